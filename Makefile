@@ -1,0 +1,40 @@
+# What a newcomer types: make demo, make test, make check. Each sets up what it needs.
+PY := .venv/bin/python
+PYTEST_ARGS ?=
+
+.PHONY: setup demo test check docs bench lock clean
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml requirements.lock tools/setup.sh
+	sh tools/setup.sh
+	touch $@
+
+.venv/.browser: tools/browser.sh | .venv/.ready
+	sh tools/browser.sh
+	touch $@
+
+demo: setup
+	.venv/bin/ragassay demo --html report.html
+
+test: setup .venv/.browser
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+check: setup
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	.venv/bin/deptry src
+
+# Every figure of benchmarks/results, one after the other (about half an hour; needs the labelled data beside the project).
+bench: setup
+	for one in benchmarks/*/run.py; do $(PY) $$one || exit 1; done
+
+# The lock file holds hashes and no addresses, so that any mirror serves.
+lock:
+	uv pip compile pyproject.toml --extra arrow --extra prices --group dev --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist report.html

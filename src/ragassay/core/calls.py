@@ -1,0 +1,105 @@
+"""What a judge asks of a model, and what comes back: the only door between judges and the world."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ragassay.core.judgment import Evidence, Judgment, Spend
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message. role: "system", "user" or "assistant"."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatCall:
+    """One chat completion. schema: the JSON Schema the reply must follow, sent where the server can use it.
+
+    max_tokens: the cap on the reply. temperature None = leave the server's default. seed None = none.
+    """
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, object] | None = None
+    schema_name: str = "verdict"
+    max_tokens: int = 2048
+    temperature: float | None = 0.0
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """The model's answer as text. finish: "stop", "length", "refusal", "content_filter" or as the server said."""
+
+    text: str
+    finish: str = "stop"
+    model: str = ""
+    spend: Spend = field(default_factory=Spend)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchCall:
+    """One question to an offline model: how well do the passages serve the text?
+
+    task "support": does any of `passages` support the claim `text`? (`question` for reference only)
+    task "relevance": does `passages[0]` help to answer the question `text`?
+    task "answer": does the answer `passages[0]` answer the question `text`?
+    """
+
+    task: Literal["support", "relevance", "answer"]
+    text: str
+    passages: tuple[str, ...]
+    question: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchReply:
+    """The offline model's answer.
+
+    probability: calibrated probability in [0, 1] of "supported" / "relevant" / "answers it".
+    evidence: the sentence(s) of the passages it rests on, best first; context = index of the passage.
+    features: the few figures that explain it (coverage of words, numbers missing ...), for the rationale.
+    """
+
+    probability: float
+    evidence: tuple[Evidence, ...] = ()
+    features: Mapping[str, float] = field(default_factory=dict)
+    spend: Spend = field(default_factory=Spend)
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailed:
+    """What a judge's flow is sent when a call failed for good. kind as in CallError, or "over_budget"."""
+
+    kind: str
+    message: str
+    spend: Spend = field(default_factory=Spend)
+
+
+Call = ChatCall | MatchCall
+Reply = ChatReply | MatchReply | CallFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A judge's flow asks these calls; it is sent a tuple of Replies in the same order."""
+
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """A judge's flow settles these Judgments now (they are made durable); it is sent ().
+
+    Each Request is settled exactly once: by a Keep or by the flow's return value.
+    """
+
+    judgments: tuple[Judgment, ...]
+
+
+JudgeFlow = Generator[Ask | Keep, tuple[Reply, ...], tuple[Judgment, ...]]

@@ -1,0 +1,57 @@
+"""Which error codes exist, and the page that `ragassay explain CODE` prints for each.
+
+Ranges: E01 command and options, E02 rubrics and metrics, E03 rows, E04 judge and provider, E05 store and
+machine, E06 gates, budgets and stops. A code is never reused for something else.
+"""
+
+from __future__ import annotations
+
+CATALOGUE: dict[str, str] = {
+    # E01 command and options
+    "E0101": "An option has a value it cannot take.",
+    "E0102": "The file of rows does not exist or cannot be opened.",
+    "E0103": "No run of that name or id is in the store.",
+    "E0104": "Two options contradict each other.",
+    "E0105": "An optional dependency is needed for this and is not installed.",
+    "E0106": "The run cannot be resumed from here, because its rows are not in a file that still is as it was.",
+    "E0107": "The output file cannot be written.",
+    "E0108": "The row is not in the run.",
+    # E02 rubrics and metrics
+    "E0201": "No metric has that name.",
+    "E0202": "A metric's parameter is unknown or has a value it cannot take.",
+    "E0203": "No rubric has that id, or the judge cannot answer it.",
+    "E0204": "A rubric file is not valid: front matter, placeholders, scale or criteria.",
+    # E03 rows
+    "E0301": "A line is not valid JSON.",
+    "E0302": "A row is not an object of fields.",
+    "E0303": "A field has the wrong type.",
+    "E0304": "A number is NaN or infinite.",
+    "E0305": "Bytes are not valid UTF-8.",
+    "E0306": "Two rows have the same id.",
+    "E0307": "No column of the file is one that RagAssay can read.",
+    "E0308": "A column named in --map is not in the file, or the field does not exist.",
+    "E0309": "The file holds no rows.",
+    "E0310": "The file's format is not known or its header is broken.",
+    "E0311": "Two columns would both be read as one field.",
+    # E04 judge and provider
+    "E0401": "No judge has that URI.",
+    "E0402": "The judge needs an API key and none is set.",
+    "E0403": "The server rejects the API key.",
+    "E0404": "The server does not know the model.",
+    "E0405": "The server cannot be reached.",
+    "E0406": "The model's price is not known, so a cost cap cannot be kept.",
+    "E0407": "--no-network forbids the call.",
+    "E0408": "The server rejects every call of this kind.",
+    # E05 store and machine
+    "E0501": "The store cannot be opened or written.",
+    "E0502": "The store was written by a newer RagAssay.",
+    "E0503": "The store is damaged.",
+    "E0504": "Another process is running this run.",
+    "E0505": "The offline model's files are missing or damaged.",
+    "E0506": "The disk is full.",
+    # E06 gates, budgets and stops
+    "E0601": "A gate cannot be read.",
+    "E0602": "A gate's threshold was not met.",
+    "E0603": "Coverage is below the floor.",
+    "E0604": "A cap on calls, cost or time was reached.",
+}

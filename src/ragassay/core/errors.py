@@ -1,0 +1,140 @@
+"""Which errors a user can meet, grouped by what the reader can do about them.
+
+    RagAssayError                 code, what, where, why, fix; exit_code
+    ├── SetupError         (2)    fix the command, the options or the rubric
+    ├── DataError          (2)    fix the rows: file, line, row id, field
+    ├── NothingToDo        (6)    the input holds no row to evaluate
+    ├── EnvironmentFailure (5)    the machine: store, disk, network, permissions
+    │   └── ProviderError  (5)    the judge's server: key, model, reachability
+    ├── BudgetExhausted    (4)    a cap on calls, cost or time was reached
+    ├── GateFailed         (1)    a gate's threshold was not met
+    └── Incomplete         (3)    coverage is below the floor that was asked for
+
+Errors of a single model call are `CallError`s. They never leave the runner: they become a
+retry, a Judgment with a status and a reason, or (when the set-up is wrong) a ProviderError.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+from ragassay.core.catalogue import CATALOGUE
+
+
+class RagAssayError(Exception):
+    """A mistake that the user can act on.
+
+    `code` is a key of the catalogue (`ragassay explain CODE` prints its page); `what` is one
+    sentence; `where` is file:line, row id and field, or the option; `why` is the offending value,
+    shortened; `fix` is a command or an edit. `exit_code` is what the command line returns.
+    """
+
+    exit_code: ClassVar[int] = 5
+
+    def __init__(self, code: str, what: str, *, where: str = "", why: str = "", fix: str = "") -> None:
+        if code not in CATALOGUE:
+            raise KeyError(f"error code {code} is not in the catalogue")
+        self.code, self.what, self.where, self.why, self.fix = code, what, where, why, fix
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        lines = [f"{self.code}: {self.what}"]
+        for name in ("where", "why", "fix"):
+            text = getattr(self, name)
+            if text:
+                lines.append(f"  {name}: {text}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.code, self.what, self.where, self.why, self.fix))
+
+
+def _rebuild(kind: type[RagAssayError], code: str, what: str, where: str, why: str, fix: str) -> RagAssayError:
+    return kind(code, what, where=where, why=why, fix=fix)
+
+
+class SetupError(RagAssayError):
+    """The command, an option, a rubric or a metric name is wrong. Raised before any paid call."""
+
+    exit_code = 2
+
+
+class DataError(RagAssayError):
+    """The rows cannot be read as asked. Says file, line, row id and field."""
+
+    exit_code = 2
+
+
+class NothingToDo(RagAssayError):
+    """There is no row to evaluate."""
+
+    exit_code = 6
+
+
+class EnvironmentFailure(RagAssayError):
+    """The store, the disk or the network does not do what it must."""
+
+    exit_code = 5
+
+
+class ProviderError(EnvironmentFailure):
+    """The judge's server refuses the set-up: key, model, address. Ends a run; what was judged is kept."""
+
+
+class BudgetExhausted(RagAssayError):
+    """A cap on calls, cost or time was reached; the run can be resumed with a higher one."""
+
+    exit_code = 4
+
+
+class GateFailed(RagAssayError):
+    """A gate's threshold was not met."""
+
+    exit_code = 1
+
+
+class Incomplete(RagAssayError):
+    """Coverage is below the floor that was asked for."""
+
+    exit_code = 3
+
+
+class CallError(Exception):
+    """One model call failed.
+
+    kind: "rate_limit", "timeout", "server", "network", "too_long", "bad_request", "auth",
+          "no_model", "bad_reply".
+    retryable: whether the same call may succeed later. retry_after: seconds the server asked for.
+    fatal: no call can succeed with this set-up (wrong key, unknown model): the run must stop.
+    maybe_billed: the server may have charged for the call although no answer arrived.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        fatal: bool = False,
+        maybe_billed: bool = False,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind, self.message, self.status = kind, message, status
+        self.retryable, self.retry_after, self.fatal, self.maybe_billed = retryable, retry_after, fatal, maybe_billed
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """' Did you mean X?' for the choice that looks most like `word`, or '' when none does."""
+    found = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
+    return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def shorten(value: object, limit: int = 80) -> str:
+    """`value` as one printable line of at most `limit` characters (control characters escaped)."""
+    text = value if isinstance(value, str) else repr(value)
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: limit + 1])
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,91 @@
+"""What a judge answered: a fact that is written down once and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """What became of a Request, a part of a Score, or a Score. Only JUDGED and ABSTAINED carry a value."""
+
+    JUDGED = "judged"
+    ABSTAINED = "abstained"            # the judge itself declined to rate ("cannot tell")
+    UNPARSED = "unparsed"              # the reply held no verdict for it, twice
+    REFUSED = "refused"                # the model refused to answer
+    FAILED = "failed"                  # the call failed: network, timeout, server, too long
+    OVER_BUDGET = "over_budget"        # a cap was reached before the call
+    NOT_APPLICABLE = "not_applicable"  # the metric lacks an input, or nothing is there to judge
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A place in a context that a verdict rests on.
+
+    context: index into the Request's contexts, from 0. start, end: character offsets into that
+    context's text (end exclusive). quote: the text there, verbatim. Only evidence that was found
+    in the source is kept as Evidence; a quote that was not found is a flag of the Judgment.
+    """
+
+    context: int
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """What answering cost the judge's side: calls sent, tokens, US dollars (None = price unknown), seconds."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+
+    def __add__(self, other: Spend) -> Spend:
+        cost = None if self.cost is None and other.cost is None else (self.cost or 0.0) + (other.cost or 0.0)
+        return Spend(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            cost,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """The answer to one Request by one judge.
+
+    key: `Request.key`. judge: the judge's fingerprint for this rubric (rubric text, model, parameters).
+    rating: the rubric scale's own value (0..3, "yes"), None unless judged. value: the rating mapped to
+    [0, 1]. probability: the judge's calibrated probability that the rating passes the rubric's pass
+    mark, where it has one (offline judge, logprobs), else None. texts: the reply of a rubric that
+    writes texts (claims), in order. flags: words such as "nothing_found", "abstention", "trivial",
+    "quote_not_found", "declined". reason: why there is no rating (status other than JUDGED).
+    spend: this Judgment's share of its call; the shares of one call add up to the call.
+    """
+
+    key: str
+    judge: str
+    rubric: str
+    status: Status
+    rating: float | str | None = None
+    value: float | None = None
+    probability: float | None = None
+    rationale: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    texts: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    reason: str = ""
+    spend: Spend = field(default_factory=Spend)
+    meta: Mapping[str, float | str] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> bool:
+        """Whether there is a rating (or texts) to compute with."""
+        return self.status is Status.JUDGED

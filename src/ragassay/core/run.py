@@ -1,0 +1,233 @@
+"""What a run is: samples x metrics under one manifest, and what came of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ragassay.core.judgment import Spend
+from ragassay.core.sample import AppUsage, BadRow, Sample
+from ragassay.core.score import Score, Verdict
+
+
+class RunState(StrEnum):
+    """Where a run stands. Everything but FINISHED can be resumed."""
+
+    RUNNING = "running"          # or killed: a run that says so and has no living process
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"  # Ctrl-C or SIGTERM
+    BUDGET = "budget"            # a cap on calls, cost or time was reached
+    FAILED = "failed"            # the set-up or the machine failed; `Manifest.stop_reason` says how
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeInfo:
+    """Who judged, as shown beside every figure.
+
+    uri: "offline" or "openai:MODEL". rubrics: rubric id -> "id@version". fingerprints: rubric id ->
+    fingerprint of (rubric text, model, parameters). agreement: one sentence on how well this judge
+    agrees with people, with its interval and data, or that it is unmeasured. base_url: host that sees
+    the texts, "" for none.
+    """
+
+    uri: str
+    rubrics: Mapping[str, str]
+    fingerprints: Mapping[str, str]
+    agreement: str
+    base_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything needed to repeat or resume a run.
+
+    source: absolute path of the rows, or "memory". source_hash: content hash. mapping: column -> field,
+    as read. options: the evaluate options that shape results (metrics, judge, rubric files, claims
+    mode ...), JSON-like. times are ISO 8601 UTC. rows: how many rows the source holds, bad ones included.
+    """
+
+    run_id: str
+    created: str
+    version: str
+    source: str
+    source_hash: str
+    rows: int
+    mapping: Mapping[str, str]
+    metrics: tuple[str, ...]
+    judge: JudgeInfo
+    options: Mapping[str, object] = field(default_factory=dict)
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a row failed. name: "retrieval_irrelevant", "ungrounded" ...; knob: what to change; detail: quoted proof."""
+
+    name: str
+    title: str
+    knob: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The row's verdict and what broke.
+
+    verdict: FAIL when any applicable judge fails, UNDECIDED when none fails but one could not be judged.
+    None when nothing with a pass mark applied. cause: the first failure in causal order. others: further
+    failures, in causal order. pattern: one of the four score patterns (D3), "" when none fits.
+    """
+
+    verdict: Verdict | None = None
+    cause: Cause | None = None
+    others: tuple[Cause, ...] = ()
+    pattern: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """One finished row. index: place in the source, from 0. Either sample or bad is set.
+
+    done: False when a cap or an interrupt left the row without some of its judgments; a resume does it again.
+    """
+
+    index: int
+    sample: Sample | None
+    scores: tuple[Score, ...] = ()
+    diagnosis: Diagnosis = field(default_factory=Diagnosis)
+    bad: BadRow | None = None
+    done: bool = True
+
+    @property
+    def id(self) -> str:
+        """The row's id."""
+        if self.sample is not None:
+            return self.sample.id
+        return self.bad.id if self.bad is not None else ""
+
+    def score(self, metric: str) -> Score | None:
+        """The score of the metric with this printed name."""
+        return next((s for s in self.scores if s.metric == metric), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A two-sided interval. low, high in the metric's unit; level e.g. 0.95; method names the formula."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What judging cost. confirmed: answers that arrived, of this run. uncertain: worst case of calls whose
+    answer never came. saved: judgments read from the cache instead of being asked again."""
+
+    confirmed: Spend = field(default_factory=Spend)
+    uncertain_calls: int = 0
+    uncertain_cost: float = 0.0
+    cached_judgments: int = 0
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """One metric over the run.
+
+    mean and interval over the rows that have a value (n rows, in `clusters` clusters); None when n = 0.
+    rows: all rows; judged / asked count the parts (claims, chunks, ratings), coverage = judged / asked.
+    pass_rate = passed / (passed + failed), with its interval; undecided rows stand beside it.
+    not_applicable: rows lacking an input, reasons: why, with counts.
+    probability: mean calibrated probability of the judged parts, None where the judge gives none.
+    """
+
+    metric: str
+    rows: int
+    n: int
+    clusters: int
+    mean: float | None
+    interval: Interval | None
+    asked: int
+    judged: int
+    coverage: float | None
+    passed: int
+    failed: int
+    undecided: int
+    pass_rate: float | None
+    pass_interval: Interval | None
+    not_applicable: int
+    reasons: Mapping[str, int]
+    pass_mark: float | None
+    probability: float | None = None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseShare:
+    """How many failing rows one root cause explains, with the knob to turn. share = rows / failing rows."""
+
+    cause: Cause
+    rows: int
+    share: float
+    interval: Interval | None
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSummary:
+    """One metric on one slice. gap = slice mean - mean of the rest; p is two-sided, Holm-corrected over all
+    slices shown; None where too few rows (n < 2 on either side)."""
+
+    slice: str
+    value: str
+    metric: str
+    n: int
+    mean: float | None
+    interval: Interval | None
+    pass_rate: float | None
+    gap: float | None
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorstRow:
+    """A row worth looking at: id, the metric that is worst, its value, and the quoted proof."""
+
+    id: str
+    index: int
+    verdict: Verdict | None
+    cause: str
+    metric: str
+    value: float | None
+    quote: str
+    rationale: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Everything that is printed first. rows = scored + bad + pending."""
+
+    manifest: Manifest
+    state: RunState
+    stop_reason: str
+    rows: int
+    scored: int
+    bad: int
+    pending: int
+    passed: int
+    failed: int
+    undecided: int
+    metrics: tuple[MetricSummary, ...]
+    causes: tuple[CauseShare, ...]
+    patterns: Mapping[str, int]
+    slices: tuple[SliceSummary, ...]
+    worst: tuple[WorstRow, ...]
+    bad_rows: tuple[BadRow, ...]
+    app: AppUsage
+    app_rows: int
+    ledger: Ledger
+    seconds: float
+    notes: tuple[str, ...] = ()

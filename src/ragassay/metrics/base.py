@@ -1,0 +1,72 @@
+"""What is a metric: a declaration, a flow that asks, and a reduction to a Score."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, fields
+from typing import ClassVar, Protocol, runtime_checkable
+
+from ragassay.core import Judgment, Request, Sample, Score, Status
+
+MetricFlow = Generator[tuple[Request, ...], tuple[Judgment, ...], Score]
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A metric as data, apart from whoever computes it.
+
+    id: the SPEC id. title: one line. needs: Sample fields without which it is not applicable. level: "row",
+    "claim" or "chunk". low, high: the range (high None = unbounded). higher_is_better: None where neither.
+    unit: "" for ratios, else "USD", "s", "tokens". judged: whether it asks a judge. rubrics: the ones it
+    asks. source: paper or standard. aka: what it is called elsewhere.
+    """
+
+    id: str
+    name: str
+    title: str
+    formula: str
+    needs: tuple[str, ...]
+    level: str = "row"
+    low: float = 0.0
+    high: float | None = 1.0
+    higher_is_better: bool | None = True
+    unit: str = ""
+    judged: bool = True
+    rubrics: tuple[str, ...] = ()
+    source: str = ""
+    aka: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """A frozen value: parameters in, `flow(sample)` out. `str(metric)` reads back through `metrics.parse`."""
+
+    @property
+    def declaration(self) -> Declaration: ...
+
+    def flow(self, sample: Sample) -> MetricFlow: ...
+
+
+class MetricBase:
+    """Base of the catalogue's frozen dataclasses: the printed name, and 'not applicable' said one way."""
+
+    declaration: ClassVar[Declaration]
+
+    def __str__(self) -> str:
+        given = [
+            f"{f.name}={getattr(self, f.name)}"
+            for f in fields(self)  # type: ignore[arg-type]
+            if getattr(self, f.name) != f.default
+        ]
+        return self.declaration.name + (f"({', '.join(given)})" if given else "")
+
+    def missing(self, sample: Sample) -> Score | None:
+        """The not-applicable Score that names the first needed field the sample lacks, else None."""
+        for name in self.declaration.needs:
+            if getattr(sample, name) is None:
+                return self.not_applicable(f"the row has no {name}")
+        return None
+
+    def not_applicable(self, reason: str) -> Score:
+        """A Score that is absent because the metric does not apply, with the reason."""
+        return Score(metric=str(self), status=Status.NOT_APPLICABLE, reason=reason)

@@ -1,0 +1,32 @@
+"""What is a model: one awaitable that turns a Call into a Reply, a single attempt, no retries."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ragassay.core import Call, Reply
+
+
+class Model(Protocol):
+    """A model behind a URI. Retries, deadlines, limits and budget are the runner's work.
+
+    `concurrency`: how many calls at once do good (None = as many as the user allows).
+    """
+
+    @property
+    def uri(self) -> str: ...
+
+    @property
+    def concurrency(self) -> int | None: ...
+
+    async def call(self, call: Call) -> Reply:
+        """One attempt. Raises CallError when it fails; a refusal or a cut reply is a ChatReply with that finish."""
+        ...
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """US dollars for so many tokens; None when the price is not known; 0.0 for local models."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections and threads."""
+        ...

@@ -1,0 +1,9 @@
+"""The one room that touches the world: drives flows, journals, retries, limits, budgets."""
+
+from ragassay.runner.budget import Budget
+from ragassay.runner.dispatch import CallPolicy, Traffic
+from ragassay.runner.engine import Engine, Outcome, Progress
+from ragassay.runner.forecast import Forecast, forecast
+from ragassay.runner.journal import Journal
+
+__all__ = ["Budget", "CallPolicy", "Engine", "Forecast", "Journal", "Outcome", "Progress", "Traffic", "forecast"]

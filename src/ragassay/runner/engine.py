@@ -1,0 +1,306 @@
+"""How a run is driven: rows in, flows advanced together, equal requests asked once, every judgment durable before use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ragassay.core import (
+    Ask,
+    BadRow,
+    Diagnosis,
+    Judgment,
+    Keep,
+    Ledger,
+    RagAssayError,
+    Reply,
+    Request,
+    RowResult,
+    RunState,
+    Sample,
+    Score,
+    Spend,
+    Status,
+    Verdict,
+    shorten,
+)
+from ragassay.judges import Judge
+from ragassay.metrics import Metric, MetricFlow
+from ragassay.models import Model
+from ragassay.runner.budget import Budget
+from ragassay.runner.dispatch import CallPolicy, Dispatcher, Stopped, Traffic
+from ragassay.runner.journal import Journal, JournalStore, Pair
+
+Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
+
+RECENT = 4096
+"""Judgments kept in memory, so that rows that share contexts do not go to the disk for what was just judged."""
+
+GRACE = 4.0
+"""Seconds that calls in flight get to finish when a run is stopped: their answers are paid for."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a display may show of a run. rows counts finished ones, bad ones included."""
+
+    total: int
+    rows: int = 0
+    bad: int = 0
+    cached: int = 0
+    traffic: Traffic = field(default_factory=Traffic)
+    ledger: Callable[[], Ledger] = Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended."""
+
+    state: RunState
+    reason: str
+    ledger: Ledger
+
+
+class Engine:
+    """Drives metrics over rows with one judge and one model. One instance, one run.
+
+    rows: (index, row) pairs, read as they are needed. Memory follows what is in flight. A row's failure is a record;
+    a failure of the set-up or of the store ends the run and is raised, with everything judged so far kept.
+    """
+
+    def __init__(
+        self,
+        *,
+        metrics: Sequence[Metric],
+        judge: Judge,
+        model: Model,
+        store: JournalStore,
+        run_id: str,
+        diagnose: Diagnose,
+        budget: Budget,
+        policy: CallPolicy,
+        concurrency: int = 32,
+        cache: bool = True,
+        total: int = 0,
+    ) -> None:
+        self._metrics, self._judge, self._diagnose, self._budget = tuple(metrics), judge, diagnose, budget
+        self._journal = Journal(store, run_id, own_run_only=not cache)
+        self._concurrency = concurrency
+        self._dispatch = Dispatcher(model, budget, policy, concurrency, on_budget=lambda: self.stop(RunState.BUDGET))
+        self.progress = Progress(total, traffic=self._dispatch.traffic, ledger=budget.ledger)
+        self._fingerprints: dict[str, str] = {}
+        self._inflight: dict[Pair, asyncio.Future[Judgment]] = {}
+        self._recent: OrderedDict[Pair, Judgment] = OrderedDict()
+        self._groups: set[asyncio.Task[None]] = set()
+        self._state = RunState.RUNNING
+        self._reason = ""
+        self._fatal: BaseException | None = None
+
+    def stop(self, state: RunState = RunState.INTERRUPTED, reason: str = "") -> None:
+        """Stop cleanly: admit no row, make no call; what is in flight is finished and kept. Call from the loop."""
+        if self._state is RunState.RUNNING:
+            default = "a cap on calls or cost was reached" if state is RunState.BUDGET else "stopped by the user"
+            self._state, self._reason = state, reason or default
+        if state is not RunState.BUDGET:  # with a cap reached, the dispatcher itself refuses, and says so per request
+            self._dispatch.stop()
+
+    async def run(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> Outcome:
+        """Drive all rows. Raises RagAssayError when the set-up or the machine fails."""
+        async with self._journal:
+            # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all calls busy.
+            workers = [asyncio.create_task(self._worker(rows)) for _ in range(max(8, 2 * self._concurrency))]
+            try:
+                await self._until_done(workers)
+            finally:
+                for task in (*workers, *self._groups):
+                    task.cancel()
+                await asyncio.gather(*workers, *self._groups, return_exceptions=True)
+        if self._fatal is not None:
+            raise self._fatal
+        if self._state is RunState.RUNNING:
+            self._state = RunState.FINISHED
+        return Outcome(self._state, self._reason, self._budget.ledger())
+
+    async def _until_done(self, workers: list[asyncio.Task[None]]) -> None:
+        left = set(workers)
+        deadline: float | None = None
+        loop = asyncio.get_running_loop()
+        while left:
+            if self._state is RunState.INTERRUPTED or self._fatal is not None:
+                deadline = deadline or loop.time() + GRACE
+            done, left = await asyncio.wait(left, timeout=0.1, return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                if (error := task.exception()) is not None:
+                    self._abort(error)
+            if deadline is not None and loop.time() > deadline:
+                return
+        # Answers that were under way when their row gave up are still paid for: let them reach the disk.
+        if self._groups:
+            await asyncio.wait(self._groups, timeout=None if deadline is None else max(0.0, deadline - loop.time()))
+
+    def _abort(self, error: BaseException) -> None:
+        if self._fatal is None:
+            self._fatal = error
+            self.stop(RunState.FAILED, shorten(str(error), 500))
+
+    async def _worker(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> None:
+        while self._state is RunState.RUNNING:
+            item = next(rows, None)
+            if item is None:
+                return
+            index, row = item
+            if isinstance(row, BadRow):
+                result = RowResult(index, None, bad=row)
+                self.progress.bad += 1
+            else:
+                try:
+                    scores = await self._score(row)
+                except Stopped:
+                    return
+                capped = any(score.counts.over_budget for score in scores)
+                result = RowResult(index, row, scores, self._diagnose(row, scores), done=not capped)
+            await self._journal.row(result)
+            self.progress.rows += 1
+            await asyncio.sleep(0)  # rows answered from the cache must not starve the display and Ctrl-C
+
+    async def _score(self, sample: Sample) -> tuple[Score, ...]:
+        """Advance all flows of a row together, so that what several metrics ask is asked once."""
+        scores: list[Score | None] = [None] * len(self._metrics)
+        waiting: list[tuple[int, MetricFlow, tuple[Request, ...]]] = []
+
+        def advance(position: int, flow: MetricFlow, answers: tuple[Judgment, ...] | None) -> None:
+            metric = self._metrics[position]
+            try:
+                asked = next(flow) if answers is None else flow.send(answers)
+            except StopIteration as end:
+                scores[position] = end.value
+            except RagAssayError:
+                raise
+            except Exception as error:  # a metric's own fault is that metric's failed score, not the run's end
+                scores[position] = Score(
+                    str(metric), Status.FAILED, verdict=Verdict.UNDECIDED,
+                    reason=f"the metric raised {type(error).__name__}: {shorten(str(error), 200)}",
+                )
+            else:
+                waiting.append((position, flow, asked))
+
+        for position, metric in enumerate(self._metrics):
+            advance(position, metric.flow(sample), None)
+        while waiting:
+            wave, waiting = waiting, []
+            keyed = [(position, flow, [(self._pair(r), r) for r in asked]) for position, flow, asked in wave]
+            known = await self._resolve({pair: r for _, _, pairs in keyed for pair, r in pairs})
+            for position, flow, pairs in keyed:
+                advance(position, flow, tuple(known[pair] for pair, _ in pairs))
+        return tuple(score for score in scores if score is not None)
+
+    def _pair(self, request: Request) -> Pair:
+        fingerprint = self._fingerprints.get(request.rubric)
+        if fingerprint is None:
+            fingerprint = self._fingerprints[request.rubric] = self._judge.fingerprint(request.rubric)
+        return fingerprint, request.key
+
+    async def _resolve(self, requests: dict[Pair, Request]) -> dict[Pair, Judgment]:
+        """The Judgments of these Requests: from memory, from a twin in flight, from the store, or from the judge."""
+        loop = asyncio.get_running_loop()
+        found: dict[Pair, Judgment] = {}
+        waits: dict[Pair, asyncio.Future[Judgment]] = {}
+        mine: dict[Pair, Request] = {}
+        for pair, request in requests.items():
+            if (recent := self._recent.get(pair)) is not None:
+                found[pair] = recent
+                self._count_cached(1)
+            elif (future := self._inflight.get(pair)) is not None:
+                waits[pair] = future
+            else:
+                mine[pair] = request
+                waits[pair] = self._inflight[pair] = loop.create_future()
+        if mine:
+            try:
+                stored = await self._journal.lookup(list(mine))
+            except BaseException as error:
+                for pair in mine:
+                    self._fail(pair, error)
+                raise
+            for pair, judgment in stored.items():
+                # What was paid before is not paid again: a Judgment from the cache costs this run nothing.
+                self._settle(pair, replace(judgment, spend=Spend()))
+            self._count_cached(len(stored))
+            open_requests = {request.key: pair for pair, request in mine.items() if pair not in stored}
+            for group in self._judge.batches([mine[pair] for pair in open_requests.values()]):
+                task = loop.create_task(self._answer(group, {key: open_requests[key] for key in (r.key for r in group)}))
+                self._groups.add(task)
+                task.add_done_callback(self._groups.discard)
+        if waits:
+            await asyncio.wait(waits.values())
+            found.update({pair: future.result() for pair, future in waits.items()})
+        return found
+
+    def _count_cached(self, n: int) -> None:
+        self.progress.cached += n
+        self._budget.cached += n
+
+    async def _answer(self, group: tuple[Request, ...], pairs: dict[str, Pair]) -> None:
+        """Drive the judge's flow for one group; whatever happens, every Request of the group is settled."""
+        open_pairs = dict(pairs)
+
+        async def settle(judgments: Sequence[Judgment]) -> None:
+            await self._journal.put(judgments)
+            for judgment in judgments:
+                pair = open_pairs.pop(judgment.key, None)
+                if pair is not None:
+                    self._settle(pair, judgment)
+
+        try:
+            flow = self._judge.answer(group)
+            try:
+                step = next(flow)
+                while True:
+                    if isinstance(step, Keep):
+                        await settle(step.judgments)
+                        step = flow.send(())
+                    else:
+                        step = flow.send(await self._ask(step))
+            except StopIteration as end:
+                await settle(end.value)
+            if open_pairs:
+                await settle([self._lost(group[0].rubric, pair, "the judge gave no verdict") for pair in open_pairs.values()])
+        except (Stopped, RagAssayError, asyncio.CancelledError) as error:
+            for pair in open_pairs.values():
+                self._fail(pair, Stopped() if isinstance(error, asyncio.CancelledError) else error)
+            if isinstance(error, RagAssayError):
+                self._abort(error)
+        except Exception as error:  # a judge's own fault is these requests' failure, not the run's end
+            reason = f"the judge raised {type(error).__name__}: {shorten(str(error), 200)}"
+            lost = [self._lost(group[0].rubric, pair, reason) for pair in open_pairs.values()]
+            try:
+                await settle(lost)
+            except RagAssayError as second:
+                for pair in open_pairs.values():
+                    self._fail(pair, second)
+                self._abort(second)
+
+    async def _ask(self, step: Ask) -> tuple[Reply, ...]:
+        if len(step.calls) == 1:
+            return (await self._dispatch.call(step.calls[0]),)
+        return tuple(await asyncio.gather(*(self._dispatch.call(call) for call in step.calls)))
+
+    def _lost(self, rubric: str, pair: Pair, reason: str) -> Judgment:
+        return Judgment(pair[1], pair[0], self._judge.rubric_version(rubric), Status.FAILED, reason=reason)
+
+    def _settle(self, pair: Pair, judgment: Judgment) -> None:
+        future = self._inflight.pop(pair, None)
+        if future is not None and not future.done():
+            future.set_result(judgment)
+        if judgment.judged:
+            self._recent[pair] = replace(judgment, spend=Spend())
+            if len(self._recent) > RECENT:
+                self._recent.popitem(last=False)
+
+    def _fail(self, pair: Pair, error: BaseException) -> None:
+        future = self._inflight.pop(pair, None)
+        if future is not None and not future.done():
+            future.set_exception(error)
+            future.exception()  # marked as seen: a row that has given up does not come to fetch it

@@ -1,0 +1,116 @@
+"""What a run would ask and cost, before anything is sent: the real flows, fed with stand-in answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ragassay.core import Ask, BadRow, ChatCall, Judgment, Request, Sample, Status
+from ragassay.judges import Judge
+from ragassay.metrics import Metric
+from ragassay.models import Model
+from ragassay.runner.budget import worst_case_tokens
+from ragassay.runner.journal import JournalStore, Pair
+
+CHARS_PER_TOKEN = 4.2
+"""English prose under the byte-pair vocabularies in use; other languages need more tokens, which the bound covers."""
+
+OUTPUT_TOKENS_PER_ITEM = 70
+"""A verdict with two sentences of reasons and a quote."""
+
+OUTPUT_TOKENS_PER_CALL = 15
+
+SECONDS_PER_CALL = 1.5
+"""Assumed where nothing is known of the server: a small hosted model answering a batched call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Estimates of a run: rows, requests (distinct), of which `cached` are known already, calls to the model,
+    tokens, US dollars (None = price unknown), seconds. `bound` is an upper bound of the cost without retries: every
+    reply as long as it may be, and everything asked again once."""
+
+    rows: int
+    bad: int
+    requests: int
+    cached: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    bound: float | None
+    seconds: float
+
+
+def forecast(
+    rows: Iterable[Sample | BadRow],
+    *,
+    metrics: Sequence[Metric],
+    judge: Judge,
+    model: Model,
+    store: JournalStore | None,
+    concurrency: int,
+) -> Forecast:
+    """Run every flow with stand-in answers and count what the judge would ask. Nothing is sent."""
+    n = bad = requests = cached = calls = tokens_in = tokens_out = worst_in = worst_out = 0
+    seen: set[Pair] = set()
+    for row in rows:
+        n += 1
+        if isinstance(row, BadRow):
+            bad += 1
+            continue
+        for wave in _waves(row, metrics):
+            fresh: dict[Pair, Request] = {}
+            for request in wave:
+                pair = (judge.fingerprint(request.rubric), request.key)
+                if pair not in seen:
+                    seen.add(pair)
+                    fresh[pair] = request
+            requests += len(fresh)
+            known = store.get_judgments(list(fresh)) if store is not None and fresh else {}
+            cached += len(known)
+            for group in judge.batches([r for pair, r in fresh.items() if pair not in known]):
+                for call in _first_calls(judge, group):
+                    if not isinstance(call, ChatCall):
+                        continue
+                    calls += 1
+                    tokens_in += round(sum(len(m.content) for m in call.messages) / CHARS_PER_TOKEN)
+                    tokens_out += OUTPUT_TOKENS_PER_CALL + OUTPUT_TOKENS_PER_ITEM * len(group)
+                    bound_in, bound_out = worst_case_tokens(call)
+                    worst_in, worst_out = worst_in + 2 * bound_in, worst_out + 2 * bound_out
+    return Forecast(
+        rows=n, bad=bad, requests=requests, cached=cached, calls=calls, input_tokens=tokens_in, output_tokens=tokens_out,
+        cost=model.price(tokens_in, tokens_out) if calls else 0.0,
+        bound=model.price(worst_in, worst_out) if calls else 0.0,
+        seconds=calls * SECONDS_PER_CALL / max(1, concurrency),
+    )
+
+
+def _waves(sample: Sample, metrics: Sequence[Metric]) -> Iterable[tuple[Request, ...]]:
+    for metric in metrics:
+        flow = metric.flow(sample)
+        try:
+            asked = next(flow)
+            while True:
+                yield asked
+                asked = flow.send(tuple(_stand_in(sample, request) for request in asked))
+        except StopIteration:
+            continue
+
+
+def _stand_in(sample: Sample, request: Request) -> Judgment:
+    # A decomposition is guessed as one claim a sentence; a rating stands for "judged", its value is never used.
+    texts = tuple(t for t in (sample.response or "").split(". ") if t.strip()) if request.rubric == "claims" else ()
+    return Judgment(request.key, "", request.rubric, Status.JUDGED, rating=1, value=1.0, texts=texts)
+
+
+def _first_calls(judge: Judge, group: tuple[Request, ...]) -> tuple[object, ...]:
+    flow = judge.answer(group)
+    try:
+        step = next(flow)
+        while not isinstance(step, Ask):
+            step = flow.send(())
+    except StopIteration:
+        return ()
+    flow.close()
+    return step.calls
