@@ -195,7 +195,10 @@ async def aresume(
                 why="its rubric file, model or RagAssay's version has changed since",
                 fix="start a new run with `ragassay evaluate`; unchanged judgments come from the cache",
             )
-        return await _drive(plan, opened, stored.manifest, stored.ledger, stored.seconds, retry_failed, watch)
+        # The ledger is written every second; after a kill the judgments themselves know better what was paid.
+        spent = opened.spend(run_id)
+        base = stored.ledger if stored.ledger.confirmed.calls >= spent.calls else replace(stored.ledger, confirmed=spent)
+        return await _drive(plan, opened, stored.manifest, base, stored.seconds, retry_failed, watch)
     except BaseException:
         opened.close()
         raise

@@ -1,0 +1,25 @@
+"""Where judgments, rows and runs are kept: durable when a call returns, and never changed afterwards.
+
+The door is light: SQLAlchemy is imported when `Store` is first named, alembic only when a store must be migrated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ragassay.store.indices import IndexSet
+from ragassay.store.lines import RowLine, ScoreLine, StoredRun
+from ragassay.store.location import default_location
+
+if TYPE_CHECKING:
+    from ragassay.store.store import Store
+
+__all__ = ["IndexSet", "RowLine", "ScoreLine", "Store", "StoredRun", "default_location"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "Store":
+        from ragassay.store.store import Store
+
+        return Store
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

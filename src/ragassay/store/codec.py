@@ -1,0 +1,200 @@
+"""How core values become bytes and come back the same: JSON derived from the dataclasses, sealed with a checksum.
+
+Fields that equal their default are left out, so a payload is small and an old one still reads after a field was
+added. What JSON cannot hold exactly is refused (NaN, infinities: ValueError); lone surrogates are kept by writing
+them the way UTF-8 would if it allowed them ("surrogatepass"). Lists inside `Mapping[str, object]` come back as lists.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import types
+import typing
+import zlib
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import cache
+from typing import TypeVar
+
+import orjson
+
+T = TypeVar("T")
+Convert = Callable[[typing.Any], typing.Any] | None  # None: the value passes as it is
+
+DEPTH = 64
+
+
+class Damaged(ValueError):  # noqa: N818 - named after what happened
+    """Stored bytes are not what was written."""
+
+
+def encode(value: object) -> bytes:
+    """A core dataclass as JSON bytes. Raises ValueError for NaN and infinities, TypeError for other types."""
+    to_plain = _encoder(typing.cast(typing.Hashable, type(value)))
+    return dump(to_plain(value) if to_plain else value)
+
+
+def decode(kind: type[T], data: bytes) -> T:
+    """The value of class `kind` that `encode` wrote. Raises Damaged when the bytes do not hold one."""
+    try:
+        plain = load(data)
+        from_plain = _decoder(typing.cast(typing.Hashable, kind))
+        return typing.cast(T, from_plain(plain) if from_plain else plain)
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+        raise Damaged(f"not a {kind.__name__}: {error}") from error
+
+
+def dump(plain: object) -> bytes:
+    """JSON-like value -> bytes. The slow way is for what orjson refuses: lone surrogates, integers over 64 bit."""
+    try:
+        return orjson.dumps(plain)
+    except TypeError:
+        text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "surrogatepass")
+
+
+def load(data: bytes) -> typing.Any:
+    """The inverse of `dump`."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return json.loads(data.decode("utf-8", "surrogatepass"))
+
+
+def seal(data: bytes, *identity: object) -> bytes:
+    """`data` behind a CRC-32 of itself and of whose it is: SQLite does not notice a flipped bit or a swapped row."""
+    return _sum(data, identity) + data
+
+
+def unseal(blob: bytes, *identity: object) -> bytes:
+    """The data that `seal` closed. Raises Damaged when it or its owner changed."""
+    data = blob[4:]
+    if blob[:4] != _sum(data, identity):
+        raise Damaged("the checksum does not match")
+    return data
+
+
+def _sum(data: bytes, identity: tuple[object, ...]) -> bytes:
+    owner = "\x1f".join(map(str, identity)).encode("utf-8", "surrogatepass")
+    return zlib.crc32(data, zlib.crc32(owner)).to_bytes(4, "big")
+
+
+def as_key(text: str) -> str:
+    """`text` as a database column can hold it: NUL and lone surrogates escaped, backslashes doubled."""
+    if "\\" not in text and "\0" not in text:
+        try:
+            text.encode()
+            return text
+        except UnicodeEncodeError:
+            pass
+    text = text.replace("\\", "\\\\").replace("\0", "\\u0000")
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def from_key(key: str) -> str:
+    """The inverse of `as_key`."""
+    if "\\" not in key:
+        return key
+    return re.sub(r"\\(?:u([0-9a-f]{4})|\\)", lambda m: chr(int(m[1], 16)) if m[1] else "\\", key)
+
+
+def finite(value: object, depth: int = 0) -> object:
+    """A JSON-like value unchanged (tuples as lists, mappings as dicts). Raises ValueError for NaN and infinities."""
+    if depth > DEPTH:
+        raise ValueError(f"a value is nested deeper than {DEPTH}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} cannot be stored: a number is finite or absent")
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [finite(item, depth + 1) for item in value]
+    if isinstance(value, Mapping):
+        if not all(isinstance(name, str) for name in value):
+            raise TypeError("only text can be a key")
+        return {name: finite(item, depth + 1) for name, item in value.items()}
+    raise TypeError(f"a {type(value).__name__} cannot be stored")
+
+
+@cache
+def _encoder(hint: typing.Any) -> Convert:
+    if dataclasses.is_dataclass(hint):
+        return _dataclass_encoder(typing.cast(type, hint))
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        inner = [convert for arg in args if arg is not types.NoneType and (convert := _encoder(arg)) is not None]
+        if not inner:
+            return None
+        (convert,) = inner  # the contract has at most one kind in a union that needs work
+        return lambda value: None if value is None else convert(value)
+    if origin is tuple:
+        item = _encoder(args[0])
+        return None if item is None else lambda values: [item(value) for value in values]
+    if origin is not None and issubclass(origin, Mapping):
+        value_of = _encoder(args[1])
+        return dict if value_of is None else lambda values: {name: value_of(value) for name, value in values.items()}
+    if hint in (float, object):
+        return finite
+    if hint in (str, int, bool) or issubclass(hint, Enum):
+        return None
+    raise TypeError(f"no way to store a {hint}")
+
+
+def _dataclass_encoder(kind: type) -> Convert:
+    hints = typing.get_type_hints(kind)
+    missing = object()
+    plan: list[tuple[str, Convert, object]] = []
+    for f in dataclasses.fields(kind):
+        default: object = missing
+        if f.default is not dataclasses.MISSING:
+            default = f.default
+        elif f.default_factory is not dataclasses.MISSING:
+            default = f.default_factory()
+        plan.append((f.name, _encoder(hints[f.name]), default))
+
+    def to_plain(value: object) -> dict[str, object]:
+        plain: dict[str, object] = {}
+        for name, convert, default in plan:
+            item = getattr(value, name)
+            if item is default or item == default:
+                continue
+            plain[name] = item if convert is None else convert(item)
+        return plain
+
+    return to_plain
+
+
+@cache
+def _decoder(hint: typing.Any) -> Convert:
+    if dataclasses.is_dataclass(hint):
+        kind = typing.cast(type, hint)
+        hints = typing.get_type_hints(kind)
+        plan = {f.name: _decoder(hints[f.name]) for f in dataclasses.fields(kind)}
+
+        def from_plain(plain: dict[str, typing.Any]) -> object:
+            known = {
+                name: item if (convert := plan[name]) is None else convert(item)
+                for name, item in plain.items()
+                if name in plan
+            }
+            return kind(**known)
+
+        return from_plain
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        inner = [convert for arg in args if arg is not types.NoneType and (convert := _decoder(arg)) is not None]
+        if not inner:
+            return None
+        (convert,) = inner
+        return lambda plain: None if plain is None else convert(plain)
+    if origin is tuple:
+        item = _decoder(args[0])
+        return tuple if item is None else lambda plain: tuple([item(value) for value in plain])
+    if origin is not None and issubclass(origin, Mapping):
+        value_of = _decoder(args[1])
+        return None if value_of is None else lambda plain: {name: value_of(value) for name, value in plain.items()}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {member.value: member for member in hint}.__getitem__
+    return None

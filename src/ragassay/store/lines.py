@@ -1,0 +1,154 @@
+"""What a reader of the store gets without loading texts: one line a run, a row, a score.
+
+A row's line and the lines of its scores are kept together in one small blob beside the heavy one (sample, parts),
+so that a million rows can be aggregated without reading their contexts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from ragassay.core import AppUsage, BadRow, Counts, Ledger, Manifest, RowResult, RunState, Score, Status, Verdict
+from ragassay.store import codec
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run as it stands. rows: results stored so far, of `manifest.rows`; done: those that a resume need not do
+    again; bad: those that could not be read. seconds: wall-clock time spent running, all resumes added.
+    updated: ISO 8601 UTC, when the run or one of its rows last changed.
+    """
+
+    manifest: Manifest
+    state: RunState
+    stop_reason: str
+    ledger: Ledger
+    seconds: float
+    rows: int
+    done: int
+    bad: int
+    updated: str
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self.manifest.run_id
+
+
+class RowLine(NamedTuple):
+    """One row without its texts. cause: name of the root cause, "" for none; pattern: as in Diagnosis."""
+
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody asks of a line
+    id: str
+    verdict: Verdict | None
+    cause: str
+    pattern: str
+    cluster: str | None
+    slices: Mapping[str, str]
+    usage: AppUsage | None
+    bad: BadRow | None
+    done: bool
+
+
+class ScoreLine(NamedTuple):
+    """One score without its parts. probability: mean of the parts' calibrated probabilities, None where none has one.
+
+    A named tuple and not a dataclass: aggregation makes millions of these, and a frozen dataclass takes several
+    times as long to make.
+    """
+
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody asks of a line
+    row_id: str
+    metric: str
+    value: float | None
+    status: Status
+    reason: str
+    verdict: Verdict | None
+    pass_mark: float | None
+    counts: Counts
+    probability: float | None
+    flags: tuple[str, ...]
+    extra: Mapping[str, float]
+    cluster: str | None
+    slices: Mapping[str, str]
+
+
+_STATUS = {status.value: status for status in Status}
+_VERDICT: dict[str | None, Verdict | None] = {None: None, **{verdict.value: verdict for verdict in Verdict}}
+
+
+def pack(row: RowResult) -> bytes:
+    """The lines of a row and of its scores, as JSON arrays by position."""
+    sample, cause = row.sample, row.diagnosis.cause
+    usage = sample.usage if sample is not None else None
+    plain = [
+        row.index,
+        row.id,
+        row.diagnosis.verdict,
+        cause.name if cause is not None else "",
+        row.diagnosis.pattern,
+        sample.cluster if sample is not None else None,
+        dict(sample.slices) if sample is not None else {},
+        None if usage is None else astuple(usage),
+        None if row.bad is None else astuple(row.bad),
+        row.done,
+        [_pack_score(score) for score in row.scores],
+    ]
+    return codec.dump(codec.finite(plain))
+
+
+def _pack_score(score: Score) -> list[object]:
+    known = [part.probability for part in score.parts if part.probability is not None]
+    return [
+        score.metric,
+        score.value,
+        score.status,
+        score.reason,
+        score.verdict,
+        score.pass_mark,
+        astuple(score.counts),
+        math.fsum(known) / len(known) if known else None,
+        score.flags,
+        dict(score.extra),
+    ]
+
+
+def row_line(data: bytes) -> RowLine:
+    """The row's own line out of what `pack` wrote."""
+    index, id_, verdict, cause, pattern, cluster, slices, usage, bad, done, _ = codec.load(data)
+    return RowLine(
+        index, id_, _VERDICT[verdict], cause, pattern, cluster, slices,
+        None if usage is None else AppUsage(*usage), None if bad is None else BadRow(*bad), done,
+    )  # fmt: skip
+
+
+def score_lines(data: bytes, metric: str | None = None) -> Iterator[ScoreLine]:
+    """The lines of the row's scores, in the order of its metrics; only those of `metric` where it is given."""
+    index, id_, _, _, _, cluster, slices, _, _, _, scores = codec.load(data)
+    for name, value, status, reason, verdict, mark, counts, probability, flags, extra in scores:
+        if metric is None or name == metric:
+            yield ScoreLine(
+                index, id_, name, value, _STATUS[status], reason, _VERDICT[verdict], mark,
+                _counts(*counts), probability, tuple(flags), extra, cluster, slices,
+            )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def _counts(*numbers: int) -> Counts:
+    return Counts(*numbers)
+
+
+def worst_key(row: RowResult) -> float:
+    """A number that is lower the worse the row: failed, undecided, the rest; within each by the mean score.
+
+    The mean is over the scores that have a value and a pass mark: those without one (tokens, seconds) are on other
+    scales. Rows without any such score come last of their kind. Only for ordering; never shown.
+    """
+    kind = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}.get(row.diagnosis.verdict, 2)  # type: ignore[arg-type]
+    values = [score.value for score in row.scores if score.value is not None and score.pass_mark is not None]
+    mean = math.fsum(values) / len(values) if values else math.inf
+    return 4.0 * kind + min(max(mean, -1.0), 2.0)

@@ -1,0 +1,225 @@
+"""What is particular to SQLite: connections, the lock of writers, copies, checks, and what its errors mean."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.pool import QueuePool
+
+from ragassay.core import EnvironmentFailure
+
+try:
+    import fcntl
+except ImportError:  # Windows: SQLite's own lock has to do
+    fcntl = None  # type: ignore[assignment]
+
+PATIENCE_S = 120.0
+"""How long a write waits for another process that holds the store."""
+
+CHECKPOINT_PAGES = 4000  # 16 MB of journal before it is folded in: fewer fsyncs than the default 4 MB
+JOURNAL_BYTES = 64 << 20
+
+
+def create_file(path: Path) -> None:
+    """Make the file, readable by its owner only, and the folders above it. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def writer_engine(path: Path) -> Engine:
+    """An engine of one connection whose transactions hold the write lock from their start."""
+    journal = (f"wal_autocheckpoint={CHECKPOINT_PAGES}", f"journal_size_limit={JOURNAL_BYTES}")
+    durable = ("synchronous=FULL", "fullfsync=ON", "foreign_keys=ON", "cache_size=-65536")
+    return _engine(path, "BEGIN IMMEDIATE", 1, (*durable, *journal))
+
+
+def reader_engine(path: Path) -> Engine:
+    """An engine whose connections see a snapshot a transaction, and cannot write."""
+    return _engine(path, "BEGIN", 8, ("query_only=ON", "cache_size=-16384"))
+
+
+def _engine(path: Path, begin: str, size: int, pragmas: tuple[str, ...]) -> Engine:
+    patience = PATIENCE_S
+
+    def connect() -> sqlite3.Connection:
+        # isolation_level None: we say BEGIN ourselves, so that schema changes too are inside the transaction.
+        # mode=rw: a file that vanished is an error, never a new empty store.
+        connection = sqlite3.connect(
+            f"{path.as_uri()}?mode=rw", uri=True, timeout=patience, isolation_level=None, check_same_thread=False
+        )
+        try:
+            for pragma in pragmas:
+                connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    engine = create_engine(
+        "sqlite://",
+        creator=connect,
+        poolclass=QueuePool,
+        pool_size=size,
+        max_overflow=0 if size == 1 else 56,
+        pool_timeout=patience,
+    )
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def use_wal(path: Path) -> None:
+    """Put the file into write-ahead mode (it stays in it), in which readers and the writer do not block each other."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE_S, isolation_level=None)
+        try:
+            if connection.execute("PRAGMA journal_mode=WAL").fetchone()[0] == "wal":
+                return
+        except sqlite3.OperationalError as error:
+            # The change of mode does not always wait for a lock as other statements do.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        finally:
+            connection.close()
+        if time.monotonic() > deadline:
+            raise sqlite3.OperationalError("the file cannot be put into write-ahead mode")
+        time.sleep(0.02)
+
+
+class WriterLock:
+    """One writer at a time: among the threads of this process, and among the processes of this machine.
+
+    SQLite has a lock of its own; but before 3.51.3 two connections that write and fold in the journal at the same
+    instant can damage the file (the "WAL-reset" bug), and Python 3.11 brings an older one. The lock between processes
+    is taken on the folder, so that it leaves no file behind, and ends with the process that holds it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._thread = threading.RLock()
+        self._depth = 0
+        self._folder: int | None = os.open(folder, os.O_RDONLY) if fcntl is not None else None
+
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[None]:
+        """Wait for the lock and hold it. Raises TimeoutError after PATIENCE_S."""
+        with self._thread:
+            self._depth += 1
+            try:
+                if self._depth == 1:
+                    self._lock()
+                yield
+            finally:
+                self._depth -= 1
+                if self._depth == 0 and fcntl is not None and self._folder is not None:
+                    fcntl.flock(self._folder, fcntl.LOCK_UN)
+
+    def _lock(self) -> None:
+        if fcntl is None or self._folder is None:
+            return
+        deadline, pause = time.monotonic() + PATIENCE_S, 0.0005
+        while True:
+            try:
+                fcntl.flock(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"another process has held the store for {PATIENCE_S:.0f} s") from None
+                time.sleep(pause)
+                pause = min(2 * pause, 0.02)
+            except OSError:  # a file system without such locks
+                return
+
+    def close(self) -> None:
+        """Give the folder back."""
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None
+
+
+def copy(path: Path, target: Path) -> None:
+    """Write a consistent copy of the store to `target`, all or nothing. Raises sqlite3.Error, OSError."""
+    partial = target.with_name(target.name + ".partial")
+    partial.unlink(missing_ok=True)
+    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        with (
+            contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE_S)) as source,
+            contextlib.closing(sqlite3.connect(partial)) as sink,
+        ):
+            source.backup(sink)
+        with open(partial, "rb") as file:
+            os.fsync(file.fileno())
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def integrity(connection: Connection) -> list[str]:
+    """What SQLite's own check finds wrong, at most 100 lines; empty when the file is sound."""
+    lines = [str(line) for (line,) in connection.exec_driver_sql("PRAGMA integrity_check")]
+    return [] if lines == ["ok"] else lines
+
+
+def failure(error: BaseException, path: Path) -> EnvironmentFailure:
+    """The error as the user can act on it: disk full, damaged, locked, or not to be opened."""
+    cause = getattr(error, "orig", None) or error
+    code = getattr(cause, "sqlite_errorcode", None) or 0
+    kind = code & 0xFF
+    free = free_bytes(path)
+    where = f"{path} ({free:,} bytes free)" if free is not None else str(path)
+    why = str(cause)
+    full = kind == sqlite3.SQLITE_FULL or getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    if full or (kind == sqlite3.SQLITE_IOERR and _room(path, free) < 1 << 20):
+        return EnvironmentFailure(
+            "E0506", "The disk is full (or a quota or a limit on the size of files is reached).", where=where, why=why,
+            fix="free some space, then run `ragassay resume`: everything stored before is intact",
+        )  # fmt: skip
+    if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return EnvironmentFailure(
+            "E0503", "The store is damaged, or is not a RagAssay store.", where=where, why=why,
+            fix="keep the file, and name another one with --store, or put back a copy of it",
+        )  # fmt: skip
+    if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or isinstance(cause, TimeoutError):
+        return EnvironmentFailure(
+            "E0501", f"Another process has kept the store locked for {PATIENCE_S:.0f} s.", where=where, why=why,
+            fix="end the program that holds the file open (an SQLite browser, a backup), then run the command again",
+        )  # fmt: skip
+    return EnvironmentFailure(
+        "E0501", "The store cannot be opened or written.", where=where, why=why,
+        fix="check that the folder exists and may be written, or name another file with --store",
+    )  # fmt: skip
+
+
+def free_bytes(path: Path) -> int | None:
+    """Free bytes on the file system of `path`, or of the nearest folder above it that exists."""
+    for folder in (path, *path.parents):
+        with contextlib.suppress(OSError):
+            return shutil.disk_usage(folder).free
+    return None
+
+
+def _room(path: Path, free: int | None) -> float:
+    """How many bytes may still be added to the journal: the free space or what RLIMIT_FSIZE leaves."""
+    room = float("inf") if free is None else float(free)
+    with contextlib.suppress(ImportError, OSError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        if limit != resource.RLIM_INFINITY:
+            sizes = [p.stat().st_size for p in (path, path.with_name(path.name + "-wal")) if p.exists()]
+            room = min(room, limit - max(sizes, default=0))
+    return room

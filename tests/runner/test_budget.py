@@ -1,0 +1,85 @@
+"""What is spent never passes the cap, whatever comes back."""
+
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.core import ChatCall, Ledger, MatchCall, Message, Spend
+from ragassay.runner import Budget
+from ragassay.runner.budget import worst_case_tokens
+
+CALL = ChatCall((Message("user", "abcd"),), max_tokens=10)
+# 4 bytes + 16 for the template = 20 tokens in at most; 10 out.
+
+
+def price(tokens_in, tokens_out):
+    return (tokens_in * 1.0 + tokens_out * 2.0) / 1e6  # $1 and $2 a million
+
+
+def test_the_worst_case_of_a_call_is_its_bytes_and_its_reply_limit():
+    assert worst_case_tokens(CALL) == (20, 10)
+    assert worst_case_tokens(ChatCall((Message("user", "é"),), max_tokens=1)) == (18, 1)  # two bytes in UTF-8
+    assert worst_case_tokens(MatchCall("support", "a", ("b",))) == (0, 0)
+
+
+def test_max_calls_counts_what_was_sent_and_what_is_in_flight():
+    budget = Budget(price, max_calls=2)
+    first, second = budget.reserve(CALL), budget.reserve(CALL)
+    assert first is not None and second is not None
+    assert budget.reserve(CALL) is None
+    budget.settle(CALL, first, None)  # failed, but it was sent
+    assert budget.reserve(CALL) is None
+
+
+def test_a_call_is_refused_when_its_worst_case_would_pass_the_cap():
+    budget = Budget(price, max_cost=0.00006)  # the worst case is $0.00004
+    first = budget.reserve(CALL)
+    assert first == Decimal("0.00004")
+    assert budget.reserve(CALL) is None
+    budget.settle(CALL, first, Spend(1, 5, 2, cost=0.000009))
+    assert budget.reserve(CALL) is not None
+
+
+def test_a_call_without_a_receipt_stays_counted_as_uncertain():
+    budget = Budget(price, max_cost=0.00006)
+    budget.settle(CALL, budget.reserve(CALL), None, maybe_billed=True)
+    assert budget.reserve(CALL) is None
+    ledger = budget.ledger()
+    assert (ledger.uncertain_calls, ledger.uncertain_cost, ledger.confirmed.calls) == (1, 0.00004, 0)
+
+
+def test_the_cost_is_unknown_as_soon_as_one_price_is():
+    budget = Budget(lambda *_: None)
+    budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.1))
+    assert budget.ledger().confirmed.cost == 0.1
+    budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=None))
+    assert budget.ledger().confirmed.cost is None
+
+
+def test_a_resumed_run_goes_on_counting_from_its_ledger():
+    base = Ledger(Spend(3, 30, 6, cost=0.5), uncertain_calls=1, uncertain_cost=0.1)
+    budget = Budget(price, max_calls=5, max_cost=1.0, base=base)
+    assert budget.sent == 4
+    assert budget.reserve(CALL) is not None
+    assert budget.reserve(CALL) is None
+    assert budget.ledger().confirmed.cost == 0.5
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 10), st.sampled_from(["answered", "lost", "failed"])), max_size=60),
+       st.integers(0, 1000))
+def test_confirmed_and_uncertain_cost_never_pass_the_cap(events, cap_millionths):
+    cap = cap_millionths / 1e6
+    budget = Budget(price, max_cost=cap)
+    open_calls = []
+    for tokens_in, tokens_out, end in events:
+        reserved = budget.reserve(CALL)
+        if reserved is not None:
+            open_calls.append((reserved, tokens_in, tokens_out, end))
+        if len(open_calls) > 3 or (reserved is None and open_calls):
+            reserved, tokens_in, tokens_out, end = open_calls.pop(0)
+            cost = price(tokens_in, tokens_out)
+            spend = Spend(1, tokens_in, tokens_out, cost=cost) if end == "answered" else None
+            budget.settle(CALL, reserved, spend, maybe_billed=end == "lost")
+        ledger = budget.ledger()
+        assert (ledger.confirmed.cost or 0) + ledger.uncertain_cost <= cap + 1e-15

@@ -1,0 +1,163 @@
+"""How a call is retried, bounded, held back and stopped. The model here is a script; real HTTP is in tests/end_to_end."""
+
+import asyncio
+import time
+
+import pytest
+
+from ragassay.core import CallError, CallFailed, ChatCall, ChatReply, Message, ProviderError, Spend
+from ragassay.runner import Budget, CallPolicy
+from ragassay.runner.dispatch import HOPELESS, Dispatcher, Stopped
+
+CALL = ChatCall((Message("user", "x"),), max_tokens=10)
+FAST = CallPolicy(timeout=0.2, attempts=3, patience=5, backoff=0.001)
+
+
+class Script:
+    """A model that does what the script says, one entry a call; the last entry goes on for ever."""
+
+    uri, concurrency = "openai:script", None
+
+    def __init__(self, *steps):
+        self.steps, self.times, self.at_once, self.most = list(steps), [], 0, 0
+
+    async def call(self, call):
+        self.times.append(time.monotonic())
+        step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        try:
+            if isinstance(step, float):
+                await asyncio.sleep(step)
+            elif isinstance(step, Exception):
+                raise step
+            return ChatReply("ok", spend=Spend(1, 5, 2))
+        finally:
+            self.at_once -= 1
+
+    def price(self, tokens_in, tokens_out):
+        return 0.001
+
+    async def close(self):
+        pass
+
+
+def run(model, calls=1, policy=FAST, budget=None, concurrency=8):
+    budget = budget or Budget(model.price)
+    seen = []
+
+    async def main():
+        dispatcher = Dispatcher(model, budget, policy, concurrency, on_budget=lambda: seen.append("budget"))
+        return await asyncio.gather(*(dispatcher.call(CALL) for _ in range(calls))), dispatcher
+
+    replies, dispatcher = asyncio.run(main())
+    return replies, dispatcher, budget, seen
+
+
+def test_a_retryable_failure_is_tried_again_and_counted():
+    model = Script(CallError("server", "500", retryable=True), 0.0)
+    (reply,), dispatcher, budget, _ = run(model)
+    assert isinstance(reply, ChatReply)
+    assert (len(model.times), dispatcher.traffic.retries, budget.sent, budget.ledger().retries) == (2, 1, 2, 1)
+
+
+def test_what_cannot_be_retried_fails_at_once():
+    model = Script(CallError("too_long", "prompt too long"))
+    (reply,), *_ = run(model)
+    assert reply == CallFailed("too_long", "prompt too long")
+    assert len(model.times) == 1
+
+
+def test_after_the_last_attempt_the_failure_says_how_often_it_was_tried():
+    model = Script(0.0, CallError("server", "500 from the server", retryable=True))
+    (first, second), *_ = run(model, calls=2, concurrency=1)
+    assert isinstance(first, ChatReply)
+    assert second == CallFailed("server", "500 from the server (tried 3 times)")
+    assert len(model.times) == 4
+
+
+def test_retry_after_is_kept_never_early_and_holds_back_every_call():
+    model = Script(CallError("rate_limit", "429", retryable=True, retry_after=0.4), 0.0)
+    started = time.monotonic()
+    replies, dispatcher, *_ = run(model, calls=4, concurrency=1)
+    assert all(isinstance(r, ChatReply) for r in replies)
+    assert model.times[0] - started < 0.3
+    assert min(t - model.times[0] for t in model.times[1:]) >= 0.4
+    assert dispatcher.traffic.rate_limited == 1
+
+
+def test_a_wait_beyond_patience_is_a_failure_that_says_so():
+    model = Script(CallError("rate_limit", "429", retryable=True, retry_after=600))
+    (reply,), *_ = run(model)
+    assert isinstance(reply, CallFailed)
+    assert "asks to wait 6" in reply.message
+
+
+def test_a_call_without_an_answer_ends_at_its_deadline_and_may_have_been_billed():
+    model = Script(60.0)
+    started = time.monotonic()
+    (reply,), _, budget, _ = run(model, policy=CallPolicy(timeout=0.1, attempts=2, backoff=0.001))
+    assert isinstance(reply, CallFailed)
+    assert reply.kind == "timeout"
+    assert time.monotonic() - started < 2
+    assert budget.ledger().uncertain_calls == 2
+
+
+def test_no_more_calls_are_in_flight_than_allowed():
+    model = Script(0.02)
+    run(model, calls=20, concurrency=3)
+    assert model.most == 3
+
+
+def test_a_cap_on_calls_answers_over_budget_and_tells_the_run():
+    model = Script(0.0)
+    replies, _, budget, seen = run(model, calls=5, budget=Budget(model.price, max_calls=2))
+    assert sorted(type(r).__name__ for r in replies) == ["CallFailed"] * 3 + ["ChatReply"] * 2
+    assert {r.kind for r in replies if isinstance(r, CallFailed)} == {"over_budget"}
+    assert seen and len(model.times) == 2 and budget.sent == 2
+
+
+@pytest.mark.parametrize(("kind", "code"), [("auth", "E0403"), ("no_model", "E0404"), ("quota", "E0408")])
+def test_a_wrong_set_up_ends_the_run_with_what_to_do(kind, code):
+    with pytest.raises(ProviderError) as caught:
+        run(Script(CallError(kind, "the server's words", fatal=True)))
+    assert caught.value.code == code
+    assert caught.value.fix and "the server's words" in caught.value.why
+
+
+def test_a_server_that_was_never_reached_ends_the_run():
+    with pytest.raises(ProviderError) as caught:
+        run(Script(CallError("network", "connection refused", retryable=True)))
+    assert caught.value.code == "E0405"
+
+
+def test_a_server_that_answered_before_and_is_gone_now_fails_the_call_only():
+    model = Script(0.0, CallError("network", "connection reset", retryable=True))
+    (first, second), *_ = run(model, calls=2, concurrency=1)
+    assert isinstance(first, ChatReply)
+    assert isinstance(second, CallFailed)
+
+
+def test_a_server_that_rejects_everything_ends_the_run_after_a_few_calls():
+    model = Script(CallError("bad_request", "no such route"))
+    with pytest.raises(ProviderError) as caught:
+        run(model, calls=50, concurrency=2)
+    assert caught.value.code == "E0408"
+    assert len(model.times) <= HOPELESS + 2
+
+
+def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
+    model = Script(CallError("rate_limit", "429", retryable=True, retry_after=30))
+
+    async def main():
+        dispatcher = Dispatcher(model, Budget(model.price), CallPolicy(), 4, on_budget=lambda: None)
+        task = asyncio.create_task(dispatcher.call(CALL))
+        await asyncio.sleep(0.05)
+        dispatcher.stop()
+        started = time.monotonic()
+        with pytest.raises(Stopped):
+            await task
+        return time.monotonic() - started
+
+    assert asyncio.run(main()) < 0.5
+    assert len(model.times) == 1

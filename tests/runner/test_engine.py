@@ -1,0 +1,276 @@
+"""How rows are driven: asked once, durable before use, nothing lost, one row's failure never the run's."""
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+from ragassay.core import (
+    Ask,
+    BadRow,
+    CallError,
+    CallFailed,
+    ChatCall,
+    ChatReply,
+    Diagnosis,
+    EnvironmentFailure,
+    Judgment,
+    Keep,
+    Message,
+    ProviderError,
+    Request,
+    RunState,
+    Sample,
+    Score,
+    Spend,
+    Status,
+)
+from ragassay.metrics.base import Declaration, MetricBase
+from ragassay.runner import Budget, CallPolicy, Engine
+from ragassay.store import Store
+
+
+@dataclass(frozen=True)
+class Ask1(MetricBase):
+    """Asks one thing about the question; its value is the rating."""
+
+    name: str = "m"
+    prefix: str = "q"
+    declaration = Declaration("X", "m", "", "", ())
+
+    def flow(self, sample):
+        (judgment,) = yield (Request("r", {"text": f"{self.prefix}:{sample.question}"}),)
+        return Score(self.name, judgment.status, judgment.value if judgment.judged else None)
+
+
+@dataclass(frozen=True)
+class Broken(MetricBase):
+    declaration = Declaration("X", "broken", "", "", ())
+
+    def flow(self, sample):
+        yield (Request("r", {"text": sample.question}),)
+        raise ZeroDivisionError("a metric's own fault")
+
+
+class EchoJudge:
+    """One call a group; groups of two; the model's reply "ok" is a 1, anything else a failure."""
+
+    uri, agreement = "echo", "unmeasured"
+
+    def __init__(self):
+        self.groups = []
+
+    def rubric_version(self, rubric):
+        return f"{rubric}@1"
+
+    def fingerprint(self, rubric):
+        return f"echo-{rubric}"
+
+    def batches(self, requests):
+        return [tuple(requests[i : i + 2]) for i in range(0, len(requests), 2)]
+
+    def answer(self, requests):
+        self.groups.append(requests)
+        if any("crash" in r.text("text") for r in requests):
+            raise RuntimeError("a judge's own fault")
+        (reply,) = yield Ask((ChatCall((Message("user", requests[0].text("text")),)),))
+        if isinstance(reply, CallFailed):
+            status = Status.OVER_BUDGET if reply.kind == "over_budget" else Status.FAILED
+            return tuple(Judgment(r.key, "echo-r", "r@1", status, reason=reply.message) for r in requests)
+        kept = [Judgment(r.key, "echo-r", "r@1", Status.JUDGED, rating=1, value=1.0, spend=reply.spend) for r in requests]
+        yield Keep(tuple(kept[:1]))
+        return tuple(kept[1:])
+
+
+class CountingModel:
+    uri, concurrency = "openai:fake", None
+
+    def __init__(self, fail=None, wait=0.0):
+        self.asked, self.fail, self.wait = [], fail or (lambda text: None), wait
+
+    async def call(self, call):
+        text = call.messages[0].content
+        self.asked.append(text)
+        await asyncio.sleep(self.wait)
+        if error := self.fail(text):
+            raise error
+        return ChatReply("ok", spend=Spend(1, 10, 1, cost=0.01))
+
+    def price(self, *_):
+        return 0.01
+
+    async def close(self):
+        pass
+
+
+def samples(questions):
+    return [Sample(f"row-{i}", question=q) for i, q in enumerate(questions)]
+
+
+@pytest.fixture
+def store(tmp_path, make_manifest):
+    with Store.open(tmp_path / "s.db") as opened:
+        opened.create_run(make_manifest("run-1", rows=1000))
+        yield opened
+
+
+def engine_for(store, *, metrics=(Ask1(),), model=None, judge=None, max_calls=None, cache=True, concurrency=4, total=10):
+    model = model or CountingModel()
+    return Engine(
+        metrics=metrics, judge=judge or EchoJudge(), model=model, store=store, run_id="run-1",
+        diagnose=lambda sample, scores: Diagnosis(), budget=Budget(model.price, max_calls=max_calls),
+        policy=CallPolicy(timeout=5, attempts=2, backoff=0.001), concurrency=concurrency, cache=cache, total=total,
+    )  # fmt: skip
+
+
+def run(engine, rows):
+    return asyncio.run(engine.run(iter(enumerate(rows))))
+
+
+def test_every_row_is_scored_and_stored_in_its_place(store):
+    outcome = run(engine_for(store), samples("abc"))
+    assert outcome.state is RunState.FINISHED
+    stored = list(store.rows("run-1"))
+    assert [(r.index, r.id, r.score("m").value) for r in stored] == [(0, "row-0", 1.0), (1, "row-1", 1.0), (2, "row-2", 1.0)]
+
+
+def test_equal_requests_are_asked_once_across_metrics_and_rows(store):
+    model = CountingModel(wait=0.01)
+    run(engine_for(store, metrics=(Ask1(), Ask1(name="twin")), model=model), samples("aaab"))
+    assert sorted(model.asked) == ["q:a", "q:b"]
+    assert all(len(r.scores) == 2 for r in store.rows("run-1"))
+
+
+def test_what_is_in_the_store_is_not_asked_again_and_costs_nothing(store):
+    run(engine_for(store), samples("ab"))
+    model = CountingModel()
+    engine = engine_for(store, model=model)
+    outcome = run(engine, samples("ab"))
+    assert model.asked == []
+    assert (outcome.ledger.confirmed.calls, outcome.ledger.cached_judgments) == (0, 2)
+
+
+def test_a_judgment_is_durable_before_a_score_is_made_of_it(store):
+    seen = []
+
+    class Checks(Ask1):
+        def flow(self, sample):
+            (judgment,) = yield (Request("r", {"text": sample.question}),)
+            seen.append(store.get_judgments([("echo-r", judgment.key)]))
+            return Score("m", Status.JUDGED, 1.0)
+
+    run(engine_for(store, metrics=(Checks(),)), samples("ab"))
+    assert [len(found) for found in seen] == [1, 1]
+
+
+def test_a_failed_call_is_a_status_of_its_rows_and_the_others_finish(store):
+    fail = lambda text: CallError("server", "500") if text == "q:b" else None  # noqa: E731
+    outcome = run(engine_for(store, model=CountingModel(fail)), samples("abc"))
+    assert outcome.state is RunState.FINISHED
+    assert [r.score("m").status for r in store.rows("run-1")] == [Status.JUDGED, Status.FAILED, Status.JUDGED]
+
+
+def test_a_failed_judgment_is_asked_again_by_a_later_run(store):
+    run(engine_for(store, model=CountingModel(lambda text: CallError("server", "500"))), samples("a"))
+    model = CountingModel()
+    run(engine_for(store, model=model), samples("a"))
+    assert model.asked == ["q:a"]
+
+
+def test_a_metric_that_raises_fails_its_own_score_only(store):
+    run(engine_for(store, metrics=(Broken(), Ask1())), samples("a"))
+    (row,) = store.rows("run-1")
+    assert (row.scores[0].metric, row.scores[0].status) == ("broken", Status.FAILED)
+    assert "ZeroDivisionError" in row.scores[0].reason
+    assert row.score("m").value == 1.0
+
+
+def test_a_judge_that_raises_fails_its_own_requests_only(store):
+    run(engine_for(store), samples(["crash", "fine"]))
+    first, second = store.rows("run-1")
+    assert first.score("m").status is Status.FAILED
+    assert second.score("m").value == 1.0
+
+
+def test_a_bad_row_is_a_record_beside_the_others(store):
+    run(engine_for(store), [BadRow("line-1", 1, "E0301", "not JSON"), *samples("a")])
+    first, second = store.rows("run-1")
+    assert (first.bad.code, second.score("m").value) == ("E0301", 1.0)
+
+
+def test_a_cap_on_calls_stops_the_run_and_leaves_the_rest_to_a_resume(store):
+    outcome = run(engine_for(store, max_calls=3, concurrency=1), samples("abcdefghijklmnopqrstuvwxyz"))
+    assert outcome.state is RunState.BUDGET
+    done = store.done("run-1")
+    assert 1 <= len(done) <= 3
+    model = CountingModel()
+    again = asyncio.run(
+        engine_for(store, model=model).run((i, s) for i, s in enumerate(samples("abcdefghijklmnopqrstuvwxyz")) if i not in done)
+    )
+    assert again.state is RunState.FINISHED
+    assert len(store.done("run-1")) == 26
+    assert len(model.asked) == 23, "the three that were paid for came from the store"
+
+
+def test_a_wrong_key_ends_the_run_and_keeps_what_was_judged(store):
+    fail = lambda text: CallError("auth", "401", fatal=True) if text == "q:c" else None  # noqa: E731
+    with pytest.raises(ProviderError) as caught:
+        run(engine_for(store, model=CountingModel(fail), concurrency=1), samples("abc"))
+    assert caught.value.code == "E0403"
+    assert len(store.get_judgments([("echo-r", Request("r", {"text": f"q:{q}"}).key) for q in "ab"])) == 2
+
+
+def test_a_store_that_fails_ends_the_run_before_more_is_paid_for(store):
+    class Full:
+        puts = 0
+
+        def put_judgments(self, run_id, judgments):
+            raise EnvironmentFailure("E0506", "The disk is full.")
+
+        def get_judgments(self, pairs, *, run_id=None):
+            return {}
+
+        def put_rows(self, run_id, results):
+            raise EnvironmentFailure("E0506", "The disk is full.")
+
+    model = CountingModel(wait=0.001)
+    with pytest.raises(EnvironmentFailure):
+        run(engine_for(Full(), model=model, concurrency=4), samples([str(i) for i in range(500)]))
+    assert len(model.asked) <= 16
+
+
+def test_stop_makes_no_new_call_and_keeps_the_answers_in_flight(store):
+    model = CountingModel(wait=0.1)
+
+    async def main():
+        engine = engine_for(store, model=model, concurrency=4)
+        task = asyncio.create_task(engine.run(iter(enumerate(samples([str(i) for i in range(100)])))))
+        await asyncio.sleep(0.05)
+        engine.stop()
+        asked = len(model.asked)
+        return await task, asked
+
+    outcome, asked = asyncio.run(main())
+    assert outcome.state is RunState.INTERRUPTED
+    assert len(model.asked) == asked
+    assert len(store.get_judgments([("echo-r", Request("r", {"text": f"q:{i}"}).key) for i in range(100)])) == asked
+
+
+def test_a_call_that_never_returns_does_not_keep_a_stopped_run(store, monkeypatch):
+    monkeypatch.setattr("ragassay.runner.engine.GRACE", 0.2)
+
+    async def main():
+        engine = engine_for(store, model=CountingModel(wait=4))
+        task = asyncio.create_task(engine.run(iter(enumerate(samples("ab")))))
+        await asyncio.sleep(0.05)
+        engine.stop()
+        return await asyncio.wait_for(task, 2)
+
+    assert asyncio.run(main()).state is RunState.INTERRUPTED
+
+
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+def test_the_order_of_completion_never_shows_in_the_result(store, concurrency):
+    run(engine_for(store, concurrency=concurrency, model=CountingModel(wait=0.001)), samples("the quick brown fox"))
+    assert [r.index for r in store.rows("run-1")] == list(range(19))
+    assert {r.score("m").value for r in store.rows("run-1")} == {1.0}

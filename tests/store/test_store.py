@@ -1,0 +1,539 @@
+"""What is written is there: after a kill, beside another process, on a full disk, and in the order asked for."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragassay.core import (
+    BadRow,
+    Cause,
+    Context,
+    Counts,
+    Diagnosis,
+    EnvironmentFailure,
+    JudgeInfo,
+    Judgment,
+    Ledger,
+    Manifest,
+    Part,
+    RowResult,
+    RunState,
+    Sample,
+    Score,
+    SetupError,
+    Spend,
+    Status,
+    Verdict,
+)
+from ragassay.store import IndexSet, Store, default_location, migrate, schema, sqlite
+
+
+def manifest(run_id: str = "run-1", name: str = "", rows: int = 100) -> Manifest:
+    judge = JudgeInfo("offline", {"groundedness": "groundedness@1"}, {"groundedness": "f"}, "unmeasured")
+    return Manifest(run_id, "2026-11-20T00:00:00Z", "0.1", "memory", "h", rows, {}, ("groundedness",), judge, name=name)
+
+
+def judgment(key: str, rating: float | None = 3, status: Status = Status.JUDGED, judge: str = "j") -> Judgment:
+    return Judgment(key, judge, "groundedness", status, rating=rating, rationale="é", spend=Spend(calls=1, cost=0.5))
+
+
+def row(
+    index: int, value: float | None = 1.0, verdict: Verdict | None = Verdict.PASS, *, done: bool = True, cause: str = ""
+) -> RowResult:
+    score = Score(
+        "groundedness",
+        Status.JUDGED if value is not None else Status.FAILED,
+        value,
+        verdict=verdict,
+        pass_mark=0.9,
+        counts=Counts(2, 2),
+        parts=(Part("claim", Status.JUDGED, probability=0.5), Part("claim", Status.JUDGED, probability=1.0)),
+    )
+    tokens = Score("total_tokens", Status.JUDGED, 1500.0)
+    sample = Sample(f"row-{index}", contexts=(Context("text"),), slices={"type": "a"}, cluster="c1")
+    found = Cause(cause, "title", "knob") if cause else None
+    return RowResult(index, sample, (score, tokens), Diagnosis(verdict, found), done=done)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with Store.open(path) as opened:
+        opened.create_run(manifest())
+        yield opened
+
+
+def child(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """A Python process that has the helpers of this file."""
+    setup = (
+        f"import importlib.util as u; s = u.spec_from_file_location('helpers', {str(Path(__file__))!r}); "
+        "m = u.module_from_spec(s); s.loader.exec_module(m); globals().update(vars(m))\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", setup + textwrap.dedent(code), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+# ── judgments and runs ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_newest_judgment_that_may_be_used_again_is_found(store: Store) -> None:
+    store.put_judgments(
+        "run-1", [judgment("a", 1), judgment("b", None, Status.FAILED), judgment("c", None, Status.ABSTAINED)]
+    )
+    store.put_judgments(
+        "run-1", [judgment("a", 2), judgment("a", None, Status.UNPARSED), judgment("a", 0, judge="other")]
+    )
+    found = store.get_judgments([("j", "a"), ("j", "b"), ("j", "c"), ("j", "nowhere"), ("j", "a")])
+    assert found == {("j", "a"): judgment("a", 2), ("j", "c"): judgment("c", None, Status.ABSTAINED)}
+
+
+def test_the_judgments_of_one_run_can_be_asked_for_alone(store: Store) -> None:
+    store.create_run(manifest("run-2"))
+    store.put_judgments("run-1", [judgment("a")])
+    store.put_judgments("run-2", [judgment("b")])
+    pairs = [("j", "a"), ("j", "b")]
+    assert set(store.get_judgments(pairs)) == set(pairs)
+    assert set(store.get_judgments(pairs, run_id="run-2")) == {("j", "b")}
+
+
+def test_what_a_run_spent_is_the_sum_of_its_own_judgments(store: Store) -> None:
+    store.create_run(manifest("run-2"))
+    store.put_judgments("run-1", [judgment("a"), judgment("b", None, Status.UNPARSED)])
+    store.put_judgments("run-2", [judgment("c")])
+    assert store.spend("run-1") == Spend(calls=2, cost=1.0)
+
+
+def test_rows_that_lost_a_judgment_can_be_opened_again(store: Store) -> None:
+    lost = Score("groundedness", Status.FAILED, counts=Counts(2, 1, failed=1))
+    store.put_rows("run-1", [row(0), RowResult(1, Sample("row-1"), (lost,)), row(2)])
+    assert store.reopen_failed("run-1") == 1
+    assert [i for i in range(3) if i in store.done("run-1")] == [0, 2]
+    assert store.check() == ()
+    store.put_rows("run-1", [row(1)])
+    assert [r.score("groundedness").value for r in store.rows("run-1")] == [1.0, 1.0, 1.0]
+
+
+def test_more_judgments_than_one_query_takes_are_found(store: Store) -> None:
+    store.put_judgments("run-1", [judgment(f"k{i}", i) for i in range(1234)])
+    found = store.get_judgments([("j", f"k{i}") for i in range(1234)])
+    assert [found["j", f"k{i}"].rating for i in range(1234)] == list(range(1234))
+
+
+def test_a_run_is_read_back_with_its_counts_and_its_ledger(store: Store) -> None:
+    bad = RowResult(2, None, bad=BadRow("line-3", 3, "E0301", "not JSON"))
+    store.put_rows("run-1", [row(0), row(1, done=False), bad])
+    ledger = Ledger(Spend(3, cost=0.25), uncertain_calls=1)
+    store.update_run("run-1", state=RunState.INTERRUPTED, stop_reason="Ctrl-C \ud800", ledger=ledger, seconds=1.5)
+    run = store.run("run-1")
+    assert (run.manifest, run.state, run.stop_reason, run.ledger, run.seconds) == (
+        manifest(),
+        RunState.INTERRUPTED,
+        "Ctrl-C \ud800",
+        ledger,
+        1.5,
+    )
+    assert (run.rows, run.done, run.bad) == (3, 2, 1)
+    assert store.check() == ()
+
+
+def test_a_run_is_named_by_last_id_name_or_prefix(store: Store) -> None:
+    store.create_run(manifest("zebra-2", "nightly"))
+    store.create_run(manifest("zebra-3", "nightly"))
+    assert [run.run_id for run in store.runs()] == ["zebra-3", "zebra-2", "run-1"]
+    assert [store.resolve(n) for n in ("last", "run-1", "nightly", "ru")] == ["zebra-3", "run-1", "zebra-3", "run-1"]
+    for name, words in (("zebra", "start"), ("nightli", "Did you mean 'nightly'?"), ("%", "No run"), ("", "No run")):
+        with pytest.raises(SetupError, match=re.escape(words)) as caught:
+            store.resolve(name)
+        assert caught.value.code == "E0103"
+
+
+# ── rows ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_row_that_is_not_done_is_replaced_and_a_done_one_is_final(store: Store) -> None:
+    store.put_rows("run-1", [row(5, 0.1, done=False)])
+    store.put_rows("run-1", [row(5, 0.7)])
+    store.put_rows("run-1", [row(5, 0.2), row(5, 0.3, done=False)])
+    assert list(store.rows("run-1")) == [row(5, 0.7)]
+    assert store.row("run-1", "row-5") == row(5, 0.7)
+    assert store.row("run-1", "row-6") is None
+
+
+def test_the_worst_rows_come_first(store: Store) -> None:
+    stored = [
+        row(0, 0.2),
+        row(1, 0.9, Verdict.FAIL),
+        row(2, None, Verdict.UNDECIDED),
+        row(3, 0.1, Verdict.FAIL, cause="ungrounded"),
+        row(4, 0.1, Verdict.FAIL),
+        row(5, 0.5, Verdict.UNDECIDED),
+        RowResult(6, None, bad=BadRow("line-7", 7, "E0301", "x")),
+    ]
+    store.put_rows("run-1", stored[::-1])
+    assert [r.index for r in store.rows("run-1", order="worst")] == [3, 4, 1, 5, 2, 0, 6]
+    assert [r.index for r in store.rows("run-1", order="worst", limit=2, offset=1)] == [4, 1]
+    assert [r.index for r in store.rows("run-1", verdict=Verdict.FAIL)] == [1, 3, 4]
+    assert list(store.rows("run-1", cause="ungrounded")) == [stored[3]]
+
+
+def test_pages_of_any_size_give_the_same_rows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = [row(i, (i * 7 % 5) / 5, Verdict.FAIL if i % 2 else Verdict.PASS) for i in range(40)]
+    store.put_rows("run-1", stored)
+    worst = list(store.rows("run-1", order="worst"))
+    monkeypatch.setattr("ragassay.store.store.ROWS_A_PAGE", 3)
+    monkeypatch.setattr("ragassay.store.store.LINES_A_PAGE", 3)
+    monkeypatch.setattr("ragassay.store.store.BYTES_A_PAGE", 1)
+    assert list(store.rows("run-1")) == stored
+    assert list(store.rows("run-1", order="worst")) == worst
+    assert [r.index for r in store.rows("run-1", limit=7, offset=30)] == list(range(30, 37))
+    assert [line.index for line in store.row_lines("run-1")] == list(range(40))
+
+
+def test_score_lines_hold_the_mean_probability_of_the_parts(store: Store) -> None:
+    store.put_rows("run-1", [row(1, 0.5), row(0)])
+    scores = list(store.score_lines("run-1"))
+    assert [(s.index, s.metric, s.probability) for s in scores] == [
+        (0, "groundedness", 0.75),
+        (0, "total_tokens", None),
+        (1, "groundedness", 0.75),
+        (1, "total_tokens", None),
+    ]
+    assert [(s.row_id, s.value, s.cluster, s.slices) for s in store.score_lines("run-1", "groundedness")] == [
+        ("row-0", 1.0, "c1", {"type": "a"}),
+        ("row-1", 0.5, "c1", {"type": "a"}),
+    ]
+
+
+def test_done_rows_are_known_and_take_little_memory(store: Store) -> None:
+    store.put_rows("run-1", [row(0), row(1, done=False), row(2), RowResult(9, None, bad=BadRow("x", 1, "E0301", "x"))])
+    assert set(store.done("run-1")) == {0, 2, 9}
+    many = IndexSet(range(1_000_000))
+    assert len(many) == 1_000_000
+    assert 999_999 in many
+    assert 1_000_000 not in many
+    assert len(many._bits) < 1 << 19
+
+
+def test_mistyped_row_ids_find_their_neighbours(store: Store) -> None:
+    store.put_rows("run-1", [row(i) for i in range(3)] + [RowResult(3, Sample("odd\0\ud800%"))])
+    assert store.row_ids_like("run-1", "ROW-1") == ["row-1"]
+    assert "row-2" in store.row_ids_like("run-1", "rwo-2")
+    assert store.row_ids_like("run-1", "%") == ["odd\0\ud800%"]
+    assert store.row("run-1", "odd\0\ud800%") is not None
+
+
+def test_a_number_that_is_not_finite_leaves_nothing_of_its_batch(store: Store) -> None:
+    with pytest.raises(ValueError, match="cannot be stored"):
+        store.put_rows("run-1", [row(0), row(1, float("nan"))])
+    assert list(store.rows("run-1")) == []
+
+
+# ── several at once, and kills ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_threads_write_and_read_at_the_same_time(store: Store) -> None:
+    def work(part: int) -> None:
+        for i in range(20):
+            store.put_judgments("run-1", [judgment(f"{part}-{i}")])
+            assert ("j", f"{part}-{i}") in store.get_judgments([("j", f"{part}-{i}")])
+
+    threads = [threading.Thread(target=work, args=(part,)) for part in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.get_judgments([("j", f"{part}-{i}") for part in range(4) for i in range(20)])) == 80
+
+
+WRITE = """
+    with Store.open(sys.argv[1]) as store:
+        for i in range(int(sys.argv[3])):
+            store.put_judgments("run-1", [judgment(f"{sys.argv[2]}-{i}-{k}") for k in range(50)])
+            print(i, flush=True)
+"""
+
+
+def test_two_processes_write_into_one_store_and_lose_nothing(store: Store, path: Path) -> None:
+    writers = [child(WRITE, path, name, 40) for name in "ab"]
+    assert [(w.communicate()[1], w.returncode) for w in writers] == [("", 0), ("", 0)]
+    assert len(store.get_judgments([("j", f"{n}-{i}-{k}") for n in "ab" for i in range(40) for k in range(50)])) == 4000
+    assert store.check() == ()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_committed_before_a_kill_is_there(store: Store, path: Path, seed: int) -> None:
+    writer = child(WRITE, path, "x", 100_000)
+    assert writer.stdout is not None
+    writer.stdout.readline()
+    time.sleep(random.Random(seed).uniform(0.02, 0.2))
+    writer.send_signal(signal.SIGKILL)
+    said = [int(line) for line in writer.communicate()[0].split()]
+    last = max(said, default=0)
+    found = store.get_judgments([("j", f"x-{i}-{k}") for i in range(last + 3) for k in range(50)])
+    assert len(found) % 50 == 0  # whole batches only
+    assert len(found) >= 50 * (last + 1)
+    assert store.check() == ()
+
+
+def test_a_run_has_one_living_owner(store: Store, path: Path) -> None:
+    store.acquire("run-1")
+    store.acquire("run-1")
+    code = "store = Store.open(sys.argv[1]); store.acquire('run-1'); print('mine', flush=True); time.sleep(60)"
+    refused = child(code, path)
+    errors = refused.communicate()[1]
+    assert "E0504" in errors
+    assert f"process {os.getpid()} on " in errors
+    with Store.open(path) as second, pytest.raises(EnvironmentFailure, match="E0504"):
+        second.acquire("run-1")
+    store.release("run-1")
+    owner = child(code, path)
+    assert owner.stdout is not None
+    assert owner.stdout.readline() == "mine\n"
+    with pytest.raises(EnvironmentFailure, match=f"process {owner.pid} on "):
+        store.acquire("run-1")
+    owner.kill()
+    owner.communicate()
+    store.acquire("run-1")  # its process is gone
+
+
+def test_a_lock_of_another_machine_is_left_alone_until_it_is_old(store: Store, path: Path) -> None:
+    for seen, free in ((time.time() - 60, False), (time.time() - 3600, True)):
+        with sqlite3.connect(path) as other:
+            other.execute("DELETE FROM run_locks")
+            other.execute("INSERT INTO run_locks VALUES (1, 't', 1, 'elsewhere', '', ?)", (seen,))
+        other.close()
+        if free:
+            store.acquire("run-1")
+        else:
+            with pytest.raises(EnvironmentFailure, match="elsewhere"):
+                store.acquire("run-1")
+
+
+def test_a_write_waits_for_a_program_that_holds_the_file(store: Store, path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    threading.Timer(0.5, lambda: other.execute("COMMIT")).start()
+    store.put_judgments("run-1", [judgment("a")])
+    other.close()
+    assert ("j", "a") in store.get_judgments([("j", "a")])
+
+
+# ── the file, and what can be wrong with it ─────────────────────────────────────────────────────────────────────
+
+
+def test_the_file_is_its_owners_alone_and_its_folder_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAGASSAY_STORE", raising=False)
+    with Store.open(default_location()) as store:
+        assert store.path == tmp_path / ".ragassay" / "store.db"
+        assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+    assert (tmp_path / ".ragassay" / ".gitignore").read_text() == "*\n"
+    assert sorted(p.name for p in store.path.parent.iterdir()) == [".gitignore", "store.db"]
+    monkeypatch.setenv("RAGASSAY_STORE", "elsewhere.db")
+    assert default_location() == "elsewhere.db"
+
+
+@pytest.mark.parametrize("name", ["mit Leerzeichen/größe 漢字 ?#%20.db", "a" * 200 + "/" + "b" * 200])
+def test_unusual_paths_work(tmp_path: Path, name: str) -> None:
+    for location in (tmp_path / name, f"sqlite:///{tmp_path / name}"):
+        with Store.open(location) as store:
+            assert store.path == tmp_path / name
+            assert store.runs() == []
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://me:secret@host/db", "postgresql+psycopg://h/db", "mysql://h/db", "sqlite://", ":memory:", ""]
+)
+def test_what_is_not_a_file_is_refused_without_showing_the_password(url: str) -> None:
+    with pytest.raises(SetupError) as caught:
+        Store.open(url)
+    assert caught.value.code == "E0101"
+    assert "secret" not in str(caught.value)
+
+
+def test_a_path_below_a_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for wrong in (tmp_path / "file" / "store.db", tmp_path, tmp_path / ("n" * 300)):
+        with pytest.raises(EnvironmentFailure, match="E0501") as caught:
+            Store.open(wrong)
+        assert str(wrong) in caught.value.where
+
+
+def test_a_file_that_is_not_a_store_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    rows, foreign = tmp_path / "rows.jsonl", tmp_path / "other.db"
+    rows.write_text('{"question": "x"}\n' * 100)
+    connection = sqlite3.connect(foreign)
+    connection.execute("CREATE TABLE things (x)")
+    connection.close()
+    for file, code in ((rows, "E0503"), (foreign, "E0501")):
+        before = file.read_bytes()
+        with pytest.raises(EnvironmentFailure, match=code):
+            Store.open(file)
+        assert file.read_bytes() == before
+
+
+def test_a_store_that_was_deleted_is_noticed_at_the_next_write(store: Store, path: Path) -> None:
+    path.unlink()
+    with pytest.raises(EnvironmentFailure, match="deleted or moved"):
+        store.put_judgments("run-1", [judgment("a")])
+
+
+def test_damage_is_told_and_never_read_as_a_value(store: Store, path: Path) -> None:
+    store.put_judgments("run-1", [judgment("a")])
+    store.put_rows("run-1", [row(0)])
+    other = sqlite3.connect(path)
+    other.execute("UPDATE judgments SET payload = CAST(replace(payload, '\"rating\":3', '\"rating\":2') AS BLOB)")
+    other.execute("UPDATE rows SET verdict = 'fail'")
+    other.commit()
+    other.close()
+    with pytest.raises(EnvironmentFailure, match="E0503"):
+        store.get_judgments([("j", "a")])
+    assert len(store.check()) == 2
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs RLIMIT_FSIZE")
+def test_a_full_disk_is_told_and_what_was_stored_before_is_intact(store: Store, path: Path) -> None:
+    code = """
+        import resource
+        from ragassay.core import EnvironmentFailure
+        store, count = Store.open(sys.argv[1]), 0
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, limit[1]))
+        try:
+            while True:
+                store.put_judgments("run-1", [judgment(f"{count}-{k}") for k in range(50)])
+                count += 1
+        except EnvironmentFailure as error:
+            print(count, error.code, "bytes free" in error.where)
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        store.put_judgments("run-1", [judgment("after")])
+    """
+    full = child(code, path)
+    out, errors = full.communicate()
+    assert (errors, full.returncode) == ("", 0)
+    count, *told = out.split()
+    assert told == ["E0506", "True"]
+    assert int(count) > 0
+    assert len(store.get_judgments([("j", f"{i}-{k}") for i in range(int(count) + 1) for k in range(50)])) == 50 * int(
+        count
+    )
+    assert ("j", "after") in store.get_judgments([("j", "after")])
+    assert store.check() == ()
+
+
+# ── versions of the schema ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def described(path: Path) -> dict[str, object]:
+    """Tables with their columns, keys and indexes as SQLite sees them."""
+    with sqlite3.connect(path) as c:
+        names = [n for (n,) in c.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+        found: dict[str, object] = {}
+        for name in names:
+            indexes = sorted(
+                (index[1], index[2], tuple(c.execute(f"PRAGMA index_info({index[1]})")))
+                for index in c.execute(f"PRAGMA index_list({name})")
+            )
+            found[name] = (
+                tuple(c.execute(f"PRAGMA table_info({name})")),
+                indexes,
+                sorted(c.execute(f"PRAGMA foreign_key_list({name})")),
+            )
+    c.close()
+    return found
+
+
+def at_version_one(path: Path) -> None:
+    """A store as the first version made it, with one run in it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "HEAD", "0001")
+        sqlite.create_file(path)
+        engine = sqlite.writer_engine(path)
+        sqlite.use_wal(path)
+        with engine.begin() as connection:
+            migrate._upgrade(connection)
+        engine.dispose()
+
+
+def test_a_new_store_has_the_schema_that_the_migrations_give(store: Store, path: Path, tmp_path: Path) -> None:
+    at_version_one(tmp_path / "old.db")
+    engine = sqlite.writer_engine(tmp_path / "old.db")
+    with engine.begin() as connection:
+        migrate._upgrade(connection)
+    engine.dispose()
+    assert described(tmp_path / "old.db") == described(path)
+
+
+def next_version(folder: Path, body: str) -> Path:
+    """A copy of the migrations with one more after the newest."""
+    import shutil
+
+    shutil.copytree(migrate.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "versions" / "v9999.py").write_text(
+        f"from alembic import op\nrevision = '9999'\ndown_revision = {schema.HEAD!r}\ndef upgrade():\n"
+        f"    op.execute('CREATE TABLE extra (x INTEGER)')\n    {body}\n"
+    )
+    return folder
+
+
+def test_an_older_store_is_copied_and_migrated_with_all_it_holds(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_version_one(path)
+    monkeypatch.setattr(migrate, "MIGRATIONS", next_version(tmp_path / "100% migrations", "pass"))
+    monkeypatch.setattr(schema, "HEAD", "9999")
+    with Store.open(path) as store:
+        store.create_run(manifest())
+        assert store.check() == ()
+        assert store.backup == tmp_path / "store.db.0001.backup"
+        assert "extra" in described(path)
+        assert "extra" not in described(store.backup)
+        assert stat.S_IMODE(store.backup.stat().st_mode) == 0o600
+    with Store.open(path) as again:
+        assert again.backup is None
+    monkeypatch.setattr(schema, "HEAD", "0001")
+    with pytest.raises(EnvironmentFailure, match="E0502"):
+        Store.open(path)
+
+
+def test_a_migration_that_fails_changes_nothing(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_version_one(path)
+    before = described(path)
+    monkeypatch.setattr(migrate, "MIGRATIONS", next_version(tmp_path / "m", "op.execute('CREATE TABLE runs (x)')"))
+    monkeypatch.setattr(schema, "HEAD", "9999")
+    with pytest.raises(EnvironmentFailure, match="E0501"):
+        Store.open(path)
+    assert described(path) == before
+
+
+def test_the_door_is_light_and_a_store_needs_no_alembic(tmp_path: Path) -> None:
+    code = """
+        import sys, ragassay.store
+        assert not {"sqlalchemy", "alembic"} & set(sys.modules)
+        ragassay.store.Store.open(sys.argv[1]).close()
+        ragassay.store.Store.open(sys.argv[1]).close()
+        assert "alembic" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code), tmp_path / "s.db"], check=True)
