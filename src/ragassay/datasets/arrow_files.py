@@ -1,0 +1,161 @@
+"""How are Parquet and Arrow files and Arrow tables in memory read: batch by batch, through pyarrow.
+
+pyarrow is an optional dependency, imported here when the first such source is opened.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ragassay.core import DataError, SetupError, shorten
+from ragassay.datasets.source import FileReader, Row, Trouble, broken_file
+
+_BATCH = 256
+
+
+def load(module: str) -> Any:
+    """A module of pyarrow. Raises SetupError (E0105) with the command that installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise SetupError(
+            "E0105",
+            "Reading Parquet and Arrow data needs pyarrow, which is not installed.",
+            why=shorten(str(error)),
+            fix="pip install 'ragassay[arrow]'",
+        ) from error
+
+
+def batch_rows(batches: Iterator[Any], pyarrow: Any) -> Iterator[tuple[int, Row | Trouble]]:
+    """(row from 1, row) of record batches, a slice at a time so that one large batch is not all in memory as rows."""
+    number = 0
+    for batch in batches:
+        for start in range(0, batch.num_rows, _BATCH):
+            part = batch.slice(start, _BATCH)
+            try:
+                part.validate(full=True)  # offsets of a damaged file may point outside of its memory
+                rows: list[Row] | None = part.to_pylist()
+            except (UnicodeDecodeError, ValueError, pyarrow.ArrowException):
+                rows = None
+            for index in range(part.num_rows):
+                number += 1
+                yield number, rows[index] if rows is not None else _one(part.slice(index, 1), pyarrow)
+
+
+def _one(part: Any, pyarrow: Any) -> Row | Trouble:
+    """A row that is read alone because another one of its batch cannot be read."""
+    try:
+        part.validate(full=True)
+        row: Row = part.to_pylist()[0]
+    except (ValueError, pyarrow.ArrowException) as error:
+        if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
+            return Trouble(
+                "E0305", "a text is not valid UTF-8", shorten(str(error)), "write the table with valid UTF-8"
+            )
+        return Trouble(
+            "E0303", "a cell cannot be read", shorten(str(error)), "write the column as text, numbers or lists"
+        )
+    return row
+
+
+class ParquetFile(FileReader):
+    """.parquet, by batches of its row groups."""
+
+    unit = "row "
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.pyarrow, self.parquet = load("pyarrow"), load("pyarrow.parquet")
+        try:
+            with self.parquet.ParquetFile(path) as file:
+                self.columns = tuple(map(str, file.schema_arrow.names))
+        except (OSError, ValueError, self.pyarrow.ArrowException) as error:
+            raise broken_file(path, error) from error
+        check_columns(self.columns, path.name)
+
+    def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        try:
+            with self.parquet.ParquetFile(self.path) as file:
+                yield from batch_rows(file.iter_batches(batch_size=_BATCH), self.pyarrow)
+        except (OSError, ValueError, self.pyarrow.ArrowException) as error:
+            raise broken_file(self.path, error) from error
+
+
+class ArrowFile(FileReader):
+    """.arrow, .feather and .ipc: the Arrow IPC file or stream format, a batch at a time.
+
+    Not memory-mapped: a file that is cut while it is read must be an error, not a bus error.
+    """
+
+    unit = "row "
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.pyarrow, self.ipc = load("pyarrow"), load("pyarrow.ipc")
+        try:
+            with self._file() as source:
+                self.columns = tuple(map(str, self._open(source).schema.names))
+        except (OSError, ValueError, self.pyarrow.ArrowException) as error:
+            raise broken_file(path, error) from error
+        check_columns(self.columns, path.name)
+
+    def _file(self) -> Any:
+        return self.pyarrow.OSFile(str(self.path), "rb")
+
+    def _open(self, source: Any) -> Any:
+        try:
+            return self.ipc.open_file(source)
+        except self.pyarrow.ArrowInvalid:
+            source.seek(0)
+            return self.ipc.open_stream(source)
+
+    def _batches(self, file: Any) -> Iterator[Any]:
+        if hasattr(file, "num_record_batches"):
+            for index in range(file.num_record_batches):
+                yield file.get_batch(index)
+        else:
+            yield from file
+
+    def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        try:
+            with self._file() as source:
+                yield from batch_rows(self._batches(self._open(source)), self.pyarrow)
+        except (OSError, ValueError, self.pyarrow.ArrowException) as error:
+            raise broken_file(self.path, error) from error
+
+
+class ArrowTable:
+    """A table in memory: a pyarrow Table or RecordBatch, or anything with the Arrow stream interface (polars)."""
+
+    source = "memory"
+    textual = False
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, open_batches: Callable[[Any], Any]) -> None:
+        self.pyarrow = load("pyarrow")
+        self.open_batches = open_batches
+        with open_batches(self.pyarrow) as batches:
+            self.columns: tuple[str, ...] | None = tuple(map(str, batches.schema.names))
+        check_columns(self.columns, "the table")
+
+    def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        with self.open_batches(self.pyarrow) as batches:
+            yield from batch_rows(iter(batches), self.pyarrow)
+
+    def where(self, line: int) -> str:
+        return f"row {line}"
+
+    def content_hash(self) -> str:
+        return ""
+
+
+def check_columns(columns: tuple[str, ...], name: str) -> None:
+    """Raises DataError (E0310) when a column name stands twice: rows could not be told apart from it."""
+    twice = sorted({c for c in columns if columns.count(c) > 1}) if len(set(columns)) < len(columns) else []
+    if twice:
+        raise DataError(
+            "E0310", f"The column {shorten(twice[0], 40)!r} stands twice in {name}.", fix="rename one of the two"
+        )

@@ -1,0 +1,334 @@
+"""Which column is read as which field: the names that evaluation tools use, and how a choice is made.
+
+For each field the first of these decides: `--map field=column`; a column with the field's own name; the name
+that the recognised tool uses; the only column with a known name. Two known names left over are an error
+(E0311), except for the id, where the first of the list below is taken. Names are compared without regard to
+case, camelCase, blanks and hyphens. A dot walks into nested objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.core import SetupError, nearest, shorten
+
+# fmt: off
+ALIASES: dict[str, tuple[str, ...]] = {
+    "id": (
+        "row_id", "sample_id", "query_id", "question_id", "request_id", "record_id", "example_id", "qid", "_id",
+        "uid", "uuid",
+        "context.span_id", "span_id",
+    ),
+    "question": (
+        "user_input", "query", "input", "prompt", "request", "inputs", "user_query", "user_question", "main_input",
+        "attributes.input.value", "input.value",
+    ),
+    "contexts": (
+        "retrieved_contexts", "retrieval_context", "retrieved_context", "context", "retrieved_documents",
+        "retrieved_docs",
+        "retrieved_chunks", "retrieved_passages", "documents", "passages", "chunks", "attributes.retrieval.documents",
+        "retrieval.documents", "outputs.retrieved_context", "outputs.retrieved_contexts", "outputs.contexts",
+        "outputs.context",
+        "inputs.retrieved_context", "inputs.contexts", "inputs.context",
+    ),
+    "context_ids": ("retrieved_context_ids", "retrieved_ids", "retrieved_doc_ids", "retrieved_document_ids"),
+    "response": (
+        "answer", "output", "actual_output", "outputs", "completion", "generated_answer", "generated_text",
+        "model_response",
+        "prediction", "main_output", "attributes.output.value", "output.value",
+    ),
+    "reference": (
+        "ground_truth", "ground_truths", "expected_output", "expected_response", "expected_answer", "gt_answer",
+        "gold_answer",
+        "golden_answers", "reference_answer", "correct_answer", "ideal", "target", "expectations.expected_response",
+    ),
+    "expected_facts": ("expectations.expected_facts",),
+    "relevant_ids": (
+        "relevant_doc_ids", "relevant_document_ids", "reference_context_ids", "expected_retrieved_context",
+        "gold_ids",
+        "gold_doc_ids", "qrels", "expectations.expected_retrieved_context",
+    ),
+    "guidelines": ("expectations.guidelines",),
+    "answerable": ("is_answerable",),
+    "slices": (),
+    "slice": (),
+    "cluster": ("cluster_id", "group", "group_id", "conversation_id"),
+    "labels": ("human_labels",),
+    "label": ("human_label",),
+    "usage": (),
+    "latency": ("latency_seconds", "latency_s"),
+    "cost": ("total_cost", "cost_usd"),
+    "total_tokens": ("attributes.llm.token_count.total", "llm.token_count.total"),
+    "input_tokens": ("prompt_tokens", "attributes.llm.token_count.prompt", "llm.token_count.prompt"),
+    "output_tokens": ("completion_tokens", "attributes.llm.token_count.completion", "llm.token_count.completion"),
+}
+"""Field -> the names it goes by elsewhere. Every key is also a column name of its own."""
+
+SUBSTANCE = (
+    "question", "contexts", "response", "reference", "expected_facts", "relevant_ids", "latency", "cost",
+    "total_tokens",
+    "input_tokens", "output_tokens", "usage",
+)
+"""Fields that something can be measured on; a source with none of them is refused (E0307)."""
+# fmt: on
+
+_FIELD_OF = {alias: name for name, aliases in ALIASES.items() for alias in (name, *aliases)}
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_GAPS = re.compile(r"[\s\-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One tool's rows. all_of, any_of: columns that give it away. reads: field -> column. skips: column -> why not."""
+
+    name: str
+    all_of: tuple[str, ...]
+    any_of: tuple[str, ...]
+    reads: Mapping[str, str]
+    skips: Mapping[str, str]
+
+
+# fmt: off
+SHAPES = (
+    Shape("RagAssay", ("question", "response"), ("contexts", "relevant_ids", "expected_facts"), {}, {}),
+    Shape(
+        "Ragas", (), ("user_input", "retrieved_contexts", "reference_contexts"),
+        {"question": "user_input", "contexts": "retrieved_contexts", "relevant_ids": "reference_context_ids"}, {},
+    ),
+    Shape(
+        "DeepEval", (), ("actual_output", "expected_output", "retrieval_context"),
+        {"question": "input", "response": "actual_output", "reference": "expected_output",
+         "contexts": "retrieval_context"},
+        {"context": "in DeepEval rows it is the ideal context, not the retrieved one"},
+    ),
+    Shape(
+        "RAGChecker", ("query",), ("gt_answer", "retrieved_context"),
+        {"id": "query_id", "question": "query", "reference": "gt_answer", "contexts": "retrieved_context"}, {},
+    ),
+    Shape(
+        "Databricks Agent Evaluation", ("request",),
+        ("response", "retrieved_context", "expected_response", "expected_facts", "expected_retrieved_context"),
+        {"id": "request_id", "question": "request", "contexts": "retrieved_context",
+         "reference": "expected_response"}, {},
+    ),
+    Shape("MLflow", ("inputs",), ("outputs", "expectations"), {"question": "inputs", "response": "outputs"}, {}),
+    Shape(
+        "Phoenix", (), ("context.span_id", "attributes.input.value", "attributes.retrieval.documents",
+        "document_position"),
+        {"question": "attributes.input.value", "response": "attributes.output.value",
+         "contexts": "attributes.retrieval.documents"}, {},
+    ),
+    Shape(
+        "TruLens", ("input", "output"), ("record_id", "app_id", "app_name"),
+        {"id": "record_id", "question": "input", "response": "output"}, {},
+    ),
+    Shape("older Ragas", ("question",), ("ground_truth", "ground_truths"), {"response": "answer"}, {}),
+    Shape("older Ragas", ("question", "answer"), ("contexts",), {"response": "answer"}, {}),
+    Shape("input/output", ("input",), ("output",), {"question": "input", "response": "output"}, {}),
+)
+# fmt: on
+
+
+def normal(name: str) -> str:
+    """A column name as it is compared: "userInput", "User Input" and "user-input" are "user_input"."""
+    return _GAPS.sub("_", _CAMEL.sub("_", name.strip())).lower()
+
+
+@dataclass(slots=True)
+class Columns:
+    """The choice. read: field -> column. slices: slice columns asked for. ignored: columns not read, in order.
+
+    `adopt` adds columns that first appear later; so every reading starts from a copy.
+    """
+
+    shape: str
+    read: dict[str, str]
+    slices: tuple[str, ...]
+    ignored: list[str]
+    why_ignored: dict[str, str]
+    fixed: frozenset[str]
+
+    def copy(self) -> Columns:
+        return Columns(self.shape, dict(self.read), self.slices, list(self.ignored), dict(self.why_ignored), self.fixed)
+
+    def adopt(self, column: str, line: int) -> bool:
+        """Read a column that first appears in this line, if its field is still free. Says whether it is."""
+        name = _FIELD_OF.get(normal(column))
+        if name is not None and name not in self.read and name not in self.fixed and column not in self.slices:
+            self.read[name] = column
+            return True
+        if name is not None and column not in self.slices:
+            self.why_ignored[column] = (
+                f"first seen in line {line}; {name} is read from {self.read.get(name, 'elsewhere')}"
+            )
+        if column not in self.slices:
+            self.ignored.append(column)
+        return False
+
+    def lines(self) -> list[str]:
+        """What is told to the user: one line a column."""
+        said = [f"looks like {self.shape} rows"] if self.shape else []
+        own = [f for f, c in self.read.items() if c == f]
+        if own:
+            said.append(f"read {', '.join(own)} by {'their own names' if len(own) > 1 else 'its own name'}")
+        said += [f"read {shorten(c, 60)} as {f}" for f, c in self.read.items() if c != f]
+        said += [f"read {shorten(c, 60)} as the slice {shorten(c, 60)}" for c in self.slices]
+        said += [f"ignored {shorten(c, 60)}: {why}" for c, why in self.why_ignored.items()]
+        rest = [shorten(c, 40) for c in self.ignored if c not in self.why_ignored]
+        if rest:
+            more = f" and {len(rest) - 12} more" if len(rest) > 12 else ""
+            said.append("ignored " + ", ".join(rest[:12]) + more)
+        return said
+
+
+def choose(
+    columns: Sequence[str], nested: Sequence[str], mapping: Mapping[str, str], slices: Sequence[str], name: str
+) -> Columns:
+    """Decide what is read. columns: top-level names; nested: dotted paths inside objects; name: of the source.
+
+    Raises SetupError: E0307 nothing recognised, E0308 a name in `mapping` or `slices` that does not exist,
+    E0311 two columns for one field.
+    """
+    everything = list(dict.fromkeys([*columns, *nested]))
+    _check_mapping(mapping, slices, everything, name)
+    taken = set(mapping.values()) | set(slices)
+    known: dict[str, list[str]] = {}
+    for column in everything:
+        if column not in taken:
+            known.setdefault(normal(column), []).append(column)
+    present = {normal(c) for c in everything}
+    shape = next((s for s in SHAPES if set(s.all_of) <= present and any(a in present for a in s.any_of)), None)
+    skips = dict(shape.skips) if shape else {}
+    prefer = dict(shape.reads) if shape else {}
+    if shape and shape.name == "Phoenix":
+        _phoenix(present, prefer, skips)
+    read = dict(mapping)
+    for field, aliases in ALIASES.items():
+        if field not in mapping:
+            liked = prefer.get(field, "")
+            names = [n for n in (field, liked, *aliases) if n in known and (n == liked or n not in skips)]
+            if field == "reference" and prefer.get("contexts") == "reference":
+                names = [n for n in names if n != "reference"]
+            if picked := _pick(field, list(dict.fromkeys(names)), known, prefer.get(field), name):
+                read[field] = picked
+    used = {*read.values(), *slices}
+    ignored = [c for c in columns if c not in used and not any(u.startswith(c + ".") for u in used)]
+    if not any(field in read for field in SUBSTANCE):
+        raise SetupError(
+            "E0307",
+            f"No column of {name} is one that RagAssay reads.",
+            where=name,
+            why="columns: "
+            + (", ".join(shorten(c, 40) for c in everything[:20]) or "none")
+            + (" ..." if len(everything) > 20 else ""),
+            fix=f"name the columns: ragassay evaluate {name} {_guess(everything)}",
+        )
+    present_skips = {c: skips[normal(c)] for c in ignored if normal(c) in skips}
+    order = {field: place for place, field in enumerate(ALIASES)}
+    read = dict(sorted(read.items(), key=lambda pair: order[pair[0]]))
+    return Columns(shape.name if shape else "", read, tuple(slices), ignored, present_skips, frozenset(mapping))
+
+
+def _phoenix(present: set[str], prefer: dict[str, str], skips: dict[str, str]) -> None:
+    # Phoenix's evals tables: `reference` is the text of the retrieved documents, and a table of documents has one
+    # row a document, so the span's id is not the row's.
+    if "reference" in present and not present & {"attributes.retrieval.documents", "documents"}:
+        prefer["contexts"] = "reference"
+    if "document_position" in present:
+        prefer["cluster"] = "context.span_id"
+        skips["context.span_id"] = "one row a document, so it is not the row's id"
+
+
+def _pick(
+    field: str, names: list[str], known: Mapping[str, list[str]], preferred: str | None, source: str
+) -> str | None:
+    for name in names:
+        exact = [c for c in known[name] if c == name]
+        found = exact or known[name]
+        if name in (field, preferred) and len(found) == 1:
+            return found[0]
+    candidates = [c for name in names for c in known[name]]
+    candidates = [c for c in candidates if not any(c.startswith(f"{outer}.") for outer in candidates)]
+    if field == "id" and candidates:
+        return candidates[0]
+    if len(candidates) > 1:
+        raise SetupError(
+            "E0311",
+            f"{len(candidates)} columns of {source} would be read as {field}.",
+            where=source,
+            why=", ".join(shorten(c, 40) for c in candidates[:8]),
+            fix="say which: " + " or ".join(f"--map {field}={_quote(c)}" for c in candidates[:3]),
+        )
+    return candidates[0] if candidates else None
+
+
+def _check_mapping(mapping: Mapping[str, str], slices: Sequence[str], columns: Sequence[str], name: str) -> None:
+    for field, column in mapping.items():
+        if field not in ALIASES:
+            turned = (
+                f"write --map {column}={_quote(field)} (field=column)"
+                if column in ALIASES
+                else ("fields: " + ", ".join(ALIASES))
+            )
+            raise SetupError(
+                "E0308",
+                f"There is no field {shorten(field, 40)!r} to read a column as.{nearest(field, ALIASES)}",
+                where=f"--map {shorten(field, 40)}={shorten(column, 40)}",
+                fix=turned,
+            )
+        _check_column(column, columns, f"--map {field}={shorten(column, 40)}", name)
+    for column in slices:
+        if column not in columns and f"slices.{column}" not in columns:
+            _check_column(column, columns, f"--slice {shorten(column, 40)}", name)
+
+
+def _check_column(column: str, columns: Sequence[str], where: str, name: str) -> None:
+    if column not in columns:
+        raise SetupError(
+            "E0308",
+            f"{name} has no column {shorten(column, 40)!r}.{nearest(column, columns)}",
+            where=where,
+            why="columns: " + ", ".join(shorten(c, 40) for c in columns[:20]) + (" ..." if len(columns) > 20 else ""),
+            fix="take one of its columns",
+        )
+
+
+_HINTS = {
+    "question": ("quest", "query", "prompt", "ask", "input", "utterance"),
+    "contexts": ("context", "doc", "passage", "chunk", "source", "evidence"),
+    "response": ("answ", "resp", "output", "gener", "reply", "predict", "complet"),
+}
+
+
+def _guess(columns: Sequence[str]) -> str:
+    """--map options for the columns that sound right, with a placeholder where none does."""
+    parts: list[str] = []
+    used: set[str] = set()
+    for field, hints in _HINTS.items():
+        found = next((c for c in columns if c not in used and any(h in c.lower() for h in hints)), "")
+        used.add(found)
+        if found or field != "contexts":
+            parts.append(f"--map {field}={_quote(found) if found else 'COLUMN'}")
+    return " ".join(parts)
+
+
+def _quote(column: str) -> str:
+    text = shorten(column, 60)
+    return text if re.fullmatch(r"[\w.\-]+", text) else "'" + text.replace("'", "'\\''") + "'"
+
+
+def nested_paths(row: Mapping[str, object]) -> Iterable[str]:
+    """Dotted paths into the objects of a row, to depth 4 and 500 paths at most."""
+    open_objects: list[tuple[str, object, int]] = [(k, v, 1) for k, v in row.items() if type(v) is dict]
+    found: list[str] = []
+    while open_objects and len(found) < 500:
+        prefix, value, depth = open_objects.pop()
+        if isinstance(value, dict):
+            for key, inner in list(value.items())[:200]:
+                path = f"{prefix}.{key}"
+                found.append(path)
+                if depth < 4 and type(inner) is dict:
+                    open_objects.append((path, inner, depth + 1))
+    return found

@@ -1,0 +1,174 @@
+"""How are CSV and TSV files read: by the csv module in strict mode, a record at a time.
+
+The first line is the header. A record with a wrong number of cells, a broken quote or bytes that are not
+UTF-8 is a bad row, and reading goes on after it. An open quote swallows the lines after it: when the record
+that comes of it is broken, the reader goes back to the line after the one where it began.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from ragassay.core import DataError, shorten
+from ragassay.datasets.json_files import not_utf8
+from ragassay.datasets.source import READ_ERRORS, FileReader, Row, Trouble, broken_file, cut_short, open_bytes
+
+CELL_LIMIT = 64 * 1024 * 1024
+"""Characters in one cell. It bounds the memory that one unclosed quote can take."""
+
+_READ_AGAIN = 256 * 1024 * 1024
+"""Bytes that are read a second time after quotes that swallowed lines, so that hostile files stay linear."""
+
+
+class _Lines:
+    """The lines of a file as text, remembering the bytes of the record at hand."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.number = file, 0
+        self.raw: list[bytes] = []
+        self.offset = file.tell()  # where the record at hand begins
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self.file.readline()
+        if not line:
+            raise StopIteration
+        self.number += 1
+        self.raw.append(line)
+        return line.decode("utf-8", "surrogateescape")
+
+    def begin(self) -> None:
+        """The next line begins a record."""
+        self.offset += sum(map(len, self.raw))
+        self.raw = []
+
+    def go_back(self) -> None:
+        """Continue after the first line of the record at hand."""
+        self.number -= len(self.raw) - 1
+        self.raw = self.raw[:1]
+        self.file.seek(self.offset + len(self.raw[0]))
+
+    def undecodable(self) -> Trouble:
+        record = b"".join(self.raw)
+        try:
+            record.decode("utf-8")
+        except UnicodeDecodeError as error:
+            return not_utf8(record, self.offset, error)
+        return Trouble("E0305", "the row is not valid UTF-8")
+
+
+class CsvFile(FileReader):
+    """.csv and .tsv. The separator of a .csv is the comma, or the semicolon or tab when the header has no comma."""
+
+    textual = True
+
+    def __init__(self, path: Path, tab: bool) -> None:
+        super().__init__(path)
+        with open_bytes(path) as file:
+            try:
+                head = file.readline()
+            except READ_ERRORS as error:
+                raise broken_file(path, error) from error
+        marks = ["\t"] if tab else [mark for mark in (",", ";", "\t") if mark.encode() in head]
+        self.separator = marks[0] if marks else ","
+        if self.separator != "," and not tab:
+            self.notes = (f"cells are separated by {'semicolons' if self.separator == ';' else 'tabs'}",)
+        with open_bytes(path) as file:
+            self.columns = self._header(_Lines(file))
+
+    def _header(self, lines: _Lines) -> tuple[str, ...]:
+        header: list[str] = []
+        try:
+            header = next(self._records(lines), [])
+        except csv.Error as error:
+            why = str(error)
+        except READ_ERRORS as error:
+            raise broken_file(self.path, error) from error
+        else:
+            why = ""
+        twice = sorted({name for name in header if name and header.count(name) > 1})
+        if twice:
+            why = f"the column {shorten(twice[0], 40)!r} stands twice"
+        elif "\0" in "".join(header) or any("\udc80" <= c <= "\udcff" for c in "".join(header)):
+            why = "it holds bytes that are not text"
+        if why or not any(header):
+            raise DataError(
+                "E0310",
+                f"The header of {self.path.name} is broken.",
+                where=f"{self.path.name}:1",
+                why=why or "it is empty",
+                fix="make the first line the column names, such as: id,question,contexts,response",
+            )
+        return tuple(header)
+
+    def _records(self, lines: _Lines) -> Iterator[list[str]]:
+        # The csv module has one limit per process and no other way to read a cell of more than 128 KiB.
+        if csv.field_size_limit() < CELL_LIMIT:
+            csv.field_size_limit(CELL_LIMIT)
+        return csv.reader(lines, delimiter=self.separator, strict=True)
+
+    def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        with open_bytes(self.path) as file:
+            lines = _Lines(file)
+            records = self._records(lines)
+            header = self.columns or ()
+            next(records)
+            left = _READ_AGAIN
+            while True:
+                lines.begin()
+                number = lines.number + 1
+                trouble: Trouble | None = None
+                cells: list[str] = []
+                try:
+                    cells = next(records)
+                except StopIteration:
+                    return
+                except csv.Error as error:
+                    trouble = self._broken(str(error))
+                except READ_ERRORS as error:
+                    yield number, cut_short(error)
+                    return
+                if trouble is None and not cells:
+                    continue  # an empty line
+                if trouble is None and len(cells) != len(header):
+                    trouble = Trouble(
+                        "E0302",
+                        f"the row has {len(cells)} cells and the header has {len(header)}",
+                        shorten(self.separator.join(cells)),
+                        'put a cell that holds a separator or a line break in "quotes"',
+                    )
+                if trouble is None:
+                    undecoded = any(not c.isascii() and any("\udc80" <= x <= "\udcff" for x in c) for c in cells)
+                    yield number, lines.undecodable() if undecoded else dict(zip(header, cells, strict=True))
+                    continue
+                if len(lines.raw) > 1:
+                    # The lines after the first are perhaps rows of their own that an open quote swallowed.
+                    left -= sum(map(len, lines.raw))
+                    if left > 0:
+                        lines.go_back()
+                        records = self._records(lines)
+                    else:
+                        what = f"{trouble.what}; the {len(lines.raw) - 1} lines after it are lost with it"
+                        trouble = replace(trouble, what=what)
+                yield number, trouble
+
+    def _broken(self, error: str) -> Trouble:
+        if "unexpected end" in error or "field larger" in error:
+            return Trouble(
+                "E0302",
+                "a quote that opens in this row is never closed",
+                shorten(error),
+                f'close it, or write it twice ("") in a quoted cell; cells over {CELL_LIMIT:,} characters need JSONL',
+            )
+        return Trouble(
+            "E0302",
+            f"the row is not valid CSV: {shorten(error)}",
+            "",
+            'write a quote inside a quoted cell twice ("")',
+        )

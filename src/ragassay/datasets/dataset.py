@@ -1,0 +1,332 @@
+"""What is a set of rows: something that is read row by row, again and again, and says how it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragassay.core import BadRow, DataError, NothingToDo, Sample, SetupError, nearest, shorten
+from ragassay.datasets.columns import Columns, choose, nested_paths
+from ragassay.datasets.record import to_record
+from ragassay.datasets.rows import RowMaker
+from ragassay.datasets.source import Reader, Row, Trouble, find_file
+
+FORMATS = {
+    "jsonl": (".jsonl", ".ndjson"),
+    "json": (".json",),
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+}
+"""Format -> the endings of file names; all but Parquet and Arrow also with .gz after them."""
+
+_PEEK_ROWS = 200
+_PEEK_SIZE = 32 * 1024 * 1024
+_KEPT = 20
+_MOST_COLUMNS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one pass over all rows found.
+
+    rows: how many, bad ones included. bad: how many are bad; bad_rows: the first 20 of them. columns: as
+    found. mapping: column -> field, as read. ignored: columns that are not read. lines: how the rows are
+    read, one sentence each, for the user. notes: what was read in a way worth knowing, with counts.
+    source: absolute path, or "memory". source_hash: hash of the file's bytes, or of the rows in memory.
+    """
+
+    rows: int
+    bad: int
+    bad_rows: tuple[BadRow, ...]
+    columns: tuple[str, ...]
+    mapping: Mapping[str, str]
+    ignored: tuple[str, ...]
+    lines: tuple[str, ...]
+    notes: tuple[str, ...]
+    source: str
+    source_hash: str
+
+
+class Dataset:
+    """Rows from one source. Iterating reads it from the start: each row is a Sample or a BadRow, in order.
+
+    Made by `open_rows`. Memory follows the largest row, not the number of rows. `columns` says how it is read.
+    """
+
+    def __init__(self, reader: Reader, columns: Columns, found: tuple[str, ...], make_ids: bool) -> None:
+        self._reader, self._found, self._make_ids = reader, found, make_ids
+        self.columns = columns
+
+    @property
+    def source(self) -> str:
+        """The absolute path of the file, or "memory"."""
+        return self._reader.source
+
+    def __iter__(self) -> Iterator[Sample | BadRow]:
+        return self._read(self.columns.copy(), dict.fromkeys(self._found), Counter())
+
+    def _read(self, columns: Columns, known: dict[str, None], notes: Counter[str]) -> Iterator[Sample | BadRow]:
+        """known grows by the columns that first appear after those that the choice was made from."""
+        maker = RowMaker(columns, self._reader, self._make_ids, notes)
+        for line, row in self._reader.rows():
+            if isinstance(row, dict) and not row.keys() <= known.keys():
+                for column in row.keys() - known.keys() if len(known) < _MOST_COLUMNS else ():
+                    known[column] = None
+                    columns.adopt(column, line)
+            yield maker.make(line, row)
+
+    def scan(self) -> Scan:
+        """One pass that validates every row.
+
+        Raises DataError when two rows have one id (E0306, both lines named) or when no row is good, and
+        NothingToDo (E0309) when there is no row. Memory: 8 bytes a row.
+        """
+        columns, known, notes = self.columns.copy(), dict.fromkeys(self._found), Counter[str]()
+        digest = hashlib.blake2b(digest_size=16)
+        file_hash = self._reader.content_hash()
+        hashes = array("q")
+        bad_rows: list[BadRow] = []
+        rows = bad = unnamed = 0
+        for item in self._read(columns, known, notes):
+            rows += 1
+            hashes.append(hash(item.id))
+            if isinstance(item, BadRow):
+                bad += 1
+                if len(bad_rows) < _KEPT:
+                    bad_rows.append(item)
+            else:
+                unnamed += item.id == f"row-{item.line}"
+            if not file_hash:
+                digest.update(_written(item))
+        if not rows:
+            raise NothingToDo("E0309", f"{self._name()} holds no rows.", where=self.source, fix="add rows, one a line")
+        if bad == rows:
+            raise self._all_bad(bad_rows, rows)
+        self._refuse_duplicates(hashes)
+        lines = [*columns.lines(), *self._reader.notes]
+        if self._make_ids:
+            lines.append("numbered all rows row-<line>")
+        elif unnamed:
+            whose = "no id column" if "id" not in columns.read else f"{unnamed} of {rows} have no id"
+            lines.append(f"numbered the rows row-<line> ({whose})")
+        return Scan(
+            rows,
+            bad,
+            tuple(bad_rows),
+            tuple(known),
+            _said(columns),
+            tuple(columns.ignored),
+            tuple(lines),
+            tuple(f"{count} {note}" for note, count in sorted(notes.items())),
+            self.source,
+            file_hash or digest.hexdigest(),
+        )
+
+    def _name(self) -> str:
+        return "The source" if self.source == "memory" else Path(self.source).name
+
+    def _all_bad(self, bad_rows: Sequence[BadRow], rows: int) -> DataError:
+        first = bad_rows[0]
+        return DataError(
+            first.code,
+            f"None of the {rows} rows can be read." if rows > 1 else "The only row cannot be read.",
+            where=self.source,
+            why=" | ".join(b.what for b in bad_rows[:3]),
+            fix=first.fix or "correct the rows",
+        )
+
+    def _refuse_duplicates(self, hashes: array[int]) -> None:
+        """A second pass, only when two hashes are equal, finds the lines."""
+        import numpy as np
+
+        ordered = np.sort(np.frombuffer(hashes, dtype=np.int64))
+        suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+        if not suspects:
+            return
+        first: dict[str, int] = {}
+        pairs: list[str] = []
+        total = 0
+        for item in self:
+            if hash(item.id) in suspects:
+                if item.id in first:
+                    total += 1
+                    if len(pairs) < 10:
+                        pairs.append(f"{shorten(item.id, 40)!r} in lines {first[item.id]} and {item.line}")
+                else:
+                    first[item.id] = item.line
+        if total:
+            raise DataError(
+                "E0306",
+                f"{total} row{'s have' if total > 1 else ' has'} an id that another row has.",
+                where=self.source,
+                why="; ".join(pairs) + ("; ..." if total > len(pairs) else ""),
+                fix="make the ids unique, or number the rows by line: --make-ids",
+            )
+
+
+def _said(columns: Columns) -> dict[str, str]:
+    return {c: f for f, c in columns.read.items()} | dict.fromkeys(columns.slices, "slice")
+
+
+def _written(item: Sample | BadRow) -> bytes:
+    record = to_record(item) if isinstance(item, Sample) else {"bad": item.what, "line": item.line, "why": item.why}
+    return json.dumps(record, sort_keys=True).encode("ascii") + b"\n"
+
+
+def open_rows(
+    source: object,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    slices: Sequence[str] = (),
+    format: str | None = None,
+    make_ids: bool = False,
+) -> Dataset:
+    """Open rows, recognise their columns, and return them as a Dataset.
+
+    source: a path (.jsonl .ndjson .json .csv .tsv, also .gz; .parquet .arrow .feather), a list of dicts or
+    Samples, a pandas or polars data frame, a pyarrow Table, RecordBatch or RecordBatchReader, a Hugging Face
+    dataset, or a generator of dicts. mapping: field -> column, for columns that are not recognised. slices:
+    columns that are slices. format: of the file, where its name does not say. make_ids: number the rows by
+    line ("row-1" ...) instead of reading their ids.
+
+    Raises DataError when the source cannot be read, NothingToDo when it is empty, SetupError when its columns
+    are not recognised, `mapping` or `slices` name what is not there, or pyarrow is needed and missing.
+    """
+    reader = _reader(source, format)
+    name = Path(reader.source).name if reader.source != "memory" else "the data"
+    top: dict[str, None] = dict.fromkeys(reader.columns or ())
+    nested: dict[str, None] = {}
+    troubles: list[tuple[int, Trouble]] = []
+    good = size = 0
+    for line, row in reader.rows():
+        if isinstance(row, Trouble):
+            troubles.append((line, row))
+        else:
+            good += 1
+            size += sum(len(v) for v in row.values() if isinstance(v, str | list))
+            top.update(dict.fromkeys(list(row)[:_MOST_COLUMNS]))
+            nested.update(dict.fromkeys(nested_paths(row)))
+        if good >= _PEEK_ROWS or size > _PEEK_SIZE or len(troubles) >= 5 * _PEEK_ROWS or len(top) > _MOST_COLUMNS:
+            break
+    if not good:
+        if not troubles:
+            raise NothingToDo("E0309", f"{name} holds no rows.", where=reader.source, fix="add rows, one a line")
+        line, trouble = troubles[0]
+        raise DataError(
+            trouble.code,
+            f"None of the first {len(troubles)} rows can be read."
+            if len(troubles) > 1
+            else "The only row cannot be read.",
+            where=reader.where(line),
+            why="; ".join(filter(None, (trouble.what, trouble.why))),
+            fix=trouble.fix,
+        )
+    columns = choose(list(top), list(nested), dict(mapping or {}), tuple(slices), name)
+    return Dataset(reader, columns, tuple(top), make_ids)
+
+
+def _reader(source: object, format: str | None) -> Reader:
+    if format is not None and format not in FORMATS:
+        raise SetupError(
+            "E0101",
+            f"No format {shorten(format, 40)!r} of rows.{nearest(format, FORMATS)}",
+            why="formats: " + ", ".join(FORMATS),
+            fix="leave it out: the file's name says the format",
+        )
+    if not isinstance(source, str | os.PathLike):
+        from ragassay.datasets import memory
+
+        return memory.reader_for(source)
+    path = find_file(Path(os.fsdecode(source)))
+    kind = format or _format(path)
+    if kind in ("jsonl", "json"):
+        from ragassay.datasets.json_files import json_reader
+
+        return json_reader(path, lines=kind == "jsonl")
+    if kind in ("csv", "tsv"):
+        from ragassay.datasets.csv_files import CsvFile
+
+        return CsvFile(path, tab=kind == "tsv")
+    if not path.stat().st_size:
+        raise NothingToDo("E0309", f"{path.name} is empty.", where=str(path), fix="write rows into it")
+    from ragassay.datasets.arrow_files import ArrowFile, ParquetFile
+
+    return ParquetFile(path) if kind == "parquet" else ArrowFile(path)
+
+
+def _format(path: Path) -> str:
+    name = path.name.lower()
+    packed = name.endswith(".gz")
+    if packed:
+        name = name[:-3]
+    for kind, endings in FORMATS.items():
+        if name.endswith(endings) and not (packed and kind in ("parquet", "arrow")):
+            return kind
+    raise DataError(
+        "E0310",
+        f"The format of {path.name} is not known.",
+        where=str(path),
+        why="read are " + " ".join(e for endings in FORMATS.values() for e in endings) + "; text formats also with .gz",
+        fix="rename the file by what it holds" if not packed else f"gunzip {path.name}",
+    )
+
+
+class _OneRecord:
+    """The place of a record that is read alone."""
+
+    source = "memory"
+    textual = False
+    columns: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        return iter(())
+
+    def where(self, line: int) -> str:
+        return "the record"
+
+    def content_hash(self) -> str:
+        return ""
+
+
+_OWN = Columns(
+    "",
+    {
+        name: name
+        for name in (
+            "id",
+            "question",
+            "contexts",
+            "response",
+            "reference",
+            "expected_facts",
+            "relevant_ids",
+            "guidelines",
+            "answerable",
+            "slices",
+            "cluster",
+            "labels",
+            "usage",
+        )
+    },
+    (),
+    [],
+    {},
+    frozenset(),
+)
+
+
+def read_record(record: Mapping[str, object]) -> Sample:
+    """The Sample of one of our own records (see `record.from_record`)."""
+    made = RowMaker(_OWN, _OneRecord(), False, Counter()).make(0, dict(record))
+    if isinstance(made, BadRow):
+        raise DataError(made.code, "A stored row cannot be read back.", where=made.what, why=made.why, fix=made.fix)
+    return made

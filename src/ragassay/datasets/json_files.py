@@ -1,0 +1,315 @@
+"""How are JSON Lines and JSON files read: one row at a time, each fault a row of its own.
+
+A line (or an element of an array) is parsed by orjson. What orjson does not tell apart is found out on its
+error path only: NaN and infinities, bytes that are not UTF-8 (with their offset in the file), and unpaired
+surrogates. Duplicate keys, which it accepts, are looked for when the count of keys does not add up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from ragassay.core import DataError, shorten
+from ragassay.datasets.source import READ_ERRORS, FileReader, Row, Trouble, broken_file, cut_short, open_bytes, show
+
+_KEY_END = re.compile(rb'"[ \t\r\n]*:')
+_NOT_A_NUMBER = re.compile(r"-?(?:NaN|Infinity|inf)", re.IGNORECASE)
+_ROWS_KEYS = ("rows", "results", "samples", "data", "examples", "records", "test_cases", "evaluations")
+_BLANK = b" \t\r\n"
+
+
+class JsonLines(FileReader):
+    """.jsonl and .ndjson: one object a line; empty lines are skipped."""
+
+    def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        with open_bytes(self.path) as file:
+            yield from _lines(file)
+
+
+class JsonFile(FileReader):
+    """.json: an array of objects (streamed), JSON Lines under another name, or one object.
+
+    One object is read whole: it may hold the rows under "rows", "results" and the like, be a table of
+    columns (name -> list of cells, or name -> {row: cell}), or be itself the only row.
+    """
+
+    def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        with open_bytes(self.path) as file:
+            start = file.tell()
+            try:
+                first = _first_line(file)
+                file.seek(start)
+            except READ_ERRORS as error:
+                raise broken_file(self.path, error) from error
+            if first.startswith(b"["):
+                yield from _elements(file)
+            elif _is_object(first) and not self._is_one_line(file, start):
+                yield from _lines(file)
+            else:
+                yield from self._object(file)
+
+    def _is_one_line(self, file: BinaryIO, start: int) -> bool:
+        _first_line(file)
+        rest = any(line.strip(_BLANK) for line in file)
+        file.seek(start)
+        return not rest
+
+    def _object(self, file: BinaryIO) -> Iterator[tuple[int, Row | Trouble]]:
+        offset = file.tell()
+        row = parse(file.read(), offset)
+        if isinstance(row, Trouble):
+            raise DataError(row.code, f"{self.path.name}: {row.what}", where=self.source, why=row.why, fix=row.fix)
+        for name in _ROWS_KEYS:
+            rows = row.get(name)
+            if isinstance(rows, list) and all(isinstance(r, dict) for r in rows):
+                yield from enumerate(rows, 1)
+                return
+        yield from enumerate(_from_columns(row), 1)
+
+
+def _from_columns(table: Row) -> Iterator[Row]:
+    """The rows of a table of columns; the object itself when it is not one."""
+    cells = list(table.values())
+    lists = [c for c in cells if isinstance(c, list)]
+    if len(lists) == len(cells) > 1 and len({len(c) for c in lists}) == 1:
+        for values in zip(*lists, strict=True):
+            yield dict(zip(table, values, strict=True))
+    elif len(cells) > 1 and all(isinstance(c, dict) and "0" in c for c in cells):
+        # DataFrame.to_json() without options: {"question": {"0": ..., "1": ...}, ...}
+        for index in dict.fromkeys(i for c in cells for i in c):  # type: ignore[attr-defined]
+            yield {name: column.get(index) for name, column in table.items()}  # type: ignore[attr-defined]
+    else:
+        yield table
+
+
+def _first_line(file: BinaryIO) -> bytes:
+    """The first line that is not empty, without the blanks around it."""
+    while line := file.readline():
+        if line := line.strip(_BLANK):
+            return line
+    return b""
+
+
+def _is_object(line: bytes) -> bool:
+    return isinstance(parse(line, 0), dict)
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, Row | Trouble]]:
+    offset, number = file.tell(), 0
+    try:
+        for line in file:
+            number += 1
+            if not line.isspace():
+                yield number, parse(line, offset)
+            offset += len(line)
+    except READ_ERRORS as error:
+        yield number + 1, cut_short(error)
+
+
+def parse(line: bytes, offset: int) -> Row | Trouble:
+    """One JSON object. offset: where `line` begins in the file, in bytes."""
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return _diagnose(line, offset, error)
+    if not isinstance(row, dict):
+        return Trouble(
+            "E0302",
+            f"the row is {_kind(row)}, not an object of fields",
+            show(row),
+            'write each row as {"question": ..., "contexts": [...], "response": ...}',
+        )
+    if sum(1 for _ in _KEY_END.finditer(line)) != _count_keys(row) and (key := _twice(line)) is not None:
+        return Trouble("E0301", f"the key {shorten(key, 40)!r} stands twice in one object", "", "keep one of the two")
+    return row
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    names = {list: "a list", str: "a text", int: "a number", float: "a number", type(None): "null"}
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def _diagnose(line: bytes, offset: int, error: orjson.JSONDecodeError) -> Trouble:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as bad:
+        return not_utf8(line, offset, bad)
+    message, near = error.msg, text[max(error.pos - 1, 0) : error.pos + 40]
+    if "infinity" in message or _NOT_A_NUMBER.match(near) or _NOT_A_NUMBER.match(near[1:]):
+        return Trouble(
+            "E0304",
+            f"a number is NaN, infinite or beyond the range of a double (column {error.colno})",
+            shorten(near, 40),
+            "write null where there is no number",
+        )
+    if "surrogate" in message:
+        return Trouble(
+            "E0305",
+            f"a text holds an unpaired surrogate, which is not Unicode (column {error.colno})",
+            shorten(near, 40),
+            "write the character as a pair (\\ud83d\\ude00) or as UTF-8",
+        )
+    if error.pos >= len(text.rstrip()) - 1 and not text.rstrip().endswith(("}", "]")):
+        message = "the row breaks off before it is closed"
+    return Trouble(
+        "E0301",
+        f"not valid JSON: {shorten(message)} (column {error.colno})",
+        shorten(near, 40),
+        "write each row as one complete JSON object on one line",
+    )
+
+
+def not_utf8(line: bytes, offset: int, error: UnicodeDecodeError) -> Trouble:
+    """The trouble of bytes that are not UTF-8, with their place in the file."""
+    start = error.start
+    return Trouble(
+        "E0305",
+        f"the byte {line[start]:#04x} at byte {offset + start} is not valid UTF-8",
+        shorten(repr(line[max(start - 10, 0) : start + 10])),
+        "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8, if that is what it is)",
+    )
+
+
+def _count_keys(row: object) -> int:
+    """How many keys the parsed objects have, at any depth (orjson allows 1,024)."""
+    count, open_values = 0, [row]
+    while open_values:
+        value = open_values.pop()
+        if type(value) is dict:
+            count += len(value)
+            open_values.extend(v for v in value.values() if type(v) is dict or type(v) is list)
+        elif type(value) is list:
+            open_values.extend(v for v in value if type(v) is dict or type(v) is list)
+    return count
+
+
+class _Twice(Exception):
+    pass
+
+
+def _refuse_twice(pairs: list[tuple[str, object]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise _Twice(key)
+        seen.add(key)
+
+
+def _twice(line: bytes) -> str | None:
+    """The first key that stands twice in one object, None when none does (a text held `":`)."""
+    try:
+        json.loads(line, object_pairs_hook=_refuse_twice)
+    except _Twice as found:
+        return str(found)
+    except (ValueError, RecursionError):  # accepted by orjson, too deep for json: nothing to add
+        return None
+    return None
+
+
+_IN_TEXT = re.compile(rb'["\\]')
+_OUTSIDE = re.compile(rb'["{}\[\],]')
+_BLOCK = 1 << 18
+
+
+def _elements(file: BinaryIO) -> Iterator[tuple[int, Row | Trouble]]:
+    """The elements of the array that the file is, split by brackets and quotes without parsing them.
+
+    A row's line is the one its first character stands on. Only the element at hand is in memory.
+    """
+    buffer, base = b"", file.tell()  # base: offset in the file of buffer[0]
+    line, counted = 1, 0  # the line that buffer[counted] stands on
+    start = position = depth = rows = 0
+    in_text = opened = closed = False
+    while not closed:
+        try:
+            block = file.read(max(_BLOCK, len(buffer)))  # doubling keeps one huge element linear
+        except READ_ERRORS as error:
+            yield line + buffer.count(b"\n", counted) + 1, cut_short(error)
+            return
+        if not block:
+            last = parse(buffer[start:].strip(_BLANK), base + start) if opened else None
+            line += buffer.count(b"\n", counted)
+            if isinstance(last, dict):  # whole, only the bracket after it is missing
+                yield line, last
+            yield (
+                line,
+                Trouble(
+                    "E0301",
+                    "the file ends before its array is closed",
+                    shorten(repr(buffer[-40:])),
+                    "write the file again: rows may be missing at its end",
+                ),
+            )
+            return
+        buffer += block
+        while not closed:
+            found = (_IN_TEXT if in_text else _OUTSIDE).search(buffer, position)
+            if found is None:
+                position = len(buffer)
+                break
+            mark, at = found[0], found.start()
+            if mark == b"\\":
+                if at + 1 >= len(buffer):
+                    position = at  # the escaped byte is in the next block
+                    break
+                position = at + 2
+                continue
+            position = at + 1
+            if mark == b'"':
+                in_text = not in_text
+                continue
+            if mark in b"{[":
+                depth += 1
+                if not opened:
+                    opened, start = True, position
+                continue
+            if mark == b"," and depth > 1:
+                continue
+            if mark != b",":
+                depth -= 1
+                if depth >= 1:
+                    continue
+                closed = True
+            first = start
+            while first < at and buffer[first] in _BLANK:
+                first += 1
+            line, counted = line + buffer.count(b"\n", counted, first), first
+            element = buffer[first:at]
+            if mark == b"}":
+                yield (
+                    line,
+                    Trouble(
+                        "E0301", "not valid JSON: a } that closes nothing", shorten(repr(element[-40:])), "remove it"
+                    ),
+                )
+            elif element:
+                yield line, parse(element, base + first)
+            elif mark == b"," or rows:
+                yield line, Trouble("E0301", "not valid JSON: a comma with no row after it", "", "remove the comma")
+            rows += 1
+            start = position
+        if not closed:
+            line, counted = line + buffer.count(b"\n", counted, start), 0
+            base += start
+            buffer, position, start = buffer[start:], position - start, 0
+    line += buffer.count(b"\n", counted, position)
+    try:
+        tail = buffer[position:].strip(_BLANK) or file.read(_BLOCK).strip(_BLANK)
+    except READ_ERRORS as error:
+        yield line, cut_short(error)
+        return
+    if tail:
+        yield line, Trouble("E0301", "text follows the end of the array", shorten(repr(tail[:40])), "remove it")
+
+
+def json_reader(path: Path, lines: bool) -> FileReader:
+    """The reader for a JSON Lines or a JSON file."""
+    return JsonLines(path) if lines else JsonFile(path)

@@ -1,0 +1,217 @@
+"""Which columns are recognised: the rows of other tools, --map, and what is refused."""
+
+import json
+
+import pytest
+
+from ragassay.core import Context, Sample, SetupError
+from ragassay.datasets import open_rows
+
+SHAPES = {
+    "Ragas": (
+        {
+            "user_input": "Q",
+            "retrieved_contexts": ["c"],
+            "response": "A",
+            "reference": "R",
+            "reference_contexts": ["c"],
+        },
+        {"question": "Q", "contexts": (Context("c"),), "response": "A", "reference": "R"},
+    ),
+    "older Ragas": (
+        {"question": "Q", "contexts": ["c"], "answer": "A", "ground_truths": ["R"]},
+        {"question": "Q", "contexts": (Context("c"),), "response": "A", "reference": "R"},
+    ),
+    "DeepEval": (
+        {"input": "Q", "actual_output": "A", "expected_output": "R", "retrieval_context": ["c"], "context": ["ideal"]},
+        {"question": "Q", "contexts": (Context("c"),), "response": "A", "reference": "R"},
+    ),
+    "TruLens": (
+        {"record_id": "r1", "input": "Q", "output": "A", "latency": 2, "total_tokens": 12, "total_cost": 0.5},
+        {"id": "r1", "question": "Q", "response": "A"},
+    ),
+    "Databricks Agent Evaluation": (
+        {
+            "request_id": "r",
+            "request": {"messages": [{"role": "user", "content": "old"}, {"role": "user", "content": "Q"}]},
+            "response": {"choices": [{"message": {"role": "assistant", "content": "A"}}]},
+            "retrieved_context": [{"content": "c", "doc_uri": "d1"}],
+            "expected_response": "R",
+            "expected_retrieved_context": [{"doc_uri": "d1"}],
+            "guidelines": {"tone": ["be kind"]},
+            "expected_facts": ["f"],
+        },
+        {
+            "id": "r",
+            "question": "Q",
+            "response": "A",
+            "contexts": (Context("c", "d1"),),
+            "reference": "R",
+            "relevant_ids": {"d1": 1.0},
+            "guidelines": ("be kind",),
+            "expected_facts": ("f",),
+        },
+    ),
+    "MLflow": (
+        {
+            "inputs": {"question": "Q"},
+            "outputs": {"response": "A", "retrieved_context": [{"content": "c"}]},
+            "expectations": {"expected_response": "R", "expected_facts": ["f"], "guidelines": ["g"]},
+        },
+        {
+            "question": "Q",
+            "response": "A",
+            "reference": "R",
+            "expected_facts": ("f",),
+            "guidelines": ("g",),
+            "contexts": (Context("c"),),
+        },
+    ),
+    "RAGChecker": (
+        {
+            "query_id": 7,
+            "query": "Q",
+            "gt_answer": "R",
+            "response": "A",
+            "retrieved_context": [{"doc_id": "d", "text": "c"}],
+        },
+        {"id": "7", "question": "Q", "response": "A", "reference": "R", "contexts": (Context("c", "d"),)},
+    ),
+    "Phoenix": (
+        {
+            "context.span_id": "s",
+            "attributes.input.value": "Q",
+            "attributes.output.value": "A",
+            "attributes.retrieval.documents": [{"document.content": "c", "document.id": "d", "document.score": 0.5}],
+        },
+        {"id": "s", "question": "Q", "response": "A", "contexts": (Context("c", "d", 0.5),)},
+    ),
+    "RagAssay": (
+        {"id": "x", "question": "Q", "contexts": ["c"], "response": "A", "relevant_ids": {"d": 2}, "answerable": True},
+        {
+            "id": "x",
+            "question": "Q",
+            "response": "A",
+            "contexts": (Context("c"),),
+            "relevant_ids": {"d": 2.0},
+            "answerable": True,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_rows_of_each_tool_are_recognised_and_said_so(name, tmp_path):
+    row, expected = SHAPES[name]
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    data = open_rows(path)
+    (sample,) = data
+    assert isinstance(sample, Sample)
+    assert {field: getattr(sample, field) for field in expected} == expected
+    assert data.scan().lines[0] == f"looks like {name} rows"
+    (again,) = open_rows([row])
+    assert again == sample
+
+
+def test_nested_phoenix_spans_are_read_by_dotted_names():
+    row = {
+        "attributes": {
+            "input": {"value": "Q"},
+            "output": {"value": "A"},
+            "retrieval": {"documents": [{"document": {"content": "c", "id": "d"}}]},
+        }
+    }
+    data = open_rows([row])
+    (sample,) = data
+    assert (sample.question, sample.response, sample.contexts) == ("Q", "A", (Context("c", "d"),))
+    assert "read attributes.input.value as question" in data.scan().lines
+
+
+def test_phoenix_reference_is_the_retrieved_text_and_a_span_is_a_cluster_of_its_documents():
+    rows = [{"context.span_id": "s", "input": "Q", "reference": f"chunk {n}", "document_position": n} for n in (0, 1)]
+    first, second = open_rows(rows)
+    assert first.contexts == (Context("chunk 0"),)
+    assert (first.reference, first.cluster, first.id, second.id) == (None, "s", "row-1", "row-2")
+
+
+def test_usage_columns_become_the_applications_usage():
+    (sample,) = open_rows(
+        [{"question": "Q", "prompt_tokens": 3, "completionTokens": 4.0, "Latency": 1.5, "cost": "0.25"}]
+    )
+    assert (sample.usage.input_tokens, sample.usage.output_tokens, sample.usage.latency, sample.usage.cost) == (
+        3,
+        4,
+        1.5,
+        0.25,
+    )
+    assert sample.usage.total_tokens is None
+
+
+def test_names_are_compared_without_case_camel_case_blanks_and_hyphens():
+    (sample,) = open_rows([{"User Input": "Q", "retrievedContexts": ["c"], "RESPONSE": "A"}])
+    assert (sample.question, sample.contexts, sample.response) == ("Q", (Context("c"),), "A")
+
+
+def test_the_fields_own_name_wins_over_another_name():
+    data = open_rows([{"question": "own", "query": "other", "answer": "A"}])
+    assert next(iter(data)).question == "own"
+    assert "ignored query" in data.scan().lines
+
+
+def test_two_columns_for_one_field_are_refused_with_the_map_options():
+    with pytest.raises(SetupError) as caught:
+        open_rows([{"query": "a", "prompt": "b", "answer": "A"}])
+    assert caught.value.code == "E0311"
+    assert "--map question=query or --map question=prompt" in caught.value.fix
+
+
+def test_map_decides_between_them_and_reads_dotted_columns():
+    row = {"query": "a", "prompt": {"text": "b"}, "answer": "A"}
+    (sample,) = open_rows([row], mapping={"question": "prompt.text"})
+    assert sample.question == "b"
+
+
+@pytest.mark.parametrize(
+    ("mapping", "slices", "says"),
+    [
+        ({"question": "qestion"}, (), "Did you mean 'frage'?"),
+        ({"quesiton": "frage"}, (), "Did you mean 'question'?"),
+        ({"frage": "question"}, (), "--map question=frage"),
+        ({}, ("sprach",), "Did you mean 'sprache'?"),
+    ],
+)
+def test_a_wrong_name_in_map_or_slices_is_refused_with_the_nearest(mapping, slices, says):
+    if says == "Did you mean 'frage'?":
+        mapping = {"question": "frag"}
+    with pytest.raises(SetupError) as caught:
+        open_rows([{"frage": "Q", "sprache": "de", "response": "A"}], mapping=mapping, slices=slices)
+    assert caught.value.code == "E0308"
+    assert says in str(caught.value)
+
+
+def test_no_known_column_is_refused_with_the_columns_and_a_command_line():
+    with pytest.raises(SetupError) as caught:
+        open_rows([{"my_query_text": "Q", "bot reply": "A", "doc_blob": "c"}])
+    assert caught.value.code == "E0307"
+    assert "my_query_text, bot reply, doc_blob" in caught.value.why
+    assert "--map question=my_query_text --map contexts=doc_blob --map response='bot reply'" in caught.value.fix
+
+
+def test_slices_come_from_a_slice_column_an_object_and_the_named_columns():
+    row = {"question": "Q", "slice": "web", "slices": {"lang": "en", "n": 3, "none": None}, "hop": 2.0, "easy": True}
+    data = open_rows([row], slices=["hop", "easy"])
+    (sample,) = data
+    assert sample.slices == {"slice": "web", "lang": "en", "n": "3", "hop": "2", "easy": "true"}
+    assert data.scan().mapping["hop"] == "slice"
+
+
+def test_a_column_that_first_appears_later_is_read_if_its_field_is_free(tmp_path):
+    path = tmp_path / "late.jsonl"
+    rows = [{"query": "Q"}] * 300 + [{"query": "Q", "answer": "A", "prompt": "P"}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    data = open_rows(path)
+    assert [s.response for s in data][-1] == "A"
+    scan = data.scan()
+    assert scan.mapping == {"query": "question", "answer": "response"}
+    assert "ignored prompt: first seen in line 301; question is read from query" in scan.lines

@@ -1,0 +1,357 @@
+"""Files: every format, and every way in which a file or one of its rows can be broken."""
+
+import codecs
+import csv
+import gzip
+import json
+import time
+import tracemalloc
+
+import pytest
+
+from ragassay.core import BadRow, Context, DataError, NothingToDo, RagAssayError, Sample, SetupError
+from ragassay.datasets import open_rows
+
+GOOD = b'{"id": "a", "question": "Q", "contexts": ["c"], "response": "A"}\n'
+
+
+def read(tmp_path, data, name="rows.jsonl", **options):
+    path = tmp_path / name
+    path.write_bytes(data)
+    return list(open_rows(path, **options))
+
+
+BROKEN_LINES = {
+    "half a line": (b'{"question": "Q", "resp', "E0301", "breaks off"),
+    "a list": (b'["a"]', "E0302", "the row is a list"),
+    "a number": (b"42", "E0302", "the row is a number"),
+    "NaN": (b'{"question": "Q", "cost": NaN}', "E0304", "NaN"),
+    "minus Infinity": (b'{"question": "Q", "cost": -Infinity}', "E0304", "infinite"),
+    "10^400": (b'{"question": "Q", "cost": 1e400}', "E0304", "beyond the range"),
+    "400 digits": (b'{"question": "Q", "cost": ' + b"9" * 400 + b"}", "E0304", "beyond the range"),
+    "a lone surrogate": (b'{"question": "\\ud800"}', "E0305", "unpaired surrogate"),
+    "Latin-1": (b'{"question": "caf\xe9"}', "E0305", "the byte 0xe9 at byte 82 is not valid UTF-8"),
+    "a raw NUL": (b'{"question": "a\0b"}', "E0301", "not valid JSON"),
+    "depth 100,000": (b'{"question": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "E0301", "depth"),
+    "the same key twice": (b'{"question": "a", "question": "b"}', "E0301", "'question' stands twice"),
+    "the same key twice inside": (b'{"question": "a", "labels": {"x" :1, "x":2}}', "E0301", "'x' stands twice"),
+    "a trailing comma": (b'{"question": "a",}', "E0301", "not valid JSON"),
+    "single quotes": (b"{'question': 'a'}", "E0301", "not valid JSON"),
+    "prose": (b"Dear Sir or Madam", "E0301", "not valid JSON"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_LINES)
+def test_a_broken_line_is_a_bad_row_and_the_rest_is_read(tmp_path, name):
+    line, code, says = BROKEN_LINES[name]
+    first, bad, last = read(tmp_path, GOOD + line + b"\n\n   \n" + GOOD.replace(b'"a"', b'"b"'))
+    assert (first.id, last.id, last.line) == ("a", "b", 5)
+    assert isinstance(bad, BadRow)
+    assert (bad.id, bad.line, bad.code) == ("line-2", 2, code)
+    assert bad.what.startswith("rows.jsonl:2: ")
+    assert says in bad.what
+    assert bad.fix
+
+
+GOOD_LINES = {
+    "a key-like text": (
+        b'{"question": "say \\"a\\": 1 and \\"a\\": 2", "response": "x\\": y"}',
+        'say "a": 1 and "a": 2',
+    ),
+    "an escaped NUL": (b'{"question": "a\\u0000b"}', "a\0b"),
+    "a pair of surrogates": (b'{"question": "\\ud83d\\ude00"}', "\U0001f600"),
+    "line separators": ('{"question": "a\u2028b\x85c"}'.encode(), "a\u2028b\x85c"),
+    "right to left and joiners": ('{"question": "\u202eab\u200d\u0301"}'.encode(), "\u202eab\u200d\u0301"),
+    "carriage return line end": (b'{"question": "a"}\r', "a"),
+    "2^64": (b'{"question": "a", "judges": 18446744073709551616}', "a"),
+}
+
+
+@pytest.mark.parametrize("name", GOOD_LINES)
+def test_strange_but_valid_lines_keep_their_text(tmp_path, name):
+    line, text = GOOD_LINES[name]
+    (sample,) = read(tmp_path, line)
+    assert sample.question == text
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("rows.jsonl", codecs.BOM_UTF8 + GOOD),
+        ("rows.ndjson", GOOD.rstrip()),
+        ("rows.jsonl.gz", gzip.compress(GOOD)),
+        ("rows.json", b"\n [" + GOOD + b"]\n"),
+        ("rows.json", GOOD),
+        ("rows.json", json.dumps(json.loads(GOOD), indent=2).encode()),
+        ("rows.json", b'{"version": 1, "results": [' + GOOD + b"]}"),
+        ("rows.json", GOOD * 1),
+        ("rows.json.gz", gzip.compress(b"[" + GOOD + b"]")),
+        ("rows.csv", b"id,question,contexts,response\na,Q,\"['c']\",A\n"),
+        ("rows.csv", codecs.BOM_UTF8 + b'id;question;contexts;response\r\na;Q;"[""c""]";A\r\n'),
+        ("rows.tsv", b"id\tquestion\tcontexts\tresponse\na\tQ\tc\tA"),
+        ("rows.csv.gz", gzip.compress(b"id,question,contexts,response\na,Q,c,A\n")),
+    ],
+)
+def test_one_row_reads_the_same_from_every_text_format(tmp_path, name, data):
+    (sample,) = read(tmp_path, data, name)
+    assert (sample.id, sample.question, sample.contexts, sample.response) == ("a", "Q", (Context("c"),), "A")
+
+
+def test_json_tables_of_columns_are_rows(tmp_path):
+    by_list = {"question": ["a", "b"], "answer": ["c", "d"]}
+    by_index = {"question": {"0": "a", "1": "b"}, "answer": {"0": "c", "1": "d"}}
+    for table in (by_list, by_index):
+        found = read(tmp_path, json.dumps(table).encode(), "t.json")
+        assert [(s.question, s.response) for s in found] == [("a", "c"), ("b", "d")]
+
+
+def test_an_array_is_streamed_with_lines_and_bad_elements_apart(tmp_path):
+    text = b'[\n{"question": "a]}[{\\"", "contexts": ["x", ["y"]]},\n{"question": nope},\n\n{"question": "d"}, 7\n]'
+    bad, worse, good, number = read(tmp_path, text, "rows.json")
+    assert [r.line for r in (bad, worse, good, number)] == [2, 3, 5, 5]
+    assert [r.code for r in (bad, worse, number)] == ["E0303", "E0301", "E0302"]
+    assert good.question == "d"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b'[{"question": "a"},]', "a comma with no row after it"),
+        (b'[{"question": "a"}', "ends before its array is closed"),
+        (b'[{"question": "a"}, {"ques', "ends before its array is closed"),
+        (b'[{"question": "a"}] {"x": 1}', "text follows the end of the array"),
+        (b'[{"question": "a"}, }', "closes nothing"),
+    ],
+)
+def test_a_broken_array_keeps_the_rows_before_the_break(tmp_path, text, says):
+    found = read(tmp_path, text, "rows.json")
+    assert found[0].question == "a"
+    assert len(found) == 2
+    assert says in found[-1].what
+
+
+def test_array_elements_across_read_blocks_are_whole(tmp_path):
+    rows = [{"question": f"{n} " + '\\"[{' * (n * 997 % 3000)} for n in range(300)]
+    found = read(tmp_path, json.dumps(rows).encode(), "rows.json")
+    assert [s.question for s in found] == [r["question"] for r in rows]
+
+
+BROKEN_CSV = {
+    "too few cells": (b"a,b\n", "E0302", "has 2 cells and the header has 3"),
+    "too many cells": (b"a,b,c,d\n", "E0302", "has 4 cells"),
+    "a broken quote": (b'a,"b"x,c\n', "E0302", "not valid CSV"),
+    "Latin-1": (b"a,caf\xe9,c\n", "E0305", "the byte 0xe9 at byte 32"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_CSV)
+def test_a_broken_csv_row_is_a_bad_row_and_the_rest_is_read(tmp_path, name):
+    line, code, says = BROKEN_CSV[name]
+    first, bad, last = read(tmp_path, b"id,question,response\n1,Q,A\n" + line + b'3,"two\nlines",A\n', "rows.csv")
+    assert (first.line, bad.line, last.line, last.question) == (2, 3, 4, "two\nlines")
+    assert bad.code == code
+    assert says in bad.what
+
+
+def test_a_quote_that_is_never_closed_costs_one_row(tmp_path):
+    first, bad, last = read(tmp_path, b'id,question\n1,a\n2,"b\n3,c\n', "rows.csv")
+    assert (first.id, last.id, last.question, last.line) == ("1", "3", "c", 4)
+    assert bad.line == 3
+    assert "never closed" in bad.what
+
+
+@pytest.mark.parametrize("closing", [b'4,"d"\n', b'4,"d\n"', b"4,d,e\n"])
+def test_lines_that_an_open_quote_swallowed_are_read_on_their_own(tmp_path, closing):
+    found = read(tmp_path, b'id,question\n1,a\n2,"b\n3,c\n' + closing, "rows.csv")
+    assert [item.line for item in found] == [2, 3, 4, 5]
+    assert [isinstance(item, BadRow) for item in found[:3]] == [False, True, False]
+
+
+def test_a_csv_cell_may_be_longer_than_the_modules_own_limit(tmp_path):
+    text = "x" * 1_000_000
+    (sample,) = read(tmp_path, f"question,contexts\nQ,{text}\n".encode(), "rows.csv")
+    assert sample.contexts == (Context(text),)
+
+
+def test_an_empty_csv_cell_is_absent_but_an_empty_response_is_an_empty_answer(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("id,question,contexts,response,reference,label\n,Q,,,,3\n")
+    data = open_rows(path)
+    (sample,) = data
+    assert sample == Sample("row-2", "Q", response="", labels={"label": 3.0}, line=2)
+    assert data.scan().notes == ("1 empty cells were read as an empty response",)
+
+
+@pytest.mark.parametrize(
+    "header", [b"question,answer,answer\na,b,c\n", b"\nquestion\na\n", b'"question\na', b"qu\xe9stion,answer\n"]
+)
+def test_a_broken_csv_header_is_refused(tmp_path, header):
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, header, "rows.csv")
+    assert caught.value.code == "E0310"
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv", "a.parquet", "a.arrow", "a.jsonl.gz"])
+def test_an_empty_file_holds_nothing_to_do(tmp_path, name):
+    with pytest.raises(NothingToDo) as caught:
+        read(tmp_path, b"", name)
+    assert caught.value.code == "E0309"
+
+
+@pytest.mark.parametrize(("name", "data"), [("a.jsonl", b"\n\n"), ("a.json", b"[ ]"), ("a.csv", b"question,answer\n")])
+def test_a_file_without_rows_holds_nothing_to_do(tmp_path, name, data):
+    with pytest.raises(NothingToDo):
+        read(tmp_path, data, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code"),
+    [
+        ("a.jsonl", GOOD.decode().encode("utf-16"), "E0310"),
+        ("a.csv", "question,answer\na,b".encode("utf-16-le"), "E0310"),
+        ("a.xlsx", b"PK", "E0310"),
+        ("a.parquet.gz", b"x", "E0310"),
+        ("a.parquet", b"not parquet", "E0310"),
+        ("a.arrow", b"not arrow at all", "E0310"),
+        ("a.jsonl.gz", b"not gzip", "E0310"),
+        ("a.json", b'{"rows": [', "E0301"),
+        ("a.jsonl", b"no\njson\nhere\n", "E0301"),
+    ],
+)
+def test_a_file_that_cannot_be_read_at_all_is_a_data_error(tmp_path, name, data, code):
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, data, name)
+    assert caught.value.code == code
+    assert name in str(caught.value)
+
+
+def test_a_missing_file_names_its_neighbour_and_a_folder_is_no_file(tmp_path):
+    (tmp_path / "rows.jsonl").write_bytes(GOOD)
+    with pytest.raises(DataError, match=r"Did you mean 'rows\.jsonl'") as caught:
+        open_rows(tmp_path / "row.jsonl")
+    assert caught.value.code == "E0102"
+    with pytest.raises(DataError, match="is a folder"):
+        open_rows(tmp_path)
+    with pytest.raises(DataError):
+        open_rows("a\0b.jsonl")
+
+
+def test_a_format_can_be_named_and_a_wrong_one_is_refused(tmp_path):
+    assert read(tmp_path, GOOD, "rows.txt", format="jsonl")[0].id == "a"
+    with pytest.raises(SetupError, match="Did you mean 'jsonl'"):
+        read(tmp_path, GOOD, "rows.txt", format="jsonlines")
+
+
+def test_a_cut_gzip_file_keeps_the_rows_before_the_cut(tmp_path):
+    rows = b"".join(GOOD.replace(b'"a"', b'"%d"' % n) for n in range(20_000))
+    found = read(tmp_path, gzip.compress(rows)[:-2_000], "rows.jsonl.gz")
+    assert found[0].id == "0"
+    assert found[-1].code == "E0310"
+    assert "breaks off" in found[-1].what
+
+
+def test_duplicate_ids_are_refused_with_both_lines_unless_ids_are_made(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(GOOD + b"\n" + GOOD.replace(b'"a"', b'"b"') + GOOD)
+    with pytest.raises(DataError) as caught:
+        open_rows(path).scan()
+    assert caught.value.code == "E0306"
+    assert caught.value.why == "'a' in lines 1 and 4"
+    assert "--make-ids" in caught.value.fix
+    data = open_rows(path, make_ids=True)
+    assert [s.id for s in data] == ["row-1", "row-3", "row-4"]
+    assert "numbered all rows row-<line>" in data.scan().lines
+
+
+def test_only_ten_duplicates_are_listed_and_all_are_counted(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(GOOD * 15)
+    with pytest.raises(DataError) as caught:
+        open_rows(path).scan()
+    assert caught.value.what.startswith("14 rows")
+    assert caught.value.why.count(" and ") == 10
+
+
+def test_scan_counts_and_keeps_bad_rows_and_says_how_rows_are_read(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"user_input": "Q", "x": 1}\n' + b"{\n" * 30)
+    scan = open_rows(path).scan()
+    assert (scan.rows, scan.bad, len(scan.bad_rows), scan.source) == (31, 30, 20, str(path))
+    assert (scan.columns, scan.mapping, scan.ignored) == (("user_input", "x"), {"user_input": "question"}, ("x",))
+    assert scan.lines == (
+        "looks like Ragas rows",
+        "read user_input as question",
+        "ignored x",
+        "numbered the rows row-<line> (no id column)",
+    )
+
+
+def test_all_rows_bad_is_a_data_error_with_the_first_ones(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"question": 1}\n{"question": [2]}\n')
+    with pytest.raises(DataError, match="None of the 2 rows can be read") as caught:
+        open_rows(path).scan()
+    assert "rows.jsonl:1: question is a number" in caught.value.why
+
+
+def test_the_hash_follows_the_bytes_of_the_file(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(GOOD)
+    first = open_rows(path).scan().source_hash
+    assert open_rows(path).scan().source_hash == first
+    path.write_bytes(GOOD.replace(b"Q", b"R"))
+    assert open_rows(path).scan().source_hash != first
+
+
+def test_a_row_with_a_10_mb_context_is_read_within_a_second(tmp_path):
+    row = json.dumps({"question": "Q", "contexts": ['word: \\ " é' * 1_000_000]}).encode()
+    start = time.process_time()
+    (sample,) = read(tmp_path, row)
+    assert len(sample.contexts[0].text) == 11_000_000
+    assert time.process_time() - start < 3  # both passes, on a busy machine
+
+
+def test_memory_does_not_follow_the_length_of_the_file(tmp_path):
+    def peak(rows, name, line):
+        path = tmp_path / name
+        with path.open("wb") as file:
+            file.write(b"[" if name.endswith("json") else b"id,question\n" if name.endswith("csv") else b"")
+            file.writelines(line(n) for n in range(rows))
+            file.write(b"{}]" if name.endswith("json") else b"")
+        data = open_rows(path)
+        tracemalloc.start()
+        count = sum(1 for _ in data)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert count >= rows
+        return most
+
+    for name, line in {
+        "a.jsonl": lambda n: b'{"id": %d, "question": "%s"}\n' % (n, b"x" * 500),
+        "a.json": lambda n: b'{"id": %d, "question": "%s"},\n' % (n, b"x" * 500),
+        "a.csv": lambda n: b"%d,%s\n" % (n, b"x" * 500),
+    }.items():
+        assert peak(8_000, name, line) < 1.3 * peak(2_000, name, line) + 100_000, name
+
+
+def test_reading_again_and_twice_at_once_gives_the_same_rows(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"".join(GOOD.replace(b'"a"', b'"%d"' % n) for n in range(50)))
+    data = open_rows(path)
+    assert [a == b for a, b in zip(data, data, strict=True)] == [True] * 50
+
+
+def test_text_survives_a_csv_round_trip(tmp_path):
+    text = 'a "quoted", comma;\nline\r\nend \u2028 \U0001f600 \0'
+    path = tmp_path / "rows.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerows([["question", "response"], [text, "x"]])
+    (sample,) = open_rows(path)
+    assert sample.question == text
+
+
+def test_every_error_of_this_room_is_a_ragassay_error(tmp_path):
+    for source in (42, None, b"x", object()):
+        with pytest.raises(RagAssayError):
+            open_rows(source)
