@@ -202,8 +202,10 @@ def cli(*arguments, **options):
 
 def start(*arguments):
     return subprocess.Popen(
-        [sys.executable, "-m", "ragassay", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-m", "ragassay", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # A shell that runs the tests in the background has Ctrl-C ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
 
 
 def wait_for_calls(server, n, process):
@@ -227,10 +229,10 @@ def test_after_kill_9_a_resume_asks_nothing_that_was_answered(tmp_path, after):
         resumed = cli("resume", "--store", store, "--json")
         assert resumed.returncode == 0, resumed.stderr
         books = server.stats()
-    # 60 rows, three calls each. What had been answered but had not reached the client when it was killed (at most the
-    # four in flight) may be asked again; nothing else.
-    assert books["calls"] <= 180 + 4
-    assert books["answered_twice"] <= 4
+    # 60 rows, three calls each. What was in flight (four calls) or on its way to the disk (as many at most, since each
+    # waits for its row) when the process was killed may be asked again; nothing else.
+    assert books["calls"] <= 180 + 8
+    assert books["answered_twice"] <= 8
     assert before["calls"] >= after
     summary = json.loads(resumed.stdout)
     assert summary["rows"] == summary["scored"] == 60

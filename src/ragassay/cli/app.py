@@ -312,7 +312,7 @@ def root(
 def run() -> NoReturn:
     """Run the command line; every RagAssayError becomes its message and exit code, never a traceback."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)  # typer hands typer.Exit's code back instead of raising it
     except RagAssayError as error:
         _show_error(error)
         sys.exit(error.exit_code)
@@ -336,7 +336,7 @@ def run() -> NoReturn:
             "  fix: set RAGASSAY_DEBUG=1 and run again to see where, and report it"
         )
         sys.exit(70)
-    sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def _finish(
     json_: bool,
 ) -> None:
     """Print the summary, write the files, and leave with the exit code."""
-    from ragassay.core import RunState
+    from ragassay.core import BudgetExhausted, GateFailed, Incomplete, RunState
     from ragassay.report import check_gates, parse_gate, render_gates, render_summary, summary_json
 
     summary = run.summary
@@ -365,11 +365,23 @@ def _finish(
             run.export(target, kind)
             _note(f"wrote {target}")
     state = run.state
+    where = f" --store {store}" if store else ""
+    go_on = f"ragassay resume {run.id}{where}"
+    if state is RunState.BUDGET:
+        _show_error(BudgetExhausted("E0604", "A cap was reached before all rows were judged.", where=f"run {run.id}",
+                                    why=summary.stop_reason, fix=f"{go_on} with a higher --max-calls or --max-cost"))
+        raise typer.Exit(BudgetExhausted.exit_code)
     if state is not RunState.FINISHED:
-        where = f" --store {store}" if store else ""
-        _note(f"stopped: {summary.stop_reason}. To go on: ragassay resume {run.id}{where}")
-    code = {RunState.INTERRUPTED: 130, RunState.BUDGET: 4, RunState.FAILED: 5}.get(state, result.exit_code)
-    raise typer.Exit(code)
+        _note(f"{summary.stop_reason[:1].upper()}{summary.stop_reason[1:]}. To go on: {go_on}")
+        raise typer.Exit(130 if state is RunState.INTERRUPTED else 5)
+    if result.exit_code == GateFailed.exit_code:
+        _show_error(GateFailed("E0602", "A gate's threshold was not met.", where=f"run {run.id}",
+                               why="; ".join(str(g) for g in gates), fix=f"see the worst rows: ragassay show {run.id}{where}"))
+    elif result.exit_code == Incomplete.exit_code:
+        _show_error(Incomplete("E0603", "Too little was judged to decide.", where=f"run {run.id}",
+                               why=f"a gate has no value, or coverage is below {min_coverage}",
+                               fix=f"ragassay resume {run.id}{where} --retry-failed"))
+    raise typer.Exit(result.exit_code)
 
 
 def _display(cap: float | None) -> Any:

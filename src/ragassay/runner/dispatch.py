@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from ragassay.core import Call, CallError, CallFailed, ChatCall, ProviderError, Reply
 from ragassay.models import Model
@@ -157,6 +158,11 @@ class Dispatcher:
         finally:
             self.traffic.waiting = ""
 
+    def _give_up(self, error: ProviderError) -> NoReturn:
+        """End the run: no call that waits is made any more."""
+        self._stopping = True
+        raise error
+
     def _raise_if_hopeless(self, error: CallError) -> None:
         if error.fatal:
             code = {"auth": "E0403", "no_model": "E0404"}.get(error.kind, "E0408")
@@ -168,19 +174,19 @@ class Dispatcher:
             what = {"E0403": "The server rejects the API key.", "E0404": "The server does not know the model."}.get(
                 code, "The server rejects every call."
             )
-            raise ProviderError(code, what, where=self._model.uri, why=error.message, fix=fix)
+            self._give_up(ProviderError(code, what, where=self._model.uri, why=error.message, fix=fix))
         if error.kind == "bad_request" and self.traffic.answered == 0:
             self._rejected += 1
             if self._rejected >= HOPELESS:
-                raise ProviderError(
+                self._give_up(ProviderError(
                     "E0408", f"The server rejected the first {self._rejected} calls and answered none.",
                     where=self._model.uri, why=error.message,
                     fix="check --base-url and the model: it must serve chat completions",
-                )
+                ))
 
     def _raise_if_unreachable(self, error: CallError) -> None:
         if error.kind == "network" and self.traffic.answered == 0:
-            raise ProviderError(
+            self._give_up(ProviderError(
                 "E0405", "The server cannot be reached.", where=self._model.uri, why=error.message,
                 fix="check that it runs and that --base-url is right; then run the resume command",
-            )
+            ))

@@ -156,17 +156,20 @@ class Engine:
                 self.progress.bad += 1
             else:
                 try:
-                    scores = await self._score(row)
+                    scores, capped = await self._score(row)
                 except Stopped:
                     return
-                capped = any(score.counts.over_budget for score in scores)
                 result = RowResult(index, row, scores, self._diagnose(row, scores), done=not capped)
             await self._journal.row(result)
             self.progress.rows += 1
             await asyncio.sleep(0)  # rows answered from the cache must not starve the display and Ctrl-C
 
-    async def _score(self, sample: Sample) -> tuple[Score, ...]:
-        """Advance all flows of a row together, so that what several metrics ask is asked once."""
+    async def _score(self, sample: Sample) -> tuple[tuple[Score, ...], bool]:
+        """Advance all flows of a row together, so that what several metrics ask is asked once.
+
+        Also says whether a cap kept a judgment from the row: then the row is to be done again.
+        """
+        capped = False
         scores: list[Score | None] = [None] * len(self._metrics)
         waiting: list[tuple[int, MetricFlow, tuple[Request, ...]]] = []
 
@@ -192,9 +195,10 @@ class Engine:
             wave, waiting = waiting, []
             keyed = [(position, flow, [(self._pair(r), r) for r in asked]) for position, flow, asked in wave]
             known = await self._resolve({pair: r for _, _, pairs in keyed for pair, r in pairs})
+            capped = capped or any(judgment.status is Status.OVER_BUDGET for judgment in known.values())
             for position, flow, pairs in keyed:
                 advance(position, flow, tuple(known[pair] for pair, _ in pairs))
-        return tuple(score for score in scores if score is not None)
+        return tuple(score for score in scores if score is not None), capped
 
     def _pair(self, request: Request) -> Pair:
         fingerprint = self._fingerprints.get(request.rubric)

@@ -1,0 +1,336 @@
+"""How does a language model answer Requests? One call a group, missing verdicts asked again once, then unparsed.
+
+The prompt is the rubric (system part, the same for all rows), then the data in fences, what varies last, then the
+form of the reply. Items are known by ids that are hashes of their Request, which no text in the data can contain but
+by chance. Everything that comes back goes through `reply.parse`; every quote is looked up in the contexts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ragassay.core import (
+    Ask,
+    CallFailed,
+    ChatCall,
+    ChatReply,
+    Evidence,
+    JudgeFlow,
+    Judgment,
+    Keep,
+    Message,
+    Reply,
+    Request,
+    SetupError,
+    Spend,
+    Status,
+    digest,
+)
+from ragassay.judges.abstention import refuses_the_task
+from ragassay.judges.book import RubricBook
+from ragassay.judges.fence import fence
+from ragassay.judges.known import settled_without_a_call
+from ragassay.judges.quotes import Finder
+from ragassay.judges.reply import Verdict, parse, schema
+from ragassay.judges.rubric import FORM, Rubric
+from ragassay.judges.shape import shape_of
+
+_AGAIN = (
+    "An earlier reply held no usable verdict for the ids below. Give one entry for each of them, in exactly the form "
+    "that was described."
+)
+_REFUSALS = frozenset({"refusal", "content_filter"})
+_WAYS_OUT = "shorten or split the contexts, or retrieve fewer of them"
+# Room for a reply, in tokens: a base, and so much an item; a decomposition repeats the response.
+_BASE_TOKENS, _ITEM_TOKENS, _MOST_TOKENS = 512, 320, 8192
+
+
+@dataclass(frozen=True, slots=True)
+class LLMJudge:
+    """A judge that asks a chat model.
+
+    uri: the model. single_calls: one call an item instead of one a group. max_prompt_chars: a longer prompt is not
+    sent. temperature, seed: as in ChatCall. parameters: whatever else determines the model's answers (such as the
+    server's address); it goes into the fingerprint.
+    """
+
+    uri: str
+    book: RubricBook
+    single_calls: bool = False
+    max_prompt_chars: int = 400_000
+    temperature: float | None = 0.0
+    seed: int | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def agreement(self) -> str:
+        """What is known of its agreement with people."""
+        return "unmeasured: no human labels have been compared with this judge"
+
+    def rubric_version(self, rubric: str) -> str:
+        """ "id@version" of the rubric. Raises SetupError E0203 for one that is not in the book."""
+        return self.book.get(rubric).ref
+
+    def fingerprint(self, rubric: str) -> str:
+        """Hash of the rubric's text, the model, the form of the prompt and the parameters."""
+        settings = (self.temperature, self.seed, self.single_calls, dict(self.parameters))
+        return digest("llm", FORM, self.book.get(rubric).digest, self.uri, settings)
+
+    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+        """Groups of one rubric and equal inputs but for the item: at most `batch` items, within the size limit."""
+        groups: list[list[Request]] = []
+        open_group: dict[object, tuple[int, int]] = {}  # what is shared -> (index of the group, its size in characters)
+        for request in requests:
+            rubric = self.book.get(request.rubric)
+            shared = {name: text for name, text in request.inputs.items() if name != rubric.item}
+            key = (rubric.id, tuple(sorted(shared.items())), self._shape(rubric, request))
+            size = len(request.inputs.get(rubric.item, "")) + 120
+            most = 1 if self.single_calls else rubric.batch
+            at, held = open_group.get(key, (-1, 0))
+            if at < 0 or len(groups[at]) >= most or held + size > self.max_prompt_chars:
+                at, held = len(groups), self._overhead(rubric, shared)
+                groups.append([])
+            groups[at].append(request)
+            open_group[key] = at, held + size
+        return [tuple(group) for group in groups]
+
+    def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
+        """The flow for one group; see the module's first lines."""
+        rubric = self.book.get(requests[0].rubric)
+        self._check_inputs(rubric, requests)
+        round_ = _Round(self, rubric, tuple({request.key: request for request in requests}.values()))
+        return round_.flow()
+
+    # -- the prompt
+
+    def _shape(self, rubric: Rubric, request: Request) -> str:
+        return shape_of(request.text(rubric.wording_by)) if rubric.wording_by else ""
+
+    def _overhead(self, rubric: Rubric, shared: Mapping[str, object]) -> int:
+        texts = [text for value in shared.values() for text in (value if isinstance(value, tuple) else (value,))]
+        return len(rubric.system) + len(rubric.user) + 4000 + sum(len(str(text)) + 80 for text in texts)
+
+    def _check_inputs(self, rubric: Rubric, requests: Sequence[Request]) -> None:
+        for name in rubric.inputs:
+            if any(name not in request.inputs for request in requests):
+                given = ", ".join(requests[0].inputs)
+                raise SetupError("E0204", f"The rubric {rubric.ref} reads {name!r}, but the metric gives only {given}.",
+                                 fix=f"change `inputs` of the rubric {rubric.id}")  # fmt: skip
+
+    def call(self, rubric: Rubric, items: Mapping[str, Request], *, again: bool = False) -> ChatCall:
+        """The call that asks these items (id -> Request of one group)."""
+        first = next(iter(items.values()))
+        shape = self._shape(rubric, first)
+        texts = {name: _shown(name, first.inputs[name]) for name in rubric.inputs if name != rubric.item}
+        texts[rubric.item] = "\n\n".join(
+            f"{rubric.item} with the id {name}:\n{_shown(rubric.item, request.inputs[rubric.item])}"
+            for name, request in items.items()
+        )
+        form = schema(rubric, list(items))
+        user = [
+            rubric.user_prompt(texts, shape),
+            *([_AGAIN] if again else []),
+            f"Give a verdict for each of these ids: {', '.join(items)}",
+            f"The JSON Schema of the reply: {json.dumps(form, ensure_ascii=False, separators=(',', ':'))}",
+        ]
+        length = len(first.text(rubric.item)) if rubric.writes == "claims" else _ITEM_TOKENS * len(items)
+        return ChatCall(
+            (Message("system", rubric.system_prompt(shape)), Message("user", "\n\n".join(user))),
+            schema=form,
+            schema_name=rubric.id,
+            max_tokens=min(_MOST_TOKENS, _BASE_TOKENS + length),
+            temperature=self.temperature,
+            seed=self.seed,
+        )
+
+
+def _shown(name: str, value: str | tuple[str, ...]) -> str:
+    if isinstance(value, str):
+        return fence(name, value) if value.strip() else f"({name}: no text)"
+    word = {"contexts": "passage"}.get(name, name)
+    return "\n\n".join(fence(f"{word} {n}", text) for n, text in enumerate(value, 1)) or f"({name}: none)"
+
+
+# -- one group being answered
+
+
+@dataclass(slots=True)
+class _Round:
+    """The state of one flow: what each Request has cost so far, and why those without a verdict have none."""
+
+    judge: LLMJudge
+    rubric: Rubric
+    requests: tuple[Request, ...]
+    items: dict[str, Request] = field(default_factory=dict)
+    spent: dict[str, Spend] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    halve: set[str] = field(default_factory=set)
+    fingerprint: str = ""
+
+    def flow(self) -> JudgeFlow:
+        self.fingerprint = self.judge.fingerprint(self.rubric.id)
+        at_once = [self._known(request) for request in self.requests]
+        for request, judgment in zip(self.requests, at_once, strict=True):
+            if judgment is None:
+                self.items[self._id(request)] = request
+        self.spent = {name: Spend() for name in self.items}
+        known = tuple(judgment for judgment in at_once if judgment is not None)
+        if not self.items:
+            return known
+        if known:
+            yield Keep(known)
+        yield from self._ask([list(self.items)], again=False)
+        if self.items:
+            halves = [name for name in self.items if name in self.halve]
+            rest = [name for name in self.items if name not in self.halve]
+            middle = math.ceil(len(halves) / 2)
+            yield from self._ask([g for g in (rest, halves[:middle], halves[middle:]) if g], again=True)
+        return tuple(self._lost(name, Status.UNPARSED, self.reasons[name]) for name in self.items)
+
+    def _ask(self, groups: list[list[str]], *, again: bool) -> Generator[Ask | Keep, tuple[Reply, ...], None]:
+        groups, calls, too_long = self._fit(groups, again)
+        if too_long:
+            yield Keep(tuple(too_long))
+        if not groups:
+            return
+        replies = yield Ask(tuple(calls))
+        settled: list[Judgment] = []
+        for group, reply in zip(groups, replies, strict=True):
+            settled += self._read(group, reply, again)
+        if settled:
+            yield Keep(tuple(settled))
+
+    def _fit(self, groups: list[list[str]], again: bool) -> tuple[list[list[str]], list[ChatCall], list[Judgment]]:
+        """The groups and their calls, halved until each prompt fits; an item that does not fit alone is settled."""
+        waiting, kept, calls, lost = list(reversed(groups)), list[list[str]](), list[ChatCall](), list[Judgment]()
+        while waiting:
+            group = waiting.pop()
+            call = self.judge.call(self.rubric, {name: self.items[name] for name in group}, again=again)
+            length = sum(len(message.content) for message in call.messages)
+            if length <= self.judge.max_prompt_chars:
+                kept.append(group)
+                calls.append(call)
+            elif len(group) > 1:
+                middle = math.ceil(len(group) / 2)
+                waiting += [group[middle:], group[:middle]]
+            else:
+                reason = (
+                    f"the prompt would have {length:,} characters, more than the limit of "
+                    f"{self.judge.max_prompt_chars:,}; it was not sent: {_WAYS_OUT}"
+                )
+                lost.append(self._lost(group[0], Status.FAILED, reason))
+                del self.items[group[0]]
+        return kept, calls, lost
+
+    def _read(self, group: list[str], reply: Reply, again: bool) -> list[Judgment]:
+        """Settle what the reply settles; the rest stays in `items` with its reason."""
+        for name, share in zip(group, split(reply.spend, len(group)), strict=True):
+            self.spent[name] += share
+        if isinstance(reply, CallFailed):
+            if reply.kind == "too_long" and len(group) > 1 and not again:
+                self.halve.update(group)
+                self.reasons.update(dict.fromkeys(group, "the prompt was too long for the model"))
+                return []
+            over = reply.kind == "over_budget"
+            reason = f"{reply.message}; {_WAYS_OUT}" if reply.kind == "too_long" else reply.message
+            return self._all_lost(group, Status.OVER_BUDGET if over else Status.FAILED, reason or reply.kind)
+        if not isinstance(reply, ChatReply):
+            return self._all_lost(group, Status.FAILED, "the model gave a reply of another kind")
+        cut = reply.finish == "length"
+        found = parse(reply.text, self.rubric, group, cut=cut)
+        if reply.finish in _REFUSALS or (not found and refuses_the_task(reply.text)):
+            why = "the model refused to answer" + (f" ({reply.finish})" if reply.finish in _REFUSALS else "")
+            return self._all_lost(group, Status.REFUSED, why)
+        settled = [self._judged(name, verdict) for name, verdict in found.items()]
+        for name in found:
+            del self.items[name]
+        missing = [name for name in group if name in self.items]
+        if cut:
+            self.halve.update(missing)
+            reason = "the reply was cut off at its length limit before a verdict for it"
+        else:
+            reason = "the reply held no usable verdict for it" if reply.text.strip() else "the reply was empty"
+        self.reasons.update(dict.fromkeys(missing, reason + (", also when asked again" if again else "")))
+        return settled
+
+    # -- Judgments
+
+    def _known(self, request: Request) -> Judgment | None:
+        return settled_without_a_call(request, self.rubric, self.fingerprint)
+
+    def _id(self, request: Request) -> str:
+        full = digest("item", self.fingerprint, request.key)
+        return next(full[:n] for n in range(8, 33) if full[:n] not in self.items)
+
+    def _judged(self, name: str, verdict: Verdict) -> Judgment:
+        request, scale = self.items[name], self.rubric.scale
+        blank = Judgment(request.key, self.fingerprint, self.rubric.ref, Status.JUDGED, spend=self.spent[name])
+        if scale is None:
+            trivial = tuple(f"trivial:{n}" for n, claim in enumerate(verdict.claims) if claim.trivial)
+            return replace(blank, texts=tuple(claim.text for claim in verdict.claims), flags=trivial)
+        rating, flags = verdict.rating, list(verdict.flags)
+        assert rating is not None
+        # A flag that fixes the rating is stronger than the rating beside it; of several the first in the rubric.
+        ends = [flag.end for flag in self.rubric.flags if flag.end and flag.name in flags]
+        if ends:
+            rating = scale.highest if ends[0] == "highest" else scale.lowest
+        evidence, lost = self._evidence(request, verdict)
+        return replace(
+            blank,
+            rating=rating,
+            value=scale.value(rating),
+            rationale=verdict.reasoning.strip(),
+            evidence=evidence,
+            flags=(*flags, *(["quote_not_found"] if lost else [])),
+            meta={"passes": float(scale.passes(rating))},
+        )
+
+    def _evidence(self, request: Request, verdict: Verdict) -> tuple[tuple[Evidence, ...], bool]:
+        """The quotes that stand in the contexts, and whether one does not."""
+        name = next((name for name in ("contexts", "context") if name in self.rubric.inputs), "")
+        if not verdict.quotes or not name:
+            return (), False
+        finder, found, lost = Finder(request.texts(name)), list[Evidence](), False
+        for quote in verdict.quotes[:20]:
+            if not quote.text.strip():
+                continue
+            at = finder.find(quote.text, None if quote.passage is None else quote.passage - 1)
+            found += at
+            lost = lost or not at
+        return tuple(dict.fromkeys(found)), lost
+
+    def _lost(self, name: str, status: Status, reason: str) -> Judgment:
+        key = self.items[name].key
+        return Judgment(key, self.fingerprint, self.rubric.ref, status, reason=reason, spend=self.spent[name])
+
+    def _all_lost(self, group: list[str], status: Status, reason: str) -> list[Judgment]:
+        lost = [self._lost(name, status, reason) for name in group]
+        for name in group:
+            del self.items[name]
+        return lost
+
+
+def split(spend: Spend, n: int) -> list[Spend]:
+    """`n` shares of a call's spend that add up to it exactly, in any order; the first ones take what does not divide.
+
+    The call itself counts with the first share, since there is no part of a call.
+    """
+    calls = [spend.calls] + [0] * (n - 1)
+    tokens = [_parts(count, n) for count in (spend.input_tokens, spend.output_tokens, spend.cached_tokens)]
+    costs = [None] * n if spend.cost is None else _float_parts(spend.cost, n)
+    seconds = _float_parts(spend.seconds, n)
+    return [Spend(*shares) for shares in zip(calls, *tokens, costs, seconds, strict=True)]
+
+
+def _parts(count: int, n: int) -> list[int]:
+    each, left = divmod(count, n)
+    return [each + (i < left) for i in range(n)]
+
+
+def _float_parts(amount: float, n: int) -> list[float]:
+    # Shares are whole multiples of the amount's last binary digit, so that sums of them are exact.
+    unit = math.ulp(amount)
+    return [part * unit for part in _parts(round(amount / unit), n)]

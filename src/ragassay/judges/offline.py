@@ -1,0 +1,207 @@
+"""How does the offline model's probability become a Judgment? No language model, no key, no network.
+
+Requests become MatchCalls; what answers them (`models.offline` today) is not known here. The probability is calibrated
+by the model; this judge only cuts it into ratings, words the figures behind it, and applies the rules on abstention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.core import (
+    Ask,
+    CallFailed,
+    Evidence,
+    JudgeFlow,
+    Judgment,
+    MatchCall,
+    MatchReply,
+    Reply,
+    Request,
+    SetupError,
+    Spend,
+    Status,
+    digest,
+)
+from ragassay.judges.abstention import declines
+from ragassay.judges.book import RubricBook
+from ragassay.judges.known import settled_without_a_call
+from ragassay.judges.rubric import Rating, Rubric
+
+TASKS: Mapping[str, str] = {
+    "context_relevance": "relevance",
+    "chunk_relevance": "relevance",
+    "groundedness": "support",
+    "answer_relevance": "answer",
+}
+# Raised when the rules below change: judgments made under the old ones are then not reused.
+_RULES = 1
+_GROUP = 16
+_VERDICTS: Mapping[str, tuple[str, str]] = {
+    "support": ("that the passages support the claim", "The claim"),
+    "relevance": ("that the passage helps with the question", "The question"),
+    "answer": ("that the response answers the question", "The question"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineJudge:
+    """A judge over an offline model.
+
+    model_version: what identifies the model and its weights. measured: task ("support", "relevance", "answer") -> one
+    sentence on its measured agreement with people.
+    """
+
+    model_version: str
+    measured: Mapping[str, str]
+    book: RubricBook
+
+    @property
+    def uri(self) -> str:
+        """Always "offline"."""
+        return "offline"
+
+    @property
+    def agreement(self) -> str:
+        """Its measured agreement with people, a clause a task."""
+        said = [f"{task}: {sentence.strip()}" for task, sentence in self.measured.items() if sentence.strip()]
+        return "; ".join(said) or "unmeasured on data like yours"
+
+    def _rubric(self, rubric_id: str) -> Rubric:
+        rubric = self.book.get(rubric_id)
+        can = f"it answers {', '.join(TASKS)}"
+        if rubric_id not in TASKS:
+            raise SetupError(
+                "E0203", f"The offline judge cannot answer the rubric {rubric_id!r}.",
+                why=f"it is no language model and reads no instructions; {can}",
+                fix="name a language model with --judge openai:MODEL, or leave out what needs this rubric",
+            )  # fmt: skip
+        if rubric.own:
+            raise SetupError(
+                "E0203", f"The offline judge cannot follow your own file for the rubric {rubric_id!r}.",
+                why="it is no language model and reads no instructions",
+                fix="name a language model with --judge openai:MODEL, or leave out --rubric for this rubric",
+            )  # fmt: skip
+        return rubric
+
+    def rubric_version(self, rubric: str) -> str:
+        """ "id@version". Raises SetupError E0203 for a rubric that it cannot answer."""
+        return self._rubric(rubric).ref
+
+    def fingerprint(self, rubric: str) -> str:
+        """Hash of the model's version, the task and the rules here. Raises as `rubric_version`."""
+        return digest("offline", _RULES, self.model_version, TASKS.get(rubric, ""), self._rubric(rubric).ref)
+
+    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+        """Up to 16 Requests of one rubric, in order: nothing is shared between them but the overhead."""
+        by_rubric: dict[str, list[Request]] = {}
+        for request in requests:
+            by_rubric.setdefault(request.rubric, []).append(request)
+        return [
+            tuple(group[start : start + _GROUP])
+            for group in by_rubric.values()
+            for start in range(0, len(group), _GROUP)
+        ]
+
+    def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
+        """One Ask for the whole group; what SPEC or the rules on abstention decide is not asked."""
+        rubric = self._rubric(requests[0].rubric)
+        fingerprint = self.fingerprint(rubric.id)
+        unique = tuple({request.key: request for request in requests}.values())
+        return _flow(unique, rubric, fingerprint)
+
+
+def _flow(requests: tuple[Request, ...], rubric: Rubric, fingerprint: str) -> JudgeFlow:
+    settled: list[Judgment] = []
+    asked: list[tuple[Request, MatchCall]] = []
+    for request in requests:
+        judgment = settled_without_a_call(request, rubric, fingerprint) or _abstains(request, rubric, fingerprint)
+        if judgment is not None:
+            settled.append(judgment)
+        else:
+            asked.append((request, _call(request)))
+    replies = (yield Ask(tuple(call for _, call in asked))) if asked else ()
+    for (request, call), reply in zip(asked, replies, strict=True):
+        settled.append(_judgment(request, call, reply, rubric, fingerprint))
+    return tuple(settled)
+
+
+def _call(request: Request) -> MatchCall:
+    question = request.text("question")
+    match TASKS[request.rubric]:
+        case "relevance":
+            return MatchCall("relevance", question, (request.text("context"),))
+        case "support":
+            return MatchCall("support", request.text("claim"), request.texts("contexts"), question or None)
+        case _:
+            return MatchCall("answer", question, (request.text("response"),))
+
+
+def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
+    if rubric.id == "answer_relevance" and declines(request.text("response")):
+        rating, flag, why = 0, "declined", "The response declines to answer or says that it does not know."
+    elif rubric.id == "groundedness" and declines(request.text("claim")):
+        rating, flag, why = 3, "abstention", "The claim only admits that something is not known."
+    else:
+        return None
+    return Judgment(
+        request.key, fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=rating / 3, rationale=why,
+        flags=(flag,), meta={"passes": float(rating >= 2)},
+    )  # fmt: skip
+
+
+def _judgment(request: Request, call: MatchCall, reply: Reply, rubric: Rubric, fingerprint: str) -> Judgment:
+    def lost(status: Status, reason: str, spend: Spend) -> Judgment:
+        return Judgment(request.key, fingerprint, rubric.ref, status, reason=reason, spend=spend)
+
+    if isinstance(reply, CallFailed):
+        status = Status.OVER_BUDGET if reply.kind == "over_budget" else Status.FAILED
+        return lost(status, reply.message or reply.kind, reply.spend)
+    if not isinstance(reply, MatchReply):
+        return lost(Status.FAILED, "the model gave a reply of another kind", reply.spend)
+    probability = reply.probability
+    if not 0.0 <= probability <= 1.0:  # false for NaN as well
+        return lost(Status.UNPARSED, "the offline model gave no probability between 0 and 1", reply.spend)
+    rating: Rating = sum(probability >= cut for cut in (0.25, 0.5, 0.75))
+    value = int(rating) / 3
+    if rubric.id == "chunk_relevance":
+        rating, value = ("yes", 1.0) if probability >= 0.5 else ("no", 0.0)
+    flags = ("nothing_found",) if rubric.id == "groundedness" and rating == 0 and not reply.evidence else ()
+    return Judgment(
+        request.key, fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=value, probability=probability,
+        rationale=_rationale(call.task, probability, reply.features), evidence=_checked(reply, call), flags=flags,
+        spend=reply.spend, meta={"passes": float(probability >= 0.5)},
+    )  # fmt: skip
+
+
+def _checked(reply: MatchReply, call: MatchCall) -> tuple[Evidence, ...]:
+    """The evidence whose quote really stands where it says. An answer is no context, so it gives no evidence."""
+    if call.task == "answer":
+        return ()
+    return tuple(
+        e
+        for e in reply.evidence
+        if 0 <= e.context < len(call.passages) and call.passages[e.context][e.start : e.end] == e.quote
+    )
+
+
+def _rationale(task: str, probability: float, features: Mapping[str, float]) -> str:
+    """The probability in words, and the figures that explain it best. Only keys that are there are worded."""
+    what, text = _VERDICTS[task]
+    where = "the response" if task == "answer" else "the passages" if task == "support" else "the passage"
+    said = [f"Probability {what}: {probability:.2f}."]
+    coverage = features.get("coverage")
+    if coverage is not None:
+        said.append(f"{text} shares {max(0.0, min(1.0, coverage)):.0%} of its content words with {where}.")
+    for key, one in (("numbers_missing", "number"), ("names_missing", "name")):
+        count = round(features.get(key, 0.0))
+        if count > 0:
+            counted = f"1 {one} of it is" if count == 1 else f"{count} {one}s of it are"
+            said.append(f"{counted} not in {where}.")
+    if features.get("negation_mismatch", 0.0) >= 0.5:
+        said.append("One side is negated and the other is not.")
+    cosine = features.get("cosine")
+    if cosine is not None:
+        said.append(f"Closeness of meaning: {cosine:.2f}.")
+    return " ".join(said)

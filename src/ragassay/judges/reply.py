@@ -1,0 +1,241 @@
+"""Which verdicts does a reply hold? Only those asked for, on the scale, and said once; everything else is missing.
+
+    {"verdicts": [{"id": "9c1e07ab", "reasoning": "...", "quotes": [], "nothing_found": false, "rating": 2}]}
+
+The object may stand in prose or in a code fence. Of several objects the last one that holds a usable verdict counts.
+Nothing is guessed: no digits are read out of prose, "2" and true are not 2, and an id that was not asked is ignored.
+The reader works in linear time and never raises.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.judges.rubric import Rating, Rubric
+
+# How many JSON-like starts are looked at before the rest of a reply is left unread.
+_MOST_STARTS, _MOST_FAILURES = 400, 40
+_MOST_TEXT = 4_000_000
+_START = re.compile(r'\{\s*+"')
+_LIST = re.compile(r'"verdicts"\s*+:\s*+\[')
+_SPACE_OR_COMMA = re.compile(r"[\s,]*+")
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words a judge says it found. passage: counted from 1, None where the judge named none."""
+
+    passage: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One claim of a decomposition. trivial: states nothing that could be checked."""
+
+    text: str
+    trivial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One usable entry of a reply. rating is None only where claims are written."""
+
+    id: str
+    rating: Rating | None = None
+    reasoning: str = ""
+    quotes: tuple[Quote, ...] = ()
+    flags: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+
+def parse(text: str, rubric: Rubric, ids: Collection[str], *, cut: bool = False) -> dict[str, Verdict]:
+    """The usable verdicts by id, in the reply's order; an id that is not in the result is missing.
+
+    ids: what was asked. cut: the reply was cut off, so that the entries before the cut count as well. An id with two
+    different verdicts is missing. Never raises.
+    """
+    text = text[:_MOST_TEXT]
+    best: dict[str, Verdict] = {}
+    for value in _objects(text):
+        entries = value.get("verdicts")
+        if isinstance(entries, list):
+            best = _verdicts(entries, rubric, ids) or best
+    if cut and not best:
+        best = _verdicts(list(_entries_before_the_cut(text)), rubric, ids)
+    return best
+
+
+def schema(rubric: Rubric, ids: Sequence[str]) -> dict[str, object]:
+    """The JSON Schema of a reply about these ids; every property is required and no other is allowed."""
+    fields: dict[str, object] = {"id": {"type": "string", "enum": list(ids)}}
+    if rubric.scale is None:
+        claim = _object({"text": {"type": "string"}, "trivial": {"type": "boolean"}})
+        fields["claims"] = {"type": "array", "items": claim}
+    else:
+        if rubric.asks_reasons:
+            fields["reasoning"] = {"type": "string"}
+        if rubric.asks_quotes:
+            quote = _object({"passage": {"type": "integer"}, "text": {"type": "string"}})
+            fields["quotes"] = {"type": "array", "items": quote}
+        for flag in rubric.flags:
+            fields[flag.name] = {"type": "boolean"}
+        kind = "integer" if isinstance(rubric.scale.lowest, int) else "string"
+        fields["rating"] = {"type": kind, "enum": list(rubric.scale.ratings)}
+    return _object({"verdicts": {"type": "array", "items": _object(fields)}})
+
+
+def render(verdicts: Sequence[Verdict], rubric: Rubric) -> str:
+    """The reply that holds these verdicts: the inverse of `parse`."""
+    entries: list[dict[str, object]] = []
+    for verdict in verdicts:
+        entry: dict[str, object] = {"id": verdict.id}
+        if rubric.scale is None:
+            entry["claims"] = [{"text": c.text, "trivial": c.trivial} for c in verdict.claims]
+        else:
+            if rubric.asks_reasons:
+                entry["reasoning"] = verdict.reasoning
+            if rubric.asks_quotes:
+                entry["quotes"] = [{"passage": q.passage, "text": q.text} for q in verdict.quotes]
+            entry |= {flag.name: flag.name in verdict.flags for flag in rubric.flags}
+            entry["rating"] = verdict.rating
+        entries.append(entry)
+    return json.dumps({"verdicts": entries}, ensure_ascii=False)
+
+
+def _object(properties: Mapping[str, object]) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+# -- finding the objects
+
+
+class _Unusable(ValueError):
+    """JSON that we do not take: NaN, infinities, a key given twice."""
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _Unusable("a key is given twice")
+    return found
+
+
+def _no_constant(name: str) -> object:
+    raise _Unusable(name)
+
+
+# strict=False: models put raw line breaks into strings, and nothing depends on them.
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_constant=_no_constant)
+
+
+def _objects(text: str) -> Iterator[dict[str, object]]:
+    """The complete JSON objects that stand in a text, outermost ones, in order."""
+    at, failures, left = 0, 0, 2 * len(text) + 10_000
+    for _ in range(_MOST_STARTS):
+        start = _START.search(text, at)
+        if start is None or failures > _MOST_FAILURES or left < 0:
+            return
+        try:
+            value, at = _DECODER.raw_decode(text, start.start())
+        except json.JSONDecodeError as error:
+            at, failures, left = start.end() - 1, failures + 1, left - (error.pos - start.start())
+        except (ValueError, RecursionError):  # NaN, a key given twice, a number of 5,000 digits, nested too deep
+            at, failures, left = start.end() - 1, failures + 1, left - len(text) // 4
+        else:
+            if isinstance(value, dict):
+                yield value
+
+
+def _entries_before_the_cut(text: str) -> Iterator[object]:
+    lists = list(_LIST.finditer(text))
+    if not lists:
+        return
+    at = lists[-1].end()
+    while True:
+        space = _SPACE_OR_COMMA.match(text, at)
+        at = space.end() if space is not None else at
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        yield value
+
+
+# -- reading the entries
+
+
+def _verdicts(entries: Sequence[object], rubric: Rubric, ids: Collection[str]) -> dict[str, Verdict]:
+    asked, found, contradicted = frozenset(ids), dict[str, Verdict](), set[str]()
+    for entry in entries:
+        if not isinstance(entry, dict):
+            continue
+        name = entry.get("id")
+        if not isinstance(name, str) or name not in asked:
+            continue
+        verdict = _verdict(name, entry, rubric)
+        if verdict is None:
+            continue
+        first = found.setdefault(name, verdict)
+        if (first.rating, first.flags, first.claims) != (verdict.rating, verdict.flags, verdict.claims):
+            contradicted.add(name)
+    return {name: verdict for name, verdict in found.items() if name not in contradicted}
+
+
+def _verdict(name: str, entry: Mapping[str, object], rubric: Rubric) -> Verdict | None:
+    if rubric.scale is None:
+        claims = _claims(entry.get("claims"))
+        return None if claims is None else Verdict(name, claims=claims)
+    rating, reasoning, quotes = entry.get("rating"), entry.get("reasoning", ""), _quotes(entry.get("quotes"))
+    # type() and not isinstance(): True is an int, and 2.0 == 2.
+    if type(rating) not in (int, str) or rating not in rubric.scale.ratings:
+        return None
+    if not isinstance(reasoning, str) or (rubric.asks_reasons and not reasoning.strip()):
+        return None
+    flags = [(flag.name, entry.get(flag.name, False)) for flag in rubric.flags]
+    if quotes is None or any(type(value) is not bool for _, value in flags):
+        return None
+    return Verdict(
+        name,
+        rating,
+        reasoning if rubric.asks_reasons else "",
+        quotes if rubric.asks_quotes else (),
+        tuple(flag for flag, value in flags if value),
+    )
+
+
+def _quotes(value: object) -> tuple[Quote, ...] | None:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        return None
+    found = []
+    for quote in value:
+        if not isinstance(quote, dict) or not isinstance(quote.get("text"), str):
+            return None
+        passage = quote.get("passage")
+        found.append(Quote(passage if type(passage) is int else None, quote["text"]))
+    return tuple(found)
+
+
+def _claims(value: object) -> tuple[Claim, ...] | None:
+    if not isinstance(value, list):
+        return None
+    found = []
+    for claim in value:
+        if not isinstance(claim, dict) or not isinstance(claim.get("text"), str):
+            return None
+        trivial = claim.get("trivial", False)
+        if type(trivial) is not bool:
+            return None
+        if claim["text"].strip():
+            found.append(Claim(claim["text"].strip(), trivial))
+    return tuple(found)

@@ -1,0 +1,51 @@
+"""Does the response decline to answer, and should it have? (G12)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ragassay.core import Request, Sample, Score, Status, Verdict
+from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.reduction import ABSTENTION, EMPTY, all_lost, blank, counts_of, part_of
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention(MetricBase):
+    """1 when the response declines to answer. Read off the judgment of answer_relevance: no extra call."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="G12", name="abstention", title="Whether the response declines to answer.",
+        formula="1 when it declines, else 0. Where the row says whether it is answerable, it passes when an answerable "
+        "question is answered and an unanswerable one declined; else there is no verdict.",
+        needs=("question", "response"), higher_is_better=None, rubrics=("answer_relevance",),
+        source="RGB negative rejection (Chen et al. 2024, arXiv:2309.01431)",
+        aka=("rejection", "refusal", "noncommittal"),
+    )  # fmt: skip
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        absent = self.missing(sample)
+        if absent is not None:
+            return absent
+        if blank(sample.question):
+            return self.not_applicable("the question is empty")
+        if blank(sample.response):
+            return replace(self.not_applicable("the response is empty"), flags=(EMPTY,))
+        response = sample.response or ""
+        (judgment,) = yield (Request("answer_relevance", {"question": sample.question or "", "response": response}),)
+        part = part_of(judgment, "statement", start=0, end=len(response))
+        expected = sample.answerable
+        if part.value is None:
+            return all_lost(str(self), (part,), pass_mark=None, verdict=expected is not None)
+        declined = "declined" in part.flags
+        right = None if expected is None else declined != expected
+        # The part's rating is about relevance; what passes or fails here is the declining.
+        part = replace(
+            part, rating=None, value=float(declined), passed=right, probability=None, rationale="", evidence=()
+        )
+        return Score(
+            metric=str(self), status=Status.JUDGED, value=float(declined), counts=counts_of((part,)), parts=(part,),
+            verdict=None if right is None else Verdict.PASS if right else Verdict.FAIL,
+            rationale="The response declines to answer." if declined else "The response answers.",
+            flags=(ABSTENTION,) if declined else (),
+        )  # fmt: skip

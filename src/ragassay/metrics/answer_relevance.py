@@ -1,0 +1,65 @@
+"""How much of the question does the response answer? (G4)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ragassay.core import Counts, Request, Sample, Score, Status, Verdict
+from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.parameters import check_choice, check_share
+from ragassay.metrics.reduction import ABSTENTION, EMPTY, GRADE_MARK, all_lost, blank, counts_of, part_of
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRelevance(MetricBase):
+    """Graded relevance of the response. scale: 3 for ratings 0-3, 5 for ratings 1-5. Relevance is not correctness."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="G4", name="answer_relevance", title="How much of the question the response answers.",
+        formula="rating / 3, ratings 0-3; with scale=5 (rating - 1) / 4, ratings 1-5. "
+        "A response that declines, and an empty one, is 0.",
+        needs=("question", "response"), rubrics=("answer_relevance",), source="RAG Triad (TruLens)",
+        aka=("relevance to query", "response relevancy"),
+    )  # fmt: skip
+    scale: int = 3
+    pass_mark: float = GRADE_MARK
+
+    def __post_init__(self) -> None:
+        check_choice("answer_relevance", "scale", self.scale, (3, 5))
+        check_share("answer_relevance", "pass_mark", self.pass_mark)
+
+    @property
+    def rubrics(self) -> tuple[str, ...]:
+        """The rubric that this scale asks."""
+        return ("answer_relevance" if self.scale == 3 else "answer_relevance_5",)
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        absent = self.missing(sample)
+        if absent is not None:
+            return absent
+        if blank(sample.question):
+            return self.not_applicable("the question is empty")
+        if blank(sample.response):
+            return Score(
+                metric=str(self), status=Status.JUDGED, value=0.0, verdict=_verdict(0.0, self.pass_mark),
+                pass_mark=self.pass_mark, counts=Counts(asked=1, judged=1), flags=(EMPTY,),
+                rationale="The response is empty.",
+            )  # fmt: skip
+        response = sample.response or ""
+        (judgment,) = yield (Request(self.rubrics[0], {"question": sample.question or "", "response": response}),)
+        part = part_of(judgment, "statement", mark=self.pass_mark, start=0, end=len(response))
+        if part.value is None:
+            return all_lost(str(self), (part,), pass_mark=self.pass_mark)
+        declined = "declined" in part.flags
+        value = 0.0 if declined else part.value
+        part = replace(part, value=value, passed=value >= self.pass_mark)
+        return Score(
+            metric=str(self), status=Status.JUDGED, value=value, verdict=_verdict(value, self.pass_mark),
+            pass_mark=self.pass_mark, counts=counts_of((part,)), parts=(part,), rationale=part.rationale,
+            flags=(ABSTENTION,) if declined else (),
+        )  # fmt: skip
+
+
+def _verdict(value: float, mark: float) -> Verdict:
+    return Verdict.PASS if value >= mark else Verdict.FAIL

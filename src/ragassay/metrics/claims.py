@@ -1,0 +1,245 @@
+"""Which claims does a response make? Sentences at their exact place in it; trivial ones are kept apart with a reason.
+
+`split_claims` cuts a response into pieces. Every visible character lies in exactly one piece, except the marks that
+open a list item, heading or quotation; `response[piece.start:piece.end] == piece.text` for each. A piece whose
+`dropped` is not "" makes no claim: it is not judged, and the reports show it with that reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+MAX_CLAIMS = 1000
+"""More claims than this are not judged: each is sent with the whole response, so the cost grows with the square."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the response. start, end: character offsets. dropped: why it is no claim, "" when it is one."""
+
+    start: int
+    end: int
+    text: str
+    dropped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines that belong together: a paragraph, a list item, a table row. drop: why the whole block is no claim."""
+
+    start: int
+    end: int
+    drop: str = ""
+    whole: bool = False  # one piece, not cut into sentences
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
+_MARKER = re.compile(r"[ \t]*(?:[-*+•‣◦–][ \t]+|\(?\d{1,3}[.)][ \t]+)")
+_QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
+_RULE = re.compile(r"[ \t]*(?:[-*_=~][ \t]*){3,}$")
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_STOPS = ".!?。！？"
+_BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)(?=\S)([^*_]{1,120})\1(:?)[ \t]*$")
+
+
+def split_claims(response: str) -> tuple[Piece, ...]:
+    """The pieces of a response in order, claims and dropped ones; () for a blank response.
+
+    Sentences are found by sentencex (which knows abbreviations and decimals); Markdown headings, list marks, tables
+    and code are understood first. A citation mark such as [2] after the full stop stays with its sentence.
+
+    >>> [(p.text, p.dropped) for p in split_claims("Sure! Dr. Lee paid $3.5 million. I hope this helps.")]
+    [('Sure!', 'politeness'), ('Dr. Lee paid $3.5 million.', ''), ('I hope this helps.', 'politeness')]
+    """
+    pieces = []
+    for block in _blocks(response):
+        for start, end in [(block.start, block.end)] if block.whole or block.drop else _sentences(response, block):
+            text = response[start:end]
+            lead, tail = len(text) - len(text.lstrip()), len(text.rstrip())
+            if tail > lead:
+                text = text[lead:tail]
+                pieces.append(Piece(start + lead, start + tail, text, block.drop or trivial(text)))
+    return tuple(pieces)
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    """Start and end of every line, line breaks excluded."""
+    ends = [(m.start(), m.end()) for m in re.finditer(r"\r\n|\n|\r", text)]
+    starts = [0, *(after for _, after in ends)]
+    return list(zip(starts, [*(before for before, _ in ends), len(text)], strict=True))
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    lines = _lines(text)
+    words = [text[start:end] for start, end in lines]
+    filled = [bool(line.strip()) for line in words]
+    last = max((i for i, full in enumerate(filled) if full), default=-1)
+    first = next((i for i, full in enumerate(filled) if full), 0)
+    open_at: int | None = None  # where the paragraph or list item began that the next line may go on with
+    i = 0
+    while i < len(lines):
+        start, line = lines[i][0], words[i]
+        special = _special(words, filled, i, first, last)
+        if special is None and filled[i]:
+            marker = _QUOTE.match(line) or _MARKER.match(line)
+            quoted_on = open_at is not None and _quoted(line) and _quoted(words[i - 1])
+            if open_at is None or (marker is not None and not quoted_on):
+                if open_at is not None:
+                    yield _Block(open_at, lines[i - 1][1])
+                open_at = start + _marks(line)
+            i += 1
+            continue
+        if open_at is not None:
+            yield _Block(open_at, lines[i - 1][1])
+            open_at = None
+        if special is None:
+            i += 1
+            continue
+        until, drop = special
+        yield _Block(start + (_marks(line) if until == i + 1 else 0), lines[until - 1][1], drop, True)
+        i = until
+    if open_at is not None:
+        yield _Block(open_at, lines[-1][1])
+
+
+def _quoted(line: str) -> bool:
+    return line.lstrip().startswith(">")
+
+
+def _marks(line: str) -> int:
+    """Length of the list or quotation marks that a line begins with (a list inside a quotation has both)."""
+    at = 0
+    for pattern in (_QUOTE, _MARKER):
+        found = pattern.match(line, at)
+        if found and line[found.end() :].strip():
+            at = found.end()
+    return at
+
+
+def _special(words: list[str], filled: list[bool], i: int, first: int, last: int) -> tuple[int, str] | None:
+    """(index after the block, reason to drop it) when line i begins something that is not running text."""
+    line = words[i]
+    if not filled[i]:
+        return None
+    fence = _FENCE.match(line)
+    if fence:
+        mark = fence.group(1)
+        closed = (j for j in range(i + 1, len(words)) if words[j].strip().startswith(mark))
+        return next(closed, len(words) - 1) + 1, "code"
+    if _HEADING.match(line):
+        return i + 1, "heading"
+    if _RULE.match(line) or ("|" in line and _TABLE_RULE.match(line)):
+        return i + 1, "no words"
+    follows = words[i + 1] if i + 1 < len(words) else ""
+    if "|" in line and "|" in follows and _TABLE_RULE.match(follows):
+        return i + 1, "table heading"
+    if line.lstrip().startswith("|") and line.rstrip().endswith("|") and len(line.strip()) > 1:
+        return i + 1, ""
+    title = len(line.strip()) <= 80 and line.rstrip()[-1] not in _STOPS and (i == 0 or not filled[i - 1])
+    if title and set(follows.strip()) in ({"="}, {"-"}) and len(follows.strip()) > 2:
+        return i + 1, "heading"
+    bold = _BOLD_LINE.match(line)
+    # A bold first line is often the answer itself; later ones, and those that end in a colon, are headings.
+    if bold and i < last and (i > first or bold.group(3) or bold.group(2).endswith(":")):
+        alone = i == 0 or not filled[i - 1]
+        if alone and bold.group(2)[-1] not in _STOPS:
+            return i + 1, "heading"
+    return None
+
+
+_ENUMERATOR = re.compile(r"\(?\d{1,3}[.)]$")
+_CITATIONS = re.compile(r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][ \t]*)+")
+
+
+def _sentences(text: str, block: _Block) -> list[tuple[int, int]]:
+    """Start and end of the sentences of a block."""
+    import sentencex  # compiled; 10 ms to load that a run without claims need not pay
+
+    # It takes UTF-8 only; one character for one keeps the offsets.
+    part = re.sub("[\ud800-\udfff]", "\ufffd", text[block.start : block.end])
+    bounds = sentencex.get_sentence_boundaries("en", part)
+    # Built from the starts alone, so that nothing between two sentences can get lost.
+    starts = sorted({0, *(int(b["start_index"]) for b in bounds)} - {len(part)})
+    cuts = [*starts, len(part)]
+    out: list[tuple[int, int]] = []
+    for start, end in pairwise(cuts):
+        marks = _CITATIONS.match(part, start) if out else None
+        if marks and part[marks.start() : marks.end()].strip():
+            cut = min(marks.end(), end)
+            out[-1] = (out[-1][0], cut)
+            start = cut
+        if start == end:
+            continue
+        if out and _ENUMERATOR.match(part[out[-1][0] : out[-1][1]].strip()):
+            out[-1] = (out[-1][0], end)  # "1." is no sentence: it opens the next one
+        else:
+            out.append((start, end))
+    return [(block.start + start, block.start + end) for start, end in out]
+
+
+_POLITE = re.compile(
+    r"(?:"
+    r"(?:hi|hello|hey|greetings|welcome|dear)(?: (?:there|all|everyone|sir|madam|user|customer|again))*"
+    r"|good (?:morning|afternoon|evening|day)"
+    r"|(?:sure|certainly|absolutely|of course|okay|ok|alright|gladly|no problem)(?: thing)?"
+    r"|(?:i'd be |i would be |i am |i'm )?(?:happy|glad|pleased) to (?:help|assist)(?: you)?"
+    r"(?: with (?:that|this|your question))?"
+    r"|(?:that(?:'s| is) an? |what an? )?(?:great|good|excellent|interesting) question"
+    r"|thank(?:s| you)(?: (?:so|very) much)?"
+    r"(?: for (?:asking|your (?:question|patience|interest|message)|reaching out))?"
+    r"|you(?:'re| are) welcome"
+    r"|i hope (?:this|that|it) (?:helps?|answers? your question|is helpful|clarifies things)[^.!?]{0,40}"
+    r"|(?:please )?(?:let me know|feel free to (?:ask|reach out|contact))[^.!?]{0,120}"
+    r"|(?:if you (?:have|need|want|would like|'d like)|should you have) "
+    r"(?:any |more |further |other |additional |some )+"
+    r"(?:questions?|help|information|details|assistance|clarification)[^.!?]{0,100}"
+    r"|have a (?:nice|great|good|wonderful) (?:day|one|evening|weekend)"
+    r"|(?:best|kind|warm)? ?regards|sincerely|cheers|good luck|i(?:'m| am) sorry|my apologies|sorry"
+    r")"
+)
+_LEAD_IN = re.compile(
+    r"(?:(?:sure|certainly|of course|absolutely|okay|ok)[,!.]? )?"
+    r"(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)) "
+    r"(?:an? |the |some |your |my |what )?(?:(?:short|brief|quick|detailed|complete|direct|few|step-by-step) )?"
+    r"(?:summary|answer|overview|list|information|breakdown|details?|explanation|steps?|response|points?"
+    r"|i found|i know)"
+    r"(?: (?:to|of|for|about|from) (?:your|the|this|that|it|how|what)"
+    r"(?: (?:question|request|answer|topic|context|documents?|sources?))?)?"
+    r"(?: you (?:asked for|requested|need))?"
+)
+_REFERENCE = re.compile(
+    r"(?:(?i:sources?|references?|citations?|see also)\s*:?\s*)?"
+    r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][\s,;.]*|\(?(?:https?://|www\.)\S+\s*)+"
+)
+_LEAD_WORDS = 14
+
+
+def trivial(text: str) -> str:
+    """Why a piece makes no claim about the world, or "" when it may make one. Rules only; in doubt it is a claim.
+
+    >>> trivial("Here are the main points:"), trivial("I don't know."), trivial("42")
+    ('lead-in', '', '')
+    """
+    if not any(c.isalnum() for c in text):
+        return "no words"
+    if len(text) > 400:
+        return ""
+    if _REFERENCE.fullmatch(text):
+        return "citation"
+    bare = text.strip(" \t\n*_~`\"'“”‘’()[]")
+    if bare.endswith(("?", "？")):
+        return "question"
+    # "The city has 3 parks:" says something although a list follows; "The parks are:" does not.
+    if bare.endswith((":", "：")) and len(bare.split()) <= _LEAD_WORDS and not any(c.isdigit() for c in bare):
+        return "lead-in"
+    said = " ".join(bare.lower().replace("’", "'").rstrip(" .!,:;").split())
+    said = "".join(c for c in said if c.isascii()).strip() if not said.isascii() else said
+    if said and _POLITE.fullmatch(said):
+        return "politeness"
+    if said and _LEAD_IN.fullmatch(said):
+        return "lead-in"
+    return ""

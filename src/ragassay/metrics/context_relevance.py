@@ -1,0 +1,80 @@
+"""How relevant are the retrieved chunks to the question? (R1)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.core import Judgment, Part, Request, Sample, Score, Status
+from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.parameters import check_share
+from ragassay.metrics.reduction import (
+    GRADE_MARK,
+    all_lost,
+    at_least_one,
+    blank,
+    counts_of,
+    judged,
+    part_of,
+    partial,
+    ruled,
+)
+from ragassay.scoring import mean
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRelevance(MetricBase):
+    """Mean graded relevance of the chunks. pass_mark: what the best chunk must reach (2/3 = a rating of 2)."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="R1", name="context_relevance", title="How relevant each retrieved chunk is to the question, on average.",
+        formula="mean over chunks of rating / 3, ratings 0-3; extra: max, min. "
+        "The row passes when its best chunk reaches the pass mark.",
+        needs=("question", "contexts"), level="chunk", rubrics=("context_relevance",),
+        source="RAG Triad (TruLens); grades of TREC Deep Learning", aka=("context relevance (RAG Triad)",),
+    )  # fmt: skip
+    pass_mark: float = GRADE_MARK
+
+    def __post_init__(self) -> None:
+        check_share("context_relevance", "pass_mark", self.pass_mark)
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        absent = self.missing(sample)
+        if absent is not None:
+            return absent
+        if blank(sample.question):
+            return self.not_applicable("the question is empty")
+        if not sample.contexts:
+            return self.not_applicable("nothing was retrieved")
+        parts = chunk_parts(sample, (yield chunk_requests(sample, "context_relevance")), self.pass_mark)
+        found = judged(parts)
+        if not found:
+            return all_lost(str(self), parts, pass_mark=self.pass_mark)
+        values = [part.value or 0.0 for part in found]
+        good, unknown = sum(value >= self.pass_mark for value in values), len(parts) - len(found)
+        return Score(
+            metric=str(self), status=Status.JUDGED, value=mean(values), pass_mark=self.pass_mark,
+            verdict=at_least_one(good, unknown),
+            counts=counts_of(parts), parts=parts, flags=partial(parts), extra={"max": max(values), "min": min(values)},
+            rationale=f"the best of {len(found)} judged chunks reaches {max(values):.2f}",
+        )  # fmt: skip
+
+
+def chunk_requests(sample: Sample, rubric: str) -> tuple[Request, ...]:
+    """One Request per chunk that holds text."""
+    return tuple(
+        Request(rubric, {"question": sample.question or "", "context": chunk.text})
+        for chunk in sample.contexts or ()
+        if not blank(chunk.text)
+    )
+
+
+def chunk_parts(sample: Sample, judgments: tuple[Judgment, ...], mark: float) -> tuple[Part, ...]:
+    """The answers to `chunk_requests`, one part per chunk; a chunk without text is not relevant, by rule."""
+    answers, parts = iter(judgments), []
+    for i, chunk in enumerate(sample.contexts or ()):
+        if blank(chunk.text):
+            parts.append(ruled("chunk", context=i, rationale="The chunk holds no text."))
+        else:
+            parts.append(part_of(next(answers), "chunk", mark=mark, context=i))
+    return tuple(parts)

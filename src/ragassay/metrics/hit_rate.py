@@ -1,0 +1,34 @@
+"""Is a relevant document among the first k? (R8)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.core import Sample, Score
+from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.parameters import check_count
+from ragassay.metrics.ranking import NEEDS, SOURCE, measured, ranking_of
+from ragassay.scoring import hit_rate
+
+
+@dataclass(frozen=True, slots=True)
+class HitRate(MetricBase):
+    """Whether a relevant document is among the first k."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="R8", name="hit_rate", title="Whether a relevant document is among the first k.",
+        formula="1 when a relevant document is among the first k, else 0.",
+        needs=NEEDS, judged=False, source=SOURCE, aka=("success_k", "hit@k", "success@k"),
+    )  # fmt: skip
+    k: int = 5
+
+    def __post_init__(self) -> None:
+        check_count("hit_rate", "k", self.k)
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        ranking = ranking_of(self, sample)
+        if isinstance(ranking, Score):
+            return ranking
+        return measured(self, hit_rate(ranking, sample.relevant_ids or {}, self.k))
+        yield  # asks nothing, and is a flow all the same

@@ -1,0 +1,34 @@
+"""Which share of the first k documents is relevant? (R8)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.core import Sample, Score
+from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.parameters import check_count
+from ragassay.metrics.ranking import NEEDS, SOURCE, measured, ranking_of
+from ragassay.scoring import precision_at_k
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionAtK(MetricBase):
+    """Share of relevant documents among the first k."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="R8", name="precision_at_k", title="Share of relevant documents among the first k.",
+        formula="relevant documents among the first k / k, also when fewer were retrieved.",
+        needs=NEEDS, judged=False, source=SOURCE, aka=("P_k", "P@k", "precision@k"),
+    )  # fmt: skip
+    k: int = 5
+
+    def __post_init__(self) -> None:
+        check_count("precision_at_k", "k", self.k)
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        ranking = ranking_of(self, sample)
+        if isinstance(ranking, Score):
+            return ranking
+        return measured(self, precision_at_k(ranking, sample.relevant_ids or {}, self.k))
+        yield  # asks nothing, and is a flow all the same

@@ -1,0 +1,89 @@
+"""How do Judgments become parts of a Score, and what becomes of a Score whose judgments were lost?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ragassay.core import Counts, Judgment, Part, Score, Status, Verdict
+
+GRADE_MARK = 2 / 3
+"""A rating passes from here: 2 on the scale 0-3, 4 on the scale 1-5, yes on yes/no."""
+
+PARTIAL = "partial"
+ABSTENTION = "abstention"
+EMPTY = "empty_response"
+
+
+def part_of(
+    judgment: Judgment, kind: str, *, mark: float = GRADE_MARK, text: str = "", start: int | None = None,
+    end: int | None = None, context: int | None = None,
+) -> Part:  # fmt: skip
+    """The Judgment as a part of a Score. A judged one without a value from 0 to 1 counts as unparsed."""
+    status, reason, value = judgment.status, judgment.reason, judgment.value
+    if status is Status.JUDGED and (value is None or not math.isfinite(value) or not 0 <= value <= 1):
+        status, reason, value = Status.UNPARSED, "the judgment carries no value from 0 to 1", None
+    if status is not Status.JUDGED:
+        value = None
+    return Part(
+        kind=kind, status=status, text=text, start=start, end=end, context=context,
+        rating=judgment.rating if value is not None else None, value=value,
+        passed=None if value is None else value >= mark,
+        probability=judgment.probability if value is not None else None, rationale=judgment.rationale,
+        evidence=judgment.evidence, flags=judgment.flags, reason=reason, key=judgment.key,
+    )  # fmt: skip
+
+
+def ruled(
+    kind: str, *, rationale: str, text: str = "", start: int | None = None, end: int | None = None,
+    context: int | None = None, value: float = 0.0, flags: tuple[str, ...] = (),
+) -> Part:  # fmt: skip
+    """A part that a rule settles without a judge, such as an empty chunk."""
+    return Part(
+        kind=kind, status=Status.JUDGED, text=text, start=start, end=end, context=context, value=value,
+        passed=value >= GRADE_MARK, rationale=rationale, flags=flags,
+    )  # fmt: skip
+
+
+def judged(parts: Iterable[Part]) -> list[Part]:
+    """The parts that have a value."""
+    return [part for part in parts if part.status is Status.JUDGED]
+
+
+def lost(parts: Iterable[Part]) -> list[Part]:
+    """The parts that were asked about and have no value."""
+    return [part for part in parts if part.status not in (Status.JUDGED, Status.NOT_APPLICABLE)]
+
+
+def counts_of(parts: Iterable[Part]) -> Counts:
+    """Asked, judged and lost parts; dropped ones (not applicable) were never asked about."""
+    return Counts.of(part.status for part in parts)
+
+
+def partial(parts: Sequence[Part]) -> tuple[str, ...]:
+    """The flag for a value that rests on less than everything that was asked."""
+    return (PARTIAL,) if lost(parts) else ()
+
+
+def all_lost(metric: str, parts: Sequence[Part], *, pass_mark: float | None, verdict: bool = True) -> Score:
+    """The Score when nothing that was asked has a value: its status is the most frequent loss, the first on a tie."""
+    gone = lost(parts)
+    status = Counter(part.status for part in gone).most_common(1)[0][0]
+    reasons = Counter(part.reason for part in gone if part.status is status and part.reason).most_common(1)
+    return Score(
+        metric=metric, status=status, reason=reasons[0][0] if reasons else "no verdict arrived", parts=tuple(parts),
+        verdict=Verdict.UNDECIDED if verdict else None, pass_mark=pass_mark, counts=counts_of(parts),
+    )  # fmt: skip
+
+
+def at_least_one(passed: int, unknown: int) -> Verdict:
+    """PASS when one passed, whatever the unknown ones are; UNDECIDED when one of these might; else FAIL."""
+    if passed:
+        return Verdict.PASS
+    return Verdict.UNDECIDED if unknown else Verdict.FAIL
+
+
+def blank(text: str | None) -> bool:
+    """Whether there is nothing to read."""
+    return text is None or not text.strip()

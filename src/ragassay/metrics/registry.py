@@ -1,0 +1,121 @@
+"""Which metrics are there, and which one does a printed name mean?"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+
+from ragassay.core import SetupError, nearest, shorten
+from ragassay.metrics.base import Metric, MetricBase
+from ragassay.metrics.parameters import refuse
+
+DEFAULT_METRICS: tuple[str, ...] = (
+    "context_relevance", "chunk_relevance", "groundedness", "faithfulness", "answer_relevance", "abstention",
+    "document_recall", "precision_at_k", "recall_at_k", "hit_rate", "mrr", "map", "ndcg_at_k",
+    "app_tokens", "app_input_tokens", "app_output_tokens", "app_cost", "app_latency",
+)  # fmt: skip
+"""What is measured when nothing is asked for. Where a row lacks the input, a metric is not applicable."""
+
+_AT = {
+    "ndcg": "ndcg_at_k", "precision": "precision_at_k", "p": "precision_at_k", "recall": "recall_at_k",
+    "r": "recall_at_k", "hit": "hit_rate", "hit_rate": "hit_rate", "success": "hit_rate",
+}  # fmt: skip
+_NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\)|@\s*(\d{1,9}))?\s*", re.DOTALL)
+
+
+@cache
+def catalogue() -> Mapping[str, type[MetricBase]]:
+    """Name -> class of every metric, in SPEC order of rows: the default ones first, then by name."""
+    package = __name__.rpartition(".")[0]
+    found: dict[str, type[MetricBase]] = {}
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        for value in vars(import_module(f"{package}.{module.name}")).values():
+            if isinstance(value, type) and issubclass(value, MetricBase) and "declaration" in vars(value):
+                found[value.declaration.name] = value
+    ordered = sorted(found, key=lambda name: (DEFAULT_METRICS.index(name) if name in DEFAULT_METRICS else 99, name))
+    return MappingProxyType({name: found[name] for name in ordered})
+
+
+def parse(text: str) -> Metric:
+    """The metric of a printed name: "groundedness", "groundedness(pass_mark=0.8, claims=llm)", "ndcg@5".
+
+    `str(metric)` reads back: parse(str(m)) == m. Raises SetupError E0201 for a name that no metric has, E0202 for a
+    parameter that it does not take.
+    """
+    match = _NAME.fullmatch(text)
+    if match is None:
+        raise _unknown(text)
+    name, inside, at = match.groups()
+    name = name.lower()
+    if at is not None:
+        name, inside = _AT.get(name, name), f"k={at}"
+    kind = catalogue().get(name)
+    if kind is None:
+        raise _unknown(name)
+    given: dict[str, object] = {}
+    known: dict[str, Field[object]] = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    for part in inside.split(",") if inside and inside.strip() else ():
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or key not in known or key in given:
+            takes = ", ".join(known) or "none"
+            why = "it is given twice" if key in given else f"its parameters are: {takes}"
+            raise SetupError(
+                "E0202", f"{name} has no parameter {shorten(key, 40)!r}." if key not in given
+                else f"{name} is given {key} twice.", where=f"metric {shorten(text)}", why=why,
+                fix=f"write {name}(parameter=value), separated by commas.{nearest(key, known)}",
+            )  # fmt: skip
+        given[key] = _value(name, key, value, known[key].default)
+    metric = kind(**given)
+    if not isinstance(metric, Metric):
+        raise TypeError(f"{kind.__name__} has no flow")
+    return metric
+
+
+def parse_list(text: str) -> tuple[Metric, ...]:
+    """Metrics of a comma-separated list, in order, repeated ones once: "groundedness, ndcg_at_k(k=5)"."""
+    names, depth, start = [], 0, 0
+    for i, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if char == "," and depth <= 0:
+            names.append(text[start:i])
+            start = i + 1
+    names.append(text[start:])
+    metrics = [parse(name) for name in names if name.strip()]
+    if not metrics:
+        raise SetupError("E0201", "No metric is named.", where="metrics", fix=f"name at least one of: {_choices()}")
+    return tuple({str(metric): metric for metric in metrics}.values())
+
+
+def _value(metric: str, name: str, text: str, default: object) -> object:
+    """`text` as the type of the parameter's default."""
+    if default is MISSING or isinstance(default, str):
+        return text
+    try:
+        return int(text) if isinstance(default, int) else float(text)
+    except ValueError:
+        raise refuse(metric, name, text, "a whole number" if isinstance(default, int) else "a number") from None
+
+
+def _unknown(text: str) -> SetupError:
+    base = text.split("(")[0].split("@")[0].strip()
+    return SetupError(
+        "E0201", f"No metric is called {shorten(base, 40)!r}.", where="metrics", why=shorten(text),
+        fix=f"choose from: {_choices()}.{nearest(base.lower(), catalogue())}",
+    )  # fmt: skip
+
+
+def _choices() -> str:
+    return ", ".join(catalogue())
+
+
+def reference() -> str:
+    """The page docs/metrics.md, written from the declarations."""
+    from ragassay.metrics.page import page
+
+    return page(tuple(catalogue().values()))

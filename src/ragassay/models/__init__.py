@@ -1,0 +1,10 @@
+"""Chat models behind a URI: one attempt a call, typed errors, usage and prices.
+
+Light to import: the HTTP client and the offline model are loaded when a model is connected.
+"""
+
+from ragassay.models.base import Model
+from ragassay.models.connect import connect
+from ragassay.models.prices import Rate, price
+
+__all__ = ["Model", "Rate", "connect", "price"]

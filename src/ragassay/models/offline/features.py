@@ -1,0 +1,376 @@
+"""Which figures of a text and its passages the heads weigh: words, numbers, names, negations, closeness of meaning.
+
+One function a task. All figures are plain floats; most lie in [0, 1]; an empty text gives zeros, not errors. The
+encoder reads only a short list of sentences, chosen by the words they share with the text, so that the cost of a call
+does not grow with the number of sentences (reading the words does, linearly).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragassay.models.offline.encoder import Encoded, Vectors
+from ragassay.models.offline.reading import CONTENT, NAME, NEGATION, NUMBER, Shelf, Token, named_tokens
+
+Floats = NDArray[np.float64]
+Encode = Callable[[str], Encoded]
+
+# Sentences that the encoder reads for one call.
+SUPPORT_LIST, RELEVANCE_LIST, ANSWER_LIST = 3, 1, 3
+# Words of the text that are looked up; what is longer than this is no claim.
+_MOST_WORDS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Rarity:
+    """How rare words and word pieces are: inverse document frequencies counted on training passages.
+
+    words: CRC of the stem -> idf; a word that is not there has `unseen`. pieces [30522]: idf by piece id.
+    """
+
+    words: Mapping[int, float]
+    unseen: float
+    pieces: Floats
+
+    def of(self, tokens: Sequence[Token]) -> Floats:
+        """idf of each word."""
+        return np.array([self.words.get(t.key, self.unseen) for t in tokens], np.float64)
+
+
+class Found(NamedTuple):
+    """The figures of one call, and the units they rest on, best first."""
+
+    figures: dict[str, float]
+    units: tuple[int, ...]
+
+
+class _Query(NamedTuple):
+    """The distinct content words of a text with their weights and kinds."""
+
+    tokens: list[Token]
+    keys: NDArray[np.uint32]
+    kinds: NDArray[np.int64]
+    weights: Floats
+    order: NDArray[np.uint32]  # all words in order, for n-grams
+    negated: bool
+
+
+def _query(text: str, rarity: Rarity, skip: frozenset[int] = frozenset()) -> _Query:
+    everything = named_tokens(text[: 40 * _MOST_WORDS])[: 2 * _MOST_WORDS]
+    kinds: dict[int, int] = {}
+    for token in everything:
+        if token.kind & CONTENT and token.key not in skip:
+            kinds[token.key] = kinds.get(token.key, 0) | token.kind
+    chosen = [Token(key, kind) for key, kind in sorted(kinds.items())][:_MOST_WORDS]
+    return _Query(
+        tokens=chosen,
+        keys=np.array([t.key for t in chosen], np.uint32),
+        kinds=np.array([t.kind for t in chosen], np.int64),
+        weights=rarity.of(chosen),
+        order=np.array([t.key for t in everything], np.uint32),
+        negated=any(t.kind & NEGATION for t in everything),
+    )
+
+
+class _Overlap:
+    """Which unit holds which of the query's words. Works on the matches only, never on units x words."""
+
+    def __init__(self, query: _Query, shelf: Shelf) -> None:
+        self.query, self.shelf = query, shelf
+        self.total = float(query.weights.sum()) or 1.0
+        count = len(query.keys)
+        units = len(shelf.places)
+        if count and len(shelf.keys):
+            at = np.minimum(np.searchsorted(query.keys, shelf.keys), count - 1)
+            hit = query.keys[at] == shelf.keys
+            self.pairs = np.unique(shelf.unit_of[hit].astype(np.int64) * count + at[hit])
+        else:
+            self.pairs = np.zeros(0, np.int64)
+        self.unit, self.word = np.divmod(self.pairs, max(count, 1))
+        self.scores = np.bincount(self.unit, query.weights[self.word], minlength=units) / self.total
+        self.held = np.zeros(count, np.bool_)
+        self.held[self.word] = True
+
+    def words(self, unit: int) -> NDArray[np.int64]:
+        """Indices of the query's words in a unit."""
+        low, high = np.searchsorted(self.unit, (unit, unit + 1))
+        return self.word[low:high]
+
+    def best(self, count: int) -> list[int]:
+        """The units with the highest share of the words, earlier ones first among equals."""
+        units = len(self.scores)
+        if units == 0:
+            return []
+        if units > 4 * count:
+            floor = np.partition(self.scores, units - count)[units - count]
+            among = np.flatnonzero(self.scores >= floor)[:4096]
+        else:
+            among = np.arange(units)
+        order = np.lexsort((among, -self.scores[among]))
+        return [int(u) for u in among[order[:count]]]
+
+    def share(self, held: NDArray[np.bool_]) -> float:
+        """Weighted share of the query's words that are held."""
+        return float(self.query.weights[held].sum()) / self.total
+
+    def window(self, units: Sequence[int]) -> NDArray[np.bool_]:
+        """Which words the units hold together."""
+        held = np.zeros(len(self.query.keys), np.bool_)
+        for unit in units:
+            if 0 <= unit < len(self.scores):
+                held[self.words(unit)] = True
+        return held
+
+    def near(self, unit: int, reach: int) -> NDArray[np.bool_]:
+        """Which words a unit and its neighbours hold together."""
+        return self.window(range(unit - reach, unit + reach + 1))
+
+
+def _share_of_kind(overlap: _Overlap, kind: int, held: NDArray[np.bool_]) -> tuple[float, float]:
+    """(share found, number missing) of the words of a kind; (1, 0) when there are none."""
+    of_kind = (overlap.query.kinds & kind) != 0
+    count = int(of_kind.sum())
+    found = int((held & of_kind).sum())
+    return (found / count, float(count - found)) if count else (1.0, 0.0)
+
+
+def _ngrams(order: NDArray[np.uint32], shelf: Shelf, size: int, shared: NDArray[np.bool_]) -> float:
+    """Share of the text's n-grams that stand in the passages. shared [words]: which of the shelf's are in the text."""
+    if len(order) < size or len(shelf.keys) < size:
+        return 0.0
+    starts = np.flatnonzero(shared[: len(shelf.keys) - size + 1])
+
+    def codes(keys: NDArray[np.uint32], at: NDArray[np.int64]) -> NDArray[np.uint64]:
+        code = np.zeros(len(at), np.uint64)
+        for step in range(size):
+            code = code * np.uint64(0x9E3779B97F4A7C15) + keys[at + step].astype(np.uint64) + np.uint64(step + 1)
+        return code
+
+    mine = codes(order, np.arange(len(order) - size + 1))
+    return float(np.isin(mine, codes(shelf.keys, starts)).mean())
+
+
+def _nearest(pieces: Vectors, others: Sequence[Vectors]) -> Vectors:
+    """The highest cosine of each piece with any piece of the others.
+
+    In blocks below the size at which BLAS starts threads of its own: several calls are worked on at once anyway, and
+    threads that wait for each other made this ten times slower.
+    """
+    best = np.full(len(pieces), -1.0, np.float32)
+    for other in others:
+        turned = other.T
+        for at in range(0, len(pieces), 8):
+            block = (pieces[at : at + 8] @ turned).max(axis=1)
+            np.maximum(best[at : at + 8], block, out=best[at : at + 8])
+    return best
+
+
+def _align(text: Encoded, others: Sequence[Encoded], rarity: Rarity) -> tuple[float, float, float]:
+    """How well the text's word pieces are matched by their nearest: (idf-weighted mean, lowest fifth, lowest)."""
+    if not len(text.ids) or not any(len(o.ids) for o in others):
+        return 0.0, 0.0, 0.0
+    near = _nearest(text.pieces, [o.pieces for o in others if len(o.ids)]).astype(np.float64)
+    weights = rarity.pieces[text.ids]
+    mean = float((near * weights).sum() / max(weights.sum(), 1e-9))
+    heavy = np.sort(near[weights >= np.median(weights)])
+    return mean, float(heavy[: max(1, len(heavy) // 5)].mean()), float(heavy[0])
+
+
+def _cosines(text: Encoded, others: Sequence[Encoded]) -> Floats:
+    return np.array([float(text.mean @ o.mean) for o in others], np.float64)
+
+
+def _evidence(overlap: _Overlap, listed: Sequence[int], cosines: Floats, most: int) -> tuple[int, ...]:
+    """The units that serve the text best; a further one only when it adds words worth a tenth of the text."""
+    if not listed:
+        return ()
+    worth = overlap.scores[list(listed)] + np.maximum(cosines, 0.0)
+    order = sorted(range(len(listed)), key=lambda i: (-worth[i], i))
+    if worth[order[0]] < 0.2:
+        return ()
+    kept = [listed[order[0]]]
+    held = overlap.window(kept)
+    for i in order[1:]:
+        more = held | overlap.window([listed[i]])
+        if len(kept) < most and overlap.share(more) - overlap.share(held) >= 0.1:
+            kept.append(listed[i])
+            held = more
+    return tuple(kept)
+
+
+def support(claim: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
+    """Figures for: do the passages support the claim?"""
+    query = _query(claim, rarity)
+    overlap = _Overlap(query, shelf)
+    listed = overlap.best(SUPPORT_LIST)
+    text = encode(claim)
+    read = [encode(shelf.text(unit)) for unit in listed]
+    cosines = _cosines(text, read)
+    kept = _evidence(overlap, listed, cosines, 2)
+    best = listed[int(np.argmax(overlap.scores[listed] + cosines))] if listed else -1
+    together = overlap.window(listed)
+    near = overlap.near(best, 2) if listed else together
+    numbers_all, numbers_missing = _share_of_kind(overlap, NUMBER, overlap.held)
+    numbers_near, _ = _share_of_kind(overlap, NUMBER, near)
+    names_all, names_missing = _share_of_kind(overlap, NAME, overlap.held)
+    names_near, _ = _share_of_kind(overlap, NAME, near)
+    missing = query.weights[~overlap.held]
+    align, align_low, align_least = _align(text, read, rarity)
+    negated_near = bool(shelf.negated[list(kept or listed[:1])].any()) if listed else False
+    order = query.order
+    shared = np.isin(shelf.keys, order)
+    figures = {
+        "coverage": overlap.share(overlap.held),
+        "coverage_near": overlap.share(near),
+        "coverage_listed": overlap.share(together),
+        "coverage_best": float(overlap.scores.max()) if len(overlap.scores) else 0.0,
+        "missing_words": float(len(missing)),
+        "rarest_missing": float(missing.max()) if len(missing) else 0.0,
+        "bigrams": _ngrams(order, shelf, 2, shared),
+        "trigrams": _ngrams(order, shelf, 3, shared),
+        "fivegrams": _ngrams(order, shelf, 5, shared),
+        "numbers_found": numbers_all,
+        "numbers_near": numbers_near,
+        "numbers_missing": numbers_missing,
+        "names_found": names_all,
+        "names_near": names_near,
+        "names_missing": names_missing,
+        "negation_mismatch": float(query.negated != negated_near),
+        "claim_negated": float(query.negated),
+        "cosine": float(cosines.max()) if listed else 0.0,
+        "cosine_mean": float(cosines.mean()) if listed else 0.0,
+        "align": align,
+        "align_low": align_low,
+        "align_least": align_least,
+        "claim_words": math.log1p(len(order)),
+        "units": math.log1p(len(shelf.places)),
+        "has_number": float(bool((query.kinds & NUMBER).any())),
+        "has_name": float(bool((query.kinds & NAME).any())),
+    }
+    return Found(figures, kept)
+
+
+# What a question asks for, told by its words: (figure, opening or contained words).
+_ASKS = {
+    "who": ("who", "whom", "whose"),
+    "when": ("when", "year", "date", "century", "month"),
+    "where": ("where", "country", "city", "state", "located"),
+    "many": ("many", "much", "old", "long", "tall", "far", "age", "number", "population", "percentage"),
+    "why": ("why", "how", "explain", "reason", "purpose", "difference"),
+}
+_YES_NO_TEXT = """
+is are was were do does did can could has have had will would should am may might isn't aren't don't
+doesn't
+"""
+_YES_NO = frozenset(_YES_NO_TEXT.split())
+_YES = frozenset(["yes", "no", "yeah", "nope", "correct", "incorrect", "true", "false", "indeed"])
+_QUESTION_WORDS = frozenset(t.key for t in named_tokens("year date name number many much old long tall kind type"))
+
+
+def _asks(question: str) -> dict[str, float]:
+    words = question.lower().replace("?", " ").split()[:64]
+    held = set(words)
+    asked = {f"asks_{name}": float(bool(held.intersection(marks))) for name, marks in _ASKS.items()}
+    asked["asks_yes_no"] = float(bool(words) and words[0] in _YES_NO)
+    return asked
+
+
+def _offers(text: str) -> dict[str, float]:
+    """What kinds of answers a text could hold."""
+    found = named_tokens(text[:2000])
+    words = text[:2000].lower().split()
+    return {
+        "has_number": float(any(t.kind & NUMBER for t in found)),
+        "has_year": float(any(w.strip(".,;()").isdigit() and len(w.strip(".,;()")) == 4 for w in words)),
+        "has_name": float(any(t.kind & NAME for t in found) or (len(found) <= 6 and text[:1].isupper())),
+    }
+
+
+def relevance(question: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
+    """Figures for: does the passage help to answer the question?"""
+    query = _query(question, rarity, _QUESTION_WORDS)
+    overlap = _Overlap(query, shelf)
+    listed = overlap.best(RELEVANCE_LIST)
+    text = encode(question)
+    read = [encode(shelf.text(unit)) for unit in listed]
+    cosines = _cosines(text, read)
+    kept = _evidence(overlap, listed, cosines, 2)
+    near = overlap.window(listed)
+    names, names_missing = _share_of_kind(overlap, NAME, overlap.held)
+    missing = query.weights[~overlap.held]
+    align, align_low, _ = _align(text, read, rarity)
+    head = overlap.window([0]) if len(shelf.places) else near
+    asked = _asks(question)
+    offered = _offers(" ".join(shelf.text(unit) for unit in listed))
+    figures = {
+        "coverage": overlap.share(overlap.held),
+        "coverage_near": overlap.share(near),
+        "coverage_best": float(overlap.scores.max()) if len(overlap.scores) else 0.0,
+        "coverage_head": overlap.share(head),
+        "rarest_missing": float(missing.max()) if len(missing) else 0.0,
+        "rarest_found": float(query.weights[overlap.held].max()) if overlap.held.any() else 0.0,
+        "missing_words": float(len(missing)),
+        "bigrams": _ngrams(query.order, shelf, 2, np.isin(shelf.keys, query.order)),
+        "names_found": names,
+        "names_missing": names_missing,
+        "cosine": float(cosines.max()) if listed else 0.0,
+        "cosine_mean": float(cosines.mean()) if listed else 0.0,
+        "align": align,
+        "align_low": align_low,
+        "question_words": math.log1p(len(query.order)),
+        "units": math.log1p(len(shelf.places)),
+        "number_wanted": max(asked["asks_many"], asked["asks_when"]) * (1.0 - offered["has_number"]),
+        **asked,
+    }
+    return Found(figures, kept)
+
+
+def answer(question: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
+    """Figures for: does the answer answer the question? (relevant and of the kind asked for, not: correct)"""
+    query = _query(question, rarity, _QUESTION_WORDS)
+    overlap = _Overlap(query, shelf)
+    listed = sorted({*range(min(ANSWER_LIST - 1, len(shelf.places))), *overlap.best(ANSWER_LIST)})[:ANSWER_LIST]
+    text = encode(question)
+    read = [encode(shelf.text(unit)) for unit in listed]
+    cosines = _cosines(text, read)
+    kept = _evidence(overlap, listed, cosines, 1)
+    align, align_low, _ = _align(text, read, rarity)
+    asked = _asks(question)
+    response = shelf.passages[0] if shelf.passages else ""
+    offered = _offers(response)
+    words = response.lower().replace(",", " ").replace(".", " ").split()[:64]
+    yes = float(bool(words) and words[0] in _YES)
+    own = len(shelf.keys) - len(shelf.places) - int(np.isin(shelf.keys, query.keys).sum())
+    figures = {
+        "coverage": overlap.share(overlap.held),
+        "coverage_best": float(overlap.scores.max()) if len(overlap.scores) else 0.0,
+        "bigrams": _ngrams(query.order, shelf, 2, np.isin(shelf.keys, query.order)),
+        "cosine": float(cosines.max()) if listed else 0.0,
+        "cosine_mean": float(cosines.mean()) if listed else 0.0,
+        "align": align,
+        "align_low": align_low,
+        "response_words": math.log1p(len(words)),
+        "own_words": math.log1p(max(own, 0)),
+        "question_words": math.log1p(len(query.order)),
+        "yes": yes,
+        "yes_fits": asked["asks_yes_no"] * yes,
+        "number_fits": max(asked["asks_many"], asked["asks_when"]) * offered["has_number"],
+        "year_fits": asked["asks_when"] * offered["has_year"],
+        "name_fits": max(asked["asks_who"], asked["asks_where"]) * offered["has_name"],
+        **offered,
+        **asked,
+    }
+    return Found(figures, kept)
+
+
+TASKS: dict[str, Callable[[str, Shelf, Rarity, Encode], Found]] = {
+    "support": support,
+    "relevance": relevance,
+    "answer": answer,
+}

@@ -1,0 +1,141 @@
+"""What stands behind the URI "offline": the embedded model that answers MatchCalls, with no key and no network.
+
+It is no language model: it compares words, numbers, names, negations and sentence vectors, and reports a calibrated
+probability. Every call is answered on its own by one of a few threads; nothing is padded or batched, so the same
+call has the same reply whatever runs beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragassay.core import Call, CallError, EnvironmentFailure, MatchCall, MatchReply, digest
+
+if TYPE_CHECKING:
+    from ragassay.models.offline.engine import Engine
+
+# Raised by hand whenever the code that makes figures out of texts changes what it gives.
+FEATURES_VERSION = 1
+_WEIGHTS = Path(__file__).parent / "weights"
+_TASKS = ("support", "relevance", "answer")
+
+
+class OfflineModel:
+    """The offline model. Cheap to make: weights are read and threads started by the first call.
+
+    threads: how many calls are worked on at once (default: the cores this process may use, at most 8).
+    weights: the folder of weights, for another model of the same form.
+    """
+
+    def __init__(self, threads: int | None = None, weights: Path | None = None) -> None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._threads = threads or min(8, cores)
+        self._folder = weights or _WEIGHTS
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._closed = False
+
+    @property
+    def uri(self) -> str:
+        """"offline"."""
+        return "offline"
+
+    @property
+    def concurrency(self) -> int | None:
+        """Enough calls to keep every thread busy while others return."""
+        return 8 * self._threads
+
+    @cached_property
+    def _card(self) -> dict[str, Any]:
+        try:
+            card: dict[str, Any] = json.loads((self._folder / "card.json").read_text(encoding="utf-8"))
+            return card
+        except (OSError, ValueError) as error:
+            from ragassay.models.offline.engine import damaged
+
+            raise damaged(self._folder, f"card.json: {error}") from error
+
+    @property
+    def version(self) -> str:
+        """Hash of the weights and of the version of the figures: part of every fingerprint.
+
+        Raises EnvironmentFailure E0505 when the card of the weights is missing or damaged.
+        """
+        try:
+            return digest("offline", FEATURES_VERSION, self._card["files"])
+        except (KeyError, TypeError) as error:
+            from ragassay.models.offline.engine import damaged
+
+            raise damaged(self._folder, f"card.json lacks {error}") from error
+
+    def agreement(self, task: str) -> str:
+        """One sentence: the measured agreement with people on a task ("support", "relevance", "answer").
+
+        The figures are those of the weights' card, written by benchmarks/offline_judge.
+        """
+        measured = self._card.get("agreement", {}).get(task)
+        if not isinstance(measured, dict):
+            return "unmeasured on data like yours"
+        low, high = measured["interval"]
+        return (
+            f"balanced accuracy {measured['balanced_accuracy']:.2f} [{low:.2f}, {high:.2f}] against "
+            f"{measured['labels']:,} {measured['kind']} labels in {measured['sets']} test sets; unmeasured on your data"
+        )
+
+    def score(self, calls: Sequence[MatchCall]) -> list[MatchReply]:
+        """Replies to the calls, in order; waits for them. Raises EnvironmentFailure E0505 for broken weights."""
+        pool = self._start()
+        return list(pool.map(self._answer, calls))
+
+    async def call(self, call: Call) -> MatchReply:
+        """The reply to a MatchCall.
+
+        Raises CallError ("bad_request" for another kind of call or an unknown task, "server" when answering it
+        fails) and EnvironmentFailure E0505 for broken weights.
+        """
+        if not isinstance(call, MatchCall) or call.task not in _TASKS:
+            raise CallError("bad_request", "the offline model answers match calls only; it writes no text")
+        pool = await asyncio.to_thread(self._start) if self._pool is None else self._start()
+        try:
+            return await asyncio.wrap_future(pool.submit(self._answer, call))
+        except (CallError, EnvironmentFailure):
+            raise
+        except Exception as error:
+            raise CallError("server", f"the offline model failed: {type(error).__name__}: {error}") from error
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """0.0: it runs here."""
+        return 0.0
+
+    async def close(self) -> None:
+        """End the threads when the calls under way are done. Later calls fail."""
+        with self._lock:
+            self._closed = True
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            await asyncio.to_thread(pool.shutdown)
+
+    def _start(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._closed:
+                raise CallError("bad_request", "the offline model was closed")
+            if self._engine is None:
+                from ragassay.models.offline.engine import Engine
+
+                self._engine = Engine.load(self._folder)
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="ragassay-offline")
+            return self._pool
+
+    def _answer(self, call: MatchCall) -> MatchReply:
+        assert self._engine is not None
+        return self._engine.answer(call)

@@ -1,0 +1,112 @@
+"""How a text becomes token ids: BERT's uncased WordPiece, in plain Python with a cache of words.
+
+The `tokenizers` library gives the same ids (tests compare them); it is not a dependency because it brings a hub
+client with it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+PAD, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
+_LONGEST_WORD = 100
+_CACHE_WORDS = 50_000
+# One token before word pieces: a run of word characters, or one character that stands alone.
+_PLAIN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
+_CJK = (
+    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B920, 0x2CEAF),
+    (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
+
+
+def _alone(c: str) -> bool:
+    """Whether the character is a token of its own: punctuation, ASCII symbols."""
+    return "!" <= c <= "/" or ":" <= c <= "@" or "[" <= c <= "`" or "{" <= c <= "~" or unicodedata.category(c)[0] == "P"
+
+
+def _is_cjk(c: str) -> bool:
+    point = ord(c)
+    return point >= 0x3400 and any(low <= point <= high for low, high in _CJK)
+
+
+def _clean(c: str) -> str:
+    """Control characters vanish, white space of any kind becomes a space, CJK characters get spaces around."""
+    if c in "\t\n\r" or (c.isspace() and unicodedata.category(c)[0] != "C"):
+        return " "
+    if c in "\0\ufffd" or unicodedata.category(c) in ("Cc", "Cf", "Co"):
+        return ""
+    return f" {c} " if _is_cjk(c) else c
+
+
+class WordPiece:
+    """Uncased WordPiece over a vocabulary (line number = id).
+
+    Raises KeyError when the vocabulary lacks one of [UNK], [CLS], [SEP].
+    """
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self._ids = {word: at for at, word in enumerate(vocabulary) if word}
+        self._unknown, self._start, self._end = (self._ids[name] for name in (UNKNOWN, START, END))
+        self._words: dict[str, tuple[int, ...]] = {}
+
+    def encode(self, text: str, limit: int) -> list[int]:
+        """[CLS] ids [SEP], at most `limit` ids. Unpaired surrogates count as nothing."""
+        found = [self._start]
+        room = limit - 1
+        # No token is made from less than one character; the rest of a long text need not be looked at,
+        # unless it is mostly blanks: then it is worth the full look.
+        for word in self.split(text):
+            found += self.pieces(word)
+            if len(found) >= room:
+                del found[room:]
+                break
+        found.append(self._end)
+        return found
+
+    def split(self, text: str) -> list[str]:
+        """Lower-cased words and single punctuation marks."""
+        if text.isascii() and text.isprintable():
+            return _PLAIN.findall(text.lower())
+        cleaned = "".join(map(_clean, text))
+        # Accents go before the case does, as in the reference: a capital with an accent may lower-case to two marks.
+        bare = "".join(c for c in unicodedata.normalize("NFD", cleaned) if unicodedata.category(c) != "Mn").lower()
+        words: list[str] = []
+        for chunk in bare.split():
+            at = 0
+            for i, c in enumerate(chunk):
+                if _alone(c):
+                    if at < i:
+                        words.append(chunk[at:i])
+                    words.append(c)
+                    at = i + 1
+            if at < len(chunk):
+                words.append(chunk[at:])
+        return words
+
+    def pieces(self, word: str) -> tuple[int, ...]:
+        """Ids of one word: the longest known pieces from the left, or [UNK] when they do not cover it."""
+        known = self._words.get(word)
+        if known is None:
+            known = self._cut(word)
+            if len(self._words) >= _CACHE_WORDS:
+                self._words.clear()
+            self._words[word] = known
+        return known
+
+    def _cut(self, word: str) -> tuple[int, ...]:
+        if len(word) > _LONGEST_WORD:
+            return (self._unknown,)
+        ids: list[int] = []
+        start, end = 0, len(word)
+        while start < end:
+            for stop in range(end, start, -1):
+                piece = word[start:stop] if start == 0 else "##" + word[start:stop]
+                if piece in self._ids:
+                    ids.append(self._ids[piece])
+                    start = stop
+                    break
+            else:
+                return (self._unknown,)
+        return tuple(ids)

@@ -1,0 +1,530 @@
+"""How is a chat call answered by a server that speaks the OpenAI protocol (hosted, vLLM, Ollama, a gateway)?
+
+One attempt a call; the runner retries. What a server does not support (a JSON schema, a seed ...) is learnt from its
+own refusal, once for a model object, and the call is sent again without it. The texts and the key go to the configured
+host and nowhere else: redirects are not followed and proxy settings of the environment are not read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
+from typing import Any, TypeGuard
+
+import aiohttp
+import orjson
+from aiohttp.http_exceptions import HttpProcessingError
+from yarl import URL
+
+from ragassay.core import Call, CallError, ChatCall, ChatReply, Reply, SetupError, Spend, nearest, shorten
+from ragassay.models.prices import Rate, price
+
+HOSTED = "https://api.openai.com/v1"
+KEY_ENV = "OPENAI_API_KEY"
+MAX_BODY = 32 * 2**20  # a verdict is a few KB: more is a mistake or an attack
+MAX_ERROR = 64 * 2**10
+CONNECT_SECONDS = 10.0
+MAX_CHANGES = 6  # parameters that one call may learn to leave out
+
+FINISH = {
+    "": "stop", "end_turn": "stop", "eos": "stop", "max_tokens": "length", "max_output_tokens": "length",
+    "safety": "content_filter",
+}
+TOO_LONG = re.compile(
+    r"maximum context length|context[ _]length|context[ _]window|context size|prompt is too long|input is too long"
+    r"|too many (?:input )?tokens|string_above_max_length|reduce the length",
+    re.I,
+)
+UNKNOWN_MODEL = re.compile(
+    r"model_not_found|invalid model|unknown model|no such model|model.{0,200}(?:not found|not exist)", re.I | re.S
+)
+NO_MONEY = re.compile(
+    r"insufficient_quota|billing_hard_limit|insufficient[ _]balance|credit balance|out of credits", re.I
+)
+FORMAT_NAMES = re.compile(r"response[_ ]?format|json_schema|json_object|structured[ _]output|guided", re.I)
+DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)")
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a server accepts, as far as it is known. format: "json_schema", "json_object" or "" (plain text)."""
+
+    format: str = "json_schema"
+    limit: str = "max_tokens"
+    temperature: bool = True
+    seed: bool = True
+
+    def features(self, call: ChatCall) -> frozenset[str]:
+        """What a request for `call` makes use of."""
+        used = {
+            self.limit: True,
+            self.format: call.schema is not None and self.format != "",
+            "temperature": self.temperature and call.temperature is not None,
+            "seed": self.seed and call.seed is not None,
+        }
+        return frozenset(name for name, is_used in used.items() if is_used)
+
+
+class OpenAIModel:
+    """A chat model behind `base_url`. Use `open_model` (or `connect`) to build one from names and the environment.
+
+    key: None sends no Authorization. concurrency: size of the pool of connections. timeout: seconds for a whole
+    attempt, a backstop behind the runner's own deadline. `replies_without_usage` counts answers whose server said
+    nothing about tokens: their Spend has 0 tokens and cost None (0.0 on this machine), as neither was measured. May be
+    used from one event loop after another; `close()` in each loop lets go of that loop's connections.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str = HOSTED,
+        key: str | None = None,
+        rate: Rate | None = None,
+        concurrency: int = 32,
+        timeout: float = 600.0,
+    ) -> None:
+        self.name = name
+        self.base_url = _checked_url(base_url)
+        self.replies_without_usage = 0
+        url = URL(self.base_url)
+        self._chat, self._list, self._host = url / "chat/completions", url / "models", _host(url)
+        self._rate = Rate(0.0, 0.0) if rate is None and _is_loopback(url.host or "") else rate
+        self._key, self._concurrency, self._timeout = key, concurrency, timeout
+        self._dialect = Dialect()
+        self._accepted: frozenset[str] = frozenset()
+        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+        self._known_models: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"OpenAIModel({self.name!r}, base_url={self.base_url!r})"
+
+    @property
+    def uri(self) -> str:
+        """"openai:NAME"."""
+        return f"openai:{self.name}"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts that see the texts."""
+        return (self._host,)
+
+    @property
+    def concurrency(self) -> int | None:
+        """How many connections it keeps."""
+        return self._concurrency
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """US dollars, from the user's rate or the provider's list; 0.0 on this machine; None when not known."""
+        return self._price(input_tokens, output_tokens, 0)
+
+    async def call(self, call: Call) -> Reply:
+        """One attempt; see Model. `spend.calls` counts the requests sent: over 1 when the server had to be learnt."""
+        if not isinstance(call, ChatCall):
+            raise CallError("bad_request", f"{self.uri} answers chat calls only", fatal=True)
+        started = time.monotonic()
+        dialect = self._dialect
+        for sent in range(1, MAX_CHANGES + 2):
+            status, headers, body = await self._send("POST", self._chat, self._body(call, dialect))
+            if status == 200:
+                reply = self._reply(body, headers, Spend(calls=sent, seconds=time.monotonic() - started))
+                self._accepted |= dialect.features(call)
+                return reply
+            text = self._error_text(body)
+            if status in (400, 422) and "content_filter" in text:
+                return ChatReply("", "content_filter", self.name, Spend(sent, seconds=time.monotonic() - started))
+            changed = _without(dialect, call, status, text)
+            if changed is None:
+                break
+            # What the server has accepted before it refuses for this one call only (or it echoes a hostile row).
+            refused = dialect.features(call) - changed.features(call)
+            if self._dialect == dialect and not refused & self._accepted:
+                self._dialect = changed
+            dialect = changed
+        if self._is_unknown_model(status, text):
+            text = await self._explain_model(text)
+        raise self._failure(status, headers, text)
+
+    async def close(self) -> None:
+        """Let go of the connections that belong to the running loop."""
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.close()
+
+    # -- request
+
+    def _body(self, call: ChatCall, dialect: Dialect) -> bytes:
+        body: dict[str, object] = {
+            "model": self.name,
+            "messages": [{"role": m.role, "content": m.content} for m in call.messages],
+            dialect.limit: call.max_tokens,
+        }
+        if call.temperature is not None and dialect.temperature:
+            body["temperature"] = call.temperature
+        if call.seed is not None and dialect.seed:
+            body["seed"] = call.seed
+        if call.schema is not None and dialect.format == "json_schema":
+            schema = {"name": call.schema_name, "strict": True, "schema": call.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif call.schema is not None and dialect.format:
+            body["response_format"] = {"type": dialect.format}
+        try:
+            return orjson.dumps(body, default=_plain)
+        except TypeError:  # half of a surrogate pair has no UTF-8; the model is shown U+FFFD in its place
+            body["messages"] = [{"role": m.role, "content": _valid(m.content)} for m in call.messages]
+            return orjson.dumps(body, default=_plain)
+
+    def _session(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None:
+            self._sessions = {known: s for known, s in self._sessions.items() if not known.is_closed()}
+            headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ragassay"}
+            headers["Accept-Encoding"] = "identity"  # replies are small: unpacking costs more than it saves
+            if self._key is not None:
+                headers["Authorization"] = f"Bearer {self._key}"
+            session = self._sessions[loop] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._concurrency, keepalive_timeout=30, ttl_dns_cache=300),
+                timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT_SECONDS),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=headers,
+                trust_env=False,
+            )
+        return session
+
+    async def _send(self, method: str, url: URL, data: bytes | None) -> tuple[int, Mapping[str, str], bytes]:
+        # aiohttp's exceptions hold the request with its Authorization header, so none may hang on ours as context:
+        # the failure is built inside the except clause and raised after it.
+        try:
+            async with self._session().request(method, url, data=data, allow_redirects=False) as response:
+                limit = MAX_BODY if response.status == 200 else MAX_ERROR
+                return response.status, response.headers, await _read(response, limit)
+        except CallError as error:
+            failure = error
+        except (aiohttp.ClientError, HttpProcessingError, OSError) as error:  # TimeoutError is an OSError
+            failure = self._broken(error)
+        raise failure
+
+    def _broken(self, error: Exception) -> CallError:
+        what = self._clean(f"{self._host}: {error or type(error).__name__}")
+        if isinstance(error, aiohttp.InvalidURL):
+            return CallError("bad_request", what, fatal=True)
+        if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):  # nothing was sent
+            return CallError("network", what, retryable=True)
+        if isinstance(error, TimeoutError):
+            return CallError("timeout", f"{self._host}: no complete answer in time", retryable=True, maybe_billed=True)
+        if isinstance(error, (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, HttpProcessingError)):
+            return CallError("bad_reply", f"the reply is damaged: {what}", retryable=True, maybe_billed=True)
+        return CallError("network", f"the connection broke: {what}", retryable=True, maybe_billed=True)
+
+    # -- reply
+
+    def _reply(self, body: bytes, headers: Mapping[str, str], spend: Spend) -> ChatReply:
+        data = _json(body)
+        if data is None:
+            start = body[:200].decode("utf-8", "replace").strip()
+            raise self._bad_reply(f"the reply is not JSON: {start!r}" if start else "the reply is empty")
+        if not isinstance(data, dict):
+            raise self._bad_reply("the reply is not a JSON object")
+        choices = data.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            error = data.get("error")
+            if error:  # gateways wrap the failure of the model behind them in a 200
+                code = error.get("code") if isinstance(error, dict) else None
+                if isinstance(code, int) and 400 <= code < 600:
+                    raise self._failure(code, headers, self._error_text(body))
+                raise self._bad_reply(f"the server answered with an error: {self._error_text(body)}")
+            raise self._bad_reply("the reply has no choices")
+        message = choices[0].get("message")
+        if not isinstance(message, dict):
+            raise self._bad_reply("the reply has no message")
+        text, refusal = _text(message.get("content")), _text(message.get("refusal"))
+        reason = choices[0].get("finish_reason")
+        finish = reason.lower() if isinstance(reason, str) else ""
+        finish = "refusal" if refusal else FINISH.get(finish, finish)
+        model = data.get("model")
+        return ChatReply(
+            self._redact(refusal or text),
+            self._redact(finish[:40]),
+            self._redact(model[:200]) if isinstance(model, str) else "",
+            self._spend(data.get("usage"), spend),
+        )
+
+    def _spend(self, usage: object, spend: Spend) -> Spend:
+        tokens = _usage(usage)
+        if tokens is None:
+            self.replies_without_usage += 1
+            return replace(spend, cost=0.0) if self._rate == (0.0, 0.0) else spend
+        given, written, cached = tokens
+        cost = self._price(given, written, cached)
+        return replace(spend, input_tokens=given, output_tokens=written, cached_tokens=cached, cost=cost)
+
+    def _price(self, given: int, written: int, cached: int) -> float | None:
+        return price(self.name, given, written, cached, base_url=self.base_url, rate=self._rate)
+
+    # -- failures
+
+    def _failure(self, status: int, headers: Mapping[str, str], text: str) -> CallError:
+        """What an answer with this status means."""
+        what = f"{self._host} answered {status}" + (f": {text}" if text else "")
+        if status == 402 or (status in (403, 429) and NO_MONEY.search(text)):
+            return CallError("quota", what, fatal=True, status=status)
+        if status in (401, 403) and not self._is_unknown_model(status, text):
+            hint = "" if self._key else f" (no key was sent; is {KEY_ENV} set?)"
+            return CallError("auth", what + hint, fatal=True, status=status)
+        if self._is_unknown_model(status, text):
+            return CallError("no_model", what, fatal=True, status=status)
+        if status == 413 or (status in (400, 422) and TOO_LONG.search(text)):
+            return CallError("too_long", what, status=status)
+        if 300 <= status < 400:
+            target = self._clean(headers.get("Location", "elsewhere"))
+            what = f"{self._host} redirects to {target}; redirects are not followed: give the final address as base URL"
+            return CallError("bad_request", what, fatal=True, status=status)
+        if status in (408, 409, 425, 429) or (status >= 500 and status not in (501, 505)):
+            kind = {408: "timeout", 429: "rate_limit"}.get(status, "server")
+            # Behind a gateway that lost the answer the model may have written it.
+            return CallError(
+                kind, what, retryable=True, retry_after=retry_after(headers, limited=status == 429),
+                maybe_billed=status in (502, 504, 524), status=status,
+            )
+        if status < 300:
+            return CallError("bad_reply", what, retryable=True, maybe_billed=True, status=status)
+        return CallError("bad_request", what, status=status)
+
+    def _bad_reply(self, what: str) -> CallError:
+        what = self._clean(f"{self._host}: {what}")
+        return CallError("bad_reply", what, retryable=True, maybe_billed=True, status=200)
+
+    def _is_unknown_model(self, status: int, text: str) -> bool:
+        # Once it has answered, the model exists, and such words are an echo of some row.
+        said = status in (400, 403, 422) and not self._accepted and UNKNOWN_MODEL.search(text) is not None
+        return status == 404 or said
+
+    async def _explain_model(self, text: str) -> str:
+        """The server's words, and the models it has, the nearest first; or that the address looks wrong."""
+        if self._known_models is None:
+            self._known_models = await self._list_models()
+        known = self._known_models
+        if not known:
+            hint = "" if self.base_url.endswith("/v1") else '; most servers want a base URL that ends in "/v1"'
+            return f"{text or 'not found'} (it lists no models{hint})"
+        shown = ", ".join(shorten(name, 60) for name in known[:10]) + (" ..." if len(known) > 10 else "")
+        return f"{text or 'not found'}.{nearest(self.name, known)} It has: {shown}"
+
+    async def _list_models(self) -> tuple[str, ...]:
+        try:
+            status, _, body = await self._send("GET", self._list, None)
+        except CallError:
+            return ()
+        listing = _json(body) if status == 200 else None
+        data = listing.get("data") if isinstance(listing, dict) else None
+        names = [m.get("id") for m in data if isinstance(m, dict)] if isinstance(data, list) else []
+        return tuple(sorted(self._redact(name) for name in names if isinstance(name, str)))
+
+    def _error_text(self, body: bytes) -> str:
+        """What the server says is wrong, on one line, without the key; with its code, which the rules above read."""
+        data = _json(body)
+        if data is None:
+            return self._clean(body.decode("utf-8", "replace").strip())
+        error = data.get("error") or data if isinstance(data, dict) else data
+        if not isinstance(error, dict):
+            return self._clean(error if isinstance(error, str) else repr(error))
+        said = [error.get(name) for name in ("message", "code", "type", "param")]
+        words = [self._clean(str(word)) for word in said if isinstance(word, (str, int))]
+        return f"{words[0]} ({', '.join(words[1:])})" if words[1:] else self._clean((words or [repr(error)])[0])
+
+    def _clean(self, text: str) -> str:
+        return shorten(self._redact(text), 500)
+
+    def _redact(self, text: str) -> str:
+        # Placeholders such as "EMPTY" or "ollama" are words, not secrets.
+        return text.replace(self._key, "[key]") if self._key and len(self._key) >= 8 else text
+
+
+def open_model(
+    name: str, *, base_url: str | None, api_key_env: str | None, rate: Rate | None, concurrency: int
+) -> OpenAIModel:
+    """The model `name`. base_url None = the environment's OPENAI_BASE_URL, else the hosted service.
+
+    The key is read from the variable `api_key_env`, OPENAI_API_KEY if None. It must be set when it was named or when
+    the hosted service is used; other servers may need none. Raises SetupError E0402 (no key) or E0101 (address, key).
+    """
+    url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or HOSTED)
+    variable = api_key_env or KEY_ENV
+    key = os.environ.get(variable, "").strip()
+    if not key and (api_key_env or url == HOSTED):
+        raise SetupError(
+            "E0402", f"The judge openai:{name} needs an API key, and {variable} is not set.", where=variable,
+            fix=f"export {variable}=..., or give --base-url for a server of your own, or use --judge offline",
+        )
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise SetupError(
+            "E0101", f"The value of {variable} holds characters that no API key has.", where=variable,
+            fix="copy the key again, without quotes, spaces or line breaks",
+        )
+    return OpenAIModel(name, base_url=url, key=key or None, rate=rate, concurrency=concurrency)
+
+
+def retry_after(headers: Mapping[str, str], *, limited: bool = False, now: float | None = None) -> float | None:
+    """Seconds that the server asks to wait, or None.
+
+    Reads `retry-after-ms`, then `Retry-After` (seconds or HTTP date, which is compared with the server's own `Date` so
+    that clocks need not agree), and for a rate limit (`limited`) the resets of the budgets that are used up.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    given = headers.get("Retry-After")
+    seconds = _number(given)
+    if seconds is not None:
+        return seconds
+    when = _date(given)
+    if when is not None:
+        here = _date(headers.get("Date"))
+        return max(0.0, when - (here if here is not None else time.time() if now is None else now))
+    if not limited:
+        return None
+    resets = [
+        _duration(headers.get(f"x-ratelimit-reset-{budget}", ""))
+        for budget in ("requests", "tokens")
+        if _number(headers.get(f"x-ratelimit-remaining-{budget}")) == 0
+    ]
+    return max((reset for reset in resets if reset is not None), default=None)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text) if text is not None else math.nan
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _date(text: str | None) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp() if text else None
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _duration(text: str) -> float | None:
+    """Seconds of "20ms", "1s", "6m0s"; None when it reads otherwise."""
+    parts = DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return _number(text)
+    return float(sum(float(number) * SECONDS[unit] for number, unit in parts))
+
+
+def _without(dialect: Dialect, call: ChatCall, status: int, text: str) -> Dialect | None:
+    """The dialect without what the server refuses, or None when its refusal is about something else."""
+    if status not in (400, 405, 415, 422, 501) or TOO_LONG.search(text):
+        return None
+    if call.schema is not None and dialect.format and FORMAT_NAMES.search(text):
+        return replace(dialect, format="json_object" if dialect.format == "json_schema" else "")
+    if dialect.limit == "max_tokens" and "max_completion_tokens" in text:
+        return replace(dialect, limit="max_completion_tokens")
+    if dialect.temperature and call.temperature is not None and "temperature" in text:
+        return replace(dialect, temperature=False)
+    if dialect.seed and call.seed is not None and re.search(r"\bseed\b", text):
+        return replace(dialect, seed=False)
+    return None
+
+
+async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """The body; of an error the first `limit` bytes, while an answer longer than that is refused."""
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in response.content.iter_any():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > limit:
+            response.close()
+            if response.status == 200:
+                what = f"the reply is longer than {limit >> 20} MB"
+                raise CallError("bad_reply", what, retryable=True, maybe_billed=True, status=200)
+            break
+    return b"".join(chunks)[:limit]
+
+
+def _usage(usage: object) -> tuple[int, int, int] | None:
+    """(input, output, cached input) tokens, or None when the server does not say or says nonsense."""
+    if not isinstance(usage, dict):
+        return None
+    given, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if not (_is_count(given) and _is_count(written)):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else usage.get("prompt_cache_hit_tokens")
+    return given, written, min(cached, given) if _is_count(cached) else 0
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def _json(body: bytes) -> Any:
+    """The value, or None when it is no JSON (or null). Not raised: such an error holds the whole body."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _text(content: object) -> str:
+    """The text of a message's content: a string, or a list of parts of which some are text."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _valid(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _checked_url(text: str) -> str:
+    """`text` without a slash at its end. Raises SetupError E0101 unless it is a plain http or https address."""
+    fault = "it is not an address of a server"
+    try:
+        url = URL(text.strip())
+        if url.scheme not in ("http", "https"):
+            fault = "it must begin with http:// or https://"
+        elif url.user is not None or url.password is not None:
+            fault = "it holds a user name or password; keys belong into an environment variable"
+        elif url.query_string or url.fragment:
+            fault = "it must end with the path, without ? or #"
+        elif url.host:
+            return str(url).rstrip("/")
+        shown = str(url.with_user(None).with_query(None)) if url.host else shorten(text)
+    except ValueError:
+        shown = shorten(text)
+    raise SetupError(
+        "E0101", f"The base URL cannot be used: {fault}.", where="--base-url", why=shown,
+        fix="give the address of the server's API, such as http://127.0.0.1:8000/v1",
+    )
+
+
+def _host(url: URL) -> str:
+    """"host" or, where the address names one, "host:port"."""
+    return url.host_subcomponent + (f":{url.explicit_port}" if url.explicit_port else "")  # type: ignore[operator]
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

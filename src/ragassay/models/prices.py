@@ -1,0 +1,71 @@
+"""What do so many tokens cost? From the user's own rate, else from the table of `genai-prices`, else unknown."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+from ragassay.core import SetupError
+
+MILLION = 1_000_000
+
+
+class Rate(NamedTuple):
+    """US dollars per million tokens. Cached input is charged as input: an upper bound where there is a rebate."""
+
+    input: float
+    output: float
+
+    @classmethod
+    def parse(cls, text: str) -> Rate:
+        """Read "IN,OUT" ("0.15,0.60"). Raises SetupError E0101 unless both are finite numbers >= 0."""
+        try:
+            values = [float(part) for part in text.split(",")]
+        except ValueError:
+            values = []
+        if len(values) != 2 or not all(math.isfinite(v) and v >= 0 for v in values):
+            raise SetupError(
+                "E0101", "The price of the judge's model cannot be read.", where="--price", why=text,
+                fix="give US dollars per million input and output tokens, such as --price 0.15,0.60",
+            )
+        return cls(values[0], values[1])
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """US dollars."""
+        return (input_tokens * self.input + output_tokens * self.output) / MILLION
+
+
+def price(
+    model: str,
+    input_tokens: int,
+    output_tokens: int,
+    cached_tokens: int = 0,
+    *,
+    base_url: str | None = None,
+    rate: Rate | None = None,
+) -> float | None:
+    """US dollars for so many tokens, or None when the price is not known (never a guess).
+
+    input_tokens include the cached ones. `rate` wins over the table. base_url: whose prices count, since a gateway or a
+    private server that calls a model "gpt-4o" does not charge what OpenAI charges; None = the provider that the model's
+    name belongs to. The table is that of the installed `genai-prices`; nothing is fetched. Without it: None.
+    """
+    if rate is not None:
+        return rate.cost(input_tokens, output_tokens)
+    return _from_table(model, input_tokens, output_tokens, min(cached_tokens, input_tokens), base_url)
+
+
+# A run prices the same worst case (a reservation) over and over, and the search in the table is slow.
+@lru_cache(maxsize=4096)
+def _from_table(model: str, input_tokens: int, output_tokens: int, cached: int, base_url: str | None) -> float | None:
+    try:
+        from genai_prices import Usage, calc_price
+    except ImportError:  # the extra `prices` is not installed
+        return None
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens, cache_read_tokens=cached)
+    try:
+        found = calc_price(usage, model) if base_url is None else calc_price(usage, model, provider_api_url=base_url)
+    except (LookupError, ValueError):
+        return None
+    return float(found.total_price)

@@ -1,0 +1,55 @@
+"""What a reader sees of a run: summary, terminal, HTML, JUnit, exports, comparison and gates. Reads the store only.
+
+The door is light: rich, Jinja2 and pyarrow are imported when the function that needs them is first named or called.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragassay.report.comparison import ChangedRow, Comparison, MetricComparison, compare, comparison_json
+    from ragassay.report.gate import Gate, GateOutcome, GateResult, check_gates, parse_gate
+    from ragassay.report.html import write_html
+    from ragassay.report.jsonable import as_json, row_json, run_json, summary_json
+    from ragassay.report.junit import write_junit
+    from ragassay.report.records import FORMATS, export, scores_table
+    from ragassay.report.summary import summarise
+    from ragassay.report.terminal import (
+        render_comparison,
+        render_gates,
+        render_row,
+        render_runs,
+        render_summary,
+        summary_text,
+    )
+    from ragassay.report.text import plain
+    from ragassay.report.wording import headline
+
+_HOMES = {
+    "comparison": ("ChangedRow", "Comparison", "MetricComparison", "compare", "comparison_json"),
+    "records": ("FORMATS", "export", "scores_table"),
+    "gate": ("Gate", "GateOutcome", "GateResult", "check_gates", "parse_gate"),
+    "html": ("write_html",),
+    "jsonable": ("as_json", "row_json", "run_json", "summary_json"),
+    "junit": ("write_junit",),
+    "summary": ("summarise",),
+    "text": ("plain",),
+    "terminal": ("render_comparison", "render_gates", "render_row", "render_runs", "render_summary", "summary_text"),
+    "wording": ("headline",),
+}
+
+__all__ = [
+    "FORMATS", "ChangedRow", "Comparison", "Gate", "GateOutcome", "GateResult", "MetricComparison", "as_json",
+    "check_gates", "compare", "comparison_json", "export", "headline", "parse_gate", "plain", "render_comparison",
+    "render_gates", "render_row", "render_runs", "render_summary", "row_json", "run_json", "scores_table", "summarise",
+    "summary_json", "summary_text", "write_html", "write_junit",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"ragassay.report.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,150 @@
+"""Is one run better than another? The rows of both, compared pair by pair."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ragassay.core import Manifest, Verdict
+from ragassay.report.wording import count, unit_of
+from ragassay.scoring import PairedResult, holm, paired_difference
+
+if TYPE_CHECKING:
+    from ragassay.store import ScoreLine, Store
+
+CHANGED_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class MetricComparison:
+    """One metric in both runs. p: the result's p, Holm-corrected over the metrics; None where it has none."""
+
+    metric: str
+    unit: str
+    result: PairedResult
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRow:
+    """A row whose value on a metric changed: in run a and in run b."""
+
+    id: str
+    metric: str
+    a: float
+    b: float
+    verdict_a: Verdict | None
+    verdict_b: Verdict | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs compared. both, only_a, only_b count rows; fixed: failed in a and passes in b; broken: the reverse."""
+
+    a: Manifest
+    b: Manifest
+    both: int
+    only_a: int
+    only_b: int
+    fixed: int
+    broken: int
+    metrics: tuple[MetricComparison, ...]
+    changed: tuple[ChangedRow, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def headline(self) -> str:
+        """What changed, in one sentence."""
+        sure = [m for m in self.metrics if m.p is not None and m.p < 0.05]
+        turned = f"{count(self.fixed, 'row')} fixed, {self.broken:,} broken of {self.both:,} compared"
+        if not sure:
+            return f"No difference beyond chance; {turned}"
+        words = [f"{m.metric} {'rises' if (m.result.difference or 0) > 0 else 'falls'}" for m in sure]
+        return f"{', '.join(words)} beyond chance; {turned}"
+
+
+def compare(store: Store, a: str, b: str) -> Comparison:
+    """Compare two stored runs on the rows that have the same id. Memory follows the number of rows, not their texts."""
+    first, second = store.run(a).manifest, store.run(b).manifest
+    rows_a = {line.id: line.verdict for line in store.row_lines(a) if line.bad is None}
+    rows_b = {line.id: line.verdict for line in store.row_lines(b) if line.bad is None}
+    both = rows_a.keys() & rows_b.keys()
+    turns = [(rows_a[row], rows_b[row]) for row in both]
+    units = {m: unit_of(m, first) for m in first.metrics if m in second.metrics}
+    results, changed = {}, []
+    for metric in units:
+        before = {line.row_id: line for line in store.score_lines(a, metric) if line.value is not None}
+        pairs = [(before[line.row_id], line) for line in store.score_lines(b, metric) if line.row_id in before]
+        high = None if units[metric] else 1.0
+        results[metric] = paired_difference(_values(pairs), low=0.0, high=high)
+        if not units[metric]:  # seconds and dollars are on another scale than ratios
+            changed += heapq.nlargest(CHANGED_SHOWN, _changes(metric, pairs), key=_by_change)
+    known = [(metric, result.p) for metric, result in results.items() if result.p is not None]
+    corrected = dict(zip((metric for metric, _ in known), holm([p for _, p in known]), strict=True))
+    return Comparison(
+        a=first,
+        b=second,
+        both=len(both),
+        only_a=len(rows_a) - len(both),
+        only_b=len(rows_b) - len(both),
+        fixed=turns.count((Verdict.FAIL, Verdict.PASS)),
+        broken=turns.count((Verdict.PASS, Verdict.FAIL)),
+        metrics=tuple(MetricComparison(m, units[m], result, corrected.get(m)) for m, result in results.items()),
+        changed=tuple(heapq.nlargest(CHANGED_SHOWN, changed, key=_by_change)),
+        warnings=tuple(_warnings(first, second, len(rows_a) - len(both), len(rows_b) - len(both))),
+    )
+
+
+def _values(pairs: list[tuple[ScoreLine, ScoreLine]]) -> Iterator[tuple[float, float, str | None]]:
+    for one, other in pairs:
+        if one.value is not None and other.value is not None:
+            yield one.value, other.value, one.cluster
+
+
+def _changes(metric: str, pairs: list[tuple[ScoreLine, ScoreLine]]) -> Iterator[ChangedRow]:
+    for one, other in pairs:
+        if one.value is not None and other.value is not None and one.value != other.value:
+            yield ChangedRow(one.row_id, metric, one.value, other.value, one.verdict, other.verdict)
+
+
+def _by_change(row: ChangedRow) -> tuple[float, str, str]:
+    return abs(row.b - row.a), row.id, row.metric
+
+
+def _warnings(a: Manifest, b: Manifest, only_a: int, only_b: int) -> Iterator[str]:
+    """What makes the two runs less than comparable. Numbers with different signatures are not compared silently."""
+    if a.source_hash != b.source_hash:
+        yield "the runs read different data (or the same file, changed in between); rows are paired by id"
+    if a.judge.uri != b.judge.uri:
+        yield f"different judges: {a.judge.uri} and {b.judge.uri}"
+    yield from _differ("rubric", a.judge.rubrics, b.judge.rubrics)
+    if a.judge.uri == b.judge.uri and not list(_differ("", a.judge.rubrics, b.judge.rubrics)):
+        yield from _differ("judge fingerprint", a.judge.fingerprints, b.judge.fingerprints)
+    for run, mine, other in (("A", a, b), ("B", b, a)):
+        alone = [metric for metric in mine.metrics if metric not in other.metrics]
+        if alone:
+            yield f"only in run {run}: {', '.join(alone)}"
+    if only_a or only_b:
+        yield f"rows in only one of the runs are left out: {only_a:,} of A, {only_b:,} of B"
+
+
+def _differ(what: str, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted(a.keys() & b.keys()):
+        if a[name] != b[name]:
+            yield f"different {what} for {name}: {a[name][:40]} and {b[name][:40]}"
+
+
+def comparison_json(comparison: Comparison) -> dict[str, object]:
+    """The Comparison as JSON-like values, "schema": 1."""
+    from ragassay.report.jsonable import as_json
+
+    side: Literal["a", "b"]
+    runs: dict[str, object] = {}
+    for side, manifest in (("a", comparison.a), ("b", comparison.b)):
+        runs[side] = {"run_id": manifest.run_id, "name": manifest.name, "created": manifest.created,
+                      "source": manifest.source, "judge": as_json(manifest.judge)}  # fmt: skip
+    rest = {name: as_json(getattr(comparison, name)) for name in (
+        "both", "only_a", "only_b", "fixed", "broken", "metrics", "changed", "warnings", "headline")}  # fmt: skip
+    return {"schema": 1, "kind": "comparison", **runs, **rest}

@@ -1,0 +1,116 @@
+"""Is a run good enough? Gates such as "groundedness>=0.8", and the floor under what must have been judged."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ragassay.core import MetricSummary, SetupError, Summary, nearest
+from ragassay.report.wording import figure, percent
+
+_GATE = re.compile(r"(?P<left>.*)(?P<op>>=|<=|>|<)\s*(?P<number>[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)\s*")
+_OF = re.compile(r"(?P<figure>\w+)\((?P<metric>.*)\)")
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,
+}  # fmt: skip
+_FIGURES: dict[str, Callable[[MetricSummary], float | None]] = {
+    "mean": lambda m: m.mean,
+    "pass_rate": lambda m: m.pass_rate,
+    "lower": lambda m: None if m.interval is None else m.interval.low,
+    "upper": lambda m: None if m.interval is None else m.interval.high,
+}
+_HOW = 'write metric, comparison and number, for example "groundedness>=0.8" or "pass_rate(groundedness)>=0.9"'
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """figure: "mean", "pass_rate", "lower" or "upper" (the ends of the mean's interval) of the metric."""
+
+    text: str
+    figure: str
+    metric: str
+    op: str
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class GateOutcome:
+    """One gate on one run. passed None: the figure does not exist, so the gate is not met and not failed."""
+
+    gate: Gate
+    value: float | None
+    passed: bool | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """exit_code: 0 all met, 1 a gate failed, 3 incomplete (a figure is missing, or coverage below the floor)."""
+
+    outcomes: tuple[GateOutcome, ...]
+    incomplete: tuple[str, ...]
+    exit_code: int
+
+    def to_json(self) -> dict[str, object]:
+        """As JSON-like values, for `--json`."""
+        gates = [
+            {"gate": o.gate.text, "value": o.value, "passed": o.passed, "message": o.message} for o in self.outcomes
+        ]
+        return {"gates": gates, "incomplete": list(self.incomplete), "exit_code": self.exit_code}
+
+
+def parse_gate(text: str, metrics: Iterable[str] = ()) -> Gate:
+    """Read a gate; with `metrics` given, its metric must be one of them. Raises SetupError E0601."""
+    found = _GATE.fullmatch(text)
+    if found is None or not found["left"].strip():
+        raise SetupError("E0601", "The gate cannot be read.", where="--gate", why=repr(text), fix=_HOW)
+    known, left = tuple(metrics), found["left"].strip()
+    name, kind = left, "mean"
+    of = _OF.fullmatch(left)
+    if of is not None and left not in known and of["figure"] in _FIGURES:
+        name, kind = of["metric"].strip(), of["figure"]
+    if known and name not in known:
+        hint = nearest(name, known) or " Metrics: " + ", ".join(known) + "."
+        raise SetupError("E0601", "The gate names a metric that is not in the run.", where="--gate", why=repr(name),
+                         fix=f"{_HOW}.{hint}")  # fmt: skip
+    return Gate(text.strip(), kind, name, found["op"], float(found["number"]))
+
+
+def check_gates(summary: Summary, gates: Sequence[str | Gate], min_coverage: float | None = None) -> GateResult:
+    """Check all gates (texts, or parsed already) and the coverage floor. A missing figure never passes.
+
+    min_coverage: least share, in [0, 1], of the rows that must be scored and of the parts that each metric must have
+    judged; None asks only that no row is pending. Raises SetupError E0601 for a gate that cannot be read.
+    """
+    metrics = {m.metric: m for m in summary.metrics}
+    texts = [gate.text if isinstance(gate, Gate) else gate for gate in gates]
+    outcomes = tuple(_check(parse_gate(text, metrics), metrics) for text in texts)
+    incomplete = [outcome.message for outcome in outcomes if outcome.passed is None]
+    if summary.pending:
+        incomplete.append(f"{summary.pending:,} of {summary.rows:,} rows are not evaluated yet")
+    if min_coverage is not None:
+        incomplete += _uncovered(summary, min_coverage)
+    failed = any(outcome.passed is False for outcome in outcomes)
+    return GateResult(outcomes, tuple(incomplete), 1 if failed else 3 if incomplete else 0)
+
+
+def _check(gate: Gate, metrics: dict[str, MetricSummary]) -> GateOutcome:
+    metric = metrics[gate.metric]
+    value = _FIGURES[gate.figure](metric)
+    if value is None:
+        return GateOutcome(gate, None, None, f"{gate.text}: there is no {gate.figure} of {gate.metric} to compare")
+    passed = _OPERATORS[gate.op](value, gate.threshold)
+    shown = percent(value) if gate.figure == "pass_rate" else figure(value, metric.unit)
+    return GateOutcome(gate, value, passed, f"{gate.text}: {'met' if passed else 'not met'}, it is {shown}")
+
+
+def _uncovered(summary: Summary, floor: float) -> list[str]:
+    out = []
+    if summary.rows and summary.scored / summary.rows < floor:
+        out.append(f"{summary.scored:,} of {summary.rows:,} rows are scored, below the floor of {percent(floor)}")
+    for m in summary.metrics:
+        if m.coverage is not None and m.coverage < floor:
+            out.append(f"{m.metric}: {m.judged:,} of {m.asked:,} judged, below the floor of {percent(floor)}")
+    return out

@@ -1,0 +1,329 @@
+"""How does a run read as one self-contained web page?
+
+The page asks for nothing from anywhere, works without its script, and holds no data inside a script: everything
+judged passes Jinja's escaping. A content security policy with the hashes of our own style and script stands behind it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from ragassay.core import EnvironmentFailure, MetricSummary, Part, RowResult, Sample, Score, Status, Summary, Verdict
+from ragassay.report import wording as say
+from ragassay.report.claims import claims_of
+from ragassay.report.marks import Segment, Span, segments
+from ragassay.report.proof import located, part_text, place, worst_score
+from ragassay.report.summary import summarise
+from ragassay.report.text import one_line, page
+
+if TYPE_CHECKING:
+    from ragassay.store import Store
+
+_FOLDER = Path(__file__).parent / "templates"
+_LONGEST = 20_000  # characters shown of one text; the store has the rest
+_SIGNS = {"supported": "✓", "admits not knowing": "✓", "not supported": "✗", "not judged": "?"}
+_KINDS = {"✓": "s", "✗": "n", "?": "u", "–": "o"}
+
+
+def write_html(store: Store, run_id: str, path: str | Path, *, max_rows: int = 1000) -> None:
+    """Write the run as one HTML file. The same stored run gives the same bytes.
+
+    Rows are shown worst first; beyond `max_rows` they are left out, and the page says so.
+    Raises EnvironmentFailure E0107 when the file cannot be written, SetupError E0103 for an unknown run.
+    """
+    summary = summarise(store, run_id)
+    style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    shown = min(max_rows, summary.scored + summary.bad + sum(1 for line in store.row_lines(run_id) if not line.done))
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    stream = (
+        _environment()
+        .get_template("report.html.j2")
+        .generate(
+            s=summary,
+            m=summary.manifest,
+            style=Markup(style),
+            script=Markup(script),
+            policy=policy,
+            ratios=[x for x in summary.metrics if not x.unit and x.mean is not None],
+            others=[x for x in summary.metrics if x.unit or x.mean is None],
+            distributions=_distributions(store, run_id, summary),
+            titles={share.cause.name: share.cause.title for share in summary.causes},
+            app=say.app_words(summary),
+            ledger=say.ledger_words(summary),
+            shown=shown,
+            rows=(
+                _row(row, i, summary.manifest.metrics)
+                for i, row in enumerate(store.rows(run_id, order="worst", limit=max_rows))
+            ),
+        )
+    )
+    part = Path(f"{path}.part")
+    try:
+        # Written beside and moved: a report is whole or not there.
+        with part.open("w", encoding="utf-8", newline="\n") as out:
+            out.writelines(stream)
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise EnvironmentFailure(
+            "E0107", "The output file cannot be written.", where=str(path), why=str(error)
+        ) from error
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: page(value) if type(value) is str else value,
+    )
+    environment.globals.update(
+        say=say, signed=say.signed, one_line=one_line, headline=say.headline, Verdict=Verdict, percent_of=_percent_of
+    )
+    return environment
+
+
+def _percent_of(value: float | None) -> str:
+    """A share in [0, 1] as an SVG coordinate."""
+    return f"{100 * min(max(value or 0.0, 0.0), 1.0):.2f}%"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    low: float
+    high: float
+    rows: int
+    failed: int
+    height: float  # of all rows, as a share of the highest bar
+    failed_height: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Distribution:
+    """How the rows spread over the range of one metric."""
+
+    metric: str
+    text: str
+    bars: tuple[_Bar, ...]
+
+
+def _distributions(store: Store, run_id: str, summary: Summary) -> list[_Distribution]:
+    """Ten equal bins of [0, 1] for every metric that is a ratio; each but the last without its upper end."""
+    bins = {m.metric: ([0] * 10, [0] * 10) for m in summary.metrics if not m.unit and m.n}
+    for line in store.score_lines(run_id):
+        if line.value is not None and line.metric in bins:
+            rows, failed = bins[line.metric]
+            place = min(9, max(0, int(line.value * 10 + 1e-9)))
+            rows[place] += 1
+            failed[place] += line.verdict is Verdict.FAIL
+    return [_distribution(m, *bins[m.metric]) for m in summary.metrics if m.metric in bins]
+
+
+def _distribution(m: MetricSummary, rows: list[int], failed: list[int]) -> _Distribution:
+    highest = max(rows)
+    bars = tuple(
+        _Bar(i / 10, (i + 1) / 10, n, bad, n / highest, bad / highest)
+        for i, (n, bad) in enumerate(zip(rows, failed, strict=True))
+    )
+    top = rows.index(highest)
+    text = f"{highest:,} of {say.count(m.n, 'row')} between {top / 10:.1f} and {(top + 1) / 10:.1f}"
+    return _Distribution(m.metric, f"{text}; {sum(rows[:5]):,} below 0.5; {sum(failed):,} fail", bars)
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    number: int
+    sign: str
+    kind: str
+    word: str
+    text: str
+    why: str
+    rationale: str
+    links: tuple[tuple[str, int], ...]  # (anchor, context from 1)
+    quotes: tuple[tuple[int, str], ...]  # evidence that is not highlighted: (context from 1, quote)
+    located: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A piece of response or context: its text, how it is marked, its anchors, and the links behind it."""
+
+    text: str
+    kind: str = ""
+    anchors: tuple[str, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()  # (anchor to go to, what is printed)
+
+
+@dataclass(frozen=True, slots=True)
+class _ContextView:
+    number: int
+    id: str
+    ratings: tuple[tuple[str, str, str], ...]  # (kind, words, the metrics that say so)
+    rationales: tuple[str, ...]
+    pieces: tuple[_Piece, ...]
+    cut: int
+    long: bool
+
+
+@dataclass(slots=True)
+class _RowView:
+    row: RowResult
+    anchor: str
+    verdict: str
+    cause: str
+    value: float | None
+    metrics: str
+    claims: list[_Claim] = field(default_factory=list)
+    response: list[_Piece] = field(default_factory=list)
+    response_cut: int = 0
+    contexts: list[_ContextView] = field(default_factory=list)
+    scores: list[tuple[Score, str]] = field(default_factory=list)
+
+
+class _Evidence:
+    """The places in the contexts that claims and chunks of one row rest on; equal places are one."""
+
+    def __init__(self, anchor: str) -> None:
+        self._anchor = anchor
+        self.numbers: dict[tuple[int, int, int], int] = {}  # (context, start, end) -> number from 1
+        self.claims: dict[int, list[int]] = {}  # place number -> claim numbers
+
+    def add(self, context: int, start: int, end: int) -> int:
+        return self.numbers.setdefault((context, start, end), len(self.numbers) + 1)
+
+    def anchor(self, number: int) -> str:
+        return f"{self._anchor}e{number}"
+
+    def spans(self, context: int) -> list[Span]:
+        return [Span(start, end, n) for (where, start, end), n in self.numbers.items() if where == context]
+
+
+def _row(row: RowResult, number: int, metrics: tuple[str, ...]) -> _RowView:
+    diagnosis, anchor = row.diagnosis, f"r{number + 1}"
+    marked = [s.value for s in row.scores if s.value is not None and s.pass_mark is not None]
+    worst, values = worst_score(row), {s.metric: s.value for s in row.scores}
+    view = _RowView(
+        row=row,
+        anchor=anchor,
+        verdict="unreadable" if row.bad is not None else say.VERDICT_WORDS[diagnosis.verdict],
+        cause=diagnosis.cause.name if diagnosis.cause is not None else "",
+        value=worst.value if worst is not None else min(marked, default=None),
+        metrics=" ".join("-" if values.get(name) is None else f"{values[name]:.4g}" for name in metrics),
+    )
+    sample = row.sample
+    if sample is None:
+        return view
+    evidence = _Evidence(anchor)
+    parts = claims_of(row)
+    view.claims = [_claim(part, i, sample, evidence) for i, part in enumerate(parts, 1)]
+    chunks = [(score, part) for score in row.scores for part in score.parts if part.kind == "chunk"]
+    for _, part in chunks:
+        for found in part.evidence:
+            if _shown(found.end) and located(found, place(part, found), sample):
+                evidence.add(place(part, found), found.start, found.end)
+    view.response = list(_response(anchor, sample, parts, view.claims))
+    view.response_cut = max(0, len(sample.response or "") - _LONGEST)
+    for index in range(len(sample.contexts or ())):
+        rated = [(score, part) for score, part in chunks if part.context == index]
+        view.contexts.append(_context(anchor, index, sample, rated, evidence))
+    view.scores = [(score, _why(score)) for score in row.scores]
+    return view
+
+
+def _shown(end: int) -> bool:
+    return end <= _LONGEST
+
+
+def _claim(part: Part, number: int, sample: Sample, evidence: _Evidence) -> _Claim:
+    word = say.claim_word(part)
+    sign = _SIGNS.get(word, "–")
+    links, quotes = [], []
+    for found in part.evidence:
+        context = place(part, found)
+        if _shown(found.end) and located(found, context, sample):
+            e = evidence.add(context, found.start, found.end)
+            evidence.claims.setdefault(e, []).append(number)
+            links.append((evidence.anchor(e), context + 1))
+        else:
+            quotes.append((context + 1, one_line(found.quote, 400)))
+    in_place = part.start is not None and part.end is not None and 0 <= part.start < part.end <= _LONGEST
+    unjudged = part.passed is None and part.status is not Status.NOT_APPLICABLE
+    found_there = in_place and (part.end or 0) <= len(sample.response or "")
+    return _Claim(
+        number, sign, _KINDS[sign], word, one_line(part_text(part, sample), 90 if found_there else 400),
+        say.why_unjudged(part) if unjudged else "", part.rationale, tuple(links), tuple(quotes),
+        found_there,
+    )  # fmt: skip
+
+
+def _response(anchor: str, sample: Sample, parts: tuple[Part, ...], claims: list[_Claim]) -> Iterator[_Piece]:
+    spans = [
+        Span(part.start or 0, part.end or 0, claim.number)
+        for part, claim in zip(parts, claims, strict=True)
+        if claim.located
+    ]
+    for piece in segments((sample.response or "")[:_LONGEST], spans):
+        over = [claims[n - 1] for n in piece.over]
+        kind = next((kind for kind in "nuso" if any(claim.kind == kind for claim in over)), "")
+        notes = tuple((f"{anchor}c{n}", f"{claims[n - 1].sign}{n}") for n in piece.ends)
+        yield _Piece(piece.text, kind, (), notes)
+
+
+def _context(
+    anchor: str, index: int, sample: Sample, rated: list[tuple[Score, Part]], evidence: _Evidence
+) -> _ContextView:
+    context = (sample.contexts or ())[index]
+    ratings: dict[tuple[str, str], list[str]] = {}
+    for score, part in rated:
+        word = say.chunk_word(part)
+        kind = {"relevant": "s", "not relevant": "n"}.get(word, "u")
+        sign = {"s": "✓", "n": "✗", "u": "?"}[kind]
+        rating = f", rated {part.rating:g}" if isinstance(part.rating, int | float) else ""
+        why = f" ({say.why_unjudged(part)})" if kind == "u" else ""
+        ratings.setdefault((kind, f"{sign} {word}{rating}{why}"), []).append(score.metric)
+
+    def piece(part: Segment) -> _Piece:
+        claims = sorted({claim for n in part.ends for claim in evidence.claims.get(n, ())})
+        proven = any(n in evidence.claims for n in part.over)
+        kind = "e" if proven else "q" if part.over else ""
+        return _Piece(
+            part.text, kind, tuple(evidence.anchor(n) for n in part.begins),
+            tuple((f"{anchor}c{n}", str(n)) for n in claims),
+        )  # fmt: skip
+
+    return _ContextView(
+        number=index + 1,
+        id=context.id or "",
+        ratings=tuple((kind, words, ", ".join(names)) for (kind, words), names in ratings.items()),
+        rationales=tuple(dict.fromkeys(part.rationale for _, part in rated if part.rationale)),
+        pieces=tuple(piece(part) for part in segments(context.text[:_LONGEST], evidence.spans(index))),
+        cut=max(0, len(context.text) - _LONGEST),
+        long=len(context.text) > 1500,
+    )
+
+
+def _why(score: Score) -> str:
+    why = score.reason or score.rationale
+    if score.status is Status.JUDGED:
+        return why
+    words = say.STATUS_WORDS[score.status]
+    return f"{words}: {why}" if why else words

@@ -1,0 +1,177 @@
+"""What does a run look like as data? One record per row and metric: JSON lines, CSV, Parquet, an Arrow table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ragassay.core import EnvironmentFailure, RowResult, Score, SetupError, nearest
+from ragassay.report.proof import place, proof
+from ragassay.report.text import cell, page
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ragassay.store import Store
+
+FORMATS = ("jsonl", "csv", "parquet")
+_COLUMNS = (
+    "id", "index", "metric", "value", "status", "reason", "asked", "judged", "verdict", "pass_mark",
+    "rationale", "evidence", "parts", "flags", "cause",
+)  # fmt: skip
+_GROUP = 5000  # rows of a Parquet row group, and what is held in memory
+
+
+def export(store: Store, run_id: str, format: str, target: str | Path | TextIO) -> int:
+    """Write one record per row and metric to a path or, for jsonl and csv, an open text stream; how many were written.
+
+    A row that could not be read is one record with metric null, status "bad_row" and the error as its reason.
+    evidence: list of {context (from 0), start, end, quote}; in CSV as JSON. CSV texts that a spreadsheet would take
+    for a formula get a leading '. Raises SetupError E0101 (unknown format), E0105 (Parquet without pyarrow),
+    EnvironmentFailure E0107 (the file cannot be written).
+    """
+    if format not in FORMATS:
+        hint = nearest(format, FORMATS) or f" Formats: {', '.join(FORMATS)}."
+        raise SetupError(
+            "E0101", "The format is not one that can be exported.", where="--format", why=repr(format), fix=hint.strip()
+        )
+    if format == "parquet":
+        return _parquet(store, run_id, target)
+    write = _jsonl if format == "jsonl" else _csv
+    if not isinstance(target, str | Path):
+        return write(store, run_id, target)
+    try:
+        with open(target, "w", encoding="utf-8", newline="") as out:
+            return write(store, run_id, out)
+    except OSError as error:
+        raise _unwritable(target, error) from error
+
+
+def records(store: Store, run_id: str) -> Iterator[dict[str, Any]]:
+    """The records in row order, metrics in the run's order."""
+    for row in store.rows(run_id, order="index"):
+        if row.bad is not None:
+            reason = f"{row.bad.code}: {row.bad.what} {row.bad.why}".strip()
+            yield dict.fromkeys(_COLUMNS) | {
+                "id": page(row.id), "index": row.index, "status": "bad_row", "reason": page(reason),
+                "asked": 0, "judged": 0, "rationale": "", "evidence": [], "parts": 0, "flags": [], "cause": "",
+            }  # fmt: skip
+        for score in row.scores:
+            yield _record(row, score)
+
+
+def _record(row: RowResult, score: Score) -> dict[str, Any]:
+    cause = row.diagnosis.cause
+    return {
+        "id": page(row.id),
+        "index": row.index,
+        "metric": score.metric,
+        "value": score.value,
+        "status": score.status.value,
+        "reason": page(score.reason),
+        "asked": score.counts.asked,
+        "judged": score.counts.judged,
+        "verdict": score.verdict.value if score.verdict is not None else None,
+        "pass_mark": score.pass_mark,
+        "rationale": page(score.rationale or proof(score, row.sample).rationale),
+        "evidence": [
+            {"context": place(part, found), "start": found.start, "end": found.end, "quote": page(found.quote)}
+            for part in score.parts
+            for found in part.evidence
+        ],
+        "parts": len(score.parts),
+        "flags": list(score.flags),
+        "cause": cause.name if cause is not None else "",
+    }
+
+
+def _jsonl(store: Store, run_id: str, out: TextIO) -> int:
+    n = 0
+    for n, record in enumerate(records(store, run_id), 1):  # noqa: B007 - n is the count
+        out.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+    return n
+
+
+def _csv(store: Store, run_id: str, out: TextIO) -> int:
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(_COLUMNS)
+    n = 0
+    for n, record in enumerate(records(store, run_id), 1):  # noqa: B007 - n is the count
+        record["evidence"] = json.dumps(record["evidence"], ensure_ascii=False)
+        record["flags"] = " ".join(record["flags"])
+        writer.writerow([cell(value) if isinstance(value, str) else value for value in record.values()])
+    return n
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise SetupError(
+            "E0105", "Parquet and Arrow tables need the library pyarrow.", fix='pip install "ragassay[arrow]"'
+        ) from error
+    return pyarrow
+
+
+def _parquet(store: Store, run_id: str, target: str | Path | TextIO) -> int:
+    pa = _arrow()
+    from pyarrow import parquet
+
+    if not isinstance(target, str | Path):
+        raise SetupError(
+            "E0104",
+            "Parquet is binary and cannot be written to the terminal.",
+            where="--format",
+            fix="give a file with --out",
+        )
+    found = pa.struct([("context", pa.int32()), ("start", pa.int64()), ("end", pa.int64()), ("quote", pa.string())])
+    types = {
+        "index": pa.int64(), "value": pa.float64(), "asked": pa.int64(), "judged": pa.int64(),
+        "pass_mark": pa.float64(), "parts": pa.int64(), "evidence": pa.list_(found), "flags": pa.list_(pa.string()),
+    }  # fmt: skip
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in _COLUMNS])
+    n, stream = 0, records(store, run_id)
+    try:
+        with parquet.ParquetWriter(str(target), schema) as writer:
+            while batch := list(islice(stream, _GROUP)):
+                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+                n += len(batch)
+    except OSError as error:
+        raise _unwritable(target, error) from error
+    return n
+
+
+def _unwritable(target: object, error: OSError) -> EnvironmentFailure:
+    return EnvironmentFailure(
+        "E0107", "The output file cannot be written.", where=str(target), why=error.strerror or str(error)
+    )
+
+
+def scores_table(store: Store, run_id: str) -> pa.Table:
+    """All scores as an Arrow table: id, index, metric, value, status, reason, asked, judged, coverage, verdict,
+    pass_mark, probability, cause, flags. One row per row and metric. Raises SetupError E0105 without pyarrow."""
+    pa = _arrow()
+    strings, floats, integers = pa.string(), pa.float64(), pa.int64()
+    schema = pa.schema([
+        ("id", strings), ("index", integers), ("metric", strings), ("value", floats), ("status", strings),
+        ("reason", strings), ("asked", integers), ("judged", integers), ("coverage", floats), ("verdict", strings),
+        ("pass_mark", floats), ("probability", floats), ("cause", strings), ("flags", pa.list_(strings)),
+    ])  # fmt: skip
+    causes = {line.index: line.cause for line in store.row_lines(run_id)}
+    lines = (
+        {
+            "id": page(s.row_id), "index": s.index, "metric": s.metric, "value": s.value, "status": s.status.value,
+            "reason": page(s.reason), "asked": s.counts.asked, "judged": s.counts.judged, "coverage": s.counts.coverage,
+            "verdict": s.verdict.value if s.verdict is not None else None, "pass_mark": s.pass_mark,
+            "probability": s.probability, "cause": causes.get(s.index, ""), "flags": list(s.flags),
+        }
+        for s in store.score_lines(run_id)
+    )  # fmt: skip
+    batches = []
+    while batch := list(islice(lines, _GROUP)):
+        batches.append(pa.RecordBatch.from_pylist(batch, schema=schema))
+    return pa.Table.from_batches(batches, schema=schema)

@@ -1,0 +1,330 @@
+"""What came of a run, in one value: the figures that every report prints first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from ragassay.core import (
+    AppUsage,
+    BadRow,
+    Cause,
+    CauseShare,
+    Interval,
+    Manifest,
+    MetricSummary,
+    SliceSummary,
+    Status,
+    Summary,
+    Verdict,
+    WorstRow,
+)
+from ragassay.diagnosis import CAUSES
+from ragassay.report.proof import proof, worst_score
+from ragassay.report.wording import STATUS_WORDS, count, unit_of
+from ragassay.scoring import MeanAccumulator, clustered_rate_interval, gap_to_rest, holm
+
+if TYPE_CHECKING:
+    from ragassay.store import Store
+
+SLICES_SHOWN = 12
+BAD_ROWS_SHOWN = 50
+EXAMPLES = 3
+# A "slice" with more values than this is an identifier, not a grouping; it is left out, and a note says so.
+MOST_VALUES = 100
+
+
+def summarise(store: Store, run_id: str, *, worst: int = 10) -> Summary:
+    """The Summary of a stored run. Streams: memory follows the number of clusters and slices, not of rows.
+
+    `Summary.app`: tokens and cost are totals over the rows that state them, latency is the mean of those rows.
+    Rows that a stop left half judged are pending; what was judged of them counts in the metrics.
+    """
+    stored = store.run(run_id)
+    manifest = stored.manifest
+    rows = _Rows()
+    for line in store.row_lines(run_id):
+        rows.add(line.id, line.verdict, line.cause, line.pattern, line.cluster, line.usage, line.bad, line.done)
+    # One pass for all metrics: a row's scores lie in one record, which is decoded once.
+    tallies = {metric: _Metric(metric, unit_of(metric, manifest)) for metric in manifest.metrics}
+    groups = {metric: _Slices() for metric in manifest.metrics}
+    for score in store.score_lines(run_id):
+        if score.metric not in tallies:
+            continue
+        tally = tallies[score.metric]
+        tally.add(score.value, score.status, score.reason, score.verdict, score.cluster)
+        tally.count(score.counts.asked, score.counts.judged, score.probability, score.pass_mark)
+        groups[score.metric].add(score.slices, score.value, score.verdict, score.cluster)
+    metrics = [tally.summary(manifest) for tally in tallies.values()]
+    notes = [note for tally in tallies.values() for note in tally.notes()]
+    too_many = sorted(set().union(*(group.too_many for group in groups.values())))
+    if too_many:
+        notes.append(f"more than {MOST_VALUES} values, so not compared as slices: {', '.join(too_many)}")
+    found = [pair for metric in groups for pair in groups[metric].compared(metric, tallies[metric])]
+    return Summary(
+        manifest=manifest,
+        state=stored.state,
+        stop_reason=stored.stop_reason,
+        rows=max(manifest.rows, rows.scored + rows.bad),
+        scored=rows.scored,
+        bad=rows.bad,
+        pending=max(0, manifest.rows - rows.scored - rows.bad),
+        passed=rows.verdicts[Verdict.PASS],
+        failed=rows.verdicts[Verdict.FAIL],
+        undecided=rows.verdicts[Verdict.UNDECIDED],
+        metrics=tuple(metrics),
+        causes=rows.shares(),
+        patterns=dict(sorted(rows.patterns.items(), key=lambda item: (-item[1], item[0]))),
+        slices=_most_telling(
+            [pair for pair in found if pair[0].slice not in too_many],
+            {metric for metric, tally in tallies.items() if tally.unit},
+        ),
+        worst=tuple(_worst_rows(store, run_id, worst)),
+        bad_rows=tuple(rows.bad_rows),
+        app=rows.usage(),
+        app_rows=rows.with_usage,
+        ledger=stored.ledger,
+        seconds=stored.seconds,
+        notes=tuple(notes),
+    )
+
+
+class _Rows:
+    """Verdicts, causes and usage over the rows."""
+
+    def __init__(self) -> None:
+        self.scored = self.bad = self.with_usage = 0
+        self.verdicts: Counter[Verdict | None] = Counter()
+        self.patterns: Counter[str] = Counter()
+        self.bad_rows: list[BadRow] = []
+        self._causes: dict[str, Counter[str | None]] = {}  # cause -> cluster -> failing rows
+        self._failing: Counter[str | None] = Counter()
+        self._examples: dict[str, list[str]] = {}
+        self._sums: dict[str, float] = {}
+        self._seen: Counter[str] = Counter()
+
+    def add(
+        self, row: str, verdict: Verdict | None, cause: str | None, pattern: str, cluster: str | None,
+        usage: AppUsage | None, bad: BadRow | None, done: bool,
+    ) -> None:  # fmt: skip
+        if bad is not None:
+            self.bad += 1
+            if len(self.bad_rows) < BAD_ROWS_SHOWN:
+                self.bad_rows.append(bad)
+            return
+        if not done:
+            return
+        self.scored += 1
+        self.verdicts[verdict] += 1
+        if pattern:
+            self.patterns[pattern] += 1
+        if usage is not None:
+            self.with_usage += 1
+            for name in ("input_tokens", "output_tokens", "total_tokens", "cost", "latency"):
+                value = getattr(usage, name)
+                if value is not None:
+                    self._sums[name] = self._sums.get(name, 0) + value
+                    self._seen[name] += 1
+        if verdict is Verdict.FAIL:
+            self._failing[cluster] += 1
+            name = cause or "unknown"
+            self._causes.setdefault(name, Counter())[cluster] += 1
+            examples = self._examples.setdefault(name, [])
+            if len(examples) < EXAMPLES:
+                examples.append(row)
+
+    def shares(self) -> tuple[CauseShare, ...]:
+        failing = self._failing.total()
+        out = []
+        for name, clusters in sorted(self._causes.items(), key=lambda item: (-item[1].total(), item[0])):
+            rows = clusters.total()
+            out.append(
+                CauseShare(
+                    cause_named(name), rows, rows / failing, self._interval(clusters), tuple(self._examples[name])
+                )
+            )
+        return tuple(out)
+
+    def _interval(self, clusters: Counter[str | None]) -> Interval | None:
+        def pairs() -> Iterator[tuple[int, int]]:
+            for cluster, rows in self._failing.items():
+                if cluster is not None:
+                    yield clusters[cluster], rows
+            yield from repeat((1, 1), clusters[None])  # a row without a cluster is one of its own
+            yield from repeat((0, 1), self._failing[None] - clusters[None])
+
+        return clustered_rate_interval(pairs())
+
+    def usage(self) -> AppUsage:
+        def total(name: str) -> int | None:
+            return int(self._sums[name]) if name in self._sums else None
+
+        latency = self._sums["latency"] / self._seen["latency"] if "latency" in self._sums else None
+        return AppUsage(
+            total("input_tokens"), total("output_tokens"), total("total_tokens"), self._sums.get("cost"), latency
+        )
+
+
+def cause_named(name: str) -> Cause:
+    """The cause as the diagnosis room words it; an unknown name stands for itself."""
+    known = CAUSES.get(name)
+    return replace(known, detail="") if known is not None else Cause(name, name.replace("_", " "), "")
+
+
+class _Metric:
+    """One metric over the run."""
+
+    def __init__(self, metric: str, unit: str) -> None:
+        self.metric, self.unit = metric, unit
+        self.values = MeanAccumulator(0.0, None if unit else 1.0)
+        self.passes = MeanAccumulator()
+        self.rows = self.asked = self.judged = self.undecided = 0
+        self.reasons: Counter[str] = Counter()
+        self.missing: Counter[str] = Counter()
+        self.pass_mark: float | None = None
+        self._probability, self._probable = 0.0, 0
+
+    def add(
+        self, value: float | None, status: Status, reason: str, verdict: Verdict | None, cluster: str | None
+    ) -> None:
+        self.rows += 1
+        if value is not None:
+            if value > 1.0:
+                self.values.high = None
+            self.values.add(value, cluster)
+        if verdict in (Verdict.PASS, Verdict.FAIL):
+            self.passes.add(float(verdict is Verdict.PASS), cluster)
+        self.undecided += verdict is Verdict.UNDECIDED
+        if status is Status.NOT_APPLICABLE:
+            self.reasons[reason or "not applicable"] += 1
+        elif status is not Status.JUDGED:
+            self.missing[f"{STATUS_WORDS[status]}: {reason}" if reason else STATUS_WORDS[status]] += 1
+
+    def count(self, asked: int, judged: int, probability: float | None, pass_mark: float | None) -> None:
+        self.asked, self.judged = self.asked + asked, self.judged + judged
+        if probability is not None:
+            weight = max(judged, 1)
+            self._probability, self._probable = self._probability + weight * probability, self._probable + weight
+        if pass_mark is not None:
+            self.pass_mark = pass_mark
+
+    def summary(self, manifest: Manifest) -> MetricSummary:
+        values, passes = self.values.result(), self.passes.result()
+        passed = round((passes.mean or 0.0) * passes.n)
+        return MetricSummary(
+            metric=self.metric,
+            rows=manifest.rows,
+            n=values.n,
+            clusters=values.clusters,
+            mean=values.mean,
+            interval=values.interval,
+            asked=self.asked,
+            judged=self.judged,
+            coverage=self.judged / self.asked if self.asked else None,
+            passed=passed,
+            failed=passes.n - passed,
+            undecided=self.undecided,
+            pass_rate=passes.mean,
+            pass_interval=passes.interval,
+            not_applicable=self.reasons.total(),
+            reasons=dict(self.reasons.most_common()),
+            pass_mark=self.pass_mark,
+            probability=self._probability / self._probable if self._probable else None,
+            unit=self.unit,
+        )
+
+    def notes(self) -> list[str]:
+        """One line where scores are missing although the metric applies."""
+        if not self.missing:
+            return []
+        most = self.missing.most_common(3)
+        why = "; ".join(f"{reason} ({n:,})" for reason, n in most) + ("; ..." if len(self.missing) > 3 else "")
+        return [f"{self.metric} has no value in {count(self.missing.total(), 'row')} where it applies: {why}"]
+
+
+class _Slices:
+    """One metric on every slice value, against the rest of the rows."""
+
+    def __init__(self) -> None:
+        self.too_many: set[str] = set()
+        self._kinds: dict[
+            str, dict[str, tuple[MeanAccumulator, MeanAccumulator]]
+        ] = {}  # name -> value -> values, passes
+        self._whole: dict[str, MeanAccumulator] = {}  # name -> all rows that have that slice
+
+    def add(self, slices: Mapping[str, str], value: float | None, verdict: Verdict | None, cluster: str | None) -> None:
+        if value is None:
+            return
+        for name, kind in slices.items():
+            if name in self.too_many:
+                continue
+            kinds = self._kinds.setdefault(name, {})
+            if kind not in kinds:
+                if len(kinds) >= MOST_VALUES:
+                    self.too_many.add(name)
+                    del self._kinds[name], self._whole[name]
+                    continue
+                kinds[kind] = (MeanAccumulator(), MeanAccumulator())
+            values, passes = kinds[kind]
+            values.add(value, cluster)
+            self._whole.setdefault(name, MeanAccumulator()).add(value, cluster)
+            if verdict in (Verdict.PASS, Verdict.FAIL):
+                passes.add(float(verdict is Verdict.PASS), cluster)
+
+    def compared(self, metric: str, tally: _Metric) -> Iterator[tuple[SliceSummary, int]]:
+        """Each slice value against the other values of its slice (raw p), with how many values the slice has."""
+        for name, kinds in self._kinds.items():
+            if len(kinds) < 2:
+                continue
+            for kind, (values, passes) in kinds.items():
+                values.high = tally.values.high
+                gap, p = gap_to_rest(values, self._whole[name])
+                result, rate = values.result(), passes.mean
+                yield SliceSummary(name, kind, metric, result.n, result.mean, result.interval, rate, gap, p), len(kinds)
+
+
+def _most_telling(tested: list[tuple[SliceSummary, int]], operation: set[str]) -> tuple[SliceSummary, ...]:
+    """The smallest p first, Holm-corrected over everything that was compared; of two mirror images the lower.
+
+    operation: metrics in dollars, seconds or tokens; they come after those that say how good the answers are.
+    """
+
+    def key(item: tuple[SliceSummary, int]) -> tuple[bool, bool, float, float, str, str]:
+        x = item[0]
+        return x.p is None, x.metric in operation, x.p or 0.0, x.gap or 0.0, x.metric, x.value
+
+    tested.sort(key=key)
+    corrected = iter(holm([found.p for found, _ in tested if found.p is not None]))
+    final = [(replace(found, p=next(corrected)) if found.p is not None else found, kinds) for found, kinds in tested]
+    # An operation metric that stands out goes before a quality metric that does not.
+    final.sort(key=lambda item: not (item[0].p is not None and item[0].p < 0.05))
+    seen: set[tuple[str, str]] = set()
+    kept: list[SliceSummary] = []
+    for found, kinds in final:
+        if kinds == 2 and (found.slice, found.metric) in seen:
+            continue
+        seen.add((found.slice, found.metric))
+        kept.append(found)
+    return tuple(kept[:SLICES_SHOWN])
+
+
+def _worst_rows(store: Store, run_id: str, limit: int) -> Iterator[WorstRow]:
+    for row in store.rows(run_id, order="worst", limit=limit) if limit else ():
+        score = worst_score(row)
+        if row.bad is not None or score is None:
+            continue
+        shown = proof(score, row.sample)
+        cause = row.diagnosis.cause
+        yield WorstRow(
+            id=row.id,
+            index=row.index,
+            verdict=row.diagnosis.verdict,
+            cause=cause.name if cause is not None else "",
+            metric=score.metric,
+            value=score.value,
+            quote=shown.quote or (cause.detail if cause is not None else ""),
+            rationale=shown.rationale,
+        )

@@ -1,0 +1,58 @@
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const list = $("list");
+  const rows = Array.from(list.querySelectorAll("details.row"));
+  const worst = new Map(rows.map((row, place) => [row, place]));
+  const texts = new Map();
+  const text = (row) => {
+    if (!texts.has(row)) texts.set(row, row.textContent.toLowerCase());
+    return texts.get(row);
+  };
+  const filter = () => {
+    const find = $("find").value.trim().toLowerCase(), verdict = $("verdict").value, cause = $("cause").value;
+    let shown = 0;
+    for (const row of rows) {
+      const fits = (!verdict || row.dataset.v === verdict) && (!cause || row.dataset.c === cause) && (!find || text(row).includes(find));
+      row.hidden = !fits;
+      shown += fits;
+    }
+    $("count").textContent = shown === 1 ? "1 row" : shown + " rows";
+    $("none").hidden = shown > 0;
+  };
+  const value = (row, metric) => {
+    const found = row.dataset.m.split(" ")[metric];
+    return found === "-" ? Infinity : Number(found);
+  };
+  const sort = () => {
+    const by = $("sort").value;
+    const key = by.startsWith("m") ? (row) => value(row, Number(by.slice(1))) : by === "index" ? (row) => Number(row.dataset.i) : (row) => worst.get(row);
+    const id = (row) => row.querySelector(".id").textContent;
+    const keys = new Map(rows.map((row) => [row, by === "id" ? id(row) : key(row)]));
+    const ordered = rows.slice().sort((a, b) => {
+      const x = keys.get(a), y = keys.get(b);
+      if (typeof x === "string") return x.localeCompare(y, undefined, { numeric: true });
+      return x === y ? worst.get(a) - worst.get(b) : x < y ? -1 : 1;
+    });
+    list.append(...ordered);
+  };
+  const reveal = () => {
+    const target = location.hash.length > 1 ? $(decodeURIComponent(location.hash.slice(1))) : null;
+    const row = target && target.closest("details.row");
+    if (!row) return;
+    row.hidden = false;
+    row.open = true;
+    target.scrollIntoView({ block: target === row ? "start" : "center" });
+  };
+  let waiting = 0;
+  $("find").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
+  for (const id of ["verdict", "cause"]) $(id).addEventListener("change", filter);
+  $("sort").addEventListener("change", sort);
+  addEventListener("hashchange", reveal);
+  let closed = [];
+  addEventListener("beforeprint", () => { closed = rows.filter((row) => !row.open && !row.hidden); for (const row of closed) row.open = true; });
+  addEventListener("afterprint", () => { for (const row of closed) row.open = false; });
+  document.querySelector(".tools").hidden = false;
+  filter();
+  reveal();
+})();

@@ -1,0 +1,419 @@
+"""How does a run, a row or a comparison read in a terminal of any width, with or without colour?
+
+Everything judged is hostile: texts go through `plain` and into rich `Text`, so neither escapes nor markup act.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ragassay.core import Cause, Interval, MetricSummary, Part, RowResult, Score, Status, Summary, Verdict
+from ragassay.report import wording as say
+from ragassay.report.claims import claims_of
+from ragassay.report.comparison import Comparison
+from ragassay.report.gate import GateResult
+from ragassay.report.proof import part_text, place
+from ragassay.report.text import one_line, plain
+
+if TYPE_CHECKING:
+    from ragassay.store import StoredRun
+
+_STYLE = {
+    "pass": "green", "fail": "red", "undecided": "yellow", "no verdict": "dim",
+    "supported": "green", "admits not knowing": "green", "relevant": "green",
+    "not supported": "red", "not relevant": "red",
+    "not judged": "yellow",
+}  # fmt: skip
+_SIGNS = {"green": "✓", "red": "✗", "yellow": "?", "dim": "·", "": "·"}
+_ASCII = {"✓": "+", "✗": "x", "?": "?", "·": "-"}
+_REPLACED = str.maketrans(
+    {"–": "-", "…": "...", "→": "->", "≥": ">=", "“": '"', "”": '"', "×": "x", "✓": "+", "✗": "x", "·": "-"}
+)
+
+
+class _Page:
+    """A console that prints only what its encoding can carry."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._encoding = console.encoding or "utf-8"
+
+    def text(self, words: str, style: str = "") -> Text:
+        return Text(self._fit(plain(words)), style=style, overflow="fold")
+
+    def _fit(self, words: str) -> str:
+        try:
+            words.encode(self._encoding)
+        except UnicodeEncodeError:
+            return words.translate(_REPLACED).encode(self._encoding, "replace").decode(self._encoding)
+        return words
+
+    def line(self, words: str = "", style: str = "", indent: int = 0) -> None:
+        self.console.print(Padding(self.text(words, style), (0, 0, 0, indent), expand=False))
+
+    def title(self, words: str) -> None:
+        self.console.print()
+        self.line(words, "bold")
+
+    def marked(self, word: str, words: str, indent: int = 2) -> None:
+        """A line that starts with sign and word: "✗ not supported  the claim"."""
+        style = _STYLE.get(word, "")
+        text = self.text(f"{_SIGNS[style]} {word}  ", style)
+        text.append_text(self.text(words))
+        self.console.print(Padding(text, (0, 0, 0, indent), expand=False))
+
+    def table(self, heads: Iterable[tuple[str, bool]], rows: Iterable[Iterable[str]]) -> None:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+        for head, right in heads:
+            table.add_column(self.text(head), justify="right" if right else "left", overflow="fold", no_wrap=False)
+        for row in rows:
+            table.add_row(*(self.text(cell) for cell in row))
+        self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def render_summary(summary: Summary, console: Console) -> None:
+    """The whole result of a run: the verdict in words first, then metrics, causes, worst rows, slices, cost, judge."""
+    page, s = _Page(console), summary
+    page.line(say.headline(s), "bold")
+    if s.state.value != "finished":
+        page.line(
+            f"The run is not complete: {say.STATE_WORDS[s.state]}" + (f" ({s.stop_reason})" if s.stop_reason else ""),
+            "yellow",
+        )
+    _metrics(page, s)
+    _causes(page, s)
+    _worst(page, s)
+    _slices(page, s)
+    _bad_rows(page, s)
+    _costs(page, s)
+    _judge(page, s)
+    _next(page, s)
+
+
+def summary_text(summary: Summary, width: int = 100) -> str:
+    """What `render_summary` prints, as plain text without colour."""
+    out = io.StringIO()
+    render_summary(summary, Console(file=out, width=width, no_color=True, highlight=False))
+    return out.getvalue()
+
+
+def _metrics(page: _Page, s: Summary) -> None:
+    page.title("Metrics")
+    shown = [m for m in s.metrics if m.n or m.asked or m.undecided]
+    wide, open_rows = page.console.width >= 100, any(m.undecided for m in shown)
+
+    def cells(m: MetricSummary) -> list[str]:
+        mean = f"{say.figure(m.mean, m.unit)} {say.interval(m.interval, m.unit)}".strip()
+        rate = (
+            f"{say.percent(m.pass_rate)} {say.percent_interval(m.pass_interval)}".strip()
+            if m.pass_rate is not None
+            else ""
+        )
+        judged = f"{m.judged:,}/{m.asked:,}" if m.asked else ""
+        row = [m.metric, mean, rate, judged]
+        if open_rows:
+            row.append(f"{m.undecided:,}" if m.undecided else "")
+        return [*row, say.pass_mark(m.pass_mark), f"{m.n:,}"] if wide else row
+
+    heads = [("metric", False), ("mean [95 %]", False), ("pass rate [95 %]", False), ("judged", True)]
+    heads += [("undec.", True)] if open_rows else []
+    page.table([*heads, ("passes at", False), ("rows", True)] if wide else heads, [cells(m) for m in shown])
+    for m in s.metrics:
+        if m.not_applicable:
+            why = "; ".join(
+                f"{reason} ({n:,})" if len(m.reasons) > 1 else reason for reason, n in list(m.reasons.items())[:3]
+            )
+            page.line(f"{m.metric}: not applicable in {say.count(m.not_applicable, 'row')}: {why}", "dim", indent=2)
+    for note in s.notes:
+        page.line(note, "yellow", indent=2)
+
+
+def _causes(page: _Page, s: Summary) -> None:
+    if not s.causes:
+        return
+    page.title(f"What broke, in the {say.count(s.failed, 'failing row')}")
+    for share in s.causes:
+        interval = say.percent_interval(share.interval)
+        page.line(
+            f"{say.percent(share.share)} {interval}  {share.cause.title} ({say.count(share.rows, 'row')})", indent=2
+        )
+        if share.cause.knob:
+            page.line(f"try: {share.cause.knob}", "cyan", indent=6)
+        page.line(f"e.g. {', '.join(share.examples)}", "dim", indent=6)
+    for name, n in s.patterns.items():
+        page.line(f"pattern in {say.count(n, 'row')}: {name}", "dim", indent=2)
+
+
+def _worst(page: _Page, s: Summary) -> None:
+    if not s.worst:
+        return
+    titles = {share.cause.name: share.cause.title for share in s.causes}
+    page.title("Worst rows")
+    for row in s.worst:
+        word = say.VERDICT_WORDS[row.verdict]
+        cause = titles.get(row.cause, row.cause)
+        page.marked(
+            word,
+            f"{row.id}  {row.metric} {say.figure(row.value, say.unit_of(row.metric, s.manifest))}"
+            + (f"  {cause}" if cause else ""),
+        )
+        if row.quote:
+            page.line(f"“{one_line(row.quote)}”", indent=6)
+        if row.rationale:
+            page.line(one_line(row.rationale), "dim", indent=6)
+
+
+def _slices(page: _Page, s: Summary) -> None:
+    if not s.slices:
+        return
+    telling = [x for x in s.slices if x.p is not None and x.p < 0.05]
+    if telling:
+        page.title("Slices that differ from the rest (p corrected for all that were compared)")
+    else:
+        page.title("Slices: none differs from the rest beyond chance; the likeliest")
+    units = {m.metric: m.unit for m in s.metrics}
+    page.table(
+        [("slice", False), ("metric", False), ("mean", True), ("gap", True), ("rows", True), ("p", False)],
+        [
+            [
+                f"{one_line(x.slice, 40)} = {one_line(x.value, 40)}",
+                x.metric,
+                say.figure(x.mean, units.get(x.metric, "")),
+                say.signed(x.gap, units.get(x.metric, "")),
+                f"{x.n:,}",
+                say.p_value(x.p) or "too few rows",
+            ]
+            for x in telling or s.slices[:3]
+        ],
+    )
+
+
+def _bad_rows(page: _Page, s: Summary) -> None:
+    if not s.bad:
+        return
+    page.title(f"{say.count(s.bad, 'row')} could not be read")
+    for bad in s.bad_rows[:10]:
+        page.line(
+            f"line {bad.line}, row {bad.id}: {bad.code} {bad.what}" + (f" ({bad.why})" if bad.why else ""), indent=2
+        )
+        if bad.fix:
+            page.line(f"fix: {bad.fix}", "cyan", indent=6)
+    if s.bad > 10:
+        page.line(f"and {s.bad - 10:,} more", "dim", indent=2)
+
+
+def _costs(page: _Page, s: Summary) -> None:
+    page.title("Cost and time")
+    page.line(say.app_words(s), indent=2)
+    page.line(say.ledger_words(s), indent=2)
+
+
+def _judge(page: _Page, s: Summary) -> None:
+    judge = s.manifest.judge
+    page.title(
+        f"Judge: {judge.uri}" + (f" at {judge.base_url}" if judge.base_url else " (nothing leaves this machine)")
+    )
+    page.line(judge.agreement, indent=2)
+    for rubric, version in sorted(judge.rubrics.items()):
+        page.line(f"{version}  fingerprint {judge.fingerprints.get(rubric, '')[:12]}", "dim", indent=2)
+
+
+def _next(page: _Page, s: Summary) -> None:
+    run = s.manifest.run_id
+    page.title(f"Run {run}: next")
+    if s.pending:
+        page.line(f"ragassay resume {run}", indent=2)
+    if s.worst:
+        page.line(f"ragassay show {run} --row {one_line(s.worst[0].id, 60)}", indent=2)
+    page.line(f"ragassay export {run} --format html", indent=2)
+    page.line(f"ragassay compare {run} OTHER_RUN", indent=2)
+
+
+def render_row(row: RowResult, console: Console) -> None:
+    """One row: verdict and cause, question, response claim by claim with evidence, contexts, scores."""
+    page = _Page(console)
+    if row.bad is not None or row.sample is None:
+        bad = row.bad
+        page.line(f"Row {row.id} could not be read" + (f" (line {bad.line})" if bad else ""), "bold")
+        if bad is not None:
+            for words in (f"{bad.code}: {bad.what}", bad.why, f"fix: {bad.fix}" if bad.fix else ""):
+                if words:
+                    page.line(words, indent=2)
+        return
+    d, sample = row.diagnosis, row.sample
+    word = say.VERDICT_WORDS[d.verdict]
+    page.marked(word, f"row {row.id}" + (f", line {sample.line}" if sample.line else ""), indent=0)
+    for i, cause in enumerate(((d.cause,) if d.cause else ()) + d.others):
+        _cause(page, cause, "cause" if i == 0 else "also")
+    if not row.done:
+        page.line("This row is not finished: a resume will judge the rest.", "yellow")
+    page.title("Question")
+    page.line(sample.question if sample.question is not None else "(none)", indent=2)
+    page.title("Response")
+    page.line(sample.response or ("(empty)" if sample.response == "" else "(none)"), indent=2)
+    for title, text in (("Reference", sample.reference), ("Expected facts", "\n".join(sample.expected_facts or ()))):
+        if text:
+            page.title(title)
+            page.line(text, indent=2)
+    claims = claims_of(row)
+    if claims:
+        page.title("Claims of the response")
+        for i, claim in enumerate(claims, 1):
+            _part(page, claim, say.claim_word(claim), f"{i}. {part_text(claim, sample)}")
+    _contexts(page, row)
+    page.title("Scores")
+    page.table(
+        [("metric", False), ("value", True), ("verdict", False), ("judged", True), ("why", False)],
+        [_score_cells(score) for score in row.scores],
+    )
+
+
+def _cause(page: _Page, cause: Cause, label: str) -> None:
+    page.line(f"{label}: {cause.title}", "bold", indent=2)
+    if cause.detail:
+        page.line(cause.detail, indent=4)
+    if cause.knob:
+        page.line(f"try: {cause.knob}", "cyan", indent=4)
+
+
+def _part(page: _Page, part: Part, word: str, words: str) -> None:
+    page.marked(word, words)
+    if part.passed is None and part.status is not Status.NOT_APPLICABLE:
+        page.line(say.why_unjudged(part), "yellow", indent=6)
+    if part.rationale:
+        page.line(part.rationale, "dim", indent=6)
+    for evidence in part.evidence:
+        page.line(f"context {place(part, evidence) + 1}: “{one_line(evidence.quote, 400)}”", indent=6)
+    if part.passed is False and not part.evidence and part.kind != "chunk":
+        page.line("no evidence found in the contexts", indent=6)
+
+
+def _contexts(page: _Page, row: RowResult) -> None:
+    contexts = row.sample.contexts if row.sample is not None else None
+    page.title("Contexts")
+    if not contexts:
+        page.line(
+            "(nothing was retrieved)" if contexts is not None else "(the row says nothing about retrieval)", indent=2
+        )
+        return
+    for i, context in enumerate(contexts):
+        ratings = [(s, p) for s in row.scores for p in s.parts if p.kind == "chunk" and p.context == i]
+        words = "; ".join(
+            f"{s.metric}: {say.chunk_word(p)}" + (f" (rated {p.rating:g})" if isinstance(p.rating, float | int) else "")
+            for s, p in ratings
+        )
+        page.line(
+            f"{i + 1}." + (f" [{context.id}]" if context.id else "") + (f"  {words}" if words else ""), "bold", indent=2
+        )
+        page.line(context.text if len(context.text) <= 4000 else context.text[:4000] + "…", indent=5)
+        for rationale in dict.fromkeys(p.rationale for _, p in ratings if p.rationale):
+            page.line(rationale, "dim", indent=5)
+
+
+def _score_cells(score: Score) -> list[str]:
+    verdict = say.VERDICT_WORDS[score.verdict] if score.verdict is not None else ""
+    if score.verdict is not None and score.pass_mark is not None:
+        verdict += f" ({say.pass_mark(score.pass_mark)})"
+    why = score.reason or score.rationale
+    if score.status is not Status.JUDGED:
+        why = f"{say.STATUS_WORDS[score.status]}: {why}" if why else say.STATUS_WORDS[score.status]
+    judged = f"{score.counts.judged}/{score.counts.asked}" if score.counts.asked else ""
+    return [score.metric, say.figure(score.value, say.unit_of(score.metric)), verdict, judged, one_line(why, 300)]
+
+
+def render_runs(runs: Iterable[StoredRun], console: Console) -> None:
+    """The runs of a store, as given."""
+    page, rows = _Page(console), []
+    for run in runs:
+        m = run.manifest
+        rows.append([
+            m.run_id, one_line(m.name, 30), m.created[:16].replace("T", " "), say.STATE_WORDS[run.state],
+            f"{run.done:,}/{m.rows:,}", m.judge.uri, one_line(m.source.replace("\\", "/").rsplit("/", 1)[-1], 40),
+        ])  # fmt: skip
+    if not rows:
+        page.line("The store holds no run yet. Start one: ragassay evaluate rows.jsonl")
+        return
+    heads = ("run", "name", "started (UTC)", "state", "rows", "judge", "source")
+    page.table([(head, head == "rows") for head in heads], rows)
+
+
+def _signed_interval(value: Interval | None, unit: str) -> str:
+    return "" if value is None else f"[{say.signed(value.low, unit)}, {say.signed(value.high, unit)}]"
+
+
+def render_gates(result: GateResult, console: Console) -> None:
+    """Each gate with what it met, and what keeps the run from being complete."""
+    page = _Page(console)
+    page.title("Gates")
+    for outcome in result.outcomes:
+        word = {True: "pass", False: "fail", None: "undecided"}[outcome.passed]
+        page.marked(word, outcome.message)
+    known = {outcome.message for outcome in result.outcomes}
+    for message in result.incomplete:
+        if message not in known:
+            page.marked("undecided", message)
+    if result.exit_code == 0:
+        page.line("All that was asked for is met.", indent=2)
+
+
+def render_comparison(comparison: Comparison, console: Console) -> None:
+    """Two runs, row by row: the differences with their intervals, and the rows that changed most."""
+    page, c = _Page(console), comparison
+    page.line(c.headline, "bold")
+    page.line(f"A = {c.a.run_id} {c.a.name}".rstrip() + f", B = {c.b.run_id} {c.b.name}".rstrip(), "dim")
+    for warning in c.warnings:
+        page.line(f"warning: {warning}", "yellow")
+    page.title("Differences, B - A, over the rows that both runs scored")
+    page.table(
+        [
+            ("metric", False), ("A", True), ("B", True),
+            ("difference [95 %]", False), ("p", False), ("won/tied/lost", True),
+        ],
+        [
+            [
+                m.metric, say.figure(m.result.mean_a, m.unit), say.figure(m.result.mean_b, m.unit),
+                f"{say.signed(m.result.difference, m.unit)} {_signed_interval(m.result.interval, m.unit)}".strip(),
+                say.p_value(m.p) or "–", f"{m.result.wins}/{m.result.ties}/{m.result.losses}",
+            ]
+            for m in c.metrics
+        ],
+    )  # fmt: skip
+    page.line(
+        "won: B is higher. p is corrected for the number of metrics. Each difference that could have been found:",
+        "dim",
+        indent=2,
+    )
+    found = [
+        f"{m.metric} {say.figure(m.result.minimum_detectable, m.unit)}"
+        for m in c.metrics
+        if m.result.minimum_detectable is not None
+    ]
+    page.line(", ".join(found) or "unknown: no spread was seen", "dim", indent=2)
+    if c.changed:
+        page.title("Rows that changed most")
+        page.table(
+            [("row", False), ("metric", False), ("A", True), ("B", True), ("change", True), ("verdict", False)],
+            [
+                [
+                    one_line(r.id, 40),
+                    r.metric,
+                    say.figure(r.a),
+                    say.figure(r.b),
+                    say.signed(r.b - r.a),
+                    _turn(r.verdict_a, r.verdict_b),
+                ]
+                for r in c.changed
+            ],
+        )
+
+
+def _turn(a: Verdict | None, b: Verdict | None) -> str:
+    first, second = say.VERDICT_WORDS[a], say.VERDICT_WORDS[b]
+    return first if a is b else f"{first} → {second}"

@@ -1,0 +1,46 @@
+"""Which characters of judged texts may reach a terminal, an XML file or a spreadsheet?"""
+
+from __future__ import annotations
+
+import re
+
+# Bidirectional overrides and marks, zero-width spaces, byte-order marks, tag characters: invisible, and able to
+# make a text read as something it is not. Joiners (U+200C, U+200D) stay: scripts and emoji need them.
+_INVISIBLE = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]")
+_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)  # U+241B is the picture of escape: seen, and without effect
+    return "\u2421" if code == 0x7F else "\ufffd"
+
+
+def plain(text: str) -> str:
+    """`text` with nothing in it that commands a terminal or hides from the reader; line breaks become "\\n"."""
+    text = _BREAKS.sub("\n", text).replace("\t", "    ")
+    return _CONTROLS.sub(_picture, _INVISIBLE.sub("", text))
+
+
+def one_line(text: str, limit: int = 160) -> str:
+    """`plain` on one line, runs of white space as one blank, cut with "…" after `limit` characters."""
+    text = " ".join(plain(text[: 4 * limit + 64]).split())
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def xml(text: str) -> str:
+    """`text` without the characters that XML 1.0 cannot hold (they become U+FFFD)."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def page(text: str) -> str:
+    """`text` as a UTF-8 web page can hold it: lone surrogates and NUL become U+FFFD. Escaping is the template's."""
+    return re.sub("[\x00\ud800-\udfff]", "\ufffd", text)
+
+
+def cell(text: str) -> str:
+    """`text` as a spreadsheet cell that is never taken for a formula: a leading = + - @ tab or return gets a '."""
+    return "'" + text if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text

@@ -1,0 +1,211 @@
+"""Which verdict, cause and pattern a row gets from its scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.core import Context, Part, Sample, Score, Status, Verdict
+from ragassay.diagnosis import CAUSES, PATTERNS, diagnose, pattern_of
+
+ROW = Sample(
+    "r", question="When did it open?", response="It opened in 1999. It is red.",
+    contexts=(Context("It opened in 1999.", "d1"), Context("Trams are late.", "d2")),
+    relevant_ids={"d1": 1.0, "d9": 1.0},
+)  # fmt: skip
+P, F, U = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED
+
+
+def score(
+    metric: str, verdict: Verdict | None, value: float | None = None, *flags: str, parts: tuple[Part, ...] = ()
+) -> Score:
+    if value is None and verdict is not U:
+        value = 1.0 if verdict is P else 0.0
+    status = Status.JUDGED if value is not None else Status.UNPARSED
+    return Score(metric, status, value, verdict=verdict, flags=flags, parts=parts, rationale=f"{metric} says so")
+
+
+def chunks(verdict: Verdict, *values: float) -> Score:
+    parts = tuple(
+        Part("chunk", Status.JUDGED, context=i, value=v, passed=v >= 2 / 3)
+        for i, v in enumerate(values or (0.0, 1 / 3))
+    )
+    return score("chunk_relevance", verdict, parts=parts)
+
+
+def grounded(verdict: Verdict) -> Score:
+    second = 1.0 if verdict is P else 0.0
+    parts = (
+        Part("claim", Status.JUDGED, start=0, end=18, value=1.0, passed=True),
+        Part("claim", Status.JUDGED, start=19, end=29, value=second, passed=verdict is P),
+    )
+    return score("groundedness", verdict, parts=parts)
+
+
+def cause(*scores: Score, row: Sample = ROW) -> str:
+    found = diagnose(row, scores).cause
+    return found.name if found else ""
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "row_verdict"),
+    [
+        ([P, P], P), ([P, None], P), ([P, U], U), ([F, U], F), ([P, F], F), ([None], None), ([], None),
+    ],
+)  # fmt: skip
+def test_a_row_fails_by_one_failure_and_is_not_passed_while_one_verdict_is_missing(
+    verdicts: list[Verdict | None], row_verdict: Verdict | None
+) -> None:
+    found = diagnose(ROW, [score(f"custom_{i}", v) for i, v in enumerate(verdicts)])
+    assert found.verdict is row_verdict
+    assert (found.cause is not None) == (row_verdict is F)
+
+
+def test_a_good_context_and_an_unsupported_claim_is_ungrounded_and_quotes_the_claim() -> None:
+    found = diagnose(ROW, [chunks(P, 1.0), grounded(F), score("faithfulness", F, 0.5), score("answer_relevance", P)])
+    assert found.cause is not None
+    assert (found.cause.name, found.cause.detail, found.others) == ("ungrounded", "“It is red.”", ())
+    assert found.cause.knob == CAUSES["ungrounded"].knob
+
+
+def test_no_relevant_chunk_is_a_retrieval_failure_even_when_the_rest_fails_too_and_quotes_the_best_chunk() -> None:
+    found = diagnose(ROW, [score("answer_relevance", F), grounded(F), chunks(F, 0.0, 1 / 3), score("faithfulness", F)])
+    assert found.cause is not None
+    assert (found.cause.name, found.cause.detail) == ("retrieval_irrelevant", "context 2: “Trams are late.”")
+    assert [other.name for other in found.others] == ["ungrounded", "answer_irrelevant"]
+
+
+def test_nothing_retrieved_is_one_cause_although_the_claims_are_unsupported_for_it_too() -> None:
+    row = replace(ROW, contexts=())
+    nothing = Score("chunk_relevance", Status.NOT_APPLICABLE, verdict=F, flags=("nothing_retrieved",), reason="nothing")
+    found = diagnose(row, [grounded(F), nothing])
+    assert found.cause is not None
+    assert (found.cause.name, found.others) == ("nothing_retrieved", ())
+    assert cause(grounded(F), row=row) == "nothing_retrieved"
+
+
+def test_declining_is_over_refusal_when_the_evidence_was_there_and_retrieval_when_it_was_not() -> None:
+    declined = score("answer_relevance", F, 0.0, "abstention")
+    assert cause(chunks(P, 1.0), grounded(P), declined) == "declined"
+    assert cause(chunks(F), grounded(P), declined) == "retrieval_irrelevant"
+
+
+def test_an_empty_response_and_one_beside_the_point_are_told_apart() -> None:
+    assert cause(chunks(P, 1.0), score("answer_relevance", F, 0.0, "empty_response")) == "no_answer"
+    found = diagnose(ROW, [chunks(P, 1.0), grounded(P), score("answer_relevance", F, 1 / 3)])
+    assert found.cause is not None
+    assert found.cause.name == "answer_irrelevant"
+    assert "When did it open?" in found.cause.detail
+
+
+def test_a_known_document_that_was_missed_is_named() -> None:
+    found = diagnose(ROW, [score("document_recall", F), chunks(P, 1.0), grounded(F)])
+    assert found.cause is not None
+    assert (found.cause.name, found.cause.detail) == ("document_missed", "not retrieved: d9")
+
+
+def test_with_ground_truth_sufficiency_and_correctness_take_their_places_in_the_order() -> None:
+    sufficient, insufficient = score("context_sufficiency", P), score("context_sufficiency", F)
+    assert cause(grounded(F), insufficient, chunks(P, 1.0)) == "insufficient_context"
+    assert cause(chunks(F), grounded(F), sufficient) == "ungrounded"  # the context did suffice
+    assert cause(score("answer_relevance", F), score("correctness", F), sufficient) == "incorrect"
+    assert cause(score("answer_relevance", F), score("correctness", P), sufficient) == "answer_irrelevant"
+    assert cause(score("safety", F), score("tone", F), score("correctness", P)) == "unsafe"
+    undecided = score("context_sufficiency", U)
+    assert cause(undecided, grounded(F), chunks(F)) == "retrieval_irrelevant"  # it gave no verdict, so chunks stand in
+
+
+def test_a_failure_outside_the_order_still_has_a_cause_that_names_its_metric() -> None:
+    found = diagnose(ROW, [chunks(P, 1.0), score("politeness(scale=5)", F)])
+    assert found.cause is not None
+    assert (found.cause.name, found.cause.detail) == ("other", "politeness(scale=5): politeness(scale=5) says so")
+
+
+def test_declining_a_question_that_has_no_answer_here_is_a_pass() -> None:
+    row = replace(ROW, answerable=False)
+    declined, right = score("answer_relevance", F, 0.0, "abstention"), score("abstention", P, 1.0, "abstention")
+    assert diagnose(row, [chunks(F), grounded(P), declined, right]).verdict is P
+    assert diagnose(replace(row, answerable=None), [chunks(F), grounded(P), declined]).verdict is F
+
+
+def test_answering_a_question_that_has_no_answer_here_is_a_failed_abstention_before_all_else() -> None:
+    row = replace(ROW, answerable=False)
+    answered = score("abstention", F, 0.0)
+    assert cause(chunks(F), grounded(F), score("answer_relevance", P), answered, row=row) == "failed_abstention"
+    refused = score("abstention", F, 1.0, "abstention")
+    assert cause(chunks(P, 1.0), grounded(P), refused, row=replace(ROW, answerable=True)) == "declined"
+
+
+def test_metrics_with_parameters_are_known_by_their_base_name() -> None:
+    assert cause(score("groundedness(claims=llm)", F)) == "ungrounded"
+
+
+@pytest.mark.parametrize(
+    ("context", "faithfulness", "relevance", "pattern"),
+    [
+        (1.0, 0.0, 1.0, "good chunks, low faithfulness"),
+        (0.0, 1.0, 1.0, "bad chunks, high faithfulness"),
+        (1.0, 1.0, 0.0, "high faithfulness, low answer relevance"),
+        (0.0, 0.0, 0.0, "all scores low"),
+        (0.0, 1.0, 0.0, "bad chunks, high faithfulness"),  # retrieval comes first
+        (1.0, 1.0, 1.0, ""),
+        (0.6, 0.6, 0.6, ""),  # neither high nor low
+    ],
+)
+def test_the_four_score_patterns(context: float, faithfulness: float, relevance: float, pattern: str) -> None:
+    scores = [
+        replace(score("context_relevance", None, 0.4), extra={"max": context}),
+        score("faithfulness", None, faithfulness), score("answer_relevance", None, relevance),
+    ]  # fmt: skip
+    found = pattern_of(scores)
+    assert found.startswith(pattern) if pattern else found == ""
+
+
+def test_a_response_that_declines_has_not_misread_the_question() -> None:
+    scores = [chunks(P, 1.0), score("faithfulness", P), score("answer_relevance", F, 0.0, "abstention")]
+    assert pattern_of(scores) == ""
+
+
+def test_no_pattern_is_seen_in_scores_that_are_absent() -> None:
+    assert pattern_of([score("faithfulness", U), score("answer_relevance", F)]) == ""
+    assert len({pattern.says for pattern in PATTERNS}) == 4
+
+
+def test_every_cause_names_a_knob() -> None:
+    for name, known in CAUSES.items():
+        assert known.name == name
+        assert known.title
+        assert known.knob.endswith(".")
+        assert not known.detail
+
+
+METRICS = ["chunk_relevance", "context_relevance", "groundedness", "faithfulness", "answer_relevance", "abstention",
+           "document_recall", "context_sufficiency", "correctness", "safety", "mine", "map"]  # fmt: skip
+FLAGS = st.lists(st.sampled_from(["abstention", "empty_response", "partial", "nothing_retrieved"]), max_size=2)
+SCORES = st.lists(
+    st.builds(
+        lambda metric, verdict, value, flags: score(metric, verdict, value, *flags),
+        st.sampled_from(METRICS), st.sampled_from([P, F, U, None]), st.none() | st.floats(0, 1), FLAGS,
+    ),
+    max_size=8,
+)  # fmt: skip
+
+
+@given(SCORES, st.sampled_from([None, True, False]), st.booleans(), st.booleans())
+def test_a_failed_row_always_has_exactly_one_cause_and_no_other_row_has_any(
+    scores: list[Score], answerable: bool | None, contexts: bool, text: bool
+) -> None:
+    row = replace(
+        ROW, answerable=answerable, contexts=ROW.contexts if contexts else (), response="x\x1b[31m" if text else None
+    )
+    found = diagnose(row, scores)
+    assert (found.verdict is F) == (found.cause is not None)
+    names = [c.name for c in (found.cause, *found.others) if c is not None]
+    assert len(names) == len(set(names))
+    assert all(name in CAUSES for name in names)
+    assert all(c.detail.isprintable() for c in (found.cause, *found.others) if c is not None)
+    if answerable is not False:
+        assert (found.verdict is F) == any(s.verdict is F for s in scores)

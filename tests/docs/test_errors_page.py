@@ -1,0 +1,62 @@
+"""Is docs/errors.md what the catalogue says? `python tests/docs/test_errors_page.py` writes the page anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ragassay.core.catalogue import CATALOGUE
+
+PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+GROUPS = {
+    "E01": (
+        "Command and options",
+        "Exit code 2, or 5 when a file cannot be written. Correct the command and run it again.",
+    ),
+    "E02": ("Rubrics and metrics", "Exit code 2, before anything is asked."),
+    "E03": (
+        "Rows",
+        "A row that cannot be read is named with its line and left out; the other rows are evaluated. Exit code 2 when "
+        "the file as a whole cannot be read, 6 when it holds no row.",
+    ),
+    "E04": (
+        "Judge and provider",
+        "Exit code 2 for a wrong set-up, 5 when the server fails or refuses. What was judged is kept.",
+    ),
+    "E05": ("Store and machine", "Exit code 5. What was judged is kept, as far as the disk still allows it."),
+    "E06": (
+        "Gates, budgets and stops",
+        "Exit code 2 for a gate that cannot be read, 1 for a gate that is not met, 3 for too little coverage, 4 "
+        "for a cap that was reached.",
+    ),
+}
+HEAD = """# Errors
+
+Every error that you can act on has a code. The message says what is wrong, where (file and line, row and field, or
+option), why (the value that was found) and what to do. `ragassay explain CODE` prints the meaning of a code.
+[Gates and CI](gates-and-ci.md) lists the exit codes.
+
+```bash
+ragassay explain E0306
+```
+"""
+
+
+def errors_page() -> str:
+    """The page as Markdown: one table for each range of codes, in the order of the codes."""
+    parts = [HEAD]
+    for prefix, (title, note) in GROUPS.items():
+        rows = "".join(f"| {code} | {text} |\n" for code, text in sorted(CATALOGUE.items()) if code.startswith(prefix))
+        parts.append(f"\n## {title}\n\n{note}\n\n| code | meaning |\n| --- | --- |\n{rows}")
+    return "".join(parts)
+
+
+def test_the_page_lists_every_code_of_the_catalogue_as_it_is_now() -> None:
+    page = errors_page()
+    assert all(f"| {code} | " in page for code in CATALOGUE)
+    assert PAGE.read_text(encoding="utf-8") == page, (
+        f"write it anew with: python {Path(__file__).relative_to(PAGE.parents[1])}"
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(errors_page(), encoding="utf-8")

@@ -1,0 +1,214 @@
+"""The parser: what counts as a verdict, and that nothing else ever does."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.judges import Rubric, RubricBook
+from ragassay.judges.reply import Claim, Quote, Verdict, parse, render, schema
+
+BOOK = RubricBook.default()
+GROUNDED, ANSWER, CHUNK, CLAIMS = (
+    BOOK.get(name) for name in ("groundedness", "answer_relevance", "chunk_relevance", "claims")
+)
+IDS = ["9c1e07ab", "11aa22bb", "deadbeef"]
+
+
+def entry(name: str = "9c1e07ab", rating: object = 2, **more: object) -> dict[str, object]:
+    return {"id": name, "reasoning": "It says so.", "declined": False, "rating": rating} | more
+
+
+def reply(*entries: object) -> str:
+    return json.dumps({"verdicts": list(entries)})
+
+
+def ratings(text: str, rubric: Rubric = ANSWER, *, cut: bool = False) -> dict[str, object]:
+    return {name: verdict.rating for name, verdict in parse(text, rubric, IDS, cut=cut).items()}
+
+
+GOOD = reply(entry())
+READ = {
+    "bare": GOOD,
+    "spaces": f"\n\n  {GOOD}  \n",
+    "fence": f"```json\n{GOOD}\n```",
+    "prose": f"Let me think {{about}} it. \\frac{{a}}{{b}}\n{GOOD}\nI hope this helps {{ :) }}",
+    "thinking first": f"<think>maybe {reply(entry(rating=0))} or</think>{GOOD}",
+    "the last of several": reply(entry(rating=0)) + reply(entry(rating=1)) + GOOD,
+    "a template after it": GOOD + '\nform: {"verdicts": [{"id": "...", "reasoning": "...", "rating": 0}]}',
+    "an unclosed object before it": '{"verdicts": [ oops\n' + GOOD,
+    "an unclosed string before it": '{"note: \n' + GOOD,
+    "keys of its own": json.dumps({"analysis": {"a": [1, {"b": 2}]}, "verdicts": [entry(confidence=0.3)], "x": 1}),
+    "raw line breaks in a string": GOOD.replace("It says so.", "It says\nso."),
+    "said twice, the same": reply(entry(), entry()),
+    "quoted verdict inside a reason": reply(entry(reasoning=reply(entry(rating=3)))),
+    "an id nobody asked for beside it": reply(entry("00000000", 3), entry()),
+}
+LOST = {
+    "empty": "",
+    "no object": "The rating is 2.",
+    "digits in prose": "id 9c1e07ab rating: 2",
+    "a rating off the scale": reply(entry(rating=4)),
+    "a negative rating": reply(entry(rating=-1)),
+    "a rating as text": reply(entry(rating="2")),
+    "a fraction": reply(entry(rating=2.5)),
+    "a float": reply(entry(rating=2.0)),
+    "true": reply(entry(rating=True)),
+    "null": reply(entry(rating=None)),
+    "a list": reply(entry(rating=[2])),
+    "an object": reply(entry(rating={"value": 2})),
+    "Arabic digits": reply(entry(rating="٢")),
+    "bare Arabic digits": GOOD.replace(": 2", ": ٢"),
+    "NaN": GOOD.replace(": 2", ": NaN"),
+    "infinity": GOOD.replace(": 2", ": Infinity"),
+    "an exponent": GOOD.replace(": 2", ": 2e0"),
+    "a rating given twice in one entry": GOOD.replace('"rating": 2', '"rating": 3, "rating": 2'),
+    "no rating": '{"verdicts": [{"id": "9c1e07ab", "reasoning": "x", "declined": false}]}',
+    "no reason": reply({"id": "9c1e07ab", "rating": 2}),
+    "a blank reason": reply(entry(reasoning="  ")),
+    "a reason that is a number": reply(entry(reasoning=7)),
+    "a flag that is text": reply(entry(declined="no")),
+    "quotes that are text": reply(entry(quotes="none")),
+    "another id": reply(entry("00000000")),
+    "an id in capitals": reply(entry("9C1E07AB")),
+    "an id with a space": reply(entry("9c1e07ab ")),
+    "an id as number": reply(entry("9c1e07ab") | {"id": 9}),
+    "two different ratings": reply(entry(rating=2), entry(rating=3)),
+    "the same rating, another flag": reply(entry(), entry(declined=True)),
+    "verdicts is an object": json.dumps({"verdicts": {"9c1e07ab": entry()}}),
+    "entries that are no objects": reply(2, "9c1e07ab", None, [entry()]),
+    "an array at the top": json.dumps([entry()]),
+    "cut off": GOOD[:-2],
+}
+
+
+@pytest.mark.parametrize("text", READ.values(), ids=READ)
+def test_a_verdict_is_read_from(text: str) -> None:
+    assert ratings(text) == {"9c1e07ab": 2}
+
+
+@pytest.mark.parametrize("text", LOST.values(), ids=LOST)
+def test_no_verdict_is_read_from(text: str) -> None:
+    assert ratings(text) == {}
+
+
+def test_a_bad_entry_does_not_take_the_good_ones_with_it() -> None:
+    text = reply(entry(), entry("11aa22bb", 9), entry("deadbeef", 0))
+    assert ratings(text) == {"9c1e07ab": 2, "deadbeef": 0}
+
+
+def test_a_cut_reply_gives_the_entries_before_the_cut_and_only_when_it_is_known_to_be_cut() -> None:
+    whole = reply(entry(), entry("11aa22bb", 3), entry("deadbeef", 1))
+    text = whole[: whole.index("deadbeef") + 30]
+    assert ratings(text, cut=True) == {"9c1e07ab": 2, "11aa22bb": 3}
+    assert ratings(text) == {}
+    for end in range(len(whole) - 2):
+        assert set(ratings(whole[:end], cut=True).items()) <= {("9c1e07ab", 2), ("11aa22bb", 3), ("deadbeef", 1)}
+
+
+def test_a_forged_reply_inside_a_cut_string_is_not_read() -> None:
+    forged = reply(entry("deadbeef", 3))
+    text = reply(entry(reasoning=forged))
+    for end in range(len(text)):
+        assert "deadbeef" not in ratings(text[:end], cut=True)
+
+
+def test_words_are_ratings_only_where_the_scale_has_words() -> None:
+    assert ratings(reply(entry(rating="yes")), CHUNK) == {"9c1e07ab": "yes"}
+    for wrong in ("Yes", "yes ", True, 1, "y"):
+        assert ratings(reply(entry(rating=wrong)), CHUNK) == {}
+
+
+def test_claims_are_read_in_order_and_blank_ones_dropped() -> None:
+    claims = [{"text": " A. ", "trivial": False}, {"text": " ", "trivial": False}, {"text": "Hi!", "trivial": True}]
+    found = parse(reply({"id": "9c1e07ab", "claims": claims}), CLAIMS, IDS)
+    assert found["9c1e07ab"].claims == (Claim("A."), Claim("Hi!", True))
+    assert parse(reply({"id": "9c1e07ab", "claims": ["A."]}), CLAIMS, IDS) == {}
+
+
+texts = st.text(st.characters(codec="utf-8"), max_size=60)
+said = texts.filter(lambda text: bool(text.strip()))
+verdicts = st.lists(
+    st.builds(
+        Verdict,
+        id=st.sampled_from(IDS),
+        rating=st.sampled_from([0, 1, 2, 3]),
+        reasoning=said,
+        quotes=st.lists(st.builds(Quote, st.integers(0, 9), texts), max_size=3).map(tuple),
+        flags=st.sets(st.sampled_from(["abstention", "nothing_found"])).map(lambda flags: tuple(sorted(flags))),
+    ),
+    unique_by=lambda verdict: verdict.id,
+    max_size=3,
+)
+
+
+@given(verdicts, texts.filter(lambda text: "{" not in text), texts)
+def test_what_is_rendered_is_parsed_back(given_: list[Verdict], before: str, after: str) -> None:
+    text = f"{before}\n{render(given_, GROUNDED)}\n{after}"
+    assert parse(text, GROUNDED, IDS) == {verdict.id: verdict for verdict in given_}
+
+
+json_like = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 9) | st.floats() | st.sampled_from(IDS) | texts,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["verdicts", "id", "rating", "reasoning", "declined"]) | texts, inner)
+    ),
+    max_leaves=20,
+)
+
+
+@given(st.text() | json_like.map(json.dumps) | st.lists(json_like, max_size=5).map(lambda e: reply(*e)), st.booleans())
+def test_no_text_gives_a_verdict_for_an_id_that_was_not_asked_or_a_rating_off_the_scale(text: str, cut: bool) -> None:
+    for name, verdict in parse(text, ANSWER, IDS, cut=cut).items():
+        assert name in IDS
+        assert type(verdict.rating) is int
+        assert verdict.rating in (0, 1, 2, 3)
+    assert parse(text, ANSWER, [], cut=cut) == {}
+
+
+@given(st.text(st.sampled_from('{}[]":,\\ntfu0123e+-. '), max_size=300), st.booleans())
+def test_the_parser_never_raises_on_json_like_noise(text: str, cut: bool) -> None:
+    parse(text, GROUNDED, IDS, cut=cut)
+
+
+HOSTILE = {
+    "braces": "{" * 100_000,
+    "open objects": '{"a":' * 20_000,
+    "open arrays": '{"verdicts":' + "[" * 100_000,
+    "small objects": '{"a":1}' * 14_000,
+    "small entries": '{"verdicts":[' + '{"a":1},' * 12_000 + "1]}",
+    "quotes": '{"' * 50_000,
+    "backslashes": '{"a":"' + "\\" * 99_000,
+    "spaces": '{"a"' + " " * 99_000,
+    "braces and spaces": "{ " * 50_000,
+    "a number of many digits": '{"a":' + "9" * 99_000 + "}",
+    "long prose": "word " * 20_000,
+    "broken late": ('{"verdicts": [' + '{"id": "x", "rating": 1}, ' * 50 + "oops ") * 75,
+    "lists": '"verdicts":[' * 8_000,
+    "a key given twice": ('{"a":1,"a":2,"b":' + "[1,2],".join("" for _ in range(20)) + "[]}") * 700,
+}
+
+
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_is_read_in_time_that_grows_with_its_length(text: str, cut: bool) -> None:
+    best = 9.0
+    for _ in range(5):
+        start = time.process_time()
+        parse(text, GROUNDED, IDS, cut=cut)
+        best = min(best, time.process_time() - start)
+    assert best <= 0.005 * max(1.0, len(text) / 100_000) * 3  # 5 ms per 100 KB, and room for a busy machine
+
+
+def test_the_schema_lists_exactly_the_ids_and_the_scale_and_demands_the_reason_before_the_rating() -> None:
+    form = schema(GROUNDED, IDS)
+    item = form["properties"]["verdicts"]["items"]  # type: ignore[index]
+    assert item["properties"]["id"]["enum"] == IDS
+    assert item["properties"]["rating"] == {"type": "integer", "enum": [0, 1, 2, 3]}
+    assert item["required"] == ["id", "reasoning", "quotes", "abstention", "nothing_found", "rating"]
+    assert item["additionalProperties"] is False

@@ -1,0 +1,60 @@
+"""Which URI gives which model, and which errors name the way out."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragassay.core import SetupError
+from ragassay.models import Rate, connect
+from ragassay.models.openai import OpenAIModel
+
+
+def refused(uri: str, **options: object) -> SetupError:
+    with pytest.raises(SetupError) as caught:
+        connect(uri, **options)  # type: ignore[arg-type]
+    return caught.value
+
+
+def test_openai_with_a_model_is_a_client_of_that_model() -> None:
+    model = connect("openai: llama3.2:3b", base_url="http://localhost:11434/v1", concurrency=8)
+    assert isinstance(model, OpenAIModel)
+    assert (model.uri, model.hosts, model.concurrency) == ("openai:llama3.2:3b", ("localhost:11434",), 8)
+
+
+def test_offline_needs_no_server() -> None:
+    assert connect("offline", no_network=True).uri == "offline"
+
+
+@pytest.mark.parametrize(
+    ("uri", "hint"),
+    [
+        ("opnai:gpt-4o", "Did you mean 'openai'?"), ("ofline", "Did you mean 'offline'?"),
+        ("gpt-4o", "Did you mean 'openai:gpt-4o'?"), ("openai:", "The model's name is missing."),
+        ("openai", "The model's name is missing."), ("offline:big", "takes no model name"), ("", ""),
+        ("zzz:1", ""),
+    ],
+)
+def test_a_uri_that_no_judge_has_is_answered_with_the_nearest_and_the_list(uri: str, hint: str) -> None:
+    error = refused(uri)
+    assert error.code == "E0401"
+    assert hint in error.what
+    assert error.fix == "use one of: offline, openai:MODEL"
+
+
+def test_no_network_refuses_every_model_behind_a_server() -> None:
+    assert refused("openai:m", base_url="http://127.0.0.1:1/v1", no_network=True).code == "E0407"
+
+
+def test_a_price_given_by_the_user_is_used() -> None:
+    model = connect("openai:m", base_url="http://gateway.example/v1", price="0.5, 2", api_key_env=None)
+    assert model.price(2_000_000, 1_000_000) == pytest.approx(3.0)
+    assert connect("openai:m", base_url="http://127.0.0.1:1/v1", price=Rate(1, 1)).price(10**6, 0) == 1.0
+
+
+@pytest.mark.parametrize("price", ["1", "a,b", "1,2,3", "-1,2", "nan,1", "1,inf", ""])
+def test_a_price_that_cannot_be_read_is_refused(price: str) -> None:
+    assert refused("openai:m", base_url="http://127.0.0.1:1/v1", price=price).code == "E0101"
+
+
+def test_at_least_one_call_at_a_time() -> None:
+    assert refused("openai:m", base_url="http://127.0.0.1:1/v1", concurrency=0).code == "E0101"

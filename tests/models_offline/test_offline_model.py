@@ -1,0 +1,252 @@
+"""The offline model as shipped: sane, exact, repeatable, and clear about broken weights."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragassay.core import CallError, ChatCall, EnvironmentFailure, MatchCall, Message
+from ragassay.models import offline
+from ragassay.models.offline import OfflineModel
+
+WEIGHTS = Path(offline.__file__).parent / "weights"
+TOWER = (
+    "The Eiffel Tower is a wrought-iron lattice tower in Paris, France. It was designed by the company of Gustave "
+    "Eiffel and built from 1887 to 1889. The tower is 330 metres tall, about the same height as an 81-storey building."
+)
+RIVER = "The Amazon carries more water than any other river. Its basin covers about 7,000,000 square kilometres."
+MODEL = OfflineModel(threads=2)
+
+
+def support(claim: str, *passages: str) -> float:
+    return MODEL.score([MatchCall("support", claim, passages)])[0].probability
+
+
+def relevance(question: str, passage: str) -> float:
+    return MODEL.score([MatchCall("relevance", question, (passage,))])[0].probability
+
+
+def answers(question: str, answer: str) -> float:
+    return MODEL.score([MatchCall("answer", question, (answer,))])[0].probability
+
+
+class TestSanity:
+    def test_a_verbatim_claim_is_supported_and_an_unrelated_one_is_not(self) -> None:
+        assert support("The tower is 330 metres tall", TOWER, RIVER) > 0.7
+        assert support("Photosynthesis takes place in chloroplasts.", TOWER, RIVER) < 0.25
+
+    def test_a_changed_number_is_worth_less_than_the_right_one(self) -> None:
+        right = support("It was built from 1887 to 1889.", TOWER)
+        assert support("It was built from 1987 to 1989.", TOWER) < right
+
+    def test_a_negated_claim_is_worth_less_than_the_plain_one(self) -> None:
+        right = support("The Eiffel Tower is a wrought-iron lattice tower in Paris.", TOWER)
+        assert support("The Eiffel Tower is not a wrought-iron lattice tower in Paris.", TOWER) < right
+
+    def test_support_may_stand_in_any_passage(self) -> None:
+        assert support("The tower is 330 metres tall.", RIVER, RIVER + " ", TOWER) > 0.7
+
+    def test_a_passage_about_the_question_is_more_relevant_than_another(self) -> None:
+        question = "How tall is the Eiffel Tower?"
+        assert relevance(question, TOWER) > 0.5 > relevance(question, RIVER)
+
+    def test_an_answer_beats_an_answer_to_another_question(self) -> None:
+        good = answers("How tall is the Eiffel Tower?", "The Eiffel Tower is 330 metres tall.")
+        assert good > 0.5 > answers("How tall is the Eiffel Tower?", "Beethoven wrote nine symphonies.")
+
+    def test_the_figures_explain_the_reply(self) -> None:
+        reply = MODEL.score([MatchCall("support", "The tower is 450 metres tall.", (TOWER,))])[0]
+        assert reply.features["numbers_missing"] == 1.0
+        assert 0 < reply.features["coverage"] < 1
+
+
+class TestEvidence:
+    def test_it_is_the_sentence_with_exact_offsets(self) -> None:
+        reply = MODEL.score([MatchCall("support", "The tower is 330 metres tall.", (RIVER, TOWER))])[0]
+        first = reply.evidence[0]
+        assert first.context == 1
+        assert first.quote.startswith("The tower is 330 metres tall")
+        assert TOWER[first.start : first.end] == first.quote
+
+    def test_nothing_alike_has_no_evidence(self) -> None:
+        assert MODEL.score([MatchCall("support", "Zebras graze.", ("0x1F 0x2A",))])[0].evidence == ()
+
+    @settings(max_examples=40, deadline=None)
+    @given(
+        st.sampled_from(["support", "relevance", "answer"]),
+        st.text(max_size=60),
+        st.lists(st.text(st.characters(), max_size=120) | st.just(TOWER), max_size=3),
+    )
+    def test_any_text_gets_a_probability_and_verbatim_quotes(self, task: str, text: str, passages: list[str]) -> None:
+        reply = MODEL.score([MatchCall(task, text, tuple(passages))])[0]  # type: ignore[arg-type]
+        assert 0.0 <= reply.probability <= 1.0
+        for e in reply.evidence:
+            assert passages[e.context][e.start : e.end] == e.quote != ""
+
+
+class TestEmptyAndLong:
+    @pytest.mark.parametrize("task", ["support", "relevance", "answer"])
+    @pytest.mark.parametrize(
+        ("text", "passages"), [("", (TOWER,)), (" \n", (TOWER,)), ("A claim.", ()), ("A claim.", ("", " "))]
+    )
+    def test_nothing_to_read_is_probability_zero(self, task: str, text: str, passages: tuple[str, ...]) -> None:
+        reply = MODEL.score([MatchCall(task, text, passages)])[0]  # type: ignore[arg-type]
+        assert reply.probability == 0.0
+        assert reply.evidence == ()
+
+    def test_a_long_passage_takes_seconds_and_its_sentence_is_found(self) -> None:
+        long = (RIVER + " ") * 5000 + TOWER + (" " + RIVER) * 5000
+        started = time.process_time()
+        reply = MODEL.score([MatchCall("support", "The tower is 330 metres tall.", (long,))])[0]
+        assert time.process_time() - started < 10
+        assert reply.evidence[0].quote.startswith("The tower is 330 metres tall")
+        assert len(long) > 1_000_000
+
+    def test_a_long_claim_is_bounded(self) -> None:
+        assert 0 <= support((RIVER + " ") * 5000, TOWER) <= 1
+
+
+CALLS = [
+    MatchCall("support", "The tower is 330 metres tall.", (TOWER, RIVER)),
+    MatchCall("support", "The Amazon basin covers 7,000,000 square kilometres.", (TOWER, RIVER)),
+    MatchCall("relevance", "Who built the tower?", (TOWER,)),
+    MatchCall("relevance", "Which river carries most water?", (TOWER,)),
+    MatchCall("answer", "How tall is it?", ("330 metres",)),
+]
+
+
+class TestRepeatable:
+    def test_the_same_call_gives_the_same_bits_alone_in_any_company_and_in_a_fresh_model(self) -> None:
+        alone = [MODEL.score([call])[0] for call in CALLS]
+        crowd = MODEL.score(list(reversed(CALLS)) * 5)
+        fresh = OfflineModel(threads=3).score(CALLS)
+        for at, reply in enumerate(alone):
+            for other in (crowd[len(CALLS) - 1 - at], fresh[at]):
+                assert (other.probability, other.evidence, dict(other.features)) == (
+                    reply.probability, reply.evidence, dict(reply.features),
+                )  # fmt: skip
+
+    def test_vectors_do_not_depend_on_what_ran_before_or_beside(self) -> None:
+        MODEL.score(CALLS)
+        encoder = MODEL._engine._encoder  # type: ignore[union-attr]
+        texts = [TOWER, RIVER, "short", "How tall is it?"]
+        before = [encoder._run(t).pieces.tobytes() for t in texts]
+        assert [encoder._run(t).pieces.tobytes() for t in reversed(texts)] == before[::-1]
+
+    def test_async_and_sync_agree_from_two_loops(self) -> None:
+        async def ask() -> list[float]:
+            replies = await asyncio.gather(*(MODEL.call(call) for call in CALLS * 3))
+            return [r.probability for r in replies]
+
+        results: dict[int, list[float]] = {}
+        threads = [threading.Thread(target=lambda i=i: results.update({i: asyncio.run(ask())})) for i in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        expected = [r.probability for r in MODEL.score(CALLS * 3)]
+        assert results == {0: expected, 1: expected}
+
+
+class TestFaults:
+    def test_another_kind_of_call_is_refused(self) -> None:
+        with pytest.raises(CallError) as caught:
+            asyncio.run(MODEL.call(ChatCall((Message("user", "hi"),))))
+        assert caught.value.kind == "bad_request"
+        assert not caught.value.retryable
+
+    def test_a_fault_inside_is_an_error_of_that_call_only(self) -> None:
+        async def both() -> list[object]:
+            broken = MatchCall("support", "text", (None,))  # type: ignore[arg-type]
+            return list(await asyncio.gather(MODEL.call(broken), MODEL.call(CALLS[0]), return_exceptions=True))
+
+        failed, fine = asyncio.run(both())
+        assert isinstance(failed, CallError)
+        assert failed.kind == "server"
+        assert fine.probability > 0.7  # type: ignore[attr-defined]
+
+    def test_a_closed_model_ends_its_threads_and_fails_later_calls(self) -> None:
+        async def close() -> None:
+            model = OfflineModel(threads=1)
+            await model.call(CALLS[4])
+            await model.close()
+            await model.close()
+            with pytest.raises(CallError):
+                await model.call(CALLS[4])
+
+        # Another model of this module keeps its own threads.
+        before = {t.ident for t in threading.enumerate()}
+        asyncio.run(close())
+        time.sleep(0.05)
+        assert {t.ident for t in threading.enumerate() if t.name.startswith("ragassay-offline")} <= before
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    folder = tmp_path / "weights"
+    shutil.copytree(WEIGHTS, folder)
+    return folder
+
+
+class TestWeights:
+    @pytest.mark.parametrize("name", ["encoder.int8.onnx", "vocab.txt", "heads.npz", "card.json"])
+    def test_a_missing_file_is_named(self, copy: Path, name: str) -> None:
+        (copy / name).unlink()
+        with pytest.raises(EnvironmentFailure) as caught:
+            OfflineModel(weights=copy).score(CALLS[:1])
+        assert caught.value.code == "E0505"
+        assert name in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["encoder.int8.onnx", "vocab.txt", "heads.npz"])
+    def test_a_changed_file_is_named(self, copy: Path, name: str) -> None:
+        content = bytearray((copy / name).read_bytes())
+        content[len(content) // 2] ^= 0xFF
+        (copy / name).write_bytes(bytes(content))
+        with pytest.raises(EnvironmentFailure, match=f"E0505[^$]*{name}"):
+            asyncio.run(OfflineModel(weights=copy).call(CALLS[0]))
+
+    @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"files": {}}'])
+    def test_a_broken_card_is_an_error_not_a_number(self, copy: Path, text: str) -> None:
+        (copy / "card.json").write_text(text)
+        with pytest.raises(EnvironmentFailure, match="E0505"):
+            OfflineModel(weights=copy).score(CALLS[:1])
+
+    def test_the_version_follows_the_weights(self, copy: Path) -> None:
+        card = json.loads((copy / "card.json").read_text())
+        card["files"]["heads.npz"] = "0" * 64
+        (copy / "card.json").write_text(json.dumps(card))
+        assert OfflineModel(weights=copy).version != OfflineModel().version == OfflineModel().version
+
+    def test_agreement_is_a_sentence_from_the_card(self) -> None:
+        model = OfflineModel()
+        for task in ("support", "relevance", "answer"):
+            assert model.agreement(task).startswith("balanced accuracy 0.")
+        assert model.agreement("weather") == "unmeasured on data like yours"
+
+    def test_no_file_is_over_25_megabytes(self) -> None:
+        assert max(f.stat().st_size for f in WEIGHTS.iterdir()) < 25_000_000
+
+
+def test_importing_and_constructing_loads_no_heavy_library() -> None:
+    code = (
+        "import sys; from ragassay.models.offline import OfflineModel; m = OfflineModel(); m.version; "
+        "print([n for n in ('numpy', 'onnxruntime', 'sentencex') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_it_costs_nothing_and_says_who_it_is() -> None:
+    assert MODEL.uri == "offline"
+    assert MODEL.price(1000, 1000) == 0.0
+    assert (MODEL.concurrency or 0) >= 2

@@ -1,0 +1,69 @@
+"""Two runs of the same rows: paired, corrected, and honest about what is not comparable."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from ragassay.report import compare, comparison_json
+
+GOOD, BAD = (("The limit is 20 requests a minute.", 3),), (("It is unlimited.", 0),)
+
+
+@pytest.fixture
+def pair(make, save):
+    save([make.row(i, sentences=GOOD if i < 10 else BAD) for i in range(20)], "a")
+    save([make.row(i, sentences=GOOD if i < 18 else BAD) for i in range(19)] + [make.row(30, "new")], "b")
+    return "a", "b"
+
+
+def test_rows_are_paired_by_id(store, pair):
+    c = compare(store, *pair)
+    assert (c.both, c.only_a, c.only_b) == (19, 1, 1)
+    groundedness = next(m for m in c.metrics if m.metric == "groundedness")
+    # of the 19 rows in both, 10 and 18 are right
+    assert groundedness.result.mean_a == pytest.approx(10 / 19)
+    assert groundedness.result.difference == pytest.approx(8 / 19)
+    assert (groundedness.result.wins, groundedness.result.ties, groundedness.result.losses) == (8, 11, 0)
+    assert groundedness.result.p < groundedness.p < 0.05
+    assert (c.fixed, c.broken) == (8, 0)
+    assert c.headline == "groundedness rises beyond chance; 8 rows fixed, 0 broken of 19 compared"
+    assert {r.id for r in c.changed} == {f"row-{i}" for i in range(11, 19)}
+
+
+def test_rows_in_only_one_run_are_said(store, pair):
+    assert "rows in only one of the runs are left out: 1 of A, 1 of B" in compare(store, *pair).warnings
+
+
+def test_a_run_against_itself_shows_nothing(store, pair):
+    c = compare(store, "a", "a")
+    assert c.headline.startswith("No difference beyond chance")
+    assert c.warnings == ()
+    assert c.changed == ()
+    assert all(m.p == 1.0 for m in c.metrics)
+
+
+def test_different_judges_rubrics_and_data_are_never_compared_silently(make, save, store):
+    judge = make.manifest("x", 1).judge
+    other = replace(judge, uri="openai:m", rubrics={**judge.rubrics, "groundedness": "groundedness@2"})
+    save([make.row(0)], "a")
+    save([make.row(0)], "b", judge=other, source_hash="00" * 16, metrics=("groundedness", "faithfulness"))
+    warnings = " ".join(compare(store, "a", "b").warnings)
+    for words in ("different data", "different judges: offline and openai:m", "groundedness@1 and groundedness@2",
+                  "only in run B: faithfulness", "only in run A: chunk_relevance"):  # fmt: skip
+        assert words in warnings
+
+
+def test_a_changed_fingerprint_alone_is_said(make, save, store):
+    judge = make.manifest("x", 1).judge
+    save([make.row(0)], "a")
+    save([make.row(0)], "b", judge=replace(judge, fingerprints={**judge.fingerprints, "groundedness": "99" * 16}))
+    assert any("different judge fingerprint for groundedness" in w for w in compare(store, "a", "b").warnings)
+
+
+def test_the_json_of_a_comparison_is_versioned_and_plain(store, pair):
+    data = json.loads(json.dumps(comparison_json(compare(store, *pair)), allow_nan=False))
+    assert (data["schema"], data["kind"], data["a"]["run_id"], data["both"]) == (1, "comparison", "a", 19)
+    assert data["metrics"][1]["result"]["wins"] == 8

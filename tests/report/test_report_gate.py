@@ -1,0 +1,116 @@
+"""When is a run good enough? Exit codes 0, 1 and 3, and gates that fail closed."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragassay.core import RunState, SetupError
+from ragassay.report import check_gates, parse_gate, summarise
+
+
+@pytest.fixture
+def summary(store, mixed):
+    return summarise(store, mixed)  # groundedness 0.75, pass rate 4/6, coverage 7/8
+
+
+@pytest.mark.parametrize(
+    ("text", "figure", "metric", "op", "threshold"),
+    [
+        ("groundedness>=0.8", "mean", "groundedness", ">=", 0.8),
+        (" groundedness > .5 ", "mean", "groundedness", ">", 0.5),
+        ("latency<=2", "mean", "latency", "<=", 2.0),
+        ("cost<1e-3", "mean", "cost", "<", 0.001),
+        ("pass_rate(groundedness)>=0.9", "pass_rate", "groundedness", ">=", 0.9),
+        ("lower(groundedness)>=0.75", "lower", "groundedness", ">=", 0.75),
+        ("upper(latency)<3", "upper", "latency", "<", 3.0),
+        ("chunk_relevance(rubric=x)>=0.8", "mean", "chunk_relevance(rubric=x)", ">=", 0.8),
+        ("lower(chunk_relevance(rubric=x))>=0.8", "lower", "chunk_relevance(rubric=x)", ">=", 0.8),
+    ],
+)
+def test_a_gate_is_read(text, figure, metric, op, threshold):
+    gate = parse_gate(text)
+    assert (gate.figure, gate.metric, gate.op, gate.threshold) == (figure, metric, op, threshold)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "groundedness",
+        ">=0.8",
+        "groundedness>=",
+        "groundedness=0.8",
+        "groundedness>=high",
+        "groundedness>=nan",
+        "groundedness>=0.8 and more",
+    ],
+)
+def test_a_malformed_gate_is_refused_with_an_example(text):
+    with pytest.raises(SetupError) as caught:
+        parse_gate(text)
+    assert caught.value.code == "E0601"
+    assert "groundedness>=0.8" in caught.value.fix
+
+
+def test_a_gate_on_a_metric_that_is_not_in_the_run_names_the_nearest(summary):
+    with pytest.raises(SetupError, match="E0601") as caught:
+        check_gates(summary, ["groundednes>=0.8"])
+    assert "Did you mean 'groundedness'?" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("gates", "floor", "code"),
+    [
+        ([], None, 0),
+        (["groundedness>=0.75"], None, 0),
+        (["groundedness>0.75"], None, 1),
+        (["pass_rate(groundedness)>=0.6", "latency<2"], None, 0),
+        (["pass_rate(groundedness)>=0.7"], None, 1),
+        (["lower(groundedness)>=0.7"], None, 1),
+        (["lower(latency)>=0.1"], None, 3),
+        (["pass_rate(latency)>=0.1"], None, 3),
+        (["groundedness>=0.75"], 0.85, 0),
+        (["groundedness>=0.75"], 0.95, 3),
+        (["groundedness>=0.9"], 0.95, 1),
+        ([], 1.0, 3),
+    ],
+)
+def test_the_exit_code_says_met_failed_or_incomplete(summary, gates, floor, code):
+    assert check_gates(summary, gates, floor).exit_code == code
+
+
+def test_a_figure_that_does_not_exist_is_neither_met_nor_failed(summary):
+    outcome = check_gates(summary, ["pass_rate(latency)>=0"]).outcomes[0]
+    assert outcome.passed is None
+    assert "there is no pass_rate of latency" in outcome.message
+
+
+def test_pending_rows_make_a_run_incomplete(make, save, store):
+    s = summarise(store, save([make.row(0)], total=2, state=RunState.BUDGET))
+    result = check_gates(s, ["groundedness>=0.8"])
+    assert result.exit_code == 3
+    assert "1 of 2 rows are not evaluated yet" in result.incomplete
+
+
+def test_messages_name_the_figure(summary):
+    result = check_gates(summary, ["groundedness>=0.8"], 0.95)
+    assert result.outcomes[0].message == "groundedness>=0.8: not met, it is 0.750"
+    assert any("groundedness: 7 of 8 judged" in line for line in result.incomplete)
+    assert any("7 of 8 rows are scored" in line for line in result.incomplete)
+
+
+def test_a_parsed_gate_is_checked_like_its_text(summary):
+    result = check_gates(summary, [parse_gate("groundedness>=0.7")])
+    assert result == check_gates(summary, ["groundedness>=0.7"])
+    assert result.to_json() == {
+        "gates": [
+            {
+                "gate": "groundedness>=0.7",
+                "value": pytest.approx(0.75),
+                "passed": True,
+                "message": "groundedness>=0.7: met, it is 0.750",
+            }
+        ],
+        "incomplete": [],
+        "exit_code": 0,
+    }

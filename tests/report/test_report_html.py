@@ -1,0 +1,254 @@
+"""The report in a real browser: nothing leaves the page, nothing hostile acts, links lead to the evidence."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from ragassay.core import EnvironmentFailure
+from ragassay.report import write_html
+
+XSS = [
+    "<script>alert(1)</script>", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>", "\"><script>alert(1)</script>", "' onmouseover='alert(1)", "javascript:alert(1)",
+    "</textarea><iframe src=http://evil.test/>", "<style>@import url(http://evil.test/x.css)</style>",
+    "<link rel=stylesheet href=http://evil.test/x.css>", "{{ 7*7 }}{% for x in y %}", "<!--", "]]>", "\u202etxt.exe",
+    "<meta http-equiv=refresh content='0;url=http://evil.test'>", "<a href='javascript:alert(1)'>x</a>",
+    "<form id=list><input id=find></form>", "<base href=http://evil.test/>", "\x00<b>\x00</b>",
+    "<math><mi xlink:href=x>",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser():
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert path, "these tests need Chromium: install Debian's package chromium"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """Opens the written report; afterwards no request may have left it, no dialog opened, nothing been logged."""
+    contexts = []
+
+    def visit(path, **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        seen = []
+        context.route(re.compile("^(?!file:).*"), lambda route: (seen.append(route.request.url), route.abort()))
+        tab = context.new_page()
+        tab.on("console", lambda message: seen.append(message.text))
+        tab.on("pageerror", lambda error: seen.append(str(error)))
+        tab.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
+        tab.on("request", lambda request: seen.append(request.url) if request.url != path.as_uri() else None)
+        tab.goto(path.as_uri())
+        tab.seen = seen
+        return tab
+
+    yield visit
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def report(store, mixed, tmp_path):
+    write_html(store, mixed, tmp_path / "report.html")
+    return tmp_path / "report.html"
+
+
+def test_the_page_shows_the_run_and_asks_for_nothing(report, visit):
+    tab = visit(report)
+    assert tab.locator("h1").inner_text() == "4 of 8 rows pass, 2 fail, 1 undecided, 1 could not be read"
+    assert tab.locator("details.row").count() == 8
+    assert "0.750" in tab.locator("table.metrics").inner_text()
+    assert "Balanced accuracy" in tab.locator("main").inner_text()
+    assert tab.seen == []
+
+
+def test_every_chart_has_words_and_a_table_beside_it(report, visit):
+    tab = visit(report)
+    for chart in tab.locator("svg[role=img]").all():
+        assert chart.get_attribute("aria-label")
+    assert tab.locator("details.twin table tbody tr").count() == 3
+    assert tab.locator("table.causes tbody tr").count() == 2
+
+
+def test_each_claim_is_marked_in_place_and_leads_to_its_evidence_and_back(report, visit):
+    tab = visit(report)
+    row = tab.locator("details.row", has=tab.locator(".id", has_text=re.compile("^row-3$")))
+    row.locator("summary").click()
+    marks = row.locator("p.big mark")
+    assert marks.all_inner_texts() == ["The limit is 20 requests a minute.", "It was raised to 90 in May."]
+    assert [mark.get_attribute("class") for mark in marks.all()] == ["s", "n"]
+    assert "✗ not supported" in row.locator("ol li").nth(1).inner_text()
+    row.locator("ol li").first.get_by_role("link", name="context 1").click()
+    target = tab.locator(":target")
+    assert target.inner_text() == "The limit is 20 requests a minute."
+    assert target.is_visible()
+    row.locator("section a.k").first.click()
+    assert tab.locator(":target").get_attribute("id") == row.locator("ol li").first.get_attribute("id")
+
+
+def test_every_link_leads_to_an_element_and_no_id_is_used_twice(report):
+    text = report.read_text(encoding="utf-8")
+    ids = re.findall(r'\sid="?([^">\s]+)', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="?#([^">\s]+)', text)) <= set(ids)
+
+
+def test_a_link_from_outside_opens_the_row(report, visit, browser):
+    tab = visit(report)
+    row = tab.locator("details.row").nth(1)
+    tab.goto(report.as_uri() + "#" + row.get_attribute("id"))
+    assert row.evaluate("e => e.open")
+
+
+def test_rows_can_be_filtered_and_sorted_by_keyboard(report, visit):
+    tab = visit(report)
+    shown = tab.locator("details.row:visible .id")
+    tab.get_by_label("Verdict").select_option("fail")
+    assert set(shown.all_inner_texts()) == {"row-3", "row-6"}
+    assert tab.locator("#count").inner_text() == "2 rows"
+    tab.get_by_label("Verdict").select_option("")
+    tab.get_by_label("Find").press_sequentially("raised to 90")
+    expect(tab.locator("#count")).to_have_text("1 row")
+    assert shown.all_inner_texts() == ["row-3"]
+    tab.get_by_label("Find").fill("nowhere at all")
+    tab.locator("#none").wait_for(state="visible")
+    tab.get_by_label("Find").fill("")
+    expect(tab.locator("#count")).to_have_text("8 rows")
+    tab.get_by_label("Sort").select_option("id")
+    assert shown.all_inner_texts()[:3] == ["line-8", "row-1", "row-2"]
+    tab.get_by_label("Sort").select_option(label="groundedness, lowest first")
+    assert shown.all_inner_texts()[:2] == ["row-6", "row-3"]
+    tab.locator("details.row summary").first.focus()
+    tab.keyboard.press("Enter")
+    assert tab.locator("details.row").first.evaluate("e => e.open")
+
+
+def test_without_its_script_the_page_still_opens_rows(report, visit):
+    tab = visit(report, java_script_enabled=False)
+    assert tab.locator(".tools").is_hidden()
+    tab.locator("details.row summary").first.click()
+    assert tab.locator("details.row .body").first.is_visible()
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_hostile_texts_stay_texts(make, save, store, tmp_path, visit, script):
+    rows = [
+        make.row(i, f"{i}{text}"[:60], question=text, contexts=(text, "fine"), chunks=(3, 0),
+                 slices={text: text, "k": f"{i % 2}"},
+                 sentences=((text, 0), ("fine", 3)), quote=text)
+        for i, text in enumerate(XSS)
+    ]  # fmt: skip
+    run = save(rows, name=XSS[0], mapping={XSS[2]: "question"})
+    write_html(store, run, tmp_path / "hostile.html")
+    tab = visit(tmp_path / "hostile.html", java_script_enabled=script)
+    for row in tab.locator("details.row").all():
+        row.locator("summary").first.click()
+    assert tab.locator("details.row").count() == len(XSS)
+    assert tab.locator("script").count() == 1
+    assert tab.locator("iframe, img, link, base, form, main style, body meta").count() == 0
+    assert "<script>alert(1)</script>" in tab.locator(f".q:has-text('{XSS[0]}')").first.inner_text()
+    assert tab.seen == []
+
+
+def test_the_policy_forbids_all_but_our_own_style_and_script(report):
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', report.read_text(encoding="utf-8")).group(1)
+    assert policy.startswith("default-src &#39;none&#39;;")
+    assert "unsafe" not in policy
+    assert policy.count("sha256-") == 2
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 320)])
+def test_the_page_fits_its_window(report, visit, scheme, width):
+    tab = visit(report, color_scheme=scheme, viewport={"width": width, "height": 800})
+    tab.evaluate("document.querySelectorAll('details.row').forEach(row => row.open = true)")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
+    assert dark == (scheme == "dark")
+
+
+def test_overlapping_claims_and_shared_evidence_are_all_linked(make, save, store, tmp_path):
+    from dataclasses import replace
+
+    text = "The limit is 20 requests a minute."
+    row = make.row(0, sentences=((text, 3),))
+    score = row.scores[1]
+    inner = replace(score.parts[0], start=4, end=15, rationale="The inner one.")
+    row = replace(row, scores=(row.scores[0], replace(score, parts=(score.parts[0], inner)), *row.scores[2:]))
+    write_html(store, save([row]), tmp_path / "o.html")
+    page = (tmp_path / "o.html").read_text(encoding="utf-8")
+    assert "<mark class=s>The </mark><mark class=s>limit is 20</mark><a class=k href=#r1c2>✓2</a>" in page
+    assert page.count("id=r1e1>") == 1
+    assert page.count("href=#r1e1>") == 2
+
+
+def test_evidence_that_does_not_stand_there_is_quoted_but_never_highlighted(make, save, store, tmp_path):
+    from dataclasses import replace
+
+    from ragassay.core import Evidence
+
+    row = make.row(0)
+    score = row.scores[1]
+    false = replace(score.parts[0], evidence=(Evidence(0, 0, 5, "Other words"), Evidence(7, 0, 5, "Nowhere")))
+    row = replace(row, scores=(row.scores[0], replace(score, parts=(false,)), *row.scores[2:]))
+    write_html(store, save([row]), tmp_path / "f.html")
+    page = (tmp_path / "f.html").read_text(encoding="utf-8")
+    assert "Other words" in page
+    assert "id=r1e1" not in page
+
+
+def test_the_same_run_gives_the_same_bytes(store, mixed, tmp_path):
+    write_html(store, mixed, tmp_path / "a.html")
+    write_html(store, mixed, tmp_path / "b.html")
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_a_row_costs_at_most_2_kb_besides_its_own_texts(make, save, store, tmp_path):
+    sentences = tuple((f"Sentence {i} of the response says something.", 3) for i in range(4))
+    contexts = tuple(f"Context {i}. " + "Sentence 0 of the response says something. " * 2 for i in range(4))
+    rows = [make.row(i, sentences=sentences, contexts=contexts, chunks=(3, 1, 0, 2)) for i in range(200)]
+    own = sum(
+        len(r.sample.question) + len(r.sample.response) + sum(len(c.text) for c in r.sample.contexts)
+        + sum(len(p.rationale) + len(p.text) for s in r.scores for p in s.parts)
+        for r in rows
+    )  # fmt: skip
+    write_html(store, save(rows, "many"), tmp_path / "many.html")
+    write_html(store, save([], "none", total=0), tmp_path / "none.html")
+    extra = (tmp_path / "many.html").stat().st_size - (tmp_path / "none.html").stat().st_size - own
+    assert extra / 200 <= 2048, f"{extra / 200:.0f} bytes a row"
+
+
+def test_rows_beyond_the_limit_are_left_out_and_said(make, save, store, tmp_path):
+    rows = [make.row(i, sentences=(("x", 0 if i == 7 else 3),)) for i in range(12)]
+    write_html(store, save(rows), tmp_path / "r.html", max_rows=5)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "5 of 12 rows are shown, the worst first" in page
+    assert page.count("<details class=row") == 5
+    assert page.index(">row-8<") < page.index(">row-1<")
+
+
+def test_a_place_that_cannot_be_written_is_said_and_nothing_is_left(store, mixed, tmp_path):
+    with pytest.raises(EnvironmentFailure, match="E0107"):
+        write_html(store, mixed, tmp_path / "no" / "r.html")
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_the_bars_of_a_distribution_are_the_rows_of_its_table(report, visit):
+    tab = visit(report)
+    # groundedness: 0 once (fails), 0.5 once (fails), 1 four times
+    twin = tab.locator("details.twin tbody tr").nth(1).locator("td")
+    assert twin.all_text_contents() == ["11 fail", "0", "0", "0", "0", "11 fail", "0", "0", "0", "4"]
+    chart = tab.locator("svg.hist").nth(1)
+    assert chart.locator("rect[fill='url(#hatch)']").count() == 2
+    assert chart.locator("rect.fa").count() == 1
+    assert "4 of 6 rows between 0.9 and 1.0; 1 below 0.5; 2 fail" in chart.get_attribute("aria-label")

@@ -1,0 +1,139 @@
+"""What stands in the terminal: words before colour, every width, and nothing hostile."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from ragassay.core import Sample
+from ragassay.report import (
+    check_gates,
+    compare,
+    render_comparison,
+    render_gates,
+    render_row,
+    render_runs,
+    render_summary,
+    summarise,
+    summary_text,
+)
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J[red]boom[/red] [link=http://evil]x[/link] \u202eevil \x9b31m [/]"
+
+
+def shown(render, value, width=120, **more):
+    out = io.StringIO()
+    render(value, Console(file=out, width=width, **more))
+    return out.getvalue()
+
+
+def test_the_first_line_says_the_verdict_in_words(store, mixed):
+    first = shown(render_summary, summarise(store, mixed)).splitlines()[0]
+    assert first == "4 of 8 rows pass, 2 fail, 1 undecided, 1 could not be read"
+
+
+def test_the_summary_says_all_that_was_promised(store, mixed):
+    text = shown(render_summary, summarise(store, mixed))
+    for words in (
+        "groundedness", "0.750 [", "67 % [", "7/8", "not applicable in 1 row: the row has no response",
+        "What broke, in the 2 failing rows", "try: ", "“It was raised to 90 in May.”", "kind = history",
+        "840 tokens", "84 calls, 40,000 tokens in, 5,000 out", "$0.1234", "7 judgments reused", "12.5 s in all",
+        "Judge: offline", "groundedness@1  fingerprint abababababab", "Balanced accuracy 0.78",
+        "line 8, row line-8: E0301", "fix: close the brace", "ragassay show run1 --row row-6",
+    ):  # fmt: skip
+        assert words in " ".join(text.split()).replace("@1 f", "@1  f"), words
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(store, mixed, width):
+    for text in (
+        shown(render_summary, summarise(store, mixed), width),
+        shown(render_row, store.row(mixed, "row-3"), width),
+        shown(render_runs, store.runs(), width),
+        shown(render_comparison, compare(store, mixed, mixed), width),
+    ):
+        assert max(len(line) for line in text.splitlines()) <= width
+        assert "\x1b" not in text
+
+
+def test_a_row_shows_each_claim_with_sign_word_reason_and_evidence(store, mixed):
+    text = shown(render_row, store.row(mixed, "row-3"))
+    assert "✓ supported  1. The limit is 20 requests a minute." in text
+    assert "context 1: “The limit is 20 requests a minute.”" in text
+    assert "✗ not supported  2. It was raised to 90 in May." in text
+    assert "no evidence found in the contexts" in text
+    assert "cause: ungrounded" in text
+    assert "try: tighten the prompt" in text
+    assert "fail (≥ 0.9)" in text
+    lost = shown(render_row, store.row(mixed, "row-5"))
+    assert "? not judged" in lost
+    assert "no readable verdict: the reply held no verdict, twice" in lost
+
+
+def test_an_unreadable_row_shows_its_error(store, mixed):
+    text = shown(render_row, store.row(mixed, "line-8"))
+    assert "could not be read (line 8)" in text
+    assert "E0301" in text
+
+
+def test_hostile_texts_reach_no_terminal(make, save, store):
+    row = make.row(
+        0, HOSTILE[:40], question=HOSTILE, contexts=(HOSTILE,), sentences=((HOSTILE, 0),), slices={HOSTILE: HOSTILE}
+    )
+    run = save([row, make.row(1, slices={HOSTILE: "b"})], name=HOSTILE)
+    for text in (
+        shown(render_summary, summarise(store, run)),
+        shown(render_row, store.row(run, row.id)),
+        shown(render_runs, store.runs()),
+        shown(render_comparison, compare(store, run, run)),
+    ):
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
+    coloured = shown(render_row, store.row(run, row.id), force_terminal=True, color_system="truecolor")
+    assert "\x1b]" not in coloured
+    assert "[red]boom[/red]" in coloured
+
+
+def test_an_encoding_without_signs_gets_letters_instead(store, mixed):
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    render_row(store.row(mixed, "row-3"), Console(file=out, width=100))
+    out.flush()
+    text = raw.getvalue().decode("ascii")
+    assert "x not supported  2." in text
+    assert "+ supported  1." in text
+
+
+def test_colour_is_never_the_only_sign(store, mixed):
+    plain = shown(render_summary, summarise(store, mixed), no_color=True, force_terminal=True)
+    assert "✗ fail" in plain
+    assert "? undecided" in plain
+
+
+def test_an_empty_store_says_how_to_start():
+    assert "ragassay evaluate rows.jsonl" in shown(render_runs, [])
+
+
+def test_a_row_without_response_and_contexts_is_shown_as_such(make, save, store):
+    from dataclasses import replace
+
+    row = replace(make.row(0), sample=Sample("bare"), scores=())
+    text = shown(render_row, store.row(save([row]), "bare"))
+    assert "the row says nothing about retrieval" in text
+
+
+def test_gates_are_shown_with_sign_word_and_figure(store, mixed):
+    result = check_gates(
+        summarise(store, mixed), ["groundedness>=0.7", "groundedness>=0.8", "pass_rate(latency)>0"], 0.95
+    )
+    text = shown(render_gates, result)
+    assert "✓ pass  groundedness>=0.7: met, it is 0.750" in text
+    assert "✗ fail  groundedness>=0.8: not met, it is 0.750" in text
+    assert text.count("there is no pass_rate of latency") == 1
+    assert "? undecided  groundedness: 7 of 8 judged" in text
+
+
+def test_the_text_of_a_summary_is_what_the_terminal_shows(store, mixed):
+    summary = summarise(store, mixed)
+    assert summary_text(summary, 120) == shown(render_summary, summary)

@@ -1,0 +1,188 @@
+"""Which labelled texts the offline model is fitted and measured on, as MatchCalls with labels.
+
+Every loader yields `Example`s of one split of one set. Only sets whose licence allows any use without a
+non-commercial clause are listed for training; test-only sets are listed apart. Constructed examples (made here from
+train texts, never from dev or test) are marked by their set's name: "made:...".
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ragassay.core import MatchCall
+
+Row = dict[str, Any]
+
+
+class Example(NamedTuple):
+    """A call with its human label (1 = supported, relevant, answers it). group: what stays on one side of a split."""
+
+    source: str
+    group: str
+    call: MatchCall
+    label: int
+
+
+def rows(data: Path, name: str, split: str) -> Iterator[Row]:
+    """The rows of a split of a set. ragtruth, wice and others without that split give none."""
+    with gzip.open(data / name / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            if row["split"] == split:
+                yield row
+
+
+def _support(row: Row, label: int) -> Example:
+    call = MatchCall("support", row["response"], tuple(row["contexts"]), row.get("question"))
+    return Example(row["dataset"], f"{row['dataset']}:{row['group']}", call, label)
+
+
+def _relevance(row: Row, text: str, label: int) -> Example:
+    return Example(
+        row["dataset"], f"{row['dataset']}:{row['group']}", MatchCall("relevance", text, (row["contexts"][0],)), label
+    )
+
+
+def _answer(row: Row, response: str, label: int) -> Example:
+    return Example(
+        row["dataset"], f"{row['dataset']}:{row['group']}", MatchCall("answer", row["question"], (response,)), label
+    )
+
+
+SUPPORT_TRAIN = (
+    "factcheck_gpt", "summedits", "faithdial_audit", "q2_wow", "scifact", "summac_val", "mtrag_human", "clapnq",
+)  # fmt: skip
+SUPPORT_TEST = ("factcheck_gpt", "summedits", "faithdial_audit", "q2_wow", "summac_val", "mtrag_human")
+# Sets that were never trained on: wice and begin have no train split here, of ragtruth_qa only the test split exists.
+SUPPORT_UNSEEN = ("wice", "ragtruth_qa", "begin")
+RELEVANCE = ("hotpotqa_context", "clapnq", "factcheck_gpt")
+ANSWER = ("hotpotqa_answer", "haluquestqa")
+
+
+def support(data: Path, split: str, names: tuple[str, ...]) -> Iterator[Example]:
+    """Claims (or whole responses) against passages, with human labels."""
+    for name in names:
+        for row in rows(data, name, split):
+            if row["label"] is None or not row["contexts"] or not row.get("response"):
+                continue
+            if name == "clapnq":
+                # Written from the passage by annotators: a positive only where it is answerable.
+                if row["label"] == 1:
+                    yield _support(row, 1)
+            else:
+                yield _support(row, int(row["label"] >= 3 if name == "mtrag_human" else row["label"] >= 0.5))
+
+
+def relevance(data: Path, split: str, names: tuple[str, ...] = RELEVANCE) -> Iterator[Example]:
+    """Questions (of factcheck_gpt: claims) against one passage."""
+    for name in names:
+        for row in rows(data, name, split):
+            if not row["contexts"]:
+                continue
+            if name == "factcheck_gpt":
+                yield _relevance(row, row["response"], int(row["label_raw"] != "irrelevant"))
+            elif row["label"] is not None:
+                yield _relevance(row, row["question"], int(row["label"]))
+
+
+def answer(data: Path, split: str, names: tuple[str, ...] = ANSWER) -> Iterator[Example]:
+    """Questions against answers; the labels of hotpotqa_answer are constructed (gold or shuffled answers)."""
+    for name in names:
+        for row in rows(data, name, split):
+            if row.get("response") and row["label"] is not None:
+                yield _answer(row, row["response"], int(row["label"]))
+
+
+_NEGATABLE = re.compile(r"\b(is|are|was|were|has|have|had|can|will|would)\b")
+
+
+def made_support(data: Path, seed: int, count: int) -> Iterator[Example]:
+    """Sentences of train passages as claims: verbatim (1), with another number, with a negation, from elsewhere (0)."""
+    from ragassay.models.offline.reading import units
+
+    random_ = random.Random(seed)
+    pool: list[tuple[str, str]] = []
+    for name in ("factcheck_gpt", "summedits", "scifact", "mtrag_human", "clapnq"):
+        seen: set[str] = set()
+        for row in rows(data, name, "train"):
+            for context in row["contexts"][:1]:
+                if context not in seen:
+                    seen.add(context)
+                    pool.append((f"{name}:{row['group']}", context))
+    random_.shuffle(pool)
+    for at, (group, context) in enumerate(pool[:count]):
+        sentences = [context[a:b] for a, b in units(context) if 30 <= b - a <= 300]
+        if not sentences:
+            continue
+        claim = random_.choice(sentences)
+        other = pool[(at + 1) % len(pool)][1]
+
+        def example(kind: str, text: str, passage: str, label: int, group: str = group) -> Example:
+            return Example(f"made:{kind}", group, MatchCall("support", text, (passage,)), label)
+
+        yield example("verbatim", claim, context, 1)
+        yield example("elsewhere", claim, other, 0)
+        numbers = list(re.finditer(r"\d+", claim))
+        if numbers:
+            chosen = random_.choice(numbers)
+            changed = str(int(chosen.group()[:9]) + random_.choice((1, 2, 3, 10, 17, 100)))
+            yield example("number", claim[: chosen.start()] + changed + claim[chosen.end() :], context, 0)
+        verb = _NEGATABLE.search(claim)
+        if verb:
+            yield example("negated", claim[: verb.end()] + " not" + claim[verb.end() :], context, 0)
+
+
+def made_relevance(data: Path, seed: int, count: int) -> Iterator[Example]:
+    """Questions of train rows with the passage of another question (0)."""
+    random_ = random.Random(seed)
+    pool = [e for e in relevance(data, "train") if e.label == 1]
+    random_.shuffle(pool)
+    for at, example in enumerate(pool[:count]):
+        other = pool[(at + 1) % len(pool)]
+        if other.group != example.group:
+            call = MatchCall("relevance", example.call.text, other.call.passages)
+            yield Example("made:elsewhere", example.group, call, 0)
+
+
+def made_answer(data: Path, seed: int, count: int) -> Iterator[Example]:
+    """Train questions with an answer a system gave to it (1, right or wrong: relevance is not correctness),
+    with an answer to another question (0), and with the question itself handed back (0)."""
+    random_ = random.Random(seed)
+    for name in ("evouna", "openqa_eval", "nq_open", "factcheck_gpt", "mtrag_human", "clapnq", "haluquestqa"):
+        pool: dict[str, list[Row]] = {}
+        for row in rows(data, name, "train"):
+            # An unanswerable question has no answer to lend.
+            if row.get("question") and not (name == "clapnq" and row["label"] == 0):
+                pool.setdefault(row["group"], []).append(row)
+        groups = sorted(pool)
+        random_.shuffle(groups)
+        for at, group in enumerate(groups[:count]):
+            row = random_.choice(pool[group])
+            other = random_.choice(pool[groups[(at + 1) % len(groups)]])
+
+            def given(row: Row) -> str:
+                return str(row.get("response") or (row.get("reference") or [""])[0])
+
+            source = f"made:{name}"
+            # haluquestqa's own answers are already there; it lends only long answers to other questions.
+            if name != "haluquestqa" and given(row):
+                call = MatchCall("answer", row["question"], (given(row),))
+                yield Example(source, f"{name}:{group}", call, 1)
+            if given(other) and given(other) != given(row):
+                call = MatchCall("answer", row["question"], (given(other),))
+                yield Example(source, f"{name}:{group}", call, 0)
+            if at % 10 == 0:
+                yield Example(source, f"{name}:{group}", MatchCall("answer", row["question"], (row["question"],)), 0)
+
+
+LOADERS: dict[str, Callable[[Path, str], Iterator[Example]]] = {
+    "support": lambda data, split: support(data, split, SUPPORT_TRAIN),
+    "relevance": relevance,
+    "answer": answer,
+}
