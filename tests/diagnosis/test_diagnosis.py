@@ -90,7 +90,9 @@ def test_nothing_retrieved_is_one_cause_although_the_claims_are_unsupported_for_
 def test_declining_is_over_refusal_when_the_evidence_was_there_and_retrieval_when_it_was_not() -> None:
     declined = score("answer_relevance", F, 0.0, "abstention")
     assert cause(chunks(P, 1.0), grounded(P), declined) == "declined"
-    assert cause(chunks(F), grounded(P), declined) == "retrieval_irrelevant"
+    rightly = diagnose(ROW, [chunks(F), grounded(P), declined])
+    assert rightly.cause is not None
+    assert (rightly.cause.name, rightly.others) == ("retrieval_irrelevant", ())
 
 
 def test_an_empty_response_and_one_beside_the_point_are_told_apart() -> None:

@@ -61,8 +61,11 @@ class TestSanity:
         assert relevance(question, TOWER) > 0.5 > relevance(question, RIVER)
 
     def test_an_answer_beats_an_answer_to_another_question(self) -> None:
-        good = answers("How tall is the Eiffel Tower?", "The Eiffel Tower is 330 metres tall.")
-        assert good > 0.5 > answers("How tall is the Eiffel Tower?", "Beethoven wrote nine symphonies.")
+        question = "How tall is the Eiffel Tower?"
+        good = answers(question, "The Eiffel Tower is 330 metres tall.")
+        assert good > 0.9
+        assert answers(question, "Beethoven wrote nine symphonies.") < good
+        assert answers(question, "Bananas are yellow. They grow in the tropics and are eaten everywhere.") < 0.25
 
     def test_the_figures_explain_the_reply(self) -> None:
         reply = MODEL.score([MatchCall("support", "The tower is 450 metres tall.", (TOWER,))])[0]

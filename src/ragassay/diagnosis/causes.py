@@ -16,8 +16,8 @@ _ALL = (
     ),
     Cause(
         "retrieval_irrelevant", "No retrieved chunk is relevant",
-        "Work on the retriever: hybrid (keyword + embedding) search, query rewriting, a better embedding model, a"
-        " reranker over more candidates, other chunk sizes. First check that the corpus holds the answer at all.",
+        "Work on the retriever: hybrid (keyword + embedding) search, query rewriting, a better embedding model, "
+        "a reranker over more candidates, other chunk sizes. First check that the corpus holds the answer at all.",
     ),
     Cause(
         "document_missed", "The document known to be relevant was not retrieved",
@@ -31,8 +31,8 @@ _ALL = (
     ),
     Cause(
         "ungrounded", "The response claims what the chunks do not support",
-        "The evidence was there; work on the generator: tell it to use only the context and to say when something"
-        " is missing, ask for citations, lower the temperature, cut irrelevant chunks, or use a stronger model.",
+        "Work on the generator: tell it to use only the context and to say when something is missing, ask for "
+        "citations, lower the temperature, cut irrelevant chunks, or use a stronger model.",
     ),
     Cause(
         "declined", "The response declines although the answer was retrieved",

@@ -27,6 +27,8 @@ _CAUSE = {
     "faithfulness": "ungrounded", "correctness": "incorrect", "answer_relevance": "answer_irrelevant",
     "abstention": "failed_abstention", "safety": "unsafe",
 }  # fmt: skip
+_REST_ON_CHUNKS = frozenset({*_RETRIEVAL, "context_sufficiency", "groundedness", "faithfulness"})
+_RETRIEVAL_CAUSES = frozenset({"nothing_retrieved", "retrieval_irrelevant", "document_missed", "insufficient_context"})
 _QUOTE = 240
 
 
@@ -42,6 +44,8 @@ def diagnose(sample: Sample, scores: Sequence[Score]) -> Diagnosis:
     causes: dict[str, Cause] = {}
     for score in _in_order(sample, [s for s in counted if s.verdict is Verdict.FAIL], scores):
         name = _cause(sample, score)
+        if name == "declined" and not _RETRIEVAL_CAUSES.isdisjoint(causes):
+            continue  # it declined rightly: there was nothing to answer from
         causes.setdefault(name, replace(CAUSES[name], detail=_detail(sample, score, name)))
     first, *others = causes.values() or (None,)
     return Diagnosis(
@@ -78,12 +82,8 @@ def _late(name: str) -> int:
 
 def _cause(sample: Sample, score: Score) -> str:
     name = base(score)
-    if "nothing_retrieved" in score.flags or (
-        name in _NEEDS_AN_ANSWER and name in (*_RETRIEVAL, "context_sufficiency") and sample.contexts == ()
-    ):
-        return "nothing_retrieved"
-    if name in ("groundedness", "faithfulness") and sample.contexts == ():
-        return "nothing_retrieved"  # nothing could have supported it; the generator is not the first to blame
+    if "nothing_retrieved" in score.flags or (name in _REST_ON_CHUNKS and sample.contexts == ()):
+        return "nothing_retrieved"  # nor could anything have supported the claims
     if name == "answer_relevance" and "empty_response" in score.flags:
         return "no_answer"
     if name in ("answer_relevance", "abstention", "correctness") and "abstention" in score.flags:

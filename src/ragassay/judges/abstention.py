@@ -125,7 +125,7 @@ _BUT = re.compile(
     re.S,
 )
 _JOINED = re.compile(r"(.*\w),? (?:but|and|although|though|while|however|aber|und|mais|et|pero|y)\b.{0,30}$", re.S)
-_ABOUT_SOURCES = re.compile(rf"(?:(?:the|these|this|my|all|provided|given|retrieved|die|der|les?|los|el) )*{_SOURCES}\b")
+_ABOUT_SOURCES = re.compile(rf"(?:(?:the|these|this|my|all|provided|given|retrieved|die|les?|los|el) )*{_SOURCES}\b")
 _REFUSES = re.compile(
     r"\b(?:i|we)(?:'m| am| are)? (?:cannot|can't|can not|won't|will not|unable to|not able to|must decline to) "
     r"(?:help|assist|comply|do that|do this|provide|fulfill?|continue|engage|process|evaluate|judge|rate|answer)\b"

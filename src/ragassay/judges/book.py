@@ -213,13 +213,15 @@ class _Reading:
         if depth > 3:
             return
         if isinstance(node, yaml.MappingNode):
-            for name, value in node.value:
+            for n, (name, value) in enumerate(node.value):
                 if not isinstance(name, yaml.ScalarNode):
                     continue
                 path = (*key, name.value)
-                if path in self.lines:
-                    self.problem(f"{name.value!r} is given twice", *path)
-                self.lines[path] = name.start_mark.line + 2
+                twice = path in self.lines
+                # By place as well: YAML may read a key as something else than what is written there.
+                self.lines[path] = self.lines[(*key, f"#{n}")] = name.start_mark.line + 2
+                if twice:
+                    self.problem(f"{shorten(name.value)!r} is given twice", *path)
                 self._note_lines(value, path, depth + 1)
         elif isinstance(node, yaml.SequenceNode):
             for n, value in enumerate(node.value):
@@ -335,10 +337,10 @@ class _Reading:
         for key in set(given) - {"points", "pass"}:
             self.problem(f"{shorten(str(key))!r} is no key of a scale; its keys are points and pass", "scale", str(key))
         raw = given["points"]
-        rows = list(raw.items()) if isinstance(raw, dict) else [(str(n), row) for n, row in enumerate(raw)]
+        rows = list(raw.items()) if isinstance(raw, dict) else [(None, row) for row in raw]
         points: list[tuple[Rating, Any, str]] = []
-        for key, row in rows:
-            at = ("scale", "points", str(key))
+        for n, (key, row) in enumerate(rows):
+            at = ("scale", "points", f"#{n}" if isinstance(raw, dict) else str(n))
             entry = row if isinstance(row, dict) else {"meaning": row}
             rating = key if isinstance(raw, dict) else entry.get("rating")
             meaning = entry.get("meaning")

@@ -146,7 +146,8 @@ def _distribution(m: MetricSummary, rows: list[int], failed: list[int]) -> _Dist
     )
     top = rows.index(highest)
     text = f"{highest:,} of {say.count(m.n, 'row')} between {top / 10:.1f} and {(top + 1) / 10:.1f}"
-    return _Distribution(m.metric, f"{text}; {sum(rows[:5]):,} below 0.5; {sum(failed):,} fail", bars)
+    fail = f"; {sum(failed):,} fail" if m.passed + m.failed else ""
+    return _Distribution(m.metric, f"{text}; {sum(rows[:5]):,} below 0.5{fail}", bars)
 
 
 @dataclass(frozen=True, slots=True)

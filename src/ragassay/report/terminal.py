@@ -125,12 +125,8 @@ def _metrics(page: _Page, s: Summary) -> None:
     heads = [("metric", False), ("mean [95 %]", False), ("pass rate [95 %]", False), ("judged", True)]
     heads += [("undec.", True)] if open_rows else []
     page.table([*heads, ("passes at", False), ("rows", True)] if wide else heads, [cells(m) for m in shown])
-    for m in s.metrics:
-        if m.not_applicable:
-            why = "; ".join(
-                f"{reason} ({n:,})" if len(m.reasons) > 1 else reason for reason, n in list(m.reasons.items())[:3]
-            )
-            page.line(f"{m.metric}: not applicable in {say.count(m.not_applicable, 'row')}: {why}", "dim", indent=2)
+    for words in say.absences(s):
+        page.line(words, "dim", indent=2)
     for note in s.notes:
         page.line(note, "yellow", indent=2)
 
@@ -289,8 +285,10 @@ def _part(page: _Page, part: Part, word: str, words: str) -> None:
         page.line(say.why_unjudged(part), "yellow", indent=6)
     if part.rationale:
         page.line(part.rationale, "dim", indent=6)
+    # What a judge points at for a claim that it does not find supported is no evidence, only the nearest there is.
+    nearest = "nearest, " if part.passed is False else ""
     for evidence in part.evidence:
-        page.line(f"context {place(part, evidence) + 1}: “{one_line(evidence.quote, 400)}”", indent=6)
+        page.line(f"{nearest}context {place(part, evidence) + 1}: “{one_line(evidence.quote, 400)}”", indent=6)
     if part.passed is False and not part.evidence and part.kind != "chunk":
         page.line("no evidence found in the contexts", indent=6)
 

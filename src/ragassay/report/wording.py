@@ -199,3 +199,14 @@ def _tokens(spend: Spend) -> str:
         return ""
     cached = f" ({spend.cached_tokens:,} of the input from the provider's cache)" if spend.cached_tokens else ""
     return f"{spend.input_tokens:,} tokens in, {spend.output_tokens:,} out{cached}"
+
+
+def absences(summary: Summary) -> list[str]:
+    """Where metrics do not apply, and why; metrics with the same words share a line."""
+    lines: dict[str, list[str]] = {}
+    for m in summary.metrics:
+        if m.not_applicable:
+            one = len(m.reasons) == 1
+            why = "; ".join(reason if one else f"{reason} ({n:,})" for reason, n in list(m.reasons.items())[:4])
+            lines.setdefault(f"not applicable in {count(m.not_applicable, 'row')}: {why}", []).append(m.metric)
+    return [f"{', '.join(names)}: {words}" for words, names in lines.items()]

@@ -109,7 +109,9 @@ class _Overlap:
             return []
         if units > 4 * count:
             floor = np.partition(self.scores, units - count)[units - count]
-            among = np.flatnonzero(self.scores >= floor)[:4096]
+            # All above the floor are fewer than `count`; of those at the floor the first are enough.
+            at_floor = np.flatnonzero(self.scores == floor)[:count]
+            among = np.concatenate([np.flatnonzero(self.scores > floor), at_floor])
         else:
             among = np.arange(units)
         order = np.lexsort((among, -self.scores[among]))

@@ -26,6 +26,8 @@ Words = NDArray[np.uint32]
 LONGEST_UNIT = 320
 # The splitter sees the text in pieces of about this size, so that a text without any boundary costs linear time too.
 _PIECE = 20_000
+# Passages of more characters than this in all are read by one thread at a time.
+_LONG = 200_000
 
 _TOKEN = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]"  # scripts written without spaces: one sign, one word
@@ -214,14 +216,25 @@ class Shelves:
         self._kept: OrderedDict[tuple[str, ...], Shelf] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
+        self._long = threading.Lock()
 
     def read(self, passages: tuple[str, ...]) -> Shelf:
         """The Shelf of these passages, from the ones kept or read now."""
+        shelf = self._known(passages)
+        if shelf is None and sum(map(len, passages)) > _LONG:
+            # One at a time: the claims of a row with a 10 MB context must not each read it, side by side.
+            with self._long:
+                shelf = self._known(passages) or self._keep(passages)
+        return shelf or self._keep(passages)
+
+    def _known(self, passages: tuple[str, ...]) -> Shelf | None:
         with self._lock:
             shelf = self._kept.get(passages)
             if shelf is not None:
                 self._kept.move_to_end(passages)
-                return shelf
+            return shelf
+
+    def _keep(self, passages: tuple[str, ...]) -> Shelf:
         shelf = self._reader(passages)
         with self._lock:
             if passages not in self._kept:

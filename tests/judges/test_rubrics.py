@@ -1,0 +1,257 @@
+"""Rubric files: what the built-in ones say, what a user's file changes, and how its mistakes are explained."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.core import Request, SetupError
+from ragassay.judges import LLMJudge, RubricBook, check
+from ragassay.judges.reply import schema
+from ragassay.judges.shape import shape_of
+from ragassay.judges.template import fill
+
+BOOK = RubricBook.default()
+
+TEN = """---
+id: {id}
+version: 1
+extends: {id}
+scale:
+  pass: 7
+  points:
+    0: Nothing.
+    1-6: Some of it.
+    7-9: Most of it.
+    10: All of it.
+---
+"""
+WHOLE = """---
+id: tone
+version: 3
+purpose: Is the tone right?
+inputs: [response]
+item: response
+scale:
+  pass: "yes"
+  points:
+    "no": Rude.
+    "yes": Polite.
+---
+## System
+{{criteria}}
+{{scale}}
+{{reply}}
+## Criteria
+Polite is {{scale.highest}}.
+## User
+{{response}}
+"""
+
+
+def write(folder: Path, text: str, name: str = "mine.md") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_built_in_rubrics_are_there_with_their_versions() -> None:
+    assert BOOK.ids() == (
+        "answer_relevance", "answer_relevance_5", "chunk_relevance", "claims", "context_relevance", "groundedness",
+    )  # fmt: skip
+    assert BOOK.get("groundedness").ref == "groundedness@1"
+
+
+def test_context_relevance_has_the_seven_examples_with_their_ratings() -> None:
+    rubric = BOOK.get("context_relevance")
+    shapes = [shape_of(str(example["question"])) for example in rubric.examples]
+    assert [example["rating"] for example in rubric.examples] == [3, 3, 2, 1, 1, 1, 0]
+    assert shapes == ["question", "phrase", "phrase", "phrase", "statement", "phrase", "question"]
+
+
+def test_answer_relevance_5_differs_only_in_its_scale_and_moves_its_examples_onto_it() -> None:
+    three, five = BOOK.get("answer_relevance"), BOOK.get("answer_relevance_5")
+    assert five.scale is not None
+    assert five.scale.ratings == (1, 2, 3, 4, 5)
+    # 3/3 -> 5, 2/3 = .667 -> 4 (.75), 1/3 -> 2 (.25), 0 -> 1
+    assert [e["rating"] for e in three.examples] == [3, 2, 1, 0, 0]
+    assert [e["rating"] for e in five.examples] == [5, 4, 2, 1, 1]
+    assert "gets 1, however" in " ".join(five.system_prompt().split())
+
+
+def test_groundedness_asks_for_what_the_specification_names() -> None:
+    prompt = BOOK.get("groundedness").system_prompt()
+    for words in ("NOTHING FOUND", "ABSTENTION", "false positives", "indirect is not direct", '"reasoning"', '"quotes"'):  # noqa: E501
+        assert words in prompt
+
+
+@pytest.mark.parametrize("name", ["context_relevance", "groundedness", "answer_relevance", "chunk_relevance"])
+def test_a_new_scale_rewrites_every_mention_of_ratings(name: str, tmp_path: Path) -> None:
+    old, new = BOOK.get(name), BOOK.with_files([write(tmp_path, TEN.format(id=name))]).get(name)
+    assert new.scale is not None
+    assert new.scale.ratings == tuple(range(11))
+    prompt = " ".join(new.system_prompt().split())
+    assert '"rating": a whole number from 0 to 10, no other value' in prompt
+    assert "- 1 to 6: Some of it." in prompt
+    ratings = [int(r) for r in re.findall(r'"rating": (\d+)', prompt)]
+    moved = {0: 0, 1: 3, 2: 7, 3: 10, "no": 0, "yes": 10}
+    assert ratings == [moved[e["rating"]] for e in old.examples]  # type: ignore[index]
+    for stale in ("gets 3", "never gets 3", "0, 1, 2 or 3", "highest rating, 3", "3 needs", '"no"', "is yes"):
+        assert stale not in prompt
+    item = schema(new, ["a"])["properties"]["verdicts"]["items"]["properties"]  # type: ignore[index]
+    assert item["rating"] == {"type": "integer", "enum": list(range(11))}
+    assert new.scale.passes(7)
+    assert not new.scale.passes(6)
+    assert new.scale.value(7) == 0.7
+
+
+def test_the_system_and_the_user_part_use_the_same_scale(tmp_path: Path) -> None:
+    text = TEN.format(id="answer_relevance") + "## User\n{{question}} {{response}} Rate with {{scale.words}}.\n"
+    rubric = BOOK.with_files([write(tmp_path, text)]).get("answer_relevance")
+    assert "a whole number from 0 to 10" in rubric.system_prompt()
+    assert "Rate with a whole number from 0 to 10." in rubric.user_prompt({"question": "q", "response": "r"})
+
+
+def test_a_users_file_gives_only_what_it_changes_and_its_reference_carries_a_hash(tmp_path: Path) -> None:
+    text = "---\nid: groundedness\nversion: 2\nextends: groundedness\n---\n## Criteria\nBe kind.\n"
+    rubric = BOOK.with_files([write(tmp_path, text)]).get("groundedness")
+    builtin = BOOK.get("groundedness")
+    assert rubric.criteria == "Be kind."
+    assert (rubric.user, rubric.scale, rubric.examples) == (builtin.user, builtin.scale, builtin.examples)
+    assert re.fullmatch(r"groundedness@2\+[0-9a-f]{8}", rubric.ref)
+    assert rubric.digest != builtin.digest
+    assert BOOK.get("groundedness") is builtin
+
+
+def test_a_whole_file_of_ones_own_is_a_rubric_of_its_own(tmp_path: Path) -> None:
+    path = write(tmp_path, WHOLE)
+    assert check(path) == []
+    rubric = BOOK.with_files([path]).get("tone")
+    assert "Polite is yes." in rubric.system_prompt()
+    assert '"rating": "no" or "yes"' in rubric.system_prompt()
+
+
+def test_a_later_file_can_extend_an_earlier_one(tmp_path: Path) -> None:
+    second = "---\nid: tone\nversion: 4\nextends: tone\nasks_reasons: false\n---\n"
+    book = BOOK.with_files([write(tmp_path, WHOLE), write(tmp_path, second, "second.md")])
+    assert '"reasoning"' not in book.get("tone").system_prompt()
+
+
+def test_what_changes_a_judgment_changes_the_digest_and_what_does_not_does_not(tmp_path: Path) -> None:
+    first = BOOK.with_files([write(tmp_path, WHOLE)]).get("tone")
+    purpose = BOOK.with_files([write(tmp_path, WHOLE.replace("Is the tone right?", "Tone."))]).get("tone")
+    meaning = BOOK.with_files([write(tmp_path, WHOLE.replace("Rude.", "Very rude."))]).get("tone")
+    assert first.digest == purpose.digest != meaning.digest
+
+
+BROKEN = {
+    "unknown placeholder": (WHOLE.replace("{{scale}}", "{{scales}}"), "15: section System: unknown placeholder {{scales}}. Did you mean 'scale'?"),  # noqa: E501
+    "data in the system part": (WHOLE.replace("{{scale}}", "{{scale}} {{response}}"), "15: section System: unknown placeholder {{response}}. The texts to judge belong into the section User."),  # noqa: E501
+    "missing reply": (WHOLE.replace("{{reply}}", ""), "14: section System: the placeholder {{reply}} is missing"),
+    "missing input": (WHOLE.replace("{{response}}", "x"), "20: section User: the placeholder {{response}} is missing: response is one of the inputs"),  # noqa: E501
+    "stray braces": (WHOLE.replace("{{reply}}", "{{reply}} {{ a b }}"), "16: section System: double braces that are no placeholder of the form {{name}}"),  # noqa: E501
+    "pass off the scale": (WHOLE.replace('pass: "yes"', "pass: maybe"), "8: the pass mark is 'maybe', which the scale does not offer; `pass` is one of \"no\" or \"yes\""),  # noqa: E501
+    "bare yes": (WHOLE.replace('"yes": P', "yes: P"), "11: True is not a rating: a whole number, a span such as 1-3, or a word (YAML reads a bare yes or no as true or false: write \"yes\", \"no\")"),  # noqa: E501
+    "gap": (WHOLE.replace('"no": Rude', "0: Rude").replace('"yes": P', "3: P").replace('pass: "yes"', "pass: 3"), "9: the scale has a gap: no point says what 1, 2 means"),  # noqa: E501
+    "no criteria for a point": (WHOLE.replace("Rude.", '""'), "10: the point no has no criteria: say in words what it means"),  # noqa: E501
+    "mixed scale": (WHOLE.replace('"no": Rude', "0: Rude"), "9: the scale mixes numbers and words"),
+    "wrong type": (WHOLE.replace("item: response", "item: response\nbatch: many"), "7: batch must be a whole number from 1 to 100, not 'many'"),  # noqa: E501
+    "batch too large": (WHOLE.replace("item: response", "item: response\nbatch: 500"), "7: batch must be a whole number from 1 to 100"),  # noqa: E501
+    "unknown key": (WHOLE.replace("purpose:", "porpose:"), "4: 'porpose' is not a key of a rubric. Did you mean 'purpose'?"),  # noqa: E501
+    "key twice": (WHOLE.replace("version: 3", "version: 3\nversion: 4"), "4: 'version' is given twice"),
+    "missing section": (WHOLE.replace("## User\n{{response}}\n", ""), "1: the section ## User is missing"),
+    "unknown section": (WHOLE + "## Notes\nhi\n", "21: 'Notes' is not a section; sections are ## System, ## Criteria, ## User"),  # noqa: E501
+    "text before": (WHOLE.replace("## System", "hello\n## System"), "13: text before the first section; sections are ## System, ## Criteria, ## User"),  # noqa: E501
+    "item is no input": (WHOLE.replace("item: response", "item: claim"), "6: item must be one of the inputs (response)"),  # noqa: E501
+    "not YAML": (WHOLE.replace("version: 3", "version: [3"), "4: the front matter is not valid YAML: expected ',' or ']', but got ':'"),  # noqa: E501
+    "no front matter": ("## System\nx\n", "1: the file must begin with a front matter: a line ---, YAML, and a line ---"),  # noqa: E501
+    "front matter is a list": ("---\n- a\n---\n", "1: the front matter must be a mapping of names to values"),
+    "extends nothing": ("---\nid: a\nversion: 1\nextends: groundednes\n---\n", "4: extends: no rubric has the id 'groundednes'. Did you mean 'groundedness'?"),  # noqa: E501
+    "python object": ("---\nid: !!python/object/apply:os.system [ls]\n---\n", "2: the front matter is not valid YAML: could not determine a constructor for the tag 'tag:yaml.org,2002:python/object/apply:os.system'"),  # noqa: E501
+    "no reasons": ("---\nid: groundedness\nversion: 1\nextends: groundedness\nasks_reasons: false\n---\n", "5: groundedness always asks for reasons; asks_reasons cannot be switched off"),  # noqa: E501
+    "more inputs than given": ("---\nid: context_relevance\nversion: 1\nextends: context_relevance\ninputs: [question, context, reference]\n---\n", "5: context_relevance is given question, context and no reference"),  # noqa: E501
+    "example off the scale": (WHOLE.replace("---\n## System", "examples:\n  - {response: hi, rating: 9}\n---\n## System"), "13: example 1 has the rating 9, the scale offers \"no\" or \"yes\""),  # noqa: E501
+    "example of nothing": (WHOLE.replace("---\n## System", "examples:\n  - {rating: 'no'}\n---\n## System"), "13: example 1 gives none of the inputs"),  # noqa: E501
+    "flag name": (WHOLE.replace("---\n## System", "flags: {rating: hi}\n---\n## System"), "12: 'rating' cannot be the name of a flag"),  # noqa: E501
+    "falling values": (WHOLE.replace('"no": Rude.', '"no": {meaning: Rude., value: 1}').replace('"yes": Polite.', '"yes": {meaning: Polite., value: 0}'), "9: the values must not fall: yes has a lower value than no"),  # noqa: E501
+}
+
+
+@pytest.mark.parametrize(("text", "problem"), BROKEN.values(), ids=BROKEN)
+def test_a_mistake_is_explained_with_its_line(text: str, problem: str, tmp_path: Path) -> None:
+    path = write(tmp_path, text)
+    assert f"{path}:{problem}" in check(path)
+    with pytest.raises(SetupError) as caught:
+        BOOK.with_files([path])
+    assert caught.value.code == "E0204"
+    assert str(path) in caught.value.where
+
+
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
+    text = WHOLE.replace("version: 3", "versoin: 3").replace("Rude.", '""').replace("item: response", "item: claim")
+    found = check(write(tmp_path, text))
+    assert len(found) >= 4  # unknown key, missing version, item, point without criteria
+    assert [int(line.split(".md:")[1].split(":")[0]) for line in found] == sorted(
+        int(line.split(".md:")[1].split(":")[0]) for line in found
+    )
+
+
+def test_files_that_cannot_be_read_are_problems_and_no_tracebacks(tmp_path: Path) -> None:
+    assert "cannot be read" in check(tmp_path / "none.md")[0]
+    assert "cannot be read" in check(tmp_path)[0]
+    bad = tmp_path / "bad.md"
+    bad.write_bytes(b"---\nid: \xff\n---\n")
+    assert "not UTF-8 (byte 8)" in check(bad)[0]
+    assert check(write(tmp_path, "---\n" + "[" * 50_000 + "\n---\n"))
+
+
+@given(st.text(), st.text())
+def test_no_text_makes_the_checker_raise(tmp_path_factory: pytest.TempPathFactory, front: str, body: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.md"
+    path.write_bytes(f"---\n{front}\n---\n{body}".encode("utf-8", "replace"))
+    assert check(path)
+
+
+def test_an_unknown_rubric_is_named_with_the_nearest_one() -> None:
+    with pytest.raises(SetupError, match="Did you mean 'groundedness'") as caught:
+        BOOK.get("groundednes")
+    assert caught.value.code == "E0203"
+
+
+def test_placeholders_in_data_are_data() -> None:
+    assert fill("{{a}} {{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}} x"
+    request = Request("answer_relevance", {"question": "{{response}} {{criteria}}", "response": "secret"})
+    call = LLMJudge("m", BOOK).call(BOOK.get("answer_relevance"), {"ab": request})
+    assert call.messages[1].content.count("secret") == 1
+    assert "{{response}} {{criteria}}" in call.messages[1].content
+
+
+SHAPES = {
+    "Who built it?": "question", "who built it": "question", "Explain the second law": "question",
+    "wann wurde es gebaut": "question", "¿Dónde está?": "question", "Is it red? Or blue": "question",
+    "Lake Titicaca": "phrase", "otters and beavers": "phrase", "": "phrase", "best laptop 2026": "phrase",
+    "The library was rebuilt in 1926.": "statement", "water is wet and cold": "statement",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "shape"), SHAPES.items())
+def test_the_shape_of_a_query_is_decided_by_rule(text: str, shape: str) -> None:
+    assert shape_of(text) == shape
+
+
+def test_the_wording_follows_the_shape_of_the_question() -> None:
+    judge, rubric = LLMJudge("m", BOOK), BOOK.get("context_relevance")
+    for question, words in (("Who?", "is a question"), ("red boots", "search phrase"), ("It is a red boot.", "is a stat")):  # noqa: E501
+        call = judge.call(rubric, {"ab": Request(rubric.id, {"question": question, "context": "c"})})
+        assert words in call.messages[1].content
+
+
+def test_importing_judges_does_not_import_yaml() -> None:
+    code = "import sys, ragassay.judges; sys.exit(int('yaml' in sys.modules or 'numpy' in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
