@@ -241,6 +241,7 @@ def main() -> None:
             "onnxruntime": onnxruntime.__version__,
             "numpy": np.__version__,
             "cores": len(os.sched_getaffinity(0)),
+            "load of the machine before the start": round(os.getloadavg()[0], 1),
             "command": "python benchmarks/offline_judge/run.py",
         },
         "throughput": throughput(data, 200),

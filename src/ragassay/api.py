@@ -367,7 +367,7 @@ def _options(given: Mapping[str, Any]) -> Options:
     return options
 
 def _restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
-    free = ("concurrency", "call_timeout", "attempts", "max_calls", "max_cost", "price", "no_network", "base_url", "api_key_env")
+    free = ("concurrency", "call_timeout", "attempts", "max_calls", "max_cost", "price", "no_network", "api_key_env")
     for name in changes:
         if name not in free:
             raise SetupError("E0101", f"{name} cannot be changed when resuming.", where=name,
@@ -411,7 +411,10 @@ def _plan(rows: object, options: Options, metrics: str | Sequence[str | Metric] 
         tasks: tuple[Literal["support", "relevance", "answer"], ...] = ("support", "relevance", "answer")
         judge = OfflineJudge(model.version, {task: model.agreement(task) for task in tasks}, book)
     else:
-        judge = LLMJudge(options.judge, book, single_calls=options.single_calls, temperature=options.temperature)
+        judge = LLMJudge(
+            options.judge, book, single_calls=options.single_calls, temperature=options.temperature,
+            parameters={"base_url": str(getattr(model, "base_url", ""))},  # one name, two servers: two judges
+        )
     if options.max_cost is not None and model.price(1000, 1000) is None:
         raise SetupError(
             "E0406", "The model's price is not known, so a cost cap cannot be kept.", where=options.judge,
@@ -467,13 +470,14 @@ async def _evaluate(
     opened = _open_store(store)
     try:
         opened.create_run(manifest)
-        return await _drive(plan, opened, manifest, Ledger(), 0.0, False, watch)
+        return await _drive(plan, opened, manifest, Ledger(), 0.0, False, watch, tell)
     except BaseException:
         opened.close()
         raise
 
 async def _drive(
-    plan: _Plan, store: Store, manifest: Manifest, base: Ledger, seconds: float, retry_failed: bool, watch: Watch | None
+    plan: _Plan, store: Store, manifest: Manifest, base: Ledger, seconds: float, retry_failed: bool, watch: Watch | None,
+    tell: Tell | None = None,
 ) -> Run:
     from ragassay.diagnosis import diagnose
     from ragassay.runner import Budget, CallPolicy, Engine
@@ -516,6 +520,9 @@ async def _drive(
             await asyncio.gather(ticker, return_exceptions=True)
             await plan.model.close()
         save(outcome.state, outcome.reason, outcome.ledger)
+        silent = getattr(plan.model, "replies_without_usage", 0)
+        if tell is not None and silent:
+            tell(f"{silent} replies said nothing about tokens: tokens are counted without them, and the cost is not known")
         if watch is not None:
             watch(engine.progress)
     finally:

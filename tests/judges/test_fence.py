@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from ragassay.judges.fence import fence, neutral
 
-hostile = st.text() | st.lists(st.sampled_from(["<<<", ">>>", "end", " | ", "\n", "a", "<", ">", "passage 1"])).map("".join)
+pieces = st.sampled_from(["<<<", ">>>", "end", " | ", "\n", "a", "<", ">", "passage 1"])
+hostile = st.text() | st.lists(pieces).map("".join)
 
 
 @given(hostile)

@@ -14,8 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import (
-    Ask, CallFailed, ChatCall, ChatReply, Evidence, Judgment, Keep, MatchReply, Reply, Request, SetupError, Spend, Status,
-)  # fmt: skip
+    Ask,
+    CallFailed,
+    ChatCall,
+    ChatReply,
+    Evidence,
+    Judgment,
+    Keep,
+    MatchReply,
+    Reply,
+    Request,
+    SetupError,
+    Spend,
+    Status,
+)
 from ragassay.judges import LLMJudge, RubricBook
 from ragassay.judges.llm import split
 
@@ -72,8 +84,8 @@ class Runner:
                         replies.append(self.answer(call, len(self.calls)))
                     step = flow.send(tuple(replies))
         except StopIteration as end:
-            self.settled_last = end.value
-            everything = [*self.kept, *end.value]
+            self.last = end.value
+        everything = [*self.kept, *self.last]
         assert sorted(j.key for j in everything) == sorted({r.key for r in requests})  # each exactly once
         return {j.key: j for j in everything}
 
@@ -152,7 +164,8 @@ def test_a_failed_call_settles_its_requests_with_the_reason(kind: str, status: S
 
 def test_a_call_that_fails_when_asked_again_keeps_what_the_first_one_gave() -> None:
     runner = Runner(lambda call, n: reply(said(ids(call)[0])) if n == 1 else CallFailed("network", "gone"))
-    statuses = [runner.run(CLAIMS)[c.key].status for c in CLAIMS]
+    done = runner.run(CLAIMS)
+    statuses = [done[c.key].status for c in CLAIMS]
     assert statuses == [Status.JUDGED, Status.FAILED, Status.FAILED, Status.FAILED]
 
 
@@ -277,7 +290,8 @@ def test_the_rubric_comes_first_then_the_contexts_then_what_varies() -> None:
     system, user = prompt(*CLAIMS)
     assert "Claim 0" not in system
     assert prompt(claim("Other.", contexts=("Other.",)))[0] == system
-    places = [user.index(text) for text in (CONTEXTS[0], CONTEXTS[1], "q?", "The whole response.", "Claim 0.", "Claim 3.")]
+    texts = (*CONTEXTS, "q?", "The whole response.", "Claim 0.", "Claim 3.")
+    places = [user.index(text) for text in texts]
     assert places == sorted(places)
     assert prompt(*CLAIMS) == (system, user)
 
@@ -341,7 +355,10 @@ def test_batches_keep_within_the_limit_of_the_prompt() -> None:
     assert max(len(group) for group in groups) == 2
 
 
-@given(st.lists(st.sampled_from(CLAIMS) | st.builds(claim, st.text(max_size=5)), unique_by=lambda r: r.key, max_size=60))
+some_claims = st.sampled_from(CLAIMS) | st.builds(claim, st.text(max_size=5))
+
+
+@given(st.lists(some_claims, unique_by=lambda r: r.key, max_size=60))
 def test_every_request_is_in_exactly_one_group_and_order_is_kept(requests: list[Request]) -> None:
     groups = JUDGE.batches(requests)
     assert all(groups)

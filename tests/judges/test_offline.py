@@ -8,8 +8,19 @@ from pathlib import Path
 import pytest
 
 from ragassay.core import (
-    Ask, CallFailed, ChatReply, Evidence, Judgment, MatchCall, MatchReply, Reply, Request, SetupError, Spend, Status,
-)  # fmt: skip
+    Ask,
+    CallFailed,
+    ChatReply,
+    Evidence,
+    Judgment,
+    MatchCall,
+    MatchReply,
+    Reply,
+    Request,
+    SetupError,
+    Spend,
+    Status,
+)
 from ragassay.judges import OfflineJudge, RubricBook
 
 BOOK = RubricBook.default()
@@ -37,9 +48,10 @@ def run(*requests: Request, replies: tuple[Reply, ...] = ()) -> tuple[list[Match
             calls += [call for call in step.calls if isinstance(call, MatchCall)]
             step = flow.send(replies)
     except StopIteration as end:
-        by_key = {j.key: j for j in end.value}
-        assert len(by_key) == len(end.value) == len({r.key for r in requests})
-        return calls, [by_key[r.key] for r in requests]
+        settled = end.value
+    by_key = {j.key: j for j in settled}
+    assert len(by_key) == len(settled) == len({r.key for r in requests})
+    return calls, [by_key[r.key] for r in requests]
 
 
 def test_requests_become_the_three_kinds_of_match_calls() -> None:
@@ -92,7 +104,8 @@ def test_evidence_is_kept_only_where_its_quote_really_stands() -> None:
 
 
 def test_the_rationale_words_the_figures_it_knows_and_ignores_the_others() -> None:
-    figures = {"coverage": 0.8, "numbers_missing": 1.0, "names_missing": 2.0, "negation_mismatch": 1.0, "cosine": 0.71, "x": 5.0}
+    figures = {"coverage": 0.8, "numbers_missing": 1.0, "names_missing": 2.0, "negation_mismatch": 1.0, "cosine": 0.71}
+    figures["something_new"] = 5.0
     spend = Spend(calls=1, seconds=0.01)
     _, (judgment,) = run(claim("c", "a"), replies=(MatchReply(0.31, (), figures, spend),))
     assert judgment.rationale == (

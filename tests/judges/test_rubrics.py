@@ -232,6 +232,15 @@ def test_placeholders_in_data_are_data() -> None:
     assert "{{response}} {{criteria}}" in call.messages[1].content
 
 
+def test_the_files_in_the_documentation_are_valid_and_its_python_runs(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "rubrics.md").read_text()
+    files = re.findall(r"```text\n(---\n.*?)```", page, re.S)
+    assert len(files) == 2
+    assert [check(write(tmp_path, text)) for text in files] == [[], []]
+    for block in re.findall(r"```python\n(.*?)```", page, re.S):
+        assert subprocess.run([sys.executable, "-c", block], check=False, capture_output=True).returncode == 0
+
+
 SHAPES = {
     "Who built it?": "question", "who built it": "question", "Explain the second law": "question",
     "wann wurde es gebaut": "question", "¿Dónde está?": "question", "Is it red? Or blue": "question",

@@ -114,7 +114,6 @@ def resume(
     call_timeout: Annotated[float | None, typer.Option(help="Seconds one call may take.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="New cap on calls of the whole run.")] = None,
     max_cost: Annotated[float | None, typer.Option(help="New cap in US dollars of the whole run.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="New address of the same model.")] = None,
     gate: Annotated[list[str] | None, typer.Option(help="'groundedness>=0.8'; exit 1 when not met. Repeatable.")] = None,
     min_coverage: Annotated[float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write the HTML report here.")] = None,
@@ -129,7 +128,7 @@ def resume(
     with _display(max_cost) as display:
         resumed = api.resume(
             run, store=store, retry_failed=retry_failed, watch=display, concurrency=concurrency,
-            call_timeout=call_timeout, max_calls=max_calls, max_cost=max_cost, base_url=base_url,
+            call_timeout=call_timeout, max_calls=max_calls, max_cost=max_cost,
         )
     with resumed:
         _finish(resumed, gate or [], min_coverage, html, junit, store, json_)

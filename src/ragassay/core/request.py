@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ragassay.core.fingerprint import digest
 
@@ -21,11 +21,14 @@ class Request:
 
     rubric: str
     inputs: Mapping[str, Input]
+    _key: str = field(default="", init=False, repr=False, compare=False)
 
     @property
     def key(self) -> str:
         """Content hash of the Request (hex, 128 bit); independent of the row and of the judge."""
-        return digest(self.rubric, {name: self.inputs[name] for name in sorted(self.inputs)})
+        if not self._key:  # asked for many times a Request, and contexts are long
+            object.__setattr__(self, "_key", digest(self.rubric, dict(self.inputs)))
+        return self._key
 
     def text(self, name: str) -> str:
         """The input `name`, which must be a single text."""

@@ -64,6 +64,8 @@ class LLMJudge:
     temperature: float | None = 0.0
     seed: int | None = None
     parameters: Mapping[str, object] = field(default_factory=dict)
+    # What is the same for every Request of a rubric is written once: fingerprints and system prompts.
+    _known: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def agreement(self) -> str:
@@ -76,8 +78,18 @@ class LLMJudge:
 
     def fingerprint(self, rubric: str) -> str:
         """Hash of the rubric's text, the model, the form of the prompt and the parameters."""
-        settings = (self.temperature, self.seed, self.single_calls, dict(self.parameters))
-        return digest("llm", FORM, self.book.get(rubric).digest, self.uri, settings)
+        known = self._known.get(("fingerprint", rubric))
+        if known is None:
+            settings = (self.temperature, self.seed, self.single_calls, dict(self.parameters))
+            known = digest("llm", FORM, self.book.get(rubric).digest, self.uri, settings)
+            self._known["fingerprint", rubric] = known
+        return known
+
+    def _system(self, rubric: Rubric, shape: str) -> str:
+        known = self._known.get((rubric.id, shape))
+        if known is None:
+            known = self._known[rubric.id, shape] = rubric.system_prompt(shape)
+        return known
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """Groups of one rubric and equal inputs but for the item: at most `batch` items, within the size limit."""
@@ -138,7 +150,7 @@ class LLMJudge:
         ]
         length = len(first.text(rubric.item)) if rubric.writes == "claims" else _ITEM_TOKENS * len(items)
         return ChatCall(
-            (Message("system", rubric.system_prompt(shape)), Message("user", "\n\n".join(user))),
+            (Message("system", self._system(rubric, shape)), Message("user", "\n\n".join(user))),
             schema=form,
             schema_name=rubric.id,
             max_tokens=min(_MOST_TOKENS, _BASE_TOKENS + length),

@@ -19,6 +19,7 @@ from ragassay.judges.rubric import Rating, Rubric
 # How many JSON-like starts are looked at before the rest of a reply is left unread.
 _MOST_STARTS, _MOST_FAILURES = 400, 40
 _MOST_TEXT = 4_000_000
+_MOST_CUT_ENTRIES = 1_000
 _START = re.compile(r'\{\s*+"')
 _LIST = re.compile(r'"verdicts"\s*+:\s*+\[')
 _SPACE_OR_COMMA = re.compile(r"[\s,]*+")
@@ -160,7 +161,7 @@ def _entries_before_the_cut(text: str) -> Iterator[object]:
     if not lists:
         return
     at = lists[-1].end()
-    while True:
+    for _ in range(_MOST_CUT_ENTRIES):
         space = _SPACE_OR_COMMA.match(text, at)
         at = space.end() if space is not None else at
         try:

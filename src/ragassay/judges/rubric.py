@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ragassay.core import digest
 from ragassay.judges.fence import NOTICE
@@ -107,7 +108,7 @@ class Flag:
     end: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rubric:
     """How one kind of Request is judged.
 
@@ -136,7 +137,7 @@ class Rubric:
     examples: tuple[Mapping[str, object], ...] = ()
     own: bool = False
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Hash of everything in the rubric that can change a judgment (not: purpose and source)."""
         scale = self.scale
@@ -166,14 +167,13 @@ class Rubric:
         return fill(self.user, {**self._words(shape), **texts}).strip()
 
     def _words(self, shape: str) -> dict[str, str]:
+        return {**self._fixed, "wording": self.wordings.get(shape, "")}
+
+    @cached_property
+    def _fixed(self) -> dict[str, str]:
         words = self.scale.placeholders if self.scale is not None else {}
-        return {
-            **words,
-            "criteria": fill(self.criteria, words).strip(),
-            "wording": self.wordings.get(shape, ""),
-            "examples": self._examples(),
-            "reply": self._reply(),
-        }
+        criteria = fill(self.criteria, words).strip()
+        return {**words, "criteria": criteria, "examples": self._examples(), "reply": self._reply()}
 
     def _examples(self) -> str:
         lines = ["Examples:"] if self.examples else []

@@ -82,6 +82,8 @@ class Budget:
             self._confirmed += spend
             self._cost += _decimal(spend.cost)
             self._cost_known = self._cost_known and spend.cost is not None
+            if spend.cost is None:  # an answer without a bill: against a cap it counts as dear as it can have been
+                self._uncertain += reserved
         elif maybe_billed:
             self._uncertain_calls += 1
             self._uncertain += reserved
