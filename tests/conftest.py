@@ -9,7 +9,15 @@ from ragassay.core import JudgeInfo, Manifest
 
 @pytest.fixture(autouse=True)
 def _own_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGASSAY_STORE", "RAGASSAY_DEBUG", "CI", "FORCE_COLOR", "COLUMNS"):
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "RAGASSAY_STORE",
+        "RAGASSAY_DEBUG",
+        "CI",
+        "FORCE_COLOR",
+        "COLUMNS",
+    ):
         monkeypatch.delenv(name, raising=False)
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -22,8 +30,15 @@ def make_manifest():
     def make(run_id: str = "run-1", **changes: object) -> Manifest:
         info = JudgeInfo("offline", {"groundedness": "groundedness@1"}, {"groundedness": "f" * 32}, "unmeasured")
         values: dict[str, object] = {
-            "run_id": run_id, "created": "2026-01-01T00:00:00+00:00", "version": "0.1.0", "source": "memory",
-            "source_hash": "h", "rows": 3, "mapping": {"question": "question"}, "metrics": ("groundedness",), "judge": info,
+            "run_id": run_id,
+            "created": "2026-01-01T00:00:00+00:00",
+            "version": "0.1.0",
+            "source": "memory",
+            "source_hash": "h",
+            "rows": 3,
+            "mapping": {"question": "question"},
+            "metrics": ("groundedness",),
+            "judge": info,
         }
         return Manifest(**{**values, **changes})  # type: ignore[arg-type]
 

@@ -51,11 +51,15 @@ def make_rows(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
             words = [dice.choice(WORDS) for _ in range(100)]
             words[0] = f"Record {number} part {place}"
             contexts.append(" ".join(words) + ".")
-        claims = [f"The {dice.choice(WORDS)} of {number} met the {dice.choice(WORDS)} in {1900 + dice.randrange(99)}."
-                  for _ in range(4)]
+        claims = [
+            f"The {dice.choice(WORDS)} of {number} met the {dice.choice(WORDS)} in {1900 + dice.randrange(99)}."
+            for _ in range(4)
+        ]
         yield {
-            "id": f"row-{number}", "question": f"What did record {number} say of the {dice.choice(WORDS)}?",
-            "contexts": contexts, "response": " ".join(claims),
+            "id": f"row-{number}",
+            "question": f"What did record {number} say of the {dice.choice(WORDS)}?",
+            "contexts": contexts,
+            "response": " ".join(claims),
         }
 
 
@@ -139,25 +143,39 @@ def measure(count: int, latency: float, in_flight: int, rounds: int) -> dict[str
                 assert books["answered_twice"] == 0
                 calls = len(requests)
                 figures = {
-                    "calls": calls, "seconds": spent["wall"], "calls_per_second": calls / spent["wall"],
+                    "calls": calls,
+                    "seconds": spent["wall"],
+                    "calls_per_second": calls / spent["wall"],
                     "share_of_bound": calls / spent["wall"] / (in_flight / latency),
-                    "cpu_ms_per_call": 1000 * spent["cpu"] / calls, "start_up_cpu_s": spent["start_up"],
+                    "cpu_ms_per_call": 1000 * spent["cpu"] / calls,
+                    "start_up_cpu_s": spent["start_up"],
                     "peak_in_flight": books["peak"],
                 }
                 found[kind].append(figures)
-                print(f"round {number + 1} {kind}: {figures['calls_per_second']:.1f} calls/s, "
-                      f"{figures['cpu_ms_per_call']:.2f} ms CPU a call", file=sys.stderr)
+                print(
+                    f"round {number + 1} {kind}: {figures['calls_per_second']:.1f} calls/s, "
+                    f"{figures['cpu_ms_per_call']:.2f} ms CPU a call",
+                    file=sys.stderr,
+                )
     medians = {
         kind: {name: statistics.median(r[name] for r in each) for name in each[0]} for kind, each in found.items()
     }
     return {
         "conditions": {
             "command": f"python benchmarks/engine/run.py --rows {count} --latency {latency:g} --in-flight {in_flight} "
-                       f"--rounds {rounds}",
-            "rows": count, "row": "4 contexts of 100 words, 4 claims", "latency_s": latency, "in_flight": in_flight,
-            "rounds": rounds, "bound_calls_per_second": in_flight / latency, "cpus": os.cpu_count(),
-            "machine": platform.machine(), "system": platform.system(), "python": platform.python_version(),
-            "aiohttp": version("aiohttp"), "load_before": os.getloadavg()[0],
+            f"--rounds {rounds}",
+            "rows": count,
+            "row": "4 contexts of 100 words, 4 claims",
+            "latency_s": latency,
+            "in_flight": in_flight,
+            "rounds": rounds,
+            "bound_calls_per_second": in_flight / latency,
+            "cpus": os.cpu_count(),
+            "machine": platform.machine(),
+            "system": platform.system(),
+            "python": platform.python_version(),
+            "aiohttp": version("aiohttp"),
+            "load_before": os.getloadavg()[0],
         },
         "medians": medians,
         "rounds": found,
@@ -169,13 +187,16 @@ def table(result: dict[str, Any]) -> str:
     said = result["conditions"]
     own, bare = result["medians"]["ragassay"], result["medians"]["bare aiohttp"]
     lines = [
-        "# The LLM path beside its bound", "",
-        f"`{said['command']}`", "",
+        "# The LLM path beside its bound",
+        "",
+        f"`{said['command']}`",
+        "",
         f"{said['rows']} rows ({said['row']}), answers after {1000 * said['latency_s']:g} ms,"
         f" {said['in_flight']} in flight, bound {said['bound_calls_per_second']:g} calls a second;"
         f" medians of {said['rounds']} rounds in turns;"
         f" {said['cpus']} CPUs ({said['machine']}), Python {said['python']}, aiohttp {said['aiohttp']},"
-        f" load before {said['load_before']:.2f}.", "",
+        f" load before {said['load_before']:.2f}.",
+        "",
         "| client | calls | seconds | calls/s | share of the bound | CPU ms a call | start-up CPU s |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
@@ -189,7 +210,8 @@ def table(result: dict[str, Any]) -> str:
         "",
         f"ragassay / bare: {own['calls_per_second'] / bare['calls_per_second']:.3f} of its speed,"
         f" {own['cpu_ms_per_call'] / bare['cpu_ms_per_call']:.2f} times its CPU."
-        f" Goals (share >= {GOAL_SHARE:.0%}, CPU <= {GOAL_CPU_MS} ms): {'reached' if reached else 'NOT reached'}.", "",
+        f" Goals (share >= {GOAL_SHARE:.0%}, CPU <= {GOAL_CPU_MS} ms): {'reached' if reached else 'NOT reached'}.",
+        "",
     ]
     return "\n".join(lines)
 

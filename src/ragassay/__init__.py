@@ -23,8 +23,20 @@ _HOMES = {
 }
 
 __all__ = [
-    "Context", "RagAssayError", "Run", "Sample", "Score", "__version__", "aevaluate", "aresume", "compare",
-    "evaluate", "forecast", "open_run", "resume", "runs",
+    "Context",
+    "RagAssayError",
+    "Run",
+    "Sample",
+    "Score",
+    "__version__",
+    "aevaluate",
+    "aresume",
+    "compare",
+    "evaluate",
+    "forecast",
+    "open_run",
+    "resume",
+    "runs",
 ]
 
 

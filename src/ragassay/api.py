@@ -24,11 +24,9 @@ from uuid import uuid4
 from ragassay import __version__
 from ragassay.core import (
     BadRow,
-
     JudgeInfo,
     Ledger,
     Manifest,
-
     RagAssayError,
     RowResult,
     RunState,
@@ -36,7 +34,6 @@ from ragassay.core import (
     SetupError,
     Summary,
     Verdict,
-
 )
 
 if TYPE_CHECKING:
@@ -55,6 +52,7 @@ Watch = Callable[["Progress"], None]
 """Called about five times a second while a run goes on, and once at its end."""
 Tell = Callable[[str], None]
 """Called with each line about how the rows are read ("read user_input as question")."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -88,18 +86,31 @@ class Options:
     def check(self) -> None:
         """Raise SetupError for a value no run can have."""
         limits: tuple[tuple[str, float | None, float], ...] = (
-            ("limit", self.limit, 1), ("concurrency", self.concurrency, 1), ("max_calls", self.max_calls, 0),
-            ("max_cost", self.max_cost, 0), ("call_timeout", self.call_timeout, 0.001), ("attempts", self.attempts, 1),
+            ("limit", self.limit, 1),
+            ("concurrency", self.concurrency, 1),
+            ("max_calls", self.max_calls, 0),
+            ("max_cost", self.max_cost, 0),
+            ("call_timeout", self.call_timeout, 0.001),
+            ("attempts", self.attempts, 1),
         )
         for name, value, low in limits:
             if value is not None and not low <= value < float("inf"):
                 raise SetupError(
-                    "E0101", f"{name} must be a number from {low:g} up.", where=f"--{name.replace('_', '-')}",
-                    why=str(value), fix=f"give {name} a value of {low:g} or more, or leave it out",
+                    "E0101",
+                    f"{name} must be a number from {low:g} up.",
+                    where=f"--{name.replace('_', '-')}",
+                    why=str(value),
+                    fix=f"give {name} a value of {low:g} or more, or leave it out",
                 )
         if self.claims not in ("sentences", "llm"):
-            raise SetupError("E0101", "claims is either 'sentences' or 'llm'.", where="--claims", why=str(self.claims),
-                             fix="use --claims sentences (no extra call) or --claims llm (one extra call a row)")
+            raise SetupError(
+                "E0101",
+                "claims is either 'sentences' or 'llm'.",
+                where="--claims",
+                why=str(self.claims),
+                fix="use --claims sentences (no extra call) or --claims llm (one extra call a row)",
+            )
+
 
 def evaluate(
     rows: object,
@@ -149,15 +160,22 @@ def evaluate(
     options = _options(locals())
     return _block_on(lambda: _evaluate(rows, options, metrics, store, name, watch, tell))
 
+
 async def aevaluate(rows: object, metrics: str | Sequence[str | Metric] | None = None, **options: Any) -> Run:
     """`evaluate` for callers inside an event loop; the same arguments."""
     store, name = options.pop("store", None), options.pop("name", "")
     watch, tell = options.pop("watch", None), options.pop("tell", None)
     return await _evaluate(rows, _options(options), metrics, store, name, watch, tell)
 
+
 def resume(
-    run: str = "last", *, store: str | os.PathLike[str] | None = None, rows: object = None,
-    retry_failed: bool = False, watch: Watch | None = None, **changes: Any,
+    run: str = "last",
+    *,
+    store: str | os.PathLike[str] | None = None,
+    rows: object = None,
+    retry_failed: bool = False,
+    watch: Watch | None = None,
+    **changes: Any,
 ) -> Run:
     """Go on with a run that was stopped or killed; what was judged is not asked again.
 
@@ -166,9 +184,15 @@ def resume(
     """
     return _block_on(lambda: aresume(run, store=store, rows=rows, retry_failed=retry_failed, watch=watch, **changes))
 
+
 async def aresume(
-    run: str = "last", *, store: str | os.PathLike[str] | None = None, rows: object = None,
-    retry_failed: bool = False, watch: Watch | None = None, **changes: Any,
+    run: str = "last",
+    *,
+    store: str | os.PathLike[str] | None = None,
+    rows: object = None,
+    retry_failed: bool = False,
+    watch: Watch | None = None,
+    **changes: Any,
 ) -> Run:
     """`resume` for callers inside an event loop."""
     opened = _open_store(store)
@@ -179,33 +203,45 @@ async def aresume(
         source = rows if rows is not None else stored.manifest.source
         if rows is None and stored.manifest.source == "memory":
             raise SetupError(
-                "E0106", "The run's rows came from memory, so the program has to hand them over again.",
-                where=f"run {run_id}", fix=f"in Python: ragassay.resume({run_id!r}, rows=the_same_rows)",
+                "E0106",
+                "The run's rows came from memory, so the program has to hand them over again.",
+                where=f"run {run_id}",
+                fix=f"in Python: ragassay.resume({run_id!r}, rows=the_same_rows)",
             )
         plan = _plan(source, options, None)
         if plan.scan.source_hash != stored.manifest.source_hash:
             raise SetupError(
-                "E0106", "The rows are not those the run began with.", where=str(stored.manifest.source),
+                "E0106",
+                "The rows are not those the run began with.",
+                where=str(stored.manifest.source),
                 fix="put the file back as it was, or start a new run with `ragassay evaluate` (the cache keeps it cheap)",
             )
         changed = [r for r, f in stored.manifest.judge.fingerprints.items() if plan.info.fingerprints.get(r) != f]
         if changed:
             raise SetupError(
-                "E0106", "The judge is not the one the run began with.", where=f"rubric {', '.join(changed)}",
+                "E0106",
+                "The judge is not the one the run began with.",
+                where=f"rubric {', '.join(changed)}",
                 why="its rubric file, model or RagAssay's version has changed since",
                 fix="start a new run with `ragassay evaluate`; unchanged judgments come from the cache",
             )
         # The ledger is written every second; after a kill the judgments themselves know better what was paid.
         spent = opened.spend(run_id)
-        base = stored.ledger if stored.ledger.confirmed.calls >= spent.calls else replace(stored.ledger, confirmed=spent)
+        base = (
+            stored.ledger if stored.ledger.confirmed.calls >= spent.calls else replace(stored.ledger, confirmed=spent)
+        )
         return await _drive(plan, opened, stored.manifest, base, stored.seconds, retry_failed, watch)
     except BaseException:
         opened.close()
         raise
 
+
 def forecast(
-    rows: object, metrics: str | Sequence[str | Metric] | None = None, *,
-    store: str | os.PathLike[str] | None = None, **options: Any,
+    rows: object,
+    metrics: str | Sequence[str | Metric] | None = None,
+    *,
+    store: str | os.PathLike[str] | None = None,
+    **options: Any,
 ) -> Forecast:
     """What `evaluate` with these arguments would ask and cost. Nothing is sent; arguments as for `evaluate`."""
     from ragassay.runner import forecast as count
@@ -217,12 +253,17 @@ def forecast(
     opened = _open_store(store) if plan.options.cache else None
     try:
         return count(
-            (row for _, row in plan.rows()), metrics=plan.metrics, judge=plan.judge, model=plan.model, store=opened,
+            (row for _, row in plan.rows()),
+            metrics=plan.metrics,
+            judge=plan.judge,
+            model=plan.model,
+            store=opened,
             concurrency=plan.options.concurrency,
         )
     finally:
         if opened is not None:
             opened.close()
+
 
 def open_run(run: str = "last", *, store: str | os.PathLike[str] | None = None) -> Run:
     """A run in the store, by id, unique start of an id, name, or "last". Raises SetupError E0103."""
@@ -233,10 +274,12 @@ def open_run(run: str = "last", *, store: str | os.PathLike[str] | None = None) 
         opened.close()
         raise
 
+
 def runs(*, store: str | os.PathLike[str] | None = None, limit: int = 50) -> list[StoredRun]:
     """The newest runs of the store."""
     with _open_store(store) as opened:
         return opened.runs(limit)
+
 
 def compare(a: str, b: str, *, store: str | os.PathLike[str] | None = None) -> Comparison:
     """Paired differences of two runs, row by row, with intervals and Holm-corrected p-values."""
@@ -244,6 +287,7 @@ def compare(a: str, b: str, *, store: str | os.PathLike[str] | None = None) -> C
 
     with _open_store(store) as opened:
         return pair(opened, opened.resolve(a), opened.resolve(b))
+
 
 class Run:
     """One run in the store: what came of every row. Reads on demand; holds no rows in memory."""
@@ -335,7 +379,9 @@ class Run:
 
         return summary_text(self.summary)
 
+
 # ---------------------------------------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class _Plan:
@@ -350,6 +396,7 @@ class _Plan:
     def rows(self) -> Iterator[tuple[int, Sample | BadRow]]:
         """(index, row) pairs, up to the limit."""
         return itertools.islice(enumerate(self.dataset), self.options.limit)
+
 
 def _options(given: Mapping[str, Any]) -> Options:
     names = Options.__dataclass_fields__
@@ -366,18 +413,24 @@ def _options(given: Mapping[str, Any]) -> Options:
     options.check()
     return options
 
+
 def _restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
     free = ("concurrency", "call_timeout", "attempts", "max_calls", "max_cost", "price", "no_network", "api_key_env")
     for name in changes:
         if name not in free:
-            raise SetupError("E0101", f"{name} cannot be changed when resuming.", where=name,
-                             fix=f"resume without it, or start a new run; free to change: {', '.join(free)}")
+            raise SetupError(
+                "E0101",
+                f"{name} cannot be changed when resuming.",
+                where=name,
+                fix=f"resume without it, or start a new run; free to change: {', '.join(free)}",
+            )
     kept = dict(manifest.options)
     for name in ("metrics", "slices", "rubrics"):
         kept[name] = tuple(kept.get(name) or ())  # type: ignore[arg-type]
     options = replace(Options(**kept), **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]
     options.check()
     return options
+
 
 def _plan(rows: object, options: Options, metrics: str | Sequence[str | Metric] | None) -> _Plan:
     """Everything that can be wrong with the set-up is found here, before a row is judged or a call is paid."""
@@ -387,20 +440,27 @@ def _plan(rows: object, options: Options, metrics: str | Sequence[str | Metric] 
     from ragassay.models import connect
 
     wanted = metrics if metrics is not None else (options.metrics or DEFAULT_METRICS)
-    if isinstance(wanted, str):
-        chosen = tuple(parse_list(wanted))
-    else:
-        chosen = tuple(parse(m) if isinstance(m, str) else m for m in wanted)
+    chosen = (
+        tuple(parse_list(wanted))
+        if isinstance(wanted, str)
+        else tuple(parse(m) if isinstance(m, str) else m for m in wanted)
+    )
     if options.claims == "llm":
         chosen = tuple(_with_claims(m) for m in chosen)
     chosen = tuple({str(m): m for m in chosen}.values())
     if not chosen:
-        raise SetupError("E0201", "No metric is asked for.", where="--metrics", fix="name at least one; see `ragassay metrics`")
+        raise SetupError(
+            "E0201", "No metric is asked for.", where="--metrics", fix="name at least one; see `ragassay metrics`"
+        )
     options = replace(options, metrics=tuple(str(m) for m in chosen))
 
     model = connect(
-        options.judge, base_url=options.base_url, api_key_env=options.api_key_env, price=options.price,
-        concurrency=options.concurrency, no_network=options.no_network,
+        options.judge,
+        base_url=options.base_url,
+        api_key_env=options.api_key_env,
+        price=options.price,
+        concurrency=options.concurrency,
+        no_network=options.no_network,
     )
     book = RubricBook.default().with_files(options.rubrics)
     judge: Judge
@@ -412,14 +472,19 @@ def _plan(rows: object, options: Options, metrics: str | Sequence[str | Metric] 
         judge = OfflineJudge(model.version, {task: model.agreement(task) for task in tasks}, book)
     else:
         judge = LLMJudge(
-            options.judge, book, single_calls=options.single_calls, temperature=options.temperature,
+            options.judge,
+            book,
+            single_calls=options.single_calls,
+            temperature=options.temperature,
             parameters={"base_url": str(getattr(model, "base_url", ""))},  # one name, two servers: two judges
         )
     if options.max_cost is not None and model.price(1000, 1000) is None:
         raise SetupError(
-            "E0406", "The model's price is not known, so a cost cap cannot be kept.", where=options.judge,
+            "E0406",
+            "The model's price is not known, so a cost cap cannot be kept.",
+            where=options.judge,
             fix="give --price IN,OUT (US dollars per million tokens), or cap calls with --max-calls; "
-                "pip install 'ragassay[prices]' knows hosted models",
+            "pip install 'ragassay[prices]' knows hosted models",
         )
     needed = sorted({rubric for m in chosen if m.declaration.judged for rubric in _rubrics(m)})
     info = JudgeInfo(
@@ -434,14 +499,17 @@ def _plan(rows: object, options: Options, metrics: str | Sequence[str | Metric] 
     )
     return _Plan(options, dataset, dataset.scan(), chosen, judge, model, info)
 
+
 def _say(plan: _Plan, tell: Tell | None) -> None:
     if tell is not None:
         for line in plan.scan.lines:
             tell(line)
 
+
 def _rubrics(metric: Metric) -> tuple[str, ...]:
     asked = getattr(metric, "rubrics", None)
     return tuple(asked) if asked is not None else metric.declaration.rubrics
+
 
 def _with_claims(metric: Metric) -> Metric:
     if "claims" in getattr(metric, "__dataclass_fields__", {}):
@@ -449,22 +517,36 @@ def _with_claims(metric: Metric) -> Metric:
         return changed
     return metric
 
+
 def _open_store(store: str | os.PathLike[str] | None) -> Store:
     from ragassay.store import Store, default_location
 
     return Store.open(store if store is not None else default_location())  # type: ignore[arg-type]
 
+
 async def _evaluate(
-    rows: object, options: Options, metrics: str | Sequence[str | Metric] | None,
-    store: str | os.PathLike[str] | None, name: str, watch: Watch | None, tell: Tell | None,
+    rows: object,
+    options: Options,
+    metrics: str | Sequence[str | Metric] | None,
+    store: str | os.PathLike[str] | None,
+    name: str,
+    watch: Watch | None,
+    tell: Tell | None,
 ) -> Run:
     plan = _plan(rows, options, metrics)
     _say(plan, tell)
     total = plan.scan.rows if options.limit is None else min(options.limit, plan.scan.rows)
     manifest = Manifest(
-        run_id=_new_id(), created=datetime.now(UTC).isoformat(timespec="seconds"), version=__version__,
-        source=plan.scan.source, source_hash=plan.scan.source_hash, rows=total, mapping=plan.scan.mapping,
-        metrics=plan.options.metrics, judge=plan.info, name=name,
+        run_id=_new_id(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        source=plan.scan.source,
+        source_hash=plan.scan.source_hash,
+        rows=total,
+        mapping=plan.scan.mapping,
+        metrics=plan.options.metrics,
+        judge=plan.info,
+        name=name,
         options={f: _plain(getattr(plan.options, f)) for f in Options.__dataclass_fields__},
     )
     opened = _open_store(store)
@@ -475,8 +557,15 @@ async def _evaluate(
         opened.close()
         raise
 
+
 async def _drive(
-    plan: _Plan, store: Store, manifest: Manifest, base: Ledger, seconds: float, retry_failed: bool, watch: Watch | None,
+    plan: _Plan,
+    store: Store,
+    manifest: Manifest,
+    base: Ledger,
+    seconds: float,
+    retry_failed: bool,
+    watch: Watch | None,
     tell: Tell | None = None,
 ) -> Run:
     from ragassay.diagnosis import diagnose
@@ -491,15 +580,24 @@ async def _drive(
         done = store.done(run_id)
         budget = Budget(plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=base)
         engine = Engine(
-            metrics=plan.metrics, judge=plan.judge, model=plan.model, store=store, run_id=run_id, diagnose=diagnose,
-            budget=budget, policy=CallPolicy(timeout=options.call_timeout, attempts=options.attempts),
-            concurrency=options.concurrency, cache=options.cache, total=manifest.rows,
+            metrics=plan.metrics,
+            judge=plan.judge,
+            model=plan.model,
+            store=store,
+            run_id=run_id,
+            diagnose=diagnose,
+            budget=budget,
+            policy=CallPolicy(timeout=options.call_timeout, attempts=options.attempts),
+            concurrency=options.concurrency,
+            cache=options.cache,
+            total=manifest.rows,
         )
         engine.progress.rows = len(done)
 
         def save(state: RunState, reason: str, ledger: Ledger) -> None:
-            store.update_run(run_id, state=state, stop_reason=reason, ledger=ledger,
-                             seconds=seconds + time.monotonic() - started)
+            store.update_run(
+                run_id, state=state, stop_reason=reason, ledger=ledger, seconds=seconds + time.monotonic() - started
+            )
 
         save(RunState.RUNNING, "", base)
         todo = ((index, row) for index, row in plan.rows() if index not in done)
@@ -522,13 +620,16 @@ async def _drive(
         save(outcome.state, outcome.reason, outcome.ledger)
         silent = getattr(plan.model, "replies_without_usage", 0)
         if tell is not None and silent:
-            tell(f"{silent} replies said nothing about tokens: tokens are counted without them, and the cost is not known")
+            tell(
+                f"{silent} replies said nothing about tokens: tokens are counted without them, and the cost is not known"
+            )
         if watch is not None:
             watch(engine.progress)
     finally:
         with suppress(RagAssayError):
             store.release(run_id)
     return Run(store, run_id)
+
 
 async def _tick(engine: Engine, watch: Watch | None, save: Callable[[], None]) -> None:
     """Show progress five times a second; write the ledger down every second, so that a kill loses little of it."""
@@ -539,6 +640,7 @@ async def _tick(engine: Engine, watch: Watch | None, save: Callable[[], None]) -
         if beat % 5 == 0:
             with suppress(RagAssayError):
                 await asyncio.to_thread(save)
+
 
 @contextmanager
 def _stop_on_signals(engine: Engine) -> Iterator[None]:
@@ -564,6 +666,7 @@ def _stop_on_signals(engine: Engine) -> Iterator[None]:
     finally:
         for kind in kinds:
             loop.remove_signal_handler(kind)
+
 
 def _block_on(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine to its end, also where a loop is running already (a notebook): then in a thread of its own."""
@@ -599,15 +702,27 @@ def _block_on(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         raise failure[0]
     return result[0]
 
+
 def _new_id() -> str:
     """Time first, so that ids sort by age; then chance."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid4().hex[:6]}"
+
 
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
     return dict(value) if isinstance(value, Mapping) else value
 
+
 __all__ = [
-    "Options", "Run", "aevaluate", "aresume", "compare", "evaluate", "forecast", "open_run", "resume", "runs",
+    "Options",
+    "Run",
+    "aevaluate",
+    "aresume",
+    "compare",
+    "evaluate",
+    "forecast",
+    "open_run",
+    "resume",
+    "runs",
 ]

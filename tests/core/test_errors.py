@@ -25,7 +25,9 @@ SOURCES = sorted(Path(ragassay.__file__).parent.rglob("*.py"))
 
 
 def test_an_error_prints_code_what_where_why_and_fix():
-    error = SetupError("E0201", "No metric has that name.", where="--metrics", why="grounded", fix="see ragassay metrics")
+    error = SetupError(
+        "E0201", "No metric has that name.", where="--metrics", why="grounded", fix="see ragassay metrics"
+    )
     assert str(error).splitlines() == [
         "E0201: No metric has that name.",
         "  where: --metrics",

@@ -211,3 +211,13 @@ def test_a_failed_row_always_has_exactly_one_cause_and_no_other_row_has_any(
     assert all(c.detail.isprintable() for c in (found.cause, *found.others) if c is not None)
     if answerable is not False:
         assert (found.verdict is F) == any(s.verdict is F for s in scores)
+
+
+def test_a_judge_that_finds_no_chunk_relevant_is_outranked_by_a_document_known_to_be_relevant() -> None:
+    found = diagnose(ROW, [chunks(F), score("context_relevance", F), score("document_recall", P), grounded(P)])
+    assert (found.verdict, found.cause) == (P, None)
+
+
+def test_without_a_known_document_among_the_chunks_the_judge_decides() -> None:
+    assert cause(chunks(F), score("document_recall", F), grounded(P)) == "retrieval_irrelevant"
+    assert cause(chunks(F), score("document_recall", None), grounded(P)) == "retrieval_irrelevant"

@@ -8,10 +8,10 @@ import sys
 import time
 
 import pytest
-from support.llm_server import LLMServer, ServerProcess
 
 import ragassay
 from ragassay.core import ProviderError, RunState, SetupError, Status
+from support.llm_server import LLMServer, ServerProcess
 
 CHUNKS = (
     "The store is one SQLite file. Every judgment is written to disk before it is used.",
@@ -48,13 +48,20 @@ def evaluate(server, data, store, **options):
 def test_a_run_scores_every_row_and_its_ledger_is_the_servers_bill(store):
     with LLMServer() as server, evaluate(server, rows(20), store, price="1,2") as run:
         summary, books = run.summary, server.stats()
-    assert run.id and summary.state is RunState.FINISHED
-    assert {m.metric for m in summary.metrics} >= {"context_relevance", "groundedness", "faithfulness", "answer_relevance"}
+    assert run.id
+    assert summary.state is RunState.FINISHED
+    assert {m.metric for m in summary.metrics} >= {
+        "context_relevance",
+        "groundedness",
+        "faithfulness",
+        "answer_relevance",
+    }
     assert all(m.coverage == 1 for m in summary.metrics if m.asked)
     assert summary.ledger.confirmed.calls == books["calls"]
     assert summary.ledger.confirmed.input_tokens == books["input_tokens"]
     assert summary.ledger.confirmed.cost == pytest.approx(books["cost"], abs=1e-9)
-    assert summary.notes is not None and "unmeasured" in summary.manifest.judge.agreement
+    assert summary.notes is not None
+    assert "unmeasured" in summary.manifest.judge.agreement
 
 
 def test_a_row_of_the_triad_takes_three_calls(store):
@@ -108,7 +115,9 @@ def test_a_judge_that_answers_half_leaves_the_rest_unparsed_and_never_supported(
             assert counts.judged >= 1
 
 
-@pytest.mark.parametrize(("fault", "status"), [("refusal", Status.REFUSED), ("length", Status.UNPARSED), ("400", Status.FAILED)])
+@pytest.mark.parametrize(
+    ("fault", "status"), [("refusal", Status.REFUSED), ("length", Status.UNPARSED), ("400", Status.FAILED)]
+)
 def test_a_fault_that_stays_is_the_rows_status_and_the_others_finish(store, fault, status):
     def only_row_1(body):
         return fault if "case 1" in json.dumps(body["messages"]) else None
@@ -220,7 +229,9 @@ def wait_for_calls(server, n, process):
 def test_after_kill_9_a_resume_asks_nothing_that_was_answered(tmp_path, after):
     data, store = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db"
     with ServerProcess(latency=0.03) as server:
-        process = start("evaluate", data, "--judge", "openai:mock", "--base-url", server.url, "--store", store, "--concurrency", 4)
+        process = start(
+            "evaluate", data, "--judge", "openai:mock", "--base-url", server.url, "--store", store, "--concurrency", 4
+        )
         wait_for_calls(server, after, process)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
@@ -242,7 +253,9 @@ def test_after_kill_9_a_resume_asks_nothing_that_was_answered(tmp_path, after):
 def test_ctrl_c_stops_cleanly_prints_the_resume_command_and_exits_130(tmp_path):
     data, store = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db"
     with ServerProcess(latency=0.1) as server:
-        process = start("evaluate", data, "--judge", "openai:mock", "--base-url", server.url, "--store", store, "--concurrency", 4)
+        process = start(
+            "evaluate", data, "--judge", "openai:mock", "--base-url", server.url, "--store", store, "--concurrency", 4
+        )
         wait_for_calls(server, 20, process)
         process.send_signal(signal.SIGINT)
         begun = time.monotonic()

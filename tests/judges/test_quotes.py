@@ -25,7 +25,7 @@ CASES = {
     "other case": ("THE BRIDGE", [(0, "The bridge")]),
     "joined spaces": ("The town's market", [(1, "The  town’s market")]),
     "line break and dash": ("market - held on", [(1, "market —\nheld on")]),
-    "typography": ("town's market — held on \"Saturdays\" — closes at noon", [(1, B[5:-1])]),
+    "typography": ('town\'s market — held on "Saturdays" — closes at noon', [(1, B[5:-1])]),
     "ellipsis": ("The bridge ... span of 503 metres", [(0, "The bridge"), (0, "span of 503 metres")]),
     "bracketed ellipsis": ("opened [...] 503 metres", [(0, "opened"), (0, "503 metres")]),
     "ellipsis at the ends": ("…opened to traffic…", [(0, "opened to traffic")]),

@@ -87,7 +87,14 @@ def test_answer_relevance_5_differs_only_in_its_scale_and_moves_its_examples_ont
 
 def test_groundedness_asks_for_what_the_specification_names() -> None:
     prompt = BOOK.get("groundedness").system_prompt()
-    for words in ("NOTHING FOUND", "ABSTENTION", "false positives", "indirect is not direct", '"reasoning"', '"quotes"'):  # noqa: E501
+    for words in (
+        "NOTHING FOUND",
+        "ABSTENTION",
+        "false positives",
+        "indirect is not direct",
+        '"reasoning"',
+        '"quotes"',
+    ):
         assert words in prompt
 
 
@@ -151,35 +158,109 @@ def test_what_changes_a_judgment_changes_the_digest_and_what_does_not_does_not(t
 
 
 BROKEN = {
-    "unknown placeholder": (WHOLE.replace("{{scale}}", "{{scales}}"), "15: section System: unknown placeholder {{scales}}. Did you mean 'scale'?"),  # noqa: E501
-    "data in the system part": (WHOLE.replace("{{scale}}", "{{scale}} {{response}}"), "15: section System: unknown placeholder {{response}}. The texts to judge belong into the section User."),  # noqa: E501
+    "unknown placeholder": (
+        WHOLE.replace("{{scale}}", "{{scales}}"),
+        "15: section System: unknown placeholder {{scales}}. Did you mean 'scale'?",
+    ),
+    "data in the system part": (
+        WHOLE.replace("{{scale}}", "{{scale}} {{response}}"),
+        "15: section System: unknown placeholder {{response}}. The texts to judge belong into the section User.",
+    ),
     "missing reply": (WHOLE.replace("{{reply}}", ""), "14: section System: the placeholder {{reply}} is missing"),
-    "missing input": (WHOLE.replace("{{response}}", "x"), "20: section User: the placeholder {{response}} is missing: response is one of the inputs"),  # noqa: E501
-    "stray braces": (WHOLE.replace("{{reply}}", "{{reply}} {{ a b }}"), "16: section System: double braces that are no placeholder of the form {{name}}"),  # noqa: E501
-    "pass off the scale": (WHOLE.replace('pass: "yes"', "pass: maybe"), "8: the pass mark is 'maybe', which the scale does not offer; `pass` is one of \"no\" or \"yes\""),  # noqa: E501
-    "bare yes": (WHOLE.replace('"yes": P', "yes: P"), "11: True is not a rating: a whole number, a span such as 1-3, or a word (YAML reads a bare yes or no as true or false: write \"yes\", \"no\")"),  # noqa: E501
-    "gap": (WHOLE.replace('"no": Rude', "0: Rude").replace('"yes": P', "3: P").replace('pass: "yes"', "pass: 3"), "9: the scale has a gap: no point says what 1, 2 means"),  # noqa: E501
-    "no criteria for a point": (WHOLE.replace("Rude.", '""'), "10: the point no has no criteria: say in words what it means"),  # noqa: E501
+    "missing input": (
+        WHOLE.replace("{{response}}", "x"),
+        "20: section User: the placeholder {{response}} is missing: response is one of the inputs",
+    ),
+    "stray braces": (
+        WHOLE.replace("{{reply}}", "{{reply}} {{ a b }}"),
+        "16: section System: double braces that are no placeholder of the form {{name}}",
+    ),
+    "pass off the scale": (
+        WHOLE.replace('pass: "yes"', "pass: maybe"),
+        '8: the pass mark is \'maybe\', which the scale does not offer; `pass` is one of "no" or "yes"',
+    ),
+    "bare yes": (
+        WHOLE.replace('"yes": P', "yes: P"),
+        '11: True is not a rating: a whole number, a span such as 1-3, or a word (YAML reads a bare yes or no as true or false: write "yes", "no")',
+    ),
+    "gap": (
+        WHOLE.replace('"no": Rude', "0: Rude").replace('"yes": P', "3: P").replace('pass: "yes"', "pass: 3"),
+        "9: the scale has a gap: no point says what 1, 2 means",
+    ),
+    "no criteria for a point": (
+        WHOLE.replace("Rude.", '""'),
+        "10: the point no has no criteria: say in words what it means",
+    ),
     "mixed scale": (WHOLE.replace('"no": Rude', "0: Rude"), "9: the scale mixes numbers and words"),
-    "wrong type": (WHOLE.replace("item: response", "item: response\nbatch: many"), "7: batch must be a whole number from 1 to 100, not 'many'"),  # noqa: E501
-    "batch too large": (WHOLE.replace("item: response", "item: response\nbatch: 500"), "7: batch must be a whole number from 1 to 100"),  # noqa: E501
-    "unknown key": (WHOLE.replace("purpose:", "porpose:"), "4: 'porpose' is not a key of a rubric. Did you mean 'purpose'?"),  # noqa: E501
+    "wrong type": (
+        WHOLE.replace("item: response", "item: response\nbatch: many"),
+        "7: batch must be a whole number from 1 to 100, not 'many'",
+    ),
+    "batch too large": (
+        WHOLE.replace("item: response", "item: response\nbatch: 500"),
+        "7: batch must be a whole number from 1 to 100",
+    ),
+    "unknown key": (
+        WHOLE.replace("purpose:", "porpose:"),
+        "4: 'porpose' is not a key of a rubric. Did you mean 'purpose'?",
+    ),
     "key twice": (WHOLE.replace("version: 3", "version: 3\nversion: 4"), "4: 'version' is given twice"),
     "missing section": (WHOLE.replace("## User\n{{response}}\n", ""), "1: the section ## User is missing"),
-    "unknown section": (WHOLE + "## Notes\nhi\n", "21: 'Notes' is not a section; sections are ## System, ## Criteria, ## User"),  # noqa: E501
-    "text before": (WHOLE.replace("## System", "hello\n## System"), "13: text before the first section; sections are ## System, ## Criteria, ## User"),  # noqa: E501
-    "item is no input": (WHOLE.replace("item: response", "item: claim"), "6: item must be one of the inputs (response)"),  # noqa: E501
-    "not YAML": (WHOLE.replace("version: 3", "version: [3"), "4: the front matter is not valid YAML: expected ',' or ']', but got ':'"),  # noqa: E501
-    "no front matter": ("## System\nx\n", "1: the file must begin with a front matter: a line ---, YAML, and a line ---"),  # noqa: E501
+    "unknown section": (
+        WHOLE + "## Notes\nhi\n",
+        "21: 'Notes' is not a section; sections are ## System, ## Criteria, ## User",
+    ),
+    "text before": (
+        WHOLE.replace("## System", "hello\n## System"),
+        "13: text before the first section; sections are ## System, ## Criteria, ## User",
+    ),
+    "item is no input": (
+        WHOLE.replace("item: response", "item: claim"),
+        "6: item must be one of the inputs (response)",
+    ),
+    "not YAML": (
+        WHOLE.replace("version: 3", "version: [3"),
+        "4: the front matter is not valid YAML: expected ',' or ']', but got ':'",
+    ),
+    "no front matter": (
+        "## System\nx\n",
+        "1: the file must begin with a front matter: a line ---, YAML, and a line ---",
+    ),
     "front matter is a list": ("---\n- a\n---\n", "1: the front matter must be a mapping of names to values"),
-    "extends nothing": ("---\nid: a\nversion: 1\nextends: groundednes\n---\n", "4: extends: no rubric has the id 'groundednes'. Did you mean 'groundedness'?"),  # noqa: E501
-    "python object": ("---\nid: !!python/object/apply:os.system [ls]\n---\n", "2: the front matter is not valid YAML: could not determine a constructor for the tag 'tag:yaml.org,2002:python/object/apply:os.system'"),  # noqa: E501
-    "no reasons": ("---\nid: groundedness\nversion: 1\nextends: groundedness\nasks_reasons: false\n---\n", "5: groundedness always asks for reasons; asks_reasons cannot be switched off"),  # noqa: E501
-    "more inputs than given": ("---\nid: context_relevance\nversion: 1\nextends: context_relevance\ninputs: [question, context, reference]\n---\n", "5: context_relevance is given question, context and no reference"),  # noqa: E501
-    "example off the scale": (WHOLE.replace("---\n## System", "examples:\n  - {response: hi, rating: 9}\n---\n## System"), "13: example 1 has the rating 9, the scale offers \"no\" or \"yes\""),  # noqa: E501
-    "example of nothing": (WHOLE.replace("---\n## System", "examples:\n  - {rating: 'no'}\n---\n## System"), "13: example 1 gives none of the inputs"),  # noqa: E501
-    "flag name": (WHOLE.replace("---\n## System", "flags: {rating: hi}\n---\n## System"), "12: 'rating' cannot be the name of a flag"),  # noqa: E501
-    "falling values": (WHOLE.replace('"no": Rude.', '"no": {meaning: Rude., value: 1}').replace('"yes": Polite.', '"yes": {meaning: Polite., value: 0}'), "9: the values must not fall: yes has a lower value than no"),  # noqa: E501
+    "extends nothing": (
+        "---\nid: a\nversion: 1\nextends: groundednes\n---\n",
+        "4: extends: no rubric has the id 'groundednes'. Did you mean 'groundedness'?",
+    ),
+    "python object": (
+        "---\nid: !!python/object/apply:os.system [ls]\n---\n",
+        "2: the front matter is not valid YAML: could not determine a constructor for the tag 'tag:yaml.org,2002:python/object/apply:os.system'",
+    ),
+    "no reasons": (
+        "---\nid: groundedness\nversion: 1\nextends: groundedness\nasks_reasons: false\n---\n",
+        "5: groundedness always asks for reasons; asks_reasons cannot be switched off",
+    ),
+    "more inputs than given": (
+        "---\nid: context_relevance\nversion: 1\nextends: context_relevance\ninputs: [question, context, reference]\n---\n",
+        "5: context_relevance is given question, context and no reference",
+    ),
+    "example off the scale": (
+        WHOLE.replace("---\n## System", "examples:\n  - {response: hi, rating: 9}\n---\n## System"),
+        '13: example 1 has the rating 9, the scale offers "no" or "yes"',
+    ),
+    "example of nothing": (
+        WHOLE.replace("---\n## System", "examples:\n  - {rating: 'no'}\n---\n## System"),
+        "13: example 1 gives none of the inputs",
+    ),
+    "flag name": (
+        WHOLE.replace("---\n## System", "flags: {rating: hi}\n---\n## System"),
+        "12: 'rating' cannot be the name of a flag",
+    ),
+    "falling values": (
+        WHOLE.replace('"no": Rude.', '"no": {meaning: Rude., value: 1}').replace(
+            '"yes": Polite.', '"yes": {meaning: Polite., value: 0}'
+        ),
+        "9: the values must not fall: yes has a lower value than no",
+    ),
 }
 
 
@@ -256,7 +337,11 @@ def test_the_shape_of_a_query_is_decided_by_rule(text: str, shape: str) -> None:
 
 def test_the_wording_follows_the_shape_of_the_question() -> None:
     judge, rubric = LLMJudge("m", BOOK), BOOK.get("context_relevance")
-    for question, words in (("Who?", "is a question"), ("red boots", "search phrase"), ("It is a red boot.", "is a stat")):  # noqa: E501
+    for question, words in (
+        ("Who?", "is a question"),
+        ("red boots", "search phrase"),
+        ("It is a red boot.", "is a stat"),
+    ):
         call = judge.call(rubric, {"ab": Request(rubric.id, {"question": question, "context": "c"})})
         assert words in call.messages[1].content
 

@@ -28,9 +28,13 @@ def test_offline_needs_no_server() -> None:
 @pytest.mark.parametrize(
     ("uri", "hint"),
     [
-        ("opnai:gpt-4o", "Did you mean 'openai'?"), ("ofline", "Did you mean 'offline'?"),
-        ("gpt-4o", "Did you mean 'openai:gpt-4o'?"), ("openai:", "The model's name is missing."),
-        ("openai", "The model's name is missing."), ("offline:big", "takes no model name"), ("", ""),
+        ("opnai:gpt-4o", "Did you mean 'openai'?"),
+        ("ofline", "Did you mean 'offline'?"),
+        ("gpt-4o", "Did you mean 'openai:gpt-4o'?"),
+        ("openai:", "The model's name is missing."),
+        ("openai", "The model's name is missing."),
+        ("offline:big", "takes no model name"),
+        ("", ""),
         ("zzz:1", ""),
     ],
 )

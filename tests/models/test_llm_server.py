@@ -119,7 +119,10 @@ def test_the_default_judge_reads_the_fenced_texts_and_quotes_them_word_for_word(
         "claim with the id 4e5f6a7b:\n<<<claim | dd>>>\nDragons breathe fire.\n<<<end | dd>>>\n"
     )
     fields = {
-        "id": {"enum": ["0a1b2c3d", "4e5f6a7b"]}, "reasoning": {}, "quotes": {}, "nothing_found": {},
+        "id": {"enum": ["0a1b2c3d", "4e5f6a7b"]},
+        "reasoning": {},
+        "quotes": {},
+        "nothing_found": {},
         "rating": {"enum": [0, 1, 2, 3]},
     }
     form = {"properties": {"verdicts": {"items": {"properties": fields}}}}

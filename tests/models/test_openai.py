@@ -74,7 +74,8 @@ def test_a_call_is_sent_as_the_protocol_says_and_its_answer_read_with_its_usage(
         "seed": 7,
         "max_tokens": 2048,
         "response_format": {
-            "type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA},
+            "type": "json_schema",
+            "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA},
         },
     }
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
@@ -190,9 +191,12 @@ def test_an_answer_without_usage_has_no_cost_and_is_counted(server: LLMServer) -
 @pytest.mark.parametrize(
     "usage",
     [
-        {"prompt_tokens": -1, "completion_tokens": 2}, {"prompt_tokens": True, "completion_tokens": 2},
-        {"prompt_tokens": 1e9, "completion_tokens": 2}, {"prompt_tokens": 10**18, "completion_tokens": 1},
-        {"total_tokens": 3}, "x",
+        {"prompt_tokens": -1, "completion_tokens": 2},
+        {"prompt_tokens": True, "completion_tokens": 2},
+        {"prompt_tokens": 1e9, "completion_tokens": 2},
+        {"prompt_tokens": 10**18, "completion_tokens": 1},
+        {"total_tokens": 3},
+        "x",
     ],
 )
 def test_nonsense_in_the_usage_is_no_usage(usage: object) -> None:
@@ -241,8 +245,18 @@ def test_each_status_says_whether_to_stop_to_retry_and_what_it_may_have_cost(
 
 @pytest.mark.parametrize(
     ("fault", "seconds"),
-    [("429:3", 3.0), ("429:0.25", 0.25), ("429-ms:150", 0.15), ("429-date:8", 8.0), ("429-reset:1m2s", 62.0),
-     ("429-none", None), ("503:7", 7.0), ("429:soon", None), ("429:-5", None), ("429:1e999", None)],
+    [
+        ("429:3", 3.0),
+        ("429:0.25", 0.25),
+        ("429-ms:150", 0.15),
+        ("429-date:8", 8.0),
+        ("429-reset:1m2s", 62.0),
+        ("429-none", None),
+        ("503:7", 7.0),
+        ("429:soon", None),
+        ("429:-5", None),
+        ("429:1e999", None),
+    ],
 )
 def test_the_pause_that_the_server_asks_for_is_read(server: LLMServer, fault: str, seconds: float | None) -> None:
     assert fail(server, fault).retry_after == (pytest.approx(seconds, abs=1.01) if seconds == 8.0 else seconds)
@@ -464,7 +478,10 @@ def test_what_was_accepted_before_is_left_out_for_one_call_only(server: LLMServe
 
     with_model(server, three)
     assert [body["response_format"]["type"] for body in server.bodies] == [
-        "json_schema", "json_schema", "json_object", "json_schema",
+        "json_schema",
+        "json_schema",
+        "json_object",
+        "json_schema",
     ]
 
 
@@ -524,9 +541,13 @@ def test_the_hosted_service_needs_a_key_and_other_servers_do_not(monkeypatch: py
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("ftp://x/v1", "begin with http"), ("localhost:8000", "begin with http"), ("http://", "not an address"),
-        ("http://u:secretword@h/v1", "user name or password"), ("http://h/v1?key=secretword", "without ?"),
-        ("http://h:99999999/v1", "not an address"), ("file:///etc/passwd", "begin with http"),
+        ("ftp://x/v1", "begin with http"),
+        ("localhost:8000", "begin with http"),
+        ("http://", "not an address"),
+        ("http://u:secretword@h/v1", "user name or password"),
+        ("http://h/v1?key=secretword", "without ?"),
+        ("http://h:99999999/v1", "not an address"),
+        ("file:///etc/passwd", "begin with http"),
     ],
 )
 def test_an_address_that_cannot_be_is_refused_before_anything_is_sent(url: str, says: str) -> None:

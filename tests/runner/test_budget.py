@@ -26,7 +26,8 @@ def test_the_worst_case_of_a_call_is_its_bytes_and_its_reply_limit():
 def test_max_calls_counts_what_was_sent_and_what_is_in_flight():
     budget = Budget(price, max_calls=2)
     first, second = budget.reserve(CALL), budget.reserve(CALL)
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     assert budget.reserve(CALL) is None
     budget.settle(CALL, first, None)  # failed, but it was sent
     assert budget.reserve(CALL) is None
@@ -66,8 +67,12 @@ def test_a_resumed_run_goes_on_counting_from_its_ledger():
     assert budget.ledger().confirmed.cost == 0.5
 
 
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 10), st.sampled_from(["answered", "lost", "failed"])), max_size=60),
-       st.integers(0, 1000))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 20), st.integers(0, 10), st.sampled_from(["answered", "lost", "failed"])), max_size=60
+    ),
+    st.integers(0, 1000),
+)
 def test_confirmed_and_uncertain_cost_never_pass_the_cap(events, cap_millionths):
     cap = cap_millionths / 1e6
     budget = Budget(price, max_cost=cap)

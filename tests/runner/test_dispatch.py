@@ -114,7 +114,9 @@ def test_a_cap_on_calls_answers_over_budget_and_tells_the_run():
     replies, _, budget, seen = run(model, calls=5, budget=Budget(model.price, max_calls=2))
     assert sorted(type(r).__name__ for r in replies) == ["CallFailed"] * 3 + ["ChatReply"] * 2
     assert {r.kind for r in replies if isinstance(r, CallFailed)} == {"over_budget"}
-    assert seen and len(model.times) == 2 and budget.sent == 2
+    assert seen
+    assert len(model.times) == 2
+    assert budget.sent == 2
 
 
 @pytest.mark.parametrize(("kind", "code"), [("auth", "E0403"), ("no_model", "E0404"), ("quota", "E0408")])
@@ -122,7 +124,8 @@ def test_a_wrong_set_up_ends_the_run_with_what_to_do(kind, code):
     with pytest.raises(ProviderError) as caught:
         run(Script(CallError(kind, "the server's words", fatal=True)))
     assert caught.value.code == code
-    assert caught.value.fix and "the server's words" in caught.value.why
+    assert caught.value.fix
+    assert "the server's words" in caught.value.why
 
 
 def test_a_server_that_was_never_reached_ends_the_run():

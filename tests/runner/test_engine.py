@@ -77,7 +77,9 @@ class EchoJudge:
         if isinstance(reply, CallFailed):
             status = Status.OVER_BUDGET if reply.kind == "over_budget" else Status.FAILED
             return tuple(Judgment(r.key, "echo-r", "r@1", status, reason=reply.message) for r in requests)
-        kept = [Judgment(r.key, "echo-r", "r@1", Status.JUDGED, rating=1, value=1.0, spend=reply.spend) for r in requests]
+        kept = [
+            Judgment(r.key, "echo-r", "r@1", Status.JUDGED, rating=1, value=1.0, spend=reply.spend) for r in requests
+        ]
         yield Keep(tuple(kept[:1]))
         return tuple(kept[1:])
 
@@ -114,7 +116,9 @@ def store(tmp_path, make_manifest):
         yield opened
 
 
-def engine_for(store, *, metrics=(Ask1(),), model=None, judge=None, max_calls=None, cache=True, concurrency=4, total=10):
+def engine_for(
+    store, *, metrics=(Ask1(),), model=None, judge=None, max_calls=None, cache=True, concurrency=4, total=10
+):
     model = model or CountingModel()
     return Engine(
         metrics=metrics, judge=judge or EchoJudge(), model=model, store=store, run_id="run-1",
@@ -131,7 +135,11 @@ def test_every_row_is_scored_and_stored_in_its_place(store):
     outcome = run(engine_for(store), samples("abc"))
     assert outcome.state is RunState.FINISHED
     stored = list(store.rows("run-1"))
-    assert [(r.index, r.id, r.score("m").value) for r in stored] == [(0, "row-0", 1.0), (1, "row-1", 1.0), (2, "row-2", 1.0)]
+    assert [(r.index, r.id, r.score("m").value) for r in stored] == [
+        (0, "row-0", 1.0),
+        (1, "row-1", 1.0),
+        (2, "row-2", 1.0),
+    ]
 
 
 def test_equal_requests_are_asked_once_across_metrics_and_rows(store):
@@ -205,7 +213,9 @@ def test_a_cap_on_calls_stops_the_run_and_leaves_the_rest_to_a_resume(store):
     assert 1 <= len(done) <= 3
     model = CountingModel()
     again = asyncio.run(
-        engine_for(store, model=model).run((i, s) for i, s in enumerate(samples("abcdefghijklmnopqrstuvwxyz")) if i not in done)
+        engine_for(store, model=model).run(
+            (i, s) for i, s in enumerate(samples("abcdefghijklmnopqrstuvwxyz")) if i not in done
+        )
     )
     assert again.state is RunState.FINISHED
     assert len(store.done("run-1")) == 26

@@ -390,7 +390,9 @@ class LLMServer:
             "model": body.get("model"),
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
             "usage": {
-                "prompt_tokens": given, "completion_tokens": written, "total_tokens": given + written,
+                "prompt_tokens": given,
+                "completion_tokens": written,
+                "total_tokens": given + written,
                 "prompt_tokens_details": {"cached_tokens": given // 2},
             },
         }
@@ -597,9 +599,15 @@ def main() -> None:
         threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     rates = dict(part.split("=") for part in a.fault_rates.split(",") if part)
     server = LLMServer(
-        port=a.port, latency=a.latency, sigma=a.sigma, key=a.key, no_schema=a.no_schema, seed=a.seed,
+        port=a.port,
+        latency=a.latency,
+        sigma=a.sigma,
+        key=a.key,
+        no_schema=a.no_schema,
+        seed=a.seed,
         faults=[fault or None for fault in a.faults.split(",")] if a.faults else (),
-        fault_rates={name: float(value) for name, value in rates.items()}, keep_bodies=False,
+        fault_rates={name: float(value) for name, value in rates.items()},
+        keep_bodies=False,
     )
     with suppress(KeyboardInterrupt):
         asyncio.run(server.serve(announce=True))

@@ -48,7 +48,8 @@ class Claims(StrEnum):
 
 
 StoreOption = Annotated[
-    str | None, typer.Option("--store", help="SQLite file of runs and judgments [default: $RAGASSAY_STORE or .ragassay/store.db]")
+    str | None,
+    typer.Option("--store", help="SQLite file of runs and judgments [default: $RAGASSAY_STORE or .ragassay/store.db]"),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
 
@@ -57,28 +58,51 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout a
 def evaluate(
     rows: Annotated[str, typer.Argument(help="File of rows: JSONL, JSON, CSV, TSV, Parquet or Arrow.")],
     judge: Annotated[str, typer.Option(help="'offline' (no key, no network) or 'openai:MODEL'.")] = "offline",
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server, such as http://localhost:8000/v1.")] = None,
-    api_key_env: Annotated[str | None, typer.Option(help="Variable that holds the key [default: OPENAI_API_KEY].")] = None,
-    metrics: Annotated[str | None, typer.Option("--metrics", "-m", help="Comma-separated, with parameters: 'groundedness,ndcg_at_k(k=5)'.")] = None,
-    map_: Annotated[list[str] | None, typer.Option("--map", help="field=column, where a column's name is not known. Repeatable.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Address of an OpenAI-compatible server, such as http://localhost:8000/v1.")
+    ] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option(help="Variable that holds the key [default: OPENAI_API_KEY].")
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option("--metrics", "-m", help="Comma-separated, with parameters: 'groundedness,ndcg_at_k(k=5)'."),
+    ] = None,
+    map_: Annotated[
+        list[str] | None, typer.Option("--map", help="field=column, where a column's name is not known. Repeatable.")
+    ] = None,
     slice_: Annotated[list[str] | None, typer.Option("--slice", help="Column to slice results by. Repeatable.")] = None,
     rubric: Annotated[list[Path] | None, typer.Option(help="Your own rubric file. Repeatable.")] = None,
-    claims: Annotated[Claims, typer.Option(help="Cut responses into claims by sentence, or ask the LLM.")] = Claims.sentences,
-    single_calls: Annotated[bool, typer.Option("--single-calls", help="One call per claim and chunk instead of batches.")] = False,
+    claims: Annotated[
+        Claims, typer.Option(help="Cut responses into claims by sentence, or ask the LLM.")
+    ] = Claims.sentences,
+    single_calls: Annotated[
+        bool, typer.Option("--single-calls", help="One call per claim and chunk instead of batches.")
+    ] = False,
     limit: Annotated[int | None, typer.Option(help="Only the first N rows.")] = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at once.")] = 32,
     call_timeout: Annotated[float, typer.Option(help="Seconds one call may take.")] = 120.0,
     max_calls: Annotated[int | None, typer.Option(help="Hard cap on calls, retries included.")] = None,
     max_cost: Annotated[float | None, typer.Option(help="Hard cap in US dollars.")] = None,
     price: Annotated[str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")] = None,
-    forecast: Annotated[bool, typer.Option("--forecast", help="Say calls, tokens and cost, send nothing, stop.")] = False,
-    gate: Annotated[list[str] | None, typer.Option(help="'groundedness>=0.8'; exit 1 when not met. Repeatable.")] = None,
-    min_coverage: Annotated[float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below [default: 1 where CI is set].")] = None,
+    forecast: Annotated[
+        bool, typer.Option("--forecast", help="Say calls, tokens and cost, send nothing, stop.")
+    ] = False,
+    gate: Annotated[
+        list[str] | None, typer.Option(help="'groundedness>=0.8'; exit 1 when not met. Repeatable.")
+    ] = None,
+    min_coverage: Annotated[
+        float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below [default: 1 where CI is set].")
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the HTML report here.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
     name: Annotated[str, typer.Option(help="A name for the run.")] = "",
-    format_: Annotated[str | None, typer.Option("--format", help="Format of the file, where its ending does not say.")] = None,
-    make_ids: Annotated[bool, typer.Option("--make-ids", help="Number the rows by line instead of reading ids.")] = False,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Format of the file, where its ending does not say.")
+    ] = None,
+    make_ids: Annotated[
+        bool, typer.Option("--make-ids", help="Number the rows by line instead of reading ids.")
+    ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not reuse judgments of earlier runs.")] = False,
     no_network: Annotated[bool, typer.Option("--no-network", help="Make any network call an error.")] = False,
     store: StoreOption = None,
@@ -88,10 +112,23 @@ def evaluate(
     from ragassay import api
 
     options: dict[str, Any] = {
-        "judge": judge, "base_url": base_url, "api_key_env": api_key_env, "mapping": _pairs(map_ or []),
-        "slices": slice_ or [], "rubrics": rubric or [], "claims": claims.value, "single_calls": single_calls,
-        "limit": limit, "concurrency": concurrency, "call_timeout": call_timeout, "max_calls": max_calls,
-        "max_cost": max_cost, "price": price, "cache": not no_cache, "no_network": no_network, "format": format_,
+        "judge": judge,
+        "base_url": base_url,
+        "api_key_env": api_key_env,
+        "mapping": _pairs(map_ or []),
+        "slices": slice_ or [],
+        "rubrics": rubric or [],
+        "claims": claims.value,
+        "single_calls": single_calls,
+        "limit": limit,
+        "concurrency": concurrency,
+        "call_timeout": call_timeout,
+        "max_calls": max_calls,
+        "max_cost": max_cost,
+        "price": price,
+        "cache": not no_cache,
+        "no_network": no_network,
+        "format": format_,
         "make_ids": make_ids,
     }
     _check_gates(gate or [], min_coverage)
@@ -109,12 +146,16 @@ def evaluate(
 @app.command()
 def resume(
     run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also do rows again whose judgments failed.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Also do rows again whose judgments failed.")
+    ] = False,
     concurrency: Annotated[int | None, typer.Option(help="Calls in flight at once.")] = None,
     call_timeout: Annotated[float | None, typer.Option(help="Seconds one call may take.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="New cap on calls of the whole run.")] = None,
     max_cost: Annotated[float | None, typer.Option(help="New cap in US dollars of the whole run.")] = None,
-    gate: Annotated[list[str] | None, typer.Option(help="'groundedness>=0.8'; exit 1 when not met. Repeatable.")] = None,
+    gate: Annotated[
+        list[str] | None, typer.Option(help="'groundedness>=0.8'; exit 1 when not met. Repeatable.")
+    ] = None,
     min_coverage: Annotated[float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write the HTML report here.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
@@ -127,8 +168,14 @@ def resume(
     _check_gates(gate or [], min_coverage)
     with _display(max_cost) as display:
         resumed = api.resume(
-            run, store=store, retry_failed=retry_failed, watch=display, concurrency=concurrency,
-            call_timeout=call_timeout, max_calls=max_calls, max_cost=max_cost,
+            run,
+            store=store,
+            retry_failed=retry_failed,
+            watch=display,
+            concurrency=concurrency,
+            call_timeout=call_timeout,
+            max_calls=max_calls,
+            max_cost=max_cost,
         )
     with resumed:
         _finish(resumed, gate or [], min_coverage, html, junit, store, json_)
@@ -148,12 +195,26 @@ def demo(
     with _display(None) as display:
         run = api.evaluate(str(rows_path()), store=store, name="demo", watch=display, tell=_note)
     with run:
+        # The rows carry labels made by hand, so the demo can say how far its own verdicts are right.
+        verdicts = causes = rows = 0
+        for row in run:
+            labels = row.sample.labels if row.sample is not None else {}
+            cause = row.diagnosis.cause.name if row.diagnosis.cause is not None else "none"
+            rows += 1
+            verdicts += row.diagnosis.verdict == labels.get("verdict")
+            causes += cause == labels.get("cause")
+        _note(
+            f"Beside the labels that people gave these rows: the verdict is right in {verdicts} of {rows} rows, the root "
+            f"cause in {causes}.\nThe offline judge is a small model: good for a first look; see docs/judges.md for its limits."
+        )
         _finish(run, [], None, html, None, store, json_)
 
 
 @app.command(name="runs")
 def list_runs(
-    limit: Annotated[int, typer.Option(help="How many, newest first.")] = 20, store: StoreOption = None, json_: JsonOption = False
+    limit: Annotated[int, typer.Option(help="How many, newest first.")] = 20,
+    store: StoreOption = None,
+    json_: JsonOption = False,
 ) -> None:
     """List the runs in the store."""
     from ragassay import api
@@ -189,7 +250,9 @@ def show(
         except KeyError:
             known = [r.id for r, _ in zip(opened.rows(), range(2000), strict=False)]
             raise SetupError(
-                "E0108", f"The row is not in the run.{nearest(row, known)}", where=f"--row {row}",
+                "E0108",
+                f"The row is not in the run.{nearest(row, known)}",
+                where=f"--row {row}",
                 fix=f"list the rows with: ragassay export {opened.id} --format jsonl",
             ) from None
         if json_:
@@ -202,7 +265,9 @@ def show(
 def export(
     run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
     format_: Annotated[Format, typer.Option("--format", "-f", help="What to write.")] = Format.jsonl,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File [default: stdout for jsonl and csv, else RUN.ENDING].")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File [default: stdout for jsonl and csv, else RUN.ENDING].")
+    ] = None,
     store: StoreOption = None,
 ) -> None:
     """Write a run's scores (one record a row and metric), its report, or JUnit XML."""
@@ -254,7 +319,9 @@ def metrics(json_: JsonOption = False) -> None:
         mark = "*" if name in DEFAULT_METRICS else ""
         table.add_row(name + mark, declared.title, ", ".join(declared.needs), ", ".join(declared.aka))
     _console().print(table)
-    _console().print("* in the default set. Parameters: 'groundedness(pass_mark=0.8)'. Formulas: docs/metrics.md", markup=False)
+    _console().print(
+        "* in the default set. Parameters: 'groundedness(pass_mark=0.8)'. Formulas: docs/metrics.md", markup=False
+    )
 
 
 @app.command()
@@ -264,7 +331,9 @@ def explain(code: Annotated[str, typer.Argument(help="An error code, such as E03
 
     wanted = code.upper()
     if wanted not in CATALOGUE:
-        raise SetupError("E0101", f"No error has that code.{nearest(wanted, CATALOGUE)}", where=code, fix="codes look like E0301")
+        raise SetupError(
+            "E0101", f"No error has that code.{nearest(wanted, CATALOGUE)}", where=code, fix="codes look like E0301"
+        )
     _console().print(f"{wanted}: {CATALOGUE[wanted]}", markup=False, highlight=False)
 
 
@@ -287,8 +356,11 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
     problems = check(file)
     if problems:
         raise SetupError(
-            "E0204", f"The rubric file has {len(problems)} mistake{'s' if len(problems) > 1 else ''}.", where=str(file),
-            why="\n       ".join(problems), fix="see docs/rubrics.md for the form of the file",
+            "E0204",
+            f"The rubric file has {len(problems)} mistake{'s' if len(problems) > 1 else ''}.",
+            where=str(file),
+            why="\n       ".join(problems),
+            fix="see docs/rubrics.md for the form of the file",
         )
     _console().print(f"{file}: a valid rubric", markup=False, highlight=False)
 
@@ -303,7 +375,9 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Options before the command."""
 
@@ -342,7 +416,12 @@ def run() -> NoReturn:
 
 
 def _finish(
-    run: Run, gates: list[str], min_coverage: float | None, html: Path | None, junit: Path | None, store: str | None,
+    run: Run,
+    gates: list[str],
+    min_coverage: float | None,
+    html: Path | None,
+    junit: Path | None,
+    store: str | None,
     json_: bool,
 ) -> None:
     """Print the summary, write the files, and leave with the exit code."""
@@ -367,19 +446,39 @@ def _finish(
     where = f" --store {store}" if store else ""
     go_on = f"ragassay resume {run.id}{where}"
     if state is RunState.BUDGET:
-        _show_error(BudgetExhausted("E0604", "A cap was reached before all rows were judged.", where=f"run {run.id}",
-                                    why=summary.stop_reason, fix=f"{go_on} with a higher --max-calls or --max-cost"))
+        _show_error(
+            BudgetExhausted(
+                "E0604",
+                "A cap was reached before all rows were judged.",
+                where=f"run {run.id}",
+                why=summary.stop_reason,
+                fix=f"{go_on} with a higher --max-calls or --max-cost",
+            )
+        )
         raise typer.Exit(BudgetExhausted.exit_code)
     if state is not RunState.FINISHED:
         _note(f"{summary.stop_reason[:1].upper()}{summary.stop_reason[1:]}. To go on: {go_on}")
         raise typer.Exit(130 if state is RunState.INTERRUPTED else 5)
     if result.exit_code == GateFailed.exit_code:
-        _show_error(GateFailed("E0602", "A gate's threshold was not met.", where=f"run {run.id}",
-                               why="; ".join(str(g) for g in gates), fix=f"see the worst rows: ragassay show {run.id}{where}"))
+        _show_error(
+            GateFailed(
+                "E0602",
+                "A gate's threshold was not met.",
+                where=f"run {run.id}",
+                why="; ".join(str(g) for g in gates),
+                fix=f"see the worst rows: ragassay show {run.id}{where}",
+            )
+        )
     elif result.exit_code == Incomplete.exit_code:
-        _show_error(Incomplete("E0603", "Too little was judged to decide.", where=f"run {run.id}",
-                               why=f"a gate has no value, or coverage is below {min_coverage}",
-                               fix=f"ragassay resume {run.id}{where} --retry-failed"))
+        _show_error(
+            Incomplete(
+                "E0603",
+                "Too little was judged to decide.",
+                where=f"run {run.id}",
+                why=f"a gate has no value, or coverage is below {min_coverage}",
+                fix=f"ragassay resume {run.id}{where} --retry-failed",
+            )
+        )
     raise typer.Exit(result.exit_code)
 
 
@@ -395,13 +494,18 @@ def _print_forecast(found: Forecast, cap: float | None, json_: bool) -> None:
 
         _print_json({"schema": 1, "forecast": asdict(found)})
         return
-    money = "price unknown (give --price IN,OUT)" if found.cost is None else f"≈ ${found.cost:.4f}, at most ${found.bound:.4f}"
+    money = (
+        "price unknown (give --price IN,OUT)"
+        if found.cost is None
+        else f"≈ ${found.cost:.4f}, at most ${found.bound:.4f}"
+    )
     _console().print(
         f"{found.rows} rows, {found.requests} judgments to make, {found.cached} of them known already\n"
         f"≈ {found.calls} calls, ≈ {found.input_tokens:,} input and {found.output_tokens:,} output tokens, {money}"
         f"{f', cap ${cap:.2f}' if cap is not None else ''}\n"
         f"≈ {found.seconds:.0f} s at 1.5 s a call. Nothing was sent.",
-        markup=False, highlight=False,
+        markup=False,
+        highlight=False,
     )
 
 
@@ -410,7 +514,9 @@ def _pairs(items: list[str]) -> dict[str, str]:
     for item in items:
         name, sign, column = item.partition("=")
         if not sign or not name.strip() or not column.strip():
-            raise SetupError("E0101", "--map takes field=column.", where=f"--map {item}", fix="for example --map question=prompt")
+            raise SetupError(
+                "E0101", "--map takes field=column.", where=f"--map {item}", fix="for example --map question=prompt"
+            )
         found[name.strip()] = column.strip()
     return found
 
@@ -418,8 +524,13 @@ def _pairs(items: list[str]) -> dict[str, str]:
 def _check_gates(gates: list[str], min_coverage: float | None) -> None:
     """Refuse a malformed gate before anything is judged."""
     if min_coverage is not None and not 0 <= min_coverage <= 1:
-        raise SetupError("E0101", "The floor of coverage is a share from 0 to 1.", where="--min-coverage", why=str(min_coverage),
-                         fix="for example --min-coverage 0.95")
+        raise SetupError(
+            "E0101",
+            "The floor of coverage is a share from 0 to 1.",
+            where="--min-coverage",
+            why=str(min_coverage),
+            fix="for example --min-coverage 0.95",
+        )
     if gates:
         from ragassay.report import parse_gate
 
@@ -432,8 +543,12 @@ def _check_target(target: Path | None) -> None:
     if target is None:
         return
     if target.is_dir() or not target.absolute().parent.is_dir() or not os.access(target.absolute().parent, os.W_OK):
-        raise SetupError("E0107", "The output file cannot be written.", where=str(target),
-                         fix="name a file in a folder that exists and that you may write to")
+        raise SetupError(
+            "E0107",
+            "The output file cannot be written.",
+            where=str(target),
+            fix="name a file in a folder that exists and that you may write to",
+        )
 
 
 def _show_error(error: RagAssayError) -> None:

@@ -136,5 +136,7 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 def shorten(value: object, limit: int = 80) -> str:
     """`value` as one printable line of at most `limit` characters (control characters escaped)."""
     text = value if isinstance(value, str) else repr(value)
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: limit + 1])
+    text = text[: limit + 1]
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"

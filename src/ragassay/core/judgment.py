@@ -11,11 +11,11 @@ class Status(StrEnum):
     """What became of a Request, a part of a Score, or a Score. Only JUDGED and ABSTAINED carry a value."""
 
     JUDGED = "judged"
-    ABSTAINED = "abstained"            # the judge itself declined to rate ("cannot tell")
-    UNPARSED = "unparsed"              # the reply held no verdict for it, twice
-    REFUSED = "refused"                # the model refused to answer
-    FAILED = "failed"                  # the call failed: network, timeout, server, too long
-    OVER_BUDGET = "over_budget"        # a cap was reached before the call
+    ABSTAINED = "abstained"  # the judge itself declined to rate ("cannot tell")
+    UNPARSED = "unparsed"  # the reply held no verdict for it, twice
+    REFUSED = "refused"  # the model refused to answer
+    FAILED = "failed"  # the call failed: network, timeout, server, too long
+    OVER_BUDGET = "over_budget"  # a cap was reached before the call
     NOT_APPLICABLE = "not_applicable"  # the metric lacks an input, or nothing is there to judge
 
 

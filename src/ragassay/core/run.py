@@ -14,11 +14,11 @@ from ragassay.core.score import Score, Verdict
 class RunState(StrEnum):
     """Where a run stands. Everything but FINISHED can be resumed."""
 
-    RUNNING = "running"          # or killed: a run that says so and has no living process
+    RUNNING = "running"  # or killed: a run that says so and has no living process
     FINISHED = "finished"
     INTERRUPTED = "interrupted"  # Ctrl-C or SIGTERM
-    BUDGET = "budget"            # a cap on calls, cost or time was reached
-    FAILED = "failed"            # the set-up or the machine failed; `Manifest.stop_reason` says how
+    BUDGET = "budget"  # a cap on calls, cost or time was reached
+    FAILED = "failed"  # the set-up or the machine failed; `Manifest.stop_reason` says how
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ give no verdict, chunk_relevance (with document_recall) and answer_relevance tak
 every other metric that failed, so that no failed row is without a cause.
 
 A question that the row marks as not answerable has no relevant chunk to be found and no relevant answer to be given:
-there the retrieval and relevance metrics say nothing about the application, and do not count once it declines.
+there the retrieval and relevance metrics say nothing about the application, and do not count once it declines. And
+where a document that people marked as relevant was retrieved, a judge that finds no chunk relevant does not count: what
+is known outranks what is judged.
 """
 
 from __future__ import annotations
@@ -58,8 +60,13 @@ def _declined(scores: Sequence[Score]) -> bool:
 
 
 def _excused(sample: Sample, scores: Sequence[Score], score: Score) -> bool:
-    """Whether the score says nothing because the question has no answer here, and the response says so."""
-    return sample.answerable is False and base(score) in _NEEDS_AN_ANSWER and _declined(scores)
+    """Whether the score says nothing here: the question has no answer, and the response says so; or the chunks are
+    judged although it is known that a relevant document is among them."""
+    if sample.answerable is False and base(score) in _NEEDS_AN_ANSWER and _declined(scores):
+        return True
+    return base(score) in ("chunk_relevance", "context_relevance") and any(
+        base(s) == "document_recall" and s.verdict is Verdict.PASS for s in scores
+    )
 
 
 def _in_order(sample: Sample, failed: Sequence[Score], scores: Sequence[Score]) -> Iterator[Score]:

@@ -22,7 +22,7 @@ class Judge(Protocol):
     def agreement(self) -> str: ...
 
     def rubric_version(self, rubric: str) -> str:
-        """"id@version" of the rubric it would use. Raises SetupError for a rubric it does not know."""
+        """ "id@version" of the rubric it would use. Raises SetupError for a rubric it does not know."""
         ...
 
     def fingerprint(self, rubric: str) -> str:

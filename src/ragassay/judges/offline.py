@@ -75,7 +75,9 @@ class OfflineJudge:
             raise SetupError(
                 "E0203", f"The offline judge cannot answer the rubric {rubric_id!r}.",
                 why=f"it is no language model and reads no instructions; {can}",
-                fix="name a language model with --judge openai:MODEL, or leave out what needs this rubric",
+                fix="use --claims sentences"
+                if rubric_id == "claims"
+                else "name a language model with --judge openai:MODEL, or leave out what needs this rubric",
             )  # fmt: skip
         if rubric.own:
             raise SetupError(

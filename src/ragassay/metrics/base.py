@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import ClassVar, Protocol, runtime_checkable
 
 from ragassay.core import Judgment, Request, Sample, Score, Status
@@ -53,12 +54,7 @@ class MetricBase:
     declaration: ClassVar[Declaration]
 
     def __str__(self) -> str:
-        given = [
-            f"{f.name}={getattr(self, f.name)}"
-            for f in fields(self)  # type: ignore[arg-type]
-            if getattr(self, f.name) != f.default
-        ]
-        return self.declaration.name + (f"({', '.join(given)})" if given else "")
+        return _printed(self)
 
     def missing(self, sample: Sample) -> Score | None:
         """The not-applicable Score that names the first needed field the sample lacks, else None."""
@@ -70,3 +66,14 @@ class MetricBase:
     def not_applicable(self, reason: str) -> Score:
         """A Score that is absent because the metric does not apply, with the reason."""
         return Score(metric=str(self), status=Status.NOT_APPLICABLE, reason=reason)
+
+
+@lru_cache(maxsize=256)
+def _printed(metric: MetricBase) -> str:
+    """The name with the parameters that are not at their defaults; asked for with every Score."""
+    given = [
+        f"{f.name}={getattr(metric, f.name)}"
+        for f in fields(metric)  # type: ignore[arg-type]
+        if getattr(metric, f.name) != f.default
+    ]
+    return metric.declaration.name + (f"({', '.join(given)})" if given else "")

@@ -36,12 +36,17 @@ def connect(
     known = [OFFLINE, *(f"{s}:MODEL" for s in sorted(PROVIDERS))]
     if scheme not in PROVIDERS or not name:
         raise SetupError(
-            "E0401", f"No judge has the URI {uri!r}.{_hint(uri.strip(), scheme, name)}", where="--judge", why=uri,
+            "E0401",
+            f"No judge has the URI {uri!r}.{_hint(uri.strip(), scheme, name)}",
+            where="--judge",
+            why=uri,
             fix=f"use one of: {', '.join(known)}",
         )
     if no_network:
         raise SetupError(
-            "E0407", f"The judge {uri} is reached over the network, and --no-network forbids that.", where="--judge",
+            "E0407",
+            f"The judge {uri} is reached over the network, and --no-network forbids that.",
+            where="--judge",
             fix="use --judge offline, or leave --no-network out",
         )
     if concurrency < 1:

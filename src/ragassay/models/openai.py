@@ -34,7 +34,11 @@ CONNECT_SECONDS = 10.0
 MAX_CHANGES = 6  # parameters that one call may learn to leave out
 
 FINISH = {
-    "": "stop", "end_turn": "stop", "eos": "stop", "max_tokens": "length", "max_output_tokens": "length",
+    "": "stop",
+    "end_turn": "stop",
+    "eos": "stop",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
     "safety": "content_filter",
 }
 TOO_LONG = re.compile(
@@ -109,7 +113,7 @@ class OpenAIModel:
 
     @property
     def uri(self) -> str:
-        """"openai:NAME"."""
+        """ "openai:NAME"."""
         return f"openai:{self.name}"
 
     @property
@@ -292,8 +296,12 @@ class OpenAIModel:
             kind = {408: "timeout", 429: "rate_limit"}.get(status, "server")
             # Behind a gateway that lost the answer the model may have written it.
             return CallError(
-                kind, what, retryable=True, retry_after=retry_after(headers, limited=status == 429),
-                maybe_billed=status in (502, 504, 524), status=status,
+                kind,
+                what,
+                retryable=True,
+                retry_after=retry_after(headers, limited=status == 429),
+                maybe_billed=status in (502, 504, 524),
+                status=status,
             )
         if status < 300:
             return CallError("bad_reply", what, retryable=True, maybe_billed=True, status=status)
@@ -362,12 +370,16 @@ def open_model(
     key = os.environ.get(variable, "").strip()
     if not key and (api_key_env or url == HOSTED):
         raise SetupError(
-            "E0402", f"The judge openai:{name} needs an API key, and {variable} is not set.", where=variable,
+            "E0402",
+            f"The judge openai:{name} needs an API key, and {variable} is not set.",
+            where=variable,
             fix=f"export {variable}=..., or give --base-url for a server of your own, or use --judge offline",
         )
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise SetupError(
-            "E0101", f"The value of {variable} holds characters that no API key has.", where=variable,
+            "E0101",
+            f"The value of {variable} holds characters that no API key has.",
+            where=variable,
             fix="copy the key again, without quotes, spaces or line breaks",
         )
     return OpenAIModel(name, base_url=url, key=key or None, rate=rate, concurrency=concurrency)
@@ -513,13 +525,16 @@ def _checked_url(text: str) -> str:
     except ValueError:
         shown = shorten(text)
     raise SetupError(
-        "E0101", f"The base URL cannot be used: {fault}.", where="--base-url", why=shown,
+        "E0101",
+        f"The base URL cannot be used: {fault}.",
+        where="--base-url",
+        why=shown,
         fix="give the address of the server's API, such as http://127.0.0.1:8000/v1",
     )
 
 
 def _host(url: URL) -> str:
-    """"host" or, where the address names one, "host:port"."""
+    """ "host" or, where the address names one, "host:port"."""
     return url.host_subcomponent + (f":{url.explicit_port}" if url.explicit_port else "")  # type: ignore[operator]
 
 

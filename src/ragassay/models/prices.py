@@ -26,7 +26,10 @@ class Rate(NamedTuple):
             values = []
         if len(values) != 2 or not all(math.isfinite(v) and v >= 0 for v in values):
             raise SetupError(
-                "E0101", "The price of the judge's model cannot be read.", where="--price", why=text,
+                "E0101",
+                "The price of the judge's model cannot be read.",
+                where="--price",
+                why=text,
                 fix="give US dollars per million input and output tokens, such as --price 0.15,0.60",
             )
         return cls(values[0], values[1])

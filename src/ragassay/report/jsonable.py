@@ -54,4 +54,4 @@ def run_json(run: StoredRun) -> dict[str, object]:
     """One run of a list of runs, for `--json`: where it stands, its ledger and its manifest."""
     values = as_json(run)
     assert isinstance(values, dict)
-    return {"run_id": run.run_id, **values}
+    return {"run_id": run.run_id, "name": run.manifest.name, **values}

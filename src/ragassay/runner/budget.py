@@ -92,8 +92,12 @@ class Budget:
         """What judging cost so far. A cost is None as soon as one answer's price is unknown."""
         spend = self._confirmed
         exact = Spend(
-            spend.calls, spend.input_tokens, spend.output_tokens, spend.cached_tokens,
-            float(self._cost) if self._cost_known and spend.calls else None, spend.seconds,
+            spend.calls,
+            spend.input_tokens,
+            spend.output_tokens,
+            spend.cached_tokens,
+            float(self._cost) if self._cost_known and spend.calls else None,
+            spend.seconds,
         )
         return Ledger(exact, self._uncertain_calls, float(self._uncertain), self.cached, self.retries)
 

@@ -110,7 +110,9 @@ class Dispatcher:
                 break
             pause = self._pause(error, attempt)
             if waited + pause > self._policy.patience:
-                error = CallError(error.kind, f"{error.message}; the server asks to wait {pause:.0f} s, which is too long")
+                error = CallError(
+                    error.kind, f"{error.message}; the server asks to wait {pause:.0f} s, which is too long"
+                )
                 break
             self.traffic.retries += 1
             self._budget.retries += 1
@@ -178,15 +180,24 @@ class Dispatcher:
         if error.kind == "bad_request" and self.traffic.answered == 0:
             self._rejected += 1
             if self._rejected >= HOPELESS:
-                self._give_up(ProviderError(
-                    "E0408", f"The server rejected the first {self._rejected} calls and answered none.",
-                    where=self._model.uri, why=error.message,
-                    fix="check --base-url and the model: it must serve chat completions",
-                ))
+                self._give_up(
+                    ProviderError(
+                        "E0408",
+                        f"The server rejected the first {self._rejected} calls and answered none.",
+                        where=self._model.uri,
+                        why=error.message,
+                        fix="check --base-url and the model: it must serve chat completions",
+                    )
+                )
 
     def _raise_if_unreachable(self, error: CallError) -> None:
         if error.kind == "network" and self.traffic.answered == 0:
-            self._give_up(ProviderError(
-                "E0405", "The server cannot be reached.", where=self._model.uri, why=error.message,
-                fix="check that it runs and that --base-url is right; then run the resume command",
-            ))
+            self._give_up(
+                ProviderError(
+                    "E0405",
+                    "The server cannot be reached.",
+                    where=self._model.uri,
+                    why=error.message,
+                    fix="check that it runs and that --base-url is right; then run the resume command",
+                )
+            )

@@ -183,7 +183,9 @@ class Engine:
                 raise
             except Exception as error:  # a metric's own fault is that metric's failed score, not the run's end
                 scores[position] = Score(
-                    str(metric), Status.FAILED, verdict=Verdict.UNDECIDED,
+                    str(metric),
+                    Status.FAILED,
+                    verdict=Verdict.UNDECIDED,
                     reason=f"the metric raised {type(error).__name__}: {shorten(str(error), 200)}",
                 )
             else:
@@ -214,7 +216,7 @@ class Engine:
         mine: dict[Pair, Request] = {}
         for pair, request in requests.items():
             if (recent := self._recent.get(pair)) is not None:
-                found[pair] = recent
+                found[pair] = replace(recent, spend=Spend())
                 self._count_cached(1)
             elif (future := self._inflight.get(pair)) is not None:
                 waits[pair] = future
@@ -234,7 +236,9 @@ class Engine:
             self._count_cached(len(stored))
             open_requests = {request.key: pair for pair, request in mine.items() if pair not in stored}
             for group in self._judge.batches([mine[pair] for pair in open_requests.values()]):
-                task = loop.create_task(self._answer(group, {key: open_requests[key] for key in (r.key for r in group)}))
+                task = loop.create_task(
+                    self._answer(group, {key: open_requests[key] for key in (r.key for r in group)})
+                )
                 self._groups.add(task)
                 task.add_done_callback(self._groups.discard)
         if waits:
@@ -270,7 +274,9 @@ class Engine:
             except StopIteration as end:
                 await settle(end.value)
             if open_pairs:
-                await settle([self._lost(group[0].rubric, pair, "the judge gave no verdict") for pair in open_pairs.values()])
+                await settle(
+                    [self._lost(group[0].rubric, pair, "the judge gave no verdict") for pair in open_pairs.values()]
+                )
         except (Stopped, RagAssayError, asyncio.CancelledError) as error:
             for pair in open_pairs.values():
                 self._fail(pair, Stopped() if isinstance(error, asyncio.CancelledError) else error)
@@ -299,7 +305,7 @@ class Engine:
         if future is not None and not future.done():
             future.set_result(judgment)
         if judgment.judged:
-            self._recent[pair] = replace(judgment, spend=Spend())
+            self._recent[pair] = judgment
             if len(self._recent) > RECENT:
                 self._recent.popitem(last=False)
 

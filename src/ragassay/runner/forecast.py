@@ -79,7 +79,13 @@ def forecast(
                     bound_in, bound_out = worst_case_tokens(call)
                     worst_in, worst_out = worst_in + 2 * bound_in, worst_out + 2 * bound_out
     return Forecast(
-        rows=n, bad=bad, requests=requests, cached=cached, calls=calls, input_tokens=tokens_in, output_tokens=tokens_out,
+        rows=n,
+        bad=bad,
+        requests=requests,
+        cached=cached,
+        calls=calls,
+        input_tokens=tokens_in,
+        output_tokens=tokens_out,
         cost=model.price(tokens_in, tokens_out) if calls else 0.0,
         bound=model.price(worst_in, worst_out) if calls else 0.0,
         seconds=calls * SECONDS_PER_CALL / max(1, concurrency),

@@ -3,16 +3,24 @@
 The store is synchronous and one writer at a time does it good; the engine is asynchronous. A `Journal` is the
 door between them: coroutines hand over what must be durable and wait; a thread takes everything that has gathered,
 commits it once, and wakes all of them. An fsync is thus shared by as many judgments as arrived during the last one.
+Rows follow from judgments, so a row that a kill takes along is made again for nothing: rows are written in heaps.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ragassay.core import Judgment, RowResult
+
+HEAP, HEAP_SECONDS = 64, 0.5
+"""Rows that are written together, and how long the first of them waits at most."""
+
+LINGER = 0.003
+"""Seconds in which further judgments may join a commit."""
 
 Pair = tuple[str, str]
 """(judge fingerprint, request key): the content address of a Judgment."""
@@ -39,6 +47,8 @@ class Journal:
         self._store, self._run_id, self._own = store, run_id, own_run_only
         self._queue: list[tuple[str, Any, asyncio.Future[Any]]] = []
         self._lock = threading.Condition()
+        self._rows: list[RowResult] = []
+        self._lost: BaseException | None = None
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="ragassay-journal", daemon=True)
@@ -53,6 +63,8 @@ class Journal:
             self._closed = True
             self._lock.notify()
         await asyncio.to_thread(self._thread.join)
+        if self._lost is not None:
+            raise self._lost
 
     async def put(self, judgments: Sequence[Judgment]) -> None:
         """Make the judgments durable."""
@@ -65,8 +77,20 @@ class Journal:
         return found
 
     async def row(self, result: RowResult) -> None:
-        """Make a row's scores durable."""
-        await self._submit("row", result)
+        """Hand over a row; it is written with its heap, at the latest when the journal is closed.
+
+        Waits only when the writer is behind. Raises what went wrong with an earlier heap.
+        """
+        if self._lost is not None:
+            raise self._lost
+        with self._lock:
+            self._rows.append(result)
+            waiting = len(self._rows)
+            if waiting >= HEAP:
+                self._lock.notify()
+        while waiting > 4 * HEAP and self._lost is None:
+            await asyncio.sleep(0.01)
+            waiting = len(self._rows)
 
     def _submit(self, kind: str, what: object) -> asyncio.Future[Any]:
         assert self._loop is not None, "the journal is used outside its context"
@@ -77,22 +101,40 @@ class Journal:
         return future
 
     def _work(self) -> None:
+        written = time.monotonic()
         while True:
             with self._lock:
-                while not self._queue and not self._closed:
-                    self._lock.wait()
+                while not (self._queue or self._closed or len(self._rows) >= HEAP):
+                    if not self._lock.wait(HEAP_SECONDS) and self._rows:
+                        break
+                lookups = any(kind == "get" for kind, _, _ in self._queue)
+                closed = self._closed
+            if not lookups and not closed:
+                time.sleep(LINGER)  # answers come in bursts: a moment's patience saves commits
+            with self._lock:
                 batch, self._queue = self._queue, []
-                if not batch and self._closed:
-                    return
+                rows: list[RowResult] = []
+                due = time.monotonic() - written >= HEAP_SECONDS
+                if closed or due or len(self._rows) >= HEAP:
+                    rows, self._rows = self._rows, []
             done: list[tuple[asyncio.Future[Any], Any, BaseException | None]] = []
-            for kind in ("put", "row", "get"):
+            for kind in ("put", "get"):
                 jobs = [(what, future) for k, what, future in batch if k == kind]
                 if jobs:
                     done += self._serve(kind, jobs)
-            assert self._loop is not None
-            try:
-                self._loop.call_soon_threadsafe(_settle, done)
-            except RuntimeError:  # the loop is gone: nobody waits any more, and what had to be durable is
+            if done:
+                assert self._loop is not None
+                try:
+                    self._loop.call_soon_threadsafe(_settle, done)
+                except RuntimeError:  # the loop is gone: nobody waits any more, and what had to be durable is
+                    return
+            if rows:
+                written = time.monotonic()
+                try:
+                    self._store.put_rows(self._run_id, rows)
+                except BaseException as error:  # raised to whoever brings the next row, and at the end
+                    self._lost = error
+            if closed and not batch:
                 return
 
     def _serve(
@@ -101,8 +143,6 @@ class Journal:
         try:
             if kind == "put":
                 self._store.put_judgments(self._run_id, [j for judgments, _ in jobs for j in judgments])
-            elif kind == "row":
-                self._store.put_rows(self._run_id, [result for result, _ in jobs])
             else:
                 wanted = list({pair: None for pairs, _ in jobs for pair in pairs})
                 known = self._store.get_judgments(wanted, run_id=self._run_id if self._own else None)

@@ -27,7 +27,7 @@ Convert = Callable[[typing.Any], typing.Any] | None  # None: the value passes as
 DEPTH = 64
 
 
-class Damaged(ValueError):  # noqa: N818 - named after what happened
+class Damaged(ValueError):
     """Stored bytes are not what was written."""
 
 

@@ -110,7 +110,7 @@ def _pack_score(score: Score) -> list[object]:
         score.reason,
         score.verdict,
         score.pass_mark,
-        astuple(score.counts),
+        _numbers(score.counts),
         math.fsum(known) / len(known) if known else None,
         score.flags,
         dict(score.extra),
@@ -135,6 +135,11 @@ def score_lines(data: bytes, metric: str | None = None) -> Iterator[ScoreLine]:
                 index, id_, name, value, _STATUS[status], reason, _VERDICT[verdict], mark,
                 _counts(*counts), probability, tuple(flags), extra, cluster, slices,
             )  # fmt: skip
+
+
+def _numbers(c: Counts) -> tuple[int, ...]:
+    # Written out: dataclasses.astuple copies deeply, and this is done for every score of every row.
+    return (c.asked, c.judged, c.abstained, c.unparsed, c.refused, c.failed, c.over_budget)
 
 
 @lru_cache(maxsize=4096)

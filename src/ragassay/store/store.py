@@ -210,10 +210,11 @@ class Store:
                 query = select(runs.run_id).where(where).order_by(runs.id.desc()).limit(limit)
                 return [codec.from_key(found) for found in connection.scalars(query)]
 
-            if name == "last":
-                exact = ids(literal(True), 1)
-            else:
-                exact = ids(runs.run_id == key, 1) or (ids(runs.name == key, 1) if name else [])
+            exact = (
+                ids(literal(True), 1)
+                if name == "last"
+                else ids(runs.run_id == key, 1) or (ids(runs.name == key, 1) if name else [])
+            )
             if exact:
                 return exact[0]
             started = ids(runs.run_id.startswith(key, autoescape=True), 6) if name and name != "last" else []
@@ -240,9 +241,7 @@ class Store:
         number = self._numbers.get(run_id)
         if number is None:
             with self._read() as connection:
-                number = connection.scalar(
-                    select(schema.runs.c.id).where(schema.runs.c.run_id == codec.as_key(run_id))
-                )
+                number = connection.scalar(select(schema.runs.c.id).where(schema.runs.c.run_id == codec.as_key(run_id)))
             if number is None:
                 raise SetupError(
                     "E0103", f"No run of the id {shorten(run_id)!r} is in the store.", where=str(self.path),
@@ -563,8 +562,9 @@ class Store:
         if stored.rows > stored.manifest.rows:
             yield f"run {run_id}: {stored.rows} rows are stored of {stored.manifest.rows}"
         query = (
-            select(rows.row_id, rows.done, rows.bad, rows.verdict, rows.cause, rows.worst, rows.size, rows.line,
-                   rows.idx)
+            select(
+                rows.row_id, rows.done, rows.bad, rows.verdict, rows.cause, rows.worst, rows.size, rows.line, rows.idx
+            )
             .where(rows.run == self._number(run_id))
             .order_by(rows.idx)
         )

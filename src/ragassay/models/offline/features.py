@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Encode = Callable[[str], Encoded]
 
 # Sentences that the encoder reads for one call.
-SUPPORT_LIST, RELEVANCE_LIST, ANSWER_LIST = 3, 1, 3
+SUPPORT_LIST, RELEVANCE_LIST, ANSWER_LIST = 2, 1, 2
 # Words of the text that are looked up; what is longer than this is no claim.
 _MOST_WORDS = 256
 
@@ -154,8 +154,9 @@ def _ngrams(order: NDArray[np.uint32], shelf: Shelf, size: int, shared: NDArray[
             code = code * np.uint64(0x9E3779B97F4A7C15) + keys[at + step].astype(np.uint64) + np.uint64(step + 1)
         return code
 
-    mine = codes(order, np.arange(len(order) - size + 1))
-    return float(np.isin(mine, codes(shelf.keys, starts)).mean())
+    mine = codes(order, np.arange(len(order) - size + 1)).tolist()
+    theirs = set(codes(shelf.keys, starts).tolist())
+    return sum(code in theirs for code in mine) / len(mine)
 
 
 def _nearest(pieces: Vectors, others: Sequence[Vectors]) -> Vectors:

@@ -46,7 +46,7 @@ class OfflineModel:
 
     @property
     def uri(self) -> str:
-        """"offline"."""
+        """ "offline"."""
         return "offline"
 
     @property
@@ -88,7 +88,7 @@ class OfflineModel:
         low, high = measured["interval"]
         return (
             f"balanced accuracy {measured['balanced_accuracy']:.2f} [{low:.2f}, {high:.2f}] against "
-            f"{measured['labels']:,} {measured['kind']} labels in {measured['sets']} test sets; unmeasured on your data"
+            f"{measured['labels']:,} {measured['kind']} labels in {measured['sets']} test sets"
         )
 
     def score(self, calls: Sequence[MatchCall]) -> list[MatchReply]:

@@ -208,6 +208,20 @@ def read(passages: Sequence[str]) -> Shelf:
     )
 
 
+def join(shelves: Sequence[Shelf]) -> Shelf:
+    """The Shelf of several passages out of the Shelves of each: the same as reading them together."""
+    before = np.cumsum([0, *(len(shelf.places) for shelf in shelves[:-1])])
+    shifts = [np.array([index, 0, 0], np.int32) for index in range(len(shelves))]
+    return Shelf(
+        passages=tuple(shelf.passages[0] for shelf in shelves),
+        keys=np.concatenate([shelf.keys for shelf in shelves]),
+        unit_of=np.concatenate([s.unit_of + np.int32(n) for s, n in zip(shelves, before, strict=True)]),
+        places=np.concatenate([s.places + shift for s, shift in zip(shelves, shifts, strict=True)]),
+        negated=np.concatenate([shelf.negated for shelf in shelves]),
+        size=sum(shelf.size for shelf in shelves),
+    )
+
+
 class Shelves:
     """The Shelves read last, at most `characters` of text in all (the newest always stays). Safe across threads."""
 
@@ -235,7 +249,11 @@ class Shelves:
             return shelf
 
     def _keep(self, passages: tuple[str, ...]) -> Shelf:
-        shelf = self._reader(passages)
+        if 1 < len(passages) <= 64 and sum(map(len, passages)) <= _LONG:
+            # The chunks of a row are each judged alone and then all together: they are read once.
+            shelf = join([self.read((passage,)) for passage in passages])
+        else:
+            shelf = self._reader(passages)
         with self._lock:
             if passages not in self._kept:
                 self._kept[passages] = shelf

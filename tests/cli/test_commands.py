@@ -1,0 +1,242 @@
+"""The command as a user meets it: what it prints where, and the code it leaves with."""
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROWS = [
+    {
+        "id": "good",
+        "question": "Where does RagAssay keep judgments?",
+        "contexts": ["RagAssay keeps every judgment in one SQLite file, the store, before it is used."],
+        "response": "RagAssay keeps every judgment in one SQLite file.",
+        "kind": "a",
+    },
+    {
+        "id": "bad",
+        "question": "Where does RagAssay keep judgments?",
+        "contexts": ["Bananas are rich in potassium and grow in warm countries."],
+        "response": "Judgments are mailed to a lawyer in Geneva every night.",
+        "kind": "b",
+    },
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in ROWS), encoding="utf-8")
+    return tmp_path
+
+
+def ragassay(folder, *arguments, code=0, **environment):
+    done = subprocess.run(
+        [sys.executable, "-m", "ragassay", *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, "COLUMNS": "100", **environment},
+    )
+    assert "Traceback" not in done.stderr + done.stdout, done.stderr
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def test_evaluate_says_what_it_read_what_broke_and_what_to_do_next(folder):
+    done = ragassay(folder, "evaluate", "rows.jsonl")
+    first = done.stdout.splitlines()[0]
+    assert first.startswith("1 of 2 rows pass, 1 fails") or first.startswith("1 of 2 rows pass, 1 fail")
+    assert "read id, question, contexts, response by their own names" in done.stderr
+    assert "No retrieved chunk is relevant" in done.stdout
+    assert "try:" in done.stdout
+    assert "Bananas are rich in potassium" in done.stdout
+    assert "offline" in done.stdout
+    assert "balanced accuracy" in done.stdout, "the judge's measured agreement stands beside its scores"
+    assert (folder / ".ragassay" / "store.db").exists()
+
+
+def test_json_is_alone_on_stdout_and_has_a_schema_version(folder):
+    summary = json.loads(ragassay(folder, "evaluate", "rows.jsonl", "--json").stdout)
+    assert summary["schema"] == 1
+    assert (summary["rows"], summary["scored"]) == (2, 2)
+    assert {m["metric"] for m in summary["metrics"]} >= {"groundedness", "answer_relevance"}
+
+
+def test_runs_show_export_and_compare_read_the_store(folder):
+    ragassay(folder, "evaluate", "rows.jsonl", "--name", "first")
+    ragassay(folder, "evaluate", "rows.jsonl", "--name", "second")
+    listed = json.loads(ragassay(folder, "runs", "--json").stdout)
+    assert [r["name"] for r in listed["runs"]] == ["second", "first"]
+    assert "first" in ragassay(folder, "runs").stdout
+    shown = ragassay(folder, "show", "last", "--row", "bad").stdout
+    assert "mailed to a lawyer" in shown
+    assert "Bananas" in shown
+    records = [json.loads(line) for line in ragassay(folder, "export", "last").stdout.splitlines()]
+    assert {r["id"] for r in records} == {"good", "bad"}
+    assert {"id", "metric", "value", "status", "asked", "judged", "verdict", "rationale", "evidence"} <= set(records[0])
+    compared = json.loads(ragassay(folder, "compare", "first", "second", "--json").stdout)
+    assert {m["metric"] for m in compared["metrics"]} >= {"groundedness"}
+    assert all(m["result"]["difference"] == 0 for m in compared["metrics"] if m["result"])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "html", "junit", "jsonl"])
+def test_every_export_format_writes_a_file(folder, kind):
+    ragassay(folder, "evaluate", "rows.jsonl")
+    ragassay(folder, "export", "last", "--format", kind, "--output", f"out.{kind}")
+    assert (folder / f"out.{kind}").stat().st_size > 200
+
+
+def test_gates_decide_the_exit_code_and_junit_says_the_same(folder):
+    ragassay(folder, "evaluate", "rows.jsonl", "--gate", "groundedness>=0.1", "--min-coverage", "0.9")
+    failed = ragassay(folder, "evaluate", "rows.jsonl", "--gate", "groundedness>=0.99", "--junit", "j.xml", code=1)
+    assert "E0602" in failed.stderr
+    suites = ET.parse(folder / "j.xml").getroot()
+    assert int(suites.get("failures") or sum(int(s.get("failures")) for s in suites)) >= 1
+
+
+def test_a_gate_on_a_metric_without_a_value_fails_closed(folder):
+    done = ragassay(folder, "evaluate", "rows.jsonl", "--gate", "document_recall>=0.5", code=3)
+    assert "E0603" in done.stderr
+
+
+def test_in_ci_a_gate_asks_for_full_coverage(folder):
+    with (folder / "rows.jsonl").open("a") as rows:
+        rows.write("{half a line\n")
+    ragassay(folder, "evaluate", "rows.jsonl", "--gate", "groundedness>=0.1")
+    ragassay(folder, "evaluate", "rows.jsonl", "--gate", "groundedness>=0.1", code=3, CI="true")
+
+
+def test_map_and_slice_read_columns_of_other_names(folder):
+    renamed = [{"prompt_text": r["question"], "chunks": r["contexts"], "said": r["response"], "kind": r["kind"]} for r in ROWS]
+    (folder / "other.jsonl").write_text("".join(json.dumps(r) + "\n" for r in renamed))
+    done = ragassay(
+        folder, "evaluate", "other.jsonl", "--map", "question=prompt_text", "--map", "contexts=chunks",
+        "--map", "response=said", "--slice", "kind", "--json",
+    )  # fmt: skip
+    summary = json.loads(done.stdout)
+    assert summary["scored"] == 2
+    assert {s["slice"] for s in summary["slices"]} <= {"kind"}
+
+
+def test_the_same_rows_give_the_same_report_byte_for_byte(folder):
+    ragassay(folder, "evaluate", "rows.jsonl", "--html", "a.html")
+    ragassay(folder, "export", "last", "--format", "html", "--output", "b.html")
+    assert (folder / "a.html").read_bytes() == (folder / "b.html").read_bytes()
+
+
+MISTAKES = {
+    "a file that is not there": (["evaluate", "rowz.jsonl"], 2, "E0102", "rows.jsonl"),
+    "an unknown metric": (["evaluate", "rows.jsonl", "-m", "groundednes"], 2, "E0201", "groundedness"),
+    "an unknown metric parameter": (["evaluate", "rows.jsonl", "-m", "groundedness(mark=1)"], 2, "E0202", "pass_mark"),
+    "an unknown judge": (["evaluate", "rows.jsonl", "--judge", "opena:x"], 2, "E0401", "openai"),
+    "no key": (["evaluate", "rows.jsonl", "--judge", "openai:some-model"], 2, "E0402", "OPENAI_API_KEY"),
+    "no network allowed": (["evaluate", "rows.jsonl", "--judge", "openai:x", "--no-network"], 2, "E0407", "offline"),
+    "a map without a sign": (["evaluate", "rows.jsonl", "--map", "question"], 2, "E0101", "question=prompt"),
+    "a map to a missing column": (["evaluate", "rows.jsonl", "--map", "question=quest"], 2, "E0308", "quest"),
+    "a slice that is not there": (["evaluate", "rows.jsonl", "--slice", "knd"], 2, "E0308", "kind"),
+    "a malformed gate": (["evaluate", "rows.jsonl", "--gate", "groundedness=0.8"], 2, "E0601", ">="),
+    "a floor above one": (["evaluate", "rows.jsonl", "--min-coverage", "95"], 2, "E0101", "0.95"),
+    "a report nowhere": (["evaluate", "rows.jsonl", "--html", "no/such/folder/r.html"], 2, "E0107", "folder"),
+    "an empty file": (["evaluate", "empty.jsonl"], 6, "E0309", "fix"),
+    "no known column": (["evaluate", "strange.jsonl"], 2, "E0307", "--map"),
+    "duplicate ids": (["evaluate", "twice.jsonl"], 2, "E0306", "--make-ids"),
+    "claims without an LLM": (["evaluate", "rows.jsonl", "--claims", "llm"], 2, "E0203", "sentences"),
+    "an unknown run": (["show", "nope"], 2, "E0103", "ragassay"),
+    "an unknown error code": (["explain", "E9999"], 2, "E0101", "E0301"),
+    "an unknown command": (["evalute", "rows.jsonl"], 2, "error", "--help"),
+    "a bad number": (["evaluate", "rows.jsonl", "--concurrency", "0"], 2, "E0101", "1"),
+    "an unreachable server": (
+        ["evaluate", "rows.jsonl", "--judge", "openai:x", "--base-url", "http://127.0.0.1:9/v1"], 5, "E0405", "--base-url",
+    ),
+    "a rubric that is none": (["evaluate", "rows.jsonl", "--rubric", "rows.jsonl"], 2, "E0204", "rubric"),
+    "a store that is none": (["evaluate", "rows.jsonl", "--store", "rows.jsonl"], 5, "E05", "fix"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_with_its_place_and_its_fix(folder, mistake):
+    arguments, code, said, hint = MISTAKES[mistake]
+    (folder / "empty.jsonl").write_text("")
+    (folder / "strange.jsonl").write_text('{"x": 1}\n')
+    (folder / "twice.jsonl").write_text("".join(json.dumps(ROWS[0]) + "\n" for _ in range(2)))
+    done = ragassay(folder, *arguments, code=code)
+    assert said in done.stderr
+    assert hint in done.stderr
+    assert "fix:" in done.stderr
+    assert done.stdout == ""
+
+
+def test_bad_rows_are_named_and_the_rest_is_evaluated(folder):
+    with (folder / "rows.jsonl").open("ab") as rows:
+        rows.write(b'{"id": "cut", "question": "x\n')
+        rows.write(b'{"id": "nan", "question": "q", "contexts": ["c"], "response": "r", "latency": NaN}\n')
+        rows.write(b'{"id": "type", "question": ["no"], "contexts": 7, "response": "r"}\n')
+        rows.write(b'{"id": "bytes", "question": "\xff", "contexts": ["c"], "response": "r"}\n')
+    done = ragassay(folder, "evaluate", "rows.jsonl", "--json")
+    summary = json.loads(done.stdout)
+    assert (summary["rows"], summary["scored"], summary["bad"]) == (6, 2, 4)
+    codes = [b["code"] for b in summary["bad_rows"]]
+    assert codes == ["E0301", "E0304", "E0303", "E0305"]
+    assert [b["line"] for b in summary["bad_rows"]] == [3, 4, 5, 6]
+
+
+def test_rows_without_contexts_or_response_are_statuses_not_errors(folder):
+    rows = [
+        {"id": "nothing", "question": "q?", "contexts": [], "response": "An answer that claims something."},
+        {"id": "silent", "question": "q?", "contexts": ["A chunk of text."], "response": ""},
+        {"id": "asked", "question": "q?"},
+    ]
+    (folder / "odd.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    ragassay(folder, "evaluate", "odd.jsonl")
+    found = {
+        (r["id"], r["metric"]): r
+        for r in map(json.loads, ragassay(folder, "export", "last").stdout.splitlines())
+    }  # fmt: skip
+    assert found["nothing", "groundedness"]["value"] == 0
+    assert found["nothing", "chunk_relevance"]["status"] == "not_applicable"
+    assert found["nothing", "chunk_relevance"]["verdict"] == "fail"
+    assert found["silent", "answer_relevance"]["value"] == 0
+    assert found["silent", "groundedness"]["status"] == "not_applicable"
+    assert "contexts" in found["asked", "groundedness"]["reason"] or "response" in found["asked", "groundedness"]["reason"]
+
+
+def test_a_context_of_ten_megabytes_is_judged_in_seconds(folder):
+    long = "The warehouse holds seven hundred crates of green apples. " * 170_000
+    row = {"id": "long", "question": "What does it hold?", "contexts": [long], "response": "It holds green apples."}
+    (folder / "long.jsonl").write_text(json.dumps(row) + "\n")
+    summary = json.loads(ragassay(folder, "evaluate", "long.jsonl", "--json").stdout)
+    assert summary["scored"] == 1
+
+
+def test_the_demo_needs_no_key_and_its_diagnosis_agrees_with_the_labels_beside_the_rows(folder):
+    ragassay(folder, "demo", "--html", "report.html", OPENAI_API_KEY="")
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "http://" not in html.replace("http://www.w3.org/2000/svg", "").split("<main")[0]
+    records = [json.loads(line) for line in ragassay(folder, "export", "last").stdout.splitlines()]
+    causes = {r["id"]: r["cause"] for r in records}
+    from ragassay.examples import rows_path
+
+    labels = {r["id"]: r["labels"] for r in map(json.loads, Path(rows_path()).read_text().splitlines())}
+    right = sum((causes[i] or "none") == labels[i]["cause"] for i in labels)
+    # The offline judge is not perfect and the rows are not tuned to it: this floor only notices a broken path.
+    assert right >= 0.6 * len(labels)
+
+
+def test_explain_metrics_and_rubrics_are_listed(folder):
+    assert "valid JSON" in ragassay(folder, "explain", "e0301").stdout
+    assert "groundedness" in ragassay(folder, "metrics").stdout
+    assert "groundedness@" in ragassay(folder, "rubric", "list").stdout
+
+
+def test_a_reader_that_leaves_early_is_no_error(folder):
+    ragassay(folder, "evaluate", "rows.jsonl")
+    done = subprocess.run(
+        f"{sys.executable} -m ragassay export last | head -1", cwd=folder, shell=True, capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stdout.count("\n") == 1

@@ -1,0 +1,113 @@
+"""The Python door: evaluate from scripts, notebooks and running loops, and look at what came of it."""
+
+import asyncio
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import ragassay
+from ragassay.core import RunState, SetupError, Verdict
+
+ROWS = [
+    {
+        "id": f"row-{i}",
+        "question": "What colour is the bridge?",
+        "contexts": ["The bridge is red and was built in 1937."],
+        "response": "The bridge is red." if i % 2 else "The bridge is made of cheese from the moon.",
+    }
+    for i in range(6)
+]
+
+
+@pytest.fixture
+def store(tmp_path):
+    return tmp_path / "s.db"
+
+
+def test_a_run_gives_its_summary_its_scores_and_its_rows(store):
+    with ragassay.evaluate(ROWS, store=store) as run:
+        assert run.state is RunState.FINISHED
+        assert run.summary.scored == 6
+        frame = run.scores.to_pandas()
+        assert set(frame["id"]) == {f"row-{i}" for i in range(6)}
+        assert run["row-1"].sample.response == "The bridge is red."
+        with pytest.raises(KeyError):
+            run["row-99"]
+        assert [r.id for r in run] == [f"row-{i}" for i in range(6)]
+        assert all(r.diagnosis.verdict is Verdict.FAIL for r in run.failures())
+        assert "rows pass" in str(run)
+
+
+def test_frames_tables_files_and_lists_give_the_same_scores(store, tmp_path):
+    frame = pd.DataFrame(ROWS)
+    frame.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    means = set()
+    for source in (ROWS, frame, tmp_path / "rows.jsonl", tmp_path / "rows.parquet", tmp_path / "rows.csv", iter(ROWS)):
+        with ragassay.evaluate(source, store=store) as run:
+            means.add(tuple(m.mean for m in run.summary.metrics))
+    assert len(means) == 1
+
+
+def test_it_works_inside_a_running_loop_and_beside_one(store):
+    async def notebook():
+        with ragassay.evaluate(ROWS, store=store) as run:  # what a notebook cell does
+            first = run.summary.metrics[0].mean
+        second = await ragassay.aevaluate(ROWS, store=store)
+        with second:
+            return first, second.summary.metrics[0].mean
+
+    first, second = asyncio.run(notebook())
+    assert first == second
+
+
+def test_two_runs_at_once_share_a_store(store):
+    async def both():
+        return await asyncio.gather(*(ragassay.aevaluate(ROWS, store=store, name=f"n{i}") for i in range(3)))
+
+    runs = asyncio.run(both())
+    assert len({run.id for run in runs}) == 3
+    for run in runs:
+        assert run.summary.scored == 6
+        run.close()
+
+
+def test_a_run_is_opened_again_by_its_name_and_compared(store):
+    ragassay.evaluate(ROWS, store=store, name="a").close()
+    worse = [{**r, "response": "The bridge is made of cheese from the moon."} for r in ROWS]
+    ragassay.evaluate(worse, store=store, name="b").close()
+    with ragassay.open_run("a", store=store) as run:
+        assert run.manifest.name == "a"
+    compared = ragassay.compare("a", "b", store=store)
+    assert next(m for m in compared.metrics if m.metric == "groundedness").result.difference < 0
+
+
+def test_rows_in_memory_are_handed_over_again_to_resume(store):
+    run = ragassay.evaluate(ROWS, store=store)
+    run.close()
+    with pytest.raises(SetupError) as caught:
+        ragassay.resume(run.id, store=store)
+    assert caught.value.code == "E0106"
+    with pytest.raises(SetupError) as caught:
+        ragassay.resume(run.id, store=store, rows=ROWS[:3])
+    assert caught.value.code == "E0106"
+    with ragassay.resume(run.id, store=store, rows=ROWS) as again:
+        assert again.summary.scored == 6
+
+
+def test_an_unknown_option_is_a_type_error_of_the_call(store):
+    with pytest.raises(TypeError):
+        ragassay.evaluate(ROWS, store=store, concurency=3)
+
+
+def test_importing_opens_nothing_prints_nothing_and_loads_no_heavy_library():
+    code = (
+        "import sys, ragassay; "
+        "heavy = {'numpy', 'onnxruntime', 'sqlalchemy', 'aiohttp', 'pyarrow', 'rich', 'typer', 'jinja2', 'pandas'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")

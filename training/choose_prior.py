@@ -1,0 +1,102 @@
+"""Which share of supported claims should the support head assume? Shown on whole responses of train and dev rows.
+
+    python training/choose_prior.py [--data ../shared/data]
+
+A response passes when at least 0.9 of its claims pass, so a cut that treats both mistakes alike fails most good
+responses of several sentences. For each share the claims' cut follows (p >= .5 after the prior is moved there); the
+table says how many responses that people call faithful pass, and how many others fail. Reads train and dev only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+from training.offline_data import rows  # noqa: E402
+
+import ragassay  # noqa: E402
+
+SHARES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+SENTENCE = re.compile(r"(?<=[.!?]) ")
+
+
+def labelled(data: Path) -> dict[str, list[tuple[dict[str, Any], bool]]]:
+    """Responses with whether they are faithful: rated by people; written by people; with one foreign sentence."""
+    rated = [
+        (row, row["label"] >= 3)
+        for split in ("train", "dev")
+        for row in rows(data, "mtrag_human", split)
+        if row["label"] is not None and row["contexts"]
+    ]
+    written = [row for split in ("train", "dev") for row in rows(data, "clapnq", split) if row["label"] == 1]
+    chance = random.Random(0)
+    mixed = []
+    for row in written:
+        other = chance.choice(written)
+        foreign = [s for s in SENTENCE.split(other["response"]) if len(s) > 30]
+        if foreign and other["group"] != row["group"]:
+            mixed.append(({**row, "response": f"{row['response']} {chance.choice(foreign)}"}, False))
+    return {"mtrag_human": rated, "clapnq": [(row, True) for row in written], "clapnq with a foreign sentence": mixed}
+
+
+def claims(found: list[tuple[dict[str, Any], bool]], prior: float) -> list[tuple[bool, list[float]]]:
+    """(faithful, probabilities of its claims at even odds) of each response."""
+    data = [
+        {"id": str(n), "question": row.get("question"), "contexts": row["contexts"], "response": row["response"]}
+        for n, (row, _) in enumerate(found)
+    ]
+    result = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ragassay.evaluate(data, "groundedness", store=f"{folder}/s.db") as run,
+    ):
+        for line in run:
+            score = line.score("groundedness")
+            parts = score.parts if score is not None else ()
+            odds = [
+                1.0 if "abstention" in part.flags else _moved(part.probability, prior, 0.5)
+                for part in parts
+                if part.probability is not None
+            ]
+            if odds:
+                result.append((found[int(line.id)][1], odds))
+    return result
+
+
+def _moved(p: float, old: float, new: float) -> float:
+    odds = p / max(1 - p, 1e-12) * (1 - old) / old * new / (1 - new)
+    return odds / (1 + odds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
+    options = parser.parse_args()
+    card = json.loads((ROOT / "src/ragassay/models/offline/weights/card.json").read_text(encoding="utf-8"))
+    for name, found in labelled(Path(options.data)).items():
+        measured = claims(found, card["prior"]["support"])
+        good = [odds for faithful, odds in measured if faithful]
+        bad = [odds for faithful, odds in measured if not faithful]
+        print(f"{name}: {len(good)} faithful responses, {len(bad)} others")
+        for share in SHARES:
+            passes = [
+                [sum(_moved(p, 0.5, share) >= 0.5 for p in odds) >= 0.9 * len(odds) for odds in side]
+                for side in (good, bad)
+            ]
+            kept = f"{sum(passes[0]) / len(good):.2f} of the faithful pass" if good else ""
+            caught = f"{1 - sum(passes[1]) / len(bad):.2f} of the others fail" if bad else ""
+            print(f"  share {share:.2f}: {kept}{', ' if kept and caught else ''}{caught}")
+
+
+if __name__ == "__main__":
+    main()
