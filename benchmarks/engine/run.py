@@ -219,7 +219,7 @@ def table(result: dict[str, Any]) -> str:
 def main() -> None:
     """Measure, print, store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=400)
+    parser.add_argument("--rows", type=int, default=800)
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--in-flight", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=5)

@@ -112,7 +112,9 @@ def test_in_ci_a_gate_asks_for_full_coverage(folder):
 
 
 def test_map_and_slice_read_columns_of_other_names(folder):
-    renamed = [{"prompt_text": r["question"], "chunks": r["contexts"], "said": r["response"], "kind": r["kind"]} for r in ROWS]
+    renamed = [
+        {"prompt_text": r["question"], "chunks": r["contexts"], "said": r["response"], "kind": r["kind"]} for r in ROWS
+    ]
     (folder / "other.jsonl").write_text("".join(json.dumps(r) + "\n" for r in renamed))
     done = ragassay(
         folder, "evaluate", "other.jsonl", "--map", "question=prompt_text", "--map", "contexts=chunks",
@@ -202,7 +204,9 @@ def test_rows_without_contexts_or_response_are_statuses_not_errors(folder):
     assert found["nothing", "chunk_relevance"]["verdict"] == "fail"
     assert found["silent", "answer_relevance"]["value"] == 0
     assert found["silent", "groundedness"]["status"] == "not_applicable"
-    assert "contexts" in found["asked", "groundedness"]["reason"] or "response" in found["asked", "groundedness"]["reason"]
+    assert (
+        "contexts" in found["asked", "groundedness"]["reason"] or "response" in found["asked", "groundedness"]["reason"]
+    )
 
 
 def test_a_context_of_ten_megabytes_is_judged_in_seconds(folder):
