@@ -52,7 +52,7 @@ def test_any_other_text_is_a_setup_error_and_never_something_else(text: str) -> 
 @pytest.mark.parametrize(
     ("text", "printed"),
     [
-        ("ndcg@5", "ndcg_at_k(k=5)"), ("P@3", "precision_at_k(k=3)"), ("recall@5", "recall_at_k"),
+        ("ndcg@5", "ndcg_at_k(k=5)"), ("P@3", "precision_at_k(k=3)"), ("recall@5", "recall_at_k(k=5)"), ("recall_at_k", "recall_at_k(k=5)"),
         (" groundedness( pass_mark = 0.8 , claims=llm ) ", "groundedness(pass_mark=0.8, claims=llm)"), ("mrr()", "mrr"),
     ],
 )  # fmt: skip
@@ -84,7 +84,9 @@ def test_a_wrong_name_or_parameter_says_what_to_write(text: str, code: str, says
 
 
 def test_every_default_metric_exists_and_takes_no_parameter() -> None:
-    assert [str(m) for m in parse_list(",".join(DEFAULT_METRICS))] == list(DEFAULT_METRICS)
+    printed = [str(m) for m in parse_list(",".join(DEFAULT_METRICS))]
+    assert [name.partition("(")[0] for name in printed] == list(DEFAULT_METRICS)
+    assert all("(" not in name or "(k=" in name for name in printed), "k is always shown, nothing else is"
 
 
 def test_a_metric_is_a_value_that_can_be_changed_only_by_copying() -> None:

@@ -274,8 +274,8 @@ def test_a_response_of_thousands_of_claims_is_not_sent_claim_by_claim() -> None:
 
 def test_document_metrics_read_the_ids_of_the_contexts_and_ask_nothing() -> None:
     expected = {
-        "document_recall": 0.5, "precision_at_k(k=4)": 0.25, "recall_at_k": 0.5, "hit_rate(k=1)": 0.0, "hit_rate": 1.0,
-        "mrr": 0.5, "map": 0.25, "ndcg_at_k": pytest.approx((1 / 1.584962500721156) / (2 + 1 / 1.584962500721156)),
+        "document_recall": 0.5, "precision_at_k(k=4)": 0.25, "recall_at_k(k=5)": 0.5, "hit_rate(k=1)": 0.0, "hit_rate(k=5)": 1.0,
+        "mrr": 0.5, "map": 0.25, "ndcg_at_k(k=10)": pytest.approx((1 / 1.584962500721156) / (2 + 1 / 1.584962500721156)),
     }  # fmt: skip
     for metric, value in expected.items():
         score, _ = play(metric, ROW, never)

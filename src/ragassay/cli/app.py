@@ -131,7 +131,7 @@ def evaluate(
         "format": format_,
         "make_ids": make_ids,
     }
-    _check_gates(gate or [], min_coverage)
+    _check_gates(gate or [], min_coverage, metrics)
     for target in (html, junit):
         _check_target(target)
     if forecast:
@@ -165,7 +165,7 @@ def resume(
     """Go on with a run that was stopped or killed. Nothing that was judged is asked again."""
     from ragassay import api
 
-    _check_gates(gate or [], min_coverage)
+    _check_gates(gate or [], min_coverage, known=False)
     with _display(max_cost) as display:
         resumed = api.resume(
             run,
@@ -521,8 +521,10 @@ def _pairs(items: list[str]) -> dict[str, str]:
     return found
 
 
-def _check_gates(gates: list[str], min_coverage: float | None) -> None:
-    """Refuse a malformed gate before anything is judged."""
+def _check_gates(
+    gates: list[str], min_coverage: float | None, metrics: str | None = None, *, known: bool = True
+) -> None:
+    """Refuse a malformed gate, or one on a metric that is not asked for, before anything is judged."""
     if min_coverage is not None and not 0 <= min_coverage <= 1:
         raise SetupError(
             "E0101",
@@ -532,10 +534,12 @@ def _check_gates(gates: list[str], min_coverage: float | None) -> None:
             fix="for example --min-coverage 0.95",
         )
     if gates:
+        from ragassay.metrics import DEFAULT_METRICS, parse, parse_list
         from ragassay.report import parse_gate
 
+        names = [str(m) for m in (parse_list(metrics) if metrics else map(parse, DEFAULT_METRICS))] if known else []
         for text in gates:
-            parse_gate(text)
+            parse_gate(text, names)
 
 
 def _check_target(target: Path | None) -> None:

@@ -75,7 +75,7 @@ class OfflineJudge:
             raise SetupError(
                 "E0203", f"The offline judge cannot answer the rubric {rubric_id!r}.",
                 why=f"it is no language model and reads no instructions; {can}",
-                fix="use --claims sentences"
+                fix="use --claims sentences, or name a language model with --judge openai:MODEL"
                 if rubric_id == "claims"
                 else "name a language model with --judge openai:MODEL, or leave out what needs this rubric",
             )  # fmt: skip

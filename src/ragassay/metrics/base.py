@@ -70,10 +70,11 @@ class MetricBase:
 
 @lru_cache(maxsize=256)
 def _printed(metric: MetricBase) -> str:
-    """The name with the parameters that are not at their defaults; asked for with every Score."""
+    """The name with the parameters that are not at their defaults, and k; asked for with every Score."""
     given = [
         f"{f.name}={getattr(metric, f.name)}"
         for f in fields(metric)  # type: ignore[arg-type]
-        if getattr(metric, f.name) != f.default
+        # k is always shown: a precision without its k says nothing.
+        if getattr(metric, f.name) != f.default or f.name == "k"
     ]
     return metric.declaration.name + (f"({', '.join(given)})" if given else "")

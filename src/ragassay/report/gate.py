@@ -71,6 +71,9 @@ def parse_gate(text: str, metrics: Iterable[str] = ()) -> Gate:
     of = _OF.fullmatch(left)
     if of is not None and left not in known and of["figure"] in _FIGURES:
         name, kind = of["metric"].strip(), of["figure"]
+    if known and name not in known:  # a name without parameters means the only metric of that name
+        same = [metric for metric in known if metric.partition("(")[0] == name]
+        name = same[0] if len(same) == 1 else name
     if known and name not in known:
         hint = nearest(name, known) or " Metrics: " + ", ".join(known) + "."
         raise SetupError("E0601", "The gate names a metric that is not in the run.", where="--gate", why=repr(name),

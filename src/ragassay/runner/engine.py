@@ -35,7 +35,7 @@ from ragassay.runner.journal import Journal, JournalStore, Pair
 
 Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
 
-RECENT = 4096
+RECENT = 1024
 """Judgments kept in memory, so that rows that share contexts do not go to the disk for what was just judged."""
 
 GRACE = 4.0
