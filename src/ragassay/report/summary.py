@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -37,11 +38,12 @@ EXAMPLES = 3
 MOST_VALUES = 100
 
 
-def summarise(store: Store, run_id: str, *, worst: int = 10) -> Summary:
+def summarise(store: Store, run_id: str, *, worst: int | None = None) -> Summary:
     """The Summary of a stored run. Streams: memory follows the number of clusters and slices, not of rows.
 
     `Summary.app`: tokens and cost are totals over the rows that state them, latency is the mean of those rows.
-    Rows that a stop left half judged are pending; what was judged of them counts in the metrics.
+    Rows that a stop left half judged are pending; what was judged of them counts in the metrics. worst: how many of the
+    worst rows to name; None = the worst 10 %, at least 10 and at most 100.
     """
     stored = store.run(run_id)
     manifest = stored.manifest
@@ -82,7 +84,7 @@ def summarise(store: Store, run_id: str, *, worst: int = 10) -> Summary:
             [pair for pair in found if pair[0].slice not in too_many],
             {metric for metric, tally in tallies.items() if tally.unit},
         ),
-        worst=tuple(_worst_rows(store, run_id, worst)),
+        worst=tuple(_worst_rows(store, run_id, _tenth(manifest.rows) if worst is None else worst)),
         bad_rows=tuple(rows.bad_rows),
         app=rows.usage(),
         app_rows=rows.with_usage,
@@ -309,6 +311,10 @@ def _most_telling(tested: list[tuple[SliceSummary, int]], operation: set[str]) -
         seen.add((found.slice, found.metric))
         kept.append(found)
     return tuple(kept[:SLICES_SHOWN])
+
+
+def _tenth(rows: int) -> int:
+    return min(100, max(10, math.ceil(rows / 10)))
 
 
 def _worst_rows(store: Store, run_id: str, limit: int) -> Iterator[WorstRow]:

@@ -147,12 +147,15 @@ def _causes(page: _Page, s: Summary) -> None:
         page.line(f"pattern in {say.count(n, 'row')}: {name}", "dim", indent=2)
 
 
+WORST_SHOWN = 10
+
+
 def _worst(page: _Page, s: Summary) -> None:
     if not s.worst:
         return
     titles = {share.cause.name: share.cause.title for share in s.causes}
     page.title("Worst rows")
-    for row in s.worst:
+    for row in s.worst[:WORST_SHOWN]:
         word = say.VERDICT_WORDS[row.verdict]
         cause = titles.get(row.cause, row.cause)
         page.marked(
@@ -164,6 +167,8 @@ def _worst(page: _Page, s: Summary) -> None:
             page.line(f"“{one_line(row.quote)}”", indent=6)
         if row.rationale:
             page.line(one_line(row.rationale), "dim", indent=6)
+    if len(s.worst) > WORST_SHOWN:
+        page.line(f"and {len(s.worst) - WORST_SHOWN} more of the worst tenth: see the HTML report or --json", "dim", indent=2)
 
 
 def _slices(page: _Page, s: Summary) -> None:
