@@ -49,11 +49,11 @@ from ragassay.models.offline.wordpiece import WordPiece  # noqa: E402
 WEIGHTS = ROOT / "src/ragassay/models/offline/weights"
 SEED = 20261120
 MADE_SHARE = {"support": 0.2, "relevance": 0.1, "answer": 0.6}
-# The share of positives that a probability assumes. Trees and Platt's curve are fitted at one half, where both mistakes
-# cost the same; support is then moved to what responses of RAG applications are like: most of their claims are
-# supported. 0.8 is where the mean of two figures is best: balanced accuracy of claims (dev, mean of sets) and of whole
-# responses (training/choose_prior.py, train and dev). See docs/decisions/0002-offline-model.md.
-PRIOR = {"support": 0.8, "relevance": 0.5, "answer": 0.5}
+# From which probability the judge says yes. Probabilities are at even odds. A response passes when at least 0.9 of its
+# claims pass, and most claims of RAG applications are supported: with a cut of 0.5 most good responses of several
+# sentences would fail. 0.2 is where the mean of two figures is best: balanced accuracy of claims (dev, mean of sets) and of
+# whole responses (training/choose_cut.py, train and dev). See docs/decisions/0002-offline-model.md.
+CUTS = {"support": 0.2, "relevance": 0.5, "answer": 0.5}
 Floats = NDArray[np.float64]
 
 # More of the figure can only help (+1) or hurt (-1): what a reader expects, and what keeps odd inputs sane.
@@ -145,12 +145,11 @@ def export(model: HistGradientBoostingClassifier, names: tuple[str, ...], curve:
     return Head(names, start, feature, cut, left, right, value, depth, *curve)
 
 
-def calibrate(odds: Floats, y: NDArray[np.int64], weights: Floats, prior: float) -> tuple[Floats, Floats]:
-    """Platt's curve from out-of-fold log-odds, as points, moved from a share of one half of positives to `prior`."""
+def calibrate(odds: Floats, y: NDArray[np.int64], weights: Floats) -> tuple[Floats, Floats]:
+    """Platt's curve from out-of-fold log-odds, as points."""
     platt = LogisticRegression(C=1e6).fit(odds[:, None], y, sample_weight=weights)
     x = np.linspace(-8.0, 8.0, 129)
-    logit = platt.decision_function(x[:, None]) + math.log(prior / (1 - prior))
-    return x, np.asarray(1 / (1 + np.exp(-logit)), np.float64)
+    return x, np.asarray(platt.predict_proba(x[:, None])[:, 1], np.float64)
 
 
 def figures(engine: Engine, examples: list[Example]) -> tuple[tuple[str, ...], Floats]:
@@ -167,18 +166,18 @@ def figures(engine: Engine, examples: list[Example]) -> tuple[tuple[str, ...], F
     return names, matrix
 
 
-def by_set(examples: list[Example], probabilities: Floats, cut: float) -> None:
-    """Print balanced accuracy (at even odds: p >= cut) and AUC of every set, and their means."""
+def by_set(examples: list[Example], probabilities: Floats) -> None:
+    """Print balanced accuracy (p >= .5) and AUC of every set, and their means."""
     scores = []
     for source in sorted({e.source for e in examples}):
         at = [i for i, e in enumerate(examples) if e.source == source]
         y = np.array([examples[i].label for i in at])
         p = probabilities[at]
         if len(set(y.tolist())) == 2:
-            scores.append((balanced_accuracy_score(y, p >= cut), roc_auc_score(y, p)))
+            scores.append((balanced_accuracy_score(y, p >= 0.5), roc_auc_score(y, p)))
             print(f"    {source:20} n {len(at):5}  balanced accuracy {scores[-1][0]:.3f}  AUC {scores[-1][1]:.3f}")
         else:
-            print(f"    {source:20} n {len(at):5}  label {y[0]}: share right {np.mean((p >= cut) == y[0]):.3f}")
+            print(f"    {source:20} n {len(at):5}  label {y[0]}: share right {np.mean((p >= 0.5) == y[0]):.3f}")
     accuracy, area = np.mean(scores, axis=0)
     print(f"    {'mean of sets':20}          balanced accuracy {accuracy:.3f}  AUC {area:.3f}")
 
@@ -219,20 +218,18 @@ def main() -> None:
         odds = np.zeros(len(y))
         for inside, outside in GroupKFold(5).split(x, y, [e.group for e in examples]):
             odds[outside] = fit(x[inside], y[inside], weights[inside], names, task).decision_function(x[outside])
-        curve = calibrate(odds, y, weights, PRIOR[task])
+        curve = calibrate(odds, y, weights)
         head = export(fit(x, y, weights, names, task), names, curve)
         print(f"{task}: {len(real[task])} rows and {len(made[task])} made ones; {time.monotonic() - started:.0f} s")
         print("  train, out of fold:")
-        by_set(examples, np.interp(odds, *curve), PRIOR[task])
+        by_set(examples, np.interp(odds, *curve))
         print("  dev:")
-        by_set(
-            dev[task], np.array([head.probability(dict(zip(names, row, strict=True))) for row in x_dev]), PRIOR[task]
-        )
+        by_set(dev[task], np.array([head.probability(dict(zip(names, row, strict=True))) for row in x_dev]))
         arrays |= pack(task, head)
     with (options.out / HEADS).open("wb") as target:
         np.savez_compressed(target, allow_pickle=False, **arrays)
     hashes = {n: hashlib.sha256((options.out / n).read_bytes()).hexdigest() for n in (ENCODER, VOCABULARY, HEADS)}
-    card = {"model": "ragassay offline judge", "files": hashes, "prior": PRIOR, "agreement": {}}
+    card = {"model": "ragassay offline judge", "files": hashes, "cuts": CUTS, "agreement": {}}
     (options.out / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     print(f"written; {time.monotonic() - started:.0f} s")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -175,6 +176,7 @@ def resume(
     rows: object = None,
     retry_failed: bool = False,
     watch: Watch | None = None,
+    tell: Tell | None = None,
     **changes: Any,
 ) -> Run:
     """Go on with a run that was stopped or killed; what was judged is not asked again.
@@ -182,7 +184,9 @@ def resume(
     rows: the rows again, for a run whose rows were in memory. retry_failed: also do rows again in which a judgment
     failed or could not be read. changes: options that only say how hard to drive (concurrency, max_cost ...).
     """
-    return _block_on(lambda: aresume(run, store=store, rows=rows, retry_failed=retry_failed, watch=watch, **changes))
+    return _block_on(
+        lambda: aresume(run, store=store, rows=rows, retry_failed=retry_failed, watch=watch, tell=tell, **changes)
+    )
 
 
 async def aresume(
@@ -192,6 +196,7 @@ async def aresume(
     rows: object = None,
     retry_failed: bool = False,
     watch: Watch | None = None,
+    tell: Tell | None = None,
     **changes: Any,
 ) -> Run:
     """`resume` for callers inside an event loop."""
@@ -230,7 +235,7 @@ async def aresume(
         base = (
             stored.ledger if stored.ledger.confirmed.calls >= spent.calls else replace(stored.ledger, confirmed=spent)
         )
-        return await _drive(plan, opened, stored.manifest, base, stored.seconds, retry_failed, watch)
+        return await _drive(plan, opened, stored.manifest, base, stored.seconds, retry_failed, watch, tell)
     except BaseException:
         opened.close()
         raise
@@ -295,6 +300,11 @@ class Run:
     def __init__(self, store: Store, run_id: str) -> None:
         self._store, self.id = store, run_id
         self._summary: Summary | None = None
+
+    @property
+    def store_path(self) -> Path:
+        """The file the run is in."""
+        return self._store.path
 
     @property
     def state(self) -> RunState:
@@ -469,7 +479,7 @@ def _plan(rows: object, options: Options, metrics: str | Sequence[str | Metric] 
 
         assert isinstance(model, OfflineModel)
         tasks: tuple[Literal["support", "relevance", "answer"], ...] = ("support", "relevance", "answer")
-        judge = OfflineJudge(model.version, {task: model.agreement(task) for task in tasks}, book)
+        judge = OfflineJudge(model.version, {task: model.agreement(task) for task in tasks}, book, model.cuts)
     else:
         judge = LLMJudge(
             options.judge,
@@ -502,7 +512,7 @@ def _plan(rows: object, options: Options, metrics: str | Sequence[str | Metric] 
 
 def _say(plan: _Plan, tell: Tell | None) -> None:
     if tell is not None:
-        for line in plan.scan.lines:
+        for line in (*plan.scan.lines, *plan.scan.notes):
             tell(line)
 
 
@@ -572,6 +582,7 @@ async def _drive(
     from ragassay.runner import Budget, CallPolicy, Engine
 
     run_id, options = manifest.run_id, plan.options
+    go_on = resume_command(run_id, store.path)
     store.acquire(run_id)
     started = time.monotonic()
     try:
@@ -603,11 +614,12 @@ async def _drive(
         todo = ((index, row) for index, row in plan.rows() if index not in done)
         ticker = asyncio.create_task(_tick(engine, watch, lambda: save(RunState.RUNNING, "", budget.ledger())))
         try:
-            with _stop_on_signals(engine):
+            with _stop_on_signals(engine, go_on, tell):
                 outcome = await engine.run(todo)
         except RagAssayError as error:
             with suppress(RagAssayError):  # the store itself may be what failed
                 save(RunState.FAILED, str(error), budget.ledger())
+            error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
             raise
         except BaseException as error:
             with suppress(RagAssayError):
@@ -643,7 +655,7 @@ async def _tick(engine: Engine, watch: Watch | None, save: Callable[[], None]) -
 
 
 @contextmanager
-def _stop_on_signals(engine: Engine) -> Iterator[None]:
+def _stop_on_signals(engine: Engine, go_on: str, tell: Tell | None) -> Iterator[None]:
     """First Ctrl-C or SIGTERM: stop cleanly. Second: leave at once (what is judged is on disk)."""
     if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
         yield
@@ -655,7 +667,11 @@ def _stop_on_signals(engine: Engine) -> Iterator[None]:
         nonlocal seen
         seen += 1
         if seen > 1:
+            if tell is not None:
+                tell(f"Ended at once. To go on: {go_on}")
             os._exit(130)
+        if tell is not None:
+            tell("Stopping: the calls in flight are finished and kept. Ctrl-C again ends at once.")
         engine.stop()
 
     kinds = [kind for kind in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(kind) is not signal.SIG_IGN]
@@ -701,6 +717,23 @@ def _block_on(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     if failure:
         raise failure[0]
     return result[0]
+
+
+def resume_command(run_id: str, store: Path) -> str:
+    """The command that goes on with a run of this store."""
+    return f"ragassay resume {run_id}{store_option(store)}"
+
+
+def store_option(store: Path) -> str:
+    """ " --store PATH" for a store that a command would not find by itself, else ""."""
+    from ragassay.store import default_location
+
+    here = Path(default_location()).resolve() == store
+    return (
+        ""
+        if here
+        else f" --store {shlex.quote(os.path.relpath(store) if store.is_relative_to(Path.cwd()) else str(store))}"
+    )
 
 
 def _new_id() -> str:

@@ -173,13 +173,16 @@ def test_a_csv_cell_may_be_longer_than_the_modules_own_limit(tmp_path):
     assert sample.contexts == (Context(text),)
 
 
-def test_an_empty_csv_cell_is_absent_but_an_empty_response_is_an_empty_answer(tmp_path):
+def test_an_empty_csv_cell_is_absent_but_an_empty_response_is_an_answer_and_empty_contexts_retrieved_nothing(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("id,question,contexts,response,reference,label\n,Q,,,,3\n")
     data = open_rows(path)
     (sample,) = data
-    assert sample == Sample("row-2", "Q", response="", labels={"label": 3.0}, line=2)
-    assert data.scan().notes == ("1 empty cells were read as an empty response",)
+    assert sample == Sample("row-2", "Q", contexts=(), response="", labels={"label": 3.0}, line=2)
+    assert data.scan().notes == (
+        "1 empty cells were read as an empty response",
+        "1 empty cells were read as nothing retrieved",
+    )
 
 
 @pytest.mark.parametrize(

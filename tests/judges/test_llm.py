@@ -96,7 +96,7 @@ def test_all_claims_of_a_row_are_one_call_and_each_gets_its_rating() -> None:
     assert len(runner.calls) == 1
     assert [done[c.key].rating for c in CLAIMS] == [0, 1, 2, 3]
     assert [done[c.key].value for c in CLAIMS] == [0, 1 / 3, 2 / 3, 1]
-    assert [done[c.key].meta["passes"] for c in CLAIMS] == [0.0, 0.0, 1.0, 1.0]
+    assert [done[c.key].passes for c in CLAIMS] == [False, False, True, True]
     assert {j.rubric for j in done.values()} == {"groundedness@1"}
     assert {j.judge for j in done.values()} == {JUDGE.fingerprint("groundedness")}
 

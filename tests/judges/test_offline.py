@@ -68,9 +68,22 @@ def test_requests_become_the_three_kinds_of_match_calls() -> None:
 def test_a_probability_becomes_a_rating_so_that_the_pass_mark_is_one_half(probability: float, rating: int) -> None:
     _, (judgment,) = run(claim("c", "a"), replies=(MatchReply(probability),))
     assert (judgment.rating, judgment.value, judgment.probability) == (rating, rating / 3, probability)
-    assert judgment.meta["passes"] == float(probability >= 0.5)
+    assert judgment.passes is (probability >= 0.5)
     _, (judgment,) = run(chunk("a", "chunk_relevance"), replies=(MatchReply(probability),))
     assert (judgment.rating, judgment.value) == (("yes", 1.0) if probability >= 0.5 else ("no", 0.0))
+
+
+@pytest.mark.parametrize(("probability", "rating"), [(0.09, 0), (0.1, 1), (0.199, 1), (0.2, 2), (0.749, 2), (0.75, 3)])
+def test_a_cut_of_the_model_moves_the_pass_mark_and_not_the_probability(probability: float, rating: int) -> None:
+    judge = OfflineJudge("v1", {}, BOOK, {"support": 0.2})
+    flow = judge.answer((claim("c", "a"),))
+    next(flow)
+    with pytest.raises(StopIteration) as end:
+        flow.send((MatchReply(probability),))
+    (judgment,) = end.value.value
+    assert (judgment.rating, judgment.probability, judgment.passes) == (rating, probability, probability >= 0.2)
+    assert "(passes from 0.20)" in judgment.rationale
+    assert judge.fingerprint("groundedness") != JUDGE.fingerprint("groundedness")
 
 
 @pytest.mark.parametrize("probability", [math.nan, math.inf, -0.1, 1.1])
@@ -109,13 +122,13 @@ def test_the_rationale_words_the_figures_it_knows_and_ignores_the_others() -> No
     spend = Spend(calls=1, seconds=0.01)
     _, (judgment,) = run(claim("c", "a"), replies=(MatchReply(0.31, (), figures, spend),))
     assert judgment.rationale == (
-        "Probability that the passages support the claim: 0.31. The claim shares 80% of its content words with the "
+        "Probability that the passages support the claim: 0.31 (passes from 0.50). The claim shares 80% of its content words with the "
         "passages. 1 number of it is not in the passages. 2 names of it are not in the passages. One side is negated "
         "and the other is not. Closeness of meaning: 0.71."
     )
     assert judgment.spend == spend
     _, (judgment,) = run(chunk("a"), replies=(MatchReply(0.31),))
-    assert judgment.rationale == "Probability that the passage helps with the question: 0.31."
+    assert judgment.rationale == "Probability that the passage helps with the question: 0.31 (passes from 0.50)."
 
 
 @pytest.mark.parametrize(

@@ -310,3 +310,27 @@ def test_operation_metrics_report_the_applications_figures_and_never_invent_one(
     score, _ = play("app_tokens", replace(ROW, usage=AppUsage(input_tokens=10)), never)
     assert (score.value, score.reason) == (None, "the row has no usage.total_tokens")
     assert play("app_cost", replace(ROW, usage=AppUsage(cost=float("nan"))), never)[0].value is None
+
+
+@pytest.mark.parametrize(("passes", "verdict"), [(True, Verdict.PASS), (False, Verdict.FAIL)])
+@pytest.mark.parametrize("metric", ["groundedness", "context_relevance", "answer_relevance", "chunk_relevance"])
+def test_the_pass_mark_of_the_rubrics_own_scale_decides_wherever_it_lies(
+    metric: str, passes: bool, verdict: Verdict
+) -> None:
+    # A scale 0-10 that passes at 5 has a value of 0.6 for a 6, below the 2/3 of the scale 0-3; one that passes at 8 has 0.7.
+    rating = 6 if passes else 7
+    answer = lambda request: replace(rated(request, rating, top=10), passes=passes)  # noqa: E731
+    score, _ = play(metric, ROW, answer)
+    assert score.verdict is verdict
+    assert {part.passed for part in score.parts} == {passes}
+
+
+def test_a_pass_mark_that_was_asked_for_outranks_the_rubrics() -> None:
+    answer = lambda request: replace(rated(request, 6, top=10), passes=True)  # noqa: E731
+    assert play("answer_relevance(pass_mark=0.7)", ROW, answer)[0].verdict is Verdict.FAIL
+
+
+def test_with_nothing_retrieved_an_admission_is_grounded_and_the_claim_beside_it_is_not() -> None:
+    row = replace(ROW, contexts=(), response="It opened in 1999. I don't know who built it.")
+    score, _ = play("groundedness", row, lambda request: rated(request, 3))
+    assert [(part.value, part.passed) for part in score.parts] == [(0.0, False), (1.0, True)]

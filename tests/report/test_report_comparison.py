@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
-from ragassay.report import compare, comparison_json
+from ragassay.report import compare, comparison_json, render_comparison
 
 GOOD, BAD = (("The limit is 20 requests a minute.", 3),), (("It is unlimited.", 0),)
 
@@ -31,6 +33,19 @@ def test_rows_are_paired_by_id(store, pair):
     assert (c.fixed, c.broken) == (8, 0)
     assert c.headline == "groundedness rises beyond chance; 8 rows fixed, 0 broken of 19 compared"
     assert {r.id for r in c.changed} == {f"row-{i}" for i in range(11, 19)}
+
+
+def test_rows_where_one_side_has_no_value_are_counted_as_dropped(make, save, store):
+    save([make.row(0), make.row(1, answer="n/a"), make.row(2), make.row(3, answer="n/a"), make.row(9)], "a")
+    save([make.row(0), make.row(1), make.row(2, answer="n/a"), make.row(3, answer="n/a"), make.bad(9)], "b")
+    c = compare(store, "a", "b")
+    answers = next(m for m in c.metrics if m.metric == "answer_relevance")
+    # of rows 1 to 4: paired, only b, only a, neither
+    assert (c.both, answers.result.n, answers.dropped) == (4, 1, 2)
+    assert comparison_json(c)["metrics"][2]["dropped"] == 2
+    out = io.StringIO()
+    render_comparison(c, Console(file=out, width=120))
+    assert "1 paired, 2 dropped" in out.getvalue()
 
 
 def test_rows_in_only_one_run_are_said(store, pair):

@@ -24,6 +24,8 @@ def summary(store, mixed):
         ("lower(groundedness)>=0.75", "lower", "groundedness", ">=", 0.75),
         ("upper(latency)<3", "upper", "latency", "<", 3.0),
         ("chunk_relevance(rubric=x)>=0.8", "mean", "chunk_relevance(rubric=x)", ">=", 0.8),
+        ("lower(pass_rate(groundedness))>=0.6", "lower(pass_rate)", "groundedness", ">=", 0.6),
+        ("upper(pass_rate(chunk_relevance(rubric=x)))<0.6", "upper(pass_rate)", "chunk_relevance(rubric=x)", "<", 0.6),
         ("lower(chunk_relevance(rubric=x))>=0.8", "lower", "chunk_relevance(rubric=x)", ">=", 0.8),
     ],
 )
@@ -64,8 +66,15 @@ def test_a_gate_on_a_metric_that_is_not_in_the_run_names_the_nearest(summary):
         ([], None, 0),
         (["groundedness>=0.75"], None, 0),
         (["groundedness>0.75"], None, 1),
-        (["pass_rate(groundedness)>=0.6", "latency<2"], None, 0),
-        (["pass_rate(groundedness)>=0.7"], None, 1),
+        (["pass_rate(groundedness)>=0.55", "latency<2"], None, 0),
+        (["pass_rate(groundedness)>=0.6"], None, 3),  # 4 of 7 or 5 of 7: one row is undecided
+        (["pass_rate(groundedness)>=0.75"], None, 1),
+        (["pass_rate(groundedness)<=0.6"], None, 3),
+        (["pass_rate(answer_relevance)>=1"], None, 0),
+        (["lower(pass_rate(groundedness))>=0.2"], None, 0),
+        (["lower(pass_rate(groundedness))>=0.9"], None, 1),
+        (["upper(pass_rate(groundedness))>=0.95"], None, 1),
+        (["lower(pass_rate(latency))>=0.1"], None, 3),
         (["lower(groundedness)>=0.7"], None, 1),
         (["lower(latency)>=0.1"], None, 3),
         (["pass_rate(latency)>=0.1"], None, 3),
@@ -94,7 +103,8 @@ def test_pending_rows_make_a_run_incomplete(make, save, store):
 
 def test_messages_name_the_figure(summary):
     result = check_gates(summary, ["groundedness>=0.8"], 0.95)
-    assert result.outcomes[0].message == "groundedness>=0.8: not met, it is 0.750"
+    assert result.outcomes[0].message == "groundedness>=0.8: not met, it is 0.750 over 6 of 8 rows"
+    assert result.outcomes[0].rows == 6
     assert any("groundedness: 7 of 8 judged" in line for line in result.incomplete)
     assert any("7 of 8 rows are scored" in line for line in result.incomplete)
 
@@ -108,9 +118,31 @@ def test_a_parsed_gate_is_checked_like_its_text(summary):
                 "gate": "groundedness>=0.7",
                 "value": pytest.approx(0.75),
                 "passed": True,
-                "message": "groundedness>=0.7: met, it is 0.750",
+                "message": "groundedness>=0.7: met, it is 0.750 over 6 of 8 rows",
+                "rows": 6,
             }
         ],
         "incomplete": [],
         "exit_code": 0,
     }
+
+
+def test_undecided_rows_leave_a_pass_rate_between_two_bounds(summary):
+    # 4 pass, 2 fail, 1 undecided: 4/7 = 57 % or 5/7 = 71 %
+    outcome = check_gates(summary, ["pass_rate(groundedness)>=0.6"]).outcomes[0]
+    assert (outcome.passed, outcome.value) == (None, pytest.approx(4 / 6))
+    assert "open, it is 67 % over 6 of 8 rows, and between 57 % and 71 % with the 1 undecided" in outcome.message
+
+
+def test_one_row_of_ten_does_not_meet_a_gate_for_all(make, save, store):
+    rows = [make.row(i, answer=3 if i == 0 else "n/a") for i in range(10)]
+    s = summarise(store, save(rows))
+    assert check_gates(s, ["answer_relevance>=0.9"]).exit_code == 0
+    assert "met, it is 1.000 over 1 of 10 rows" in check_gates(s, ["answer_relevance>=0.9"]).outcomes[0].message
+    result = check_gates(s, ["answer_relevance>=0.9"], 0.5)
+    assert result.exit_code == 3
+    assert result.incomplete == (
+        "answer_relevance: a value in 1 of 10 rows, below the floor of 50 %: the row has no response (9)",
+    )
+    assert check_gates(s, ["answer_relevance>=0.9"], 0.1).exit_code == 0
+    assert check_gates(s, ["groundedness>=0.9"], 1.0).exit_code == 0  # a metric without a gate may lack its field

@@ -207,6 +207,19 @@ def test_evidence_that_does_not_stand_there_is_quoted_but_never_highlighted(make
     assert "id=r1e1" not in page
 
 
+def test_rates_denominators_probabilities_and_weights_are_shown(make, save, store, tmp_path):
+    from dataclasses import replace
+
+    row = make.row(0)
+    grounded = row.score("groundedness")
+    weighted = replace(grounded, metric="faithfulness(mode=weighted)", parts=(replace(grounded.parts[0], weight=2.5),))
+    write_html(store, save([replace(row, scores=(*row.scores, weighted)), make.row(1)]), tmp_path / "w.html")
+    page = (tmp_path / "w.html").read_text(encoding="utf-8")
+    assert page.count("<small>weight 2.5</small>") == 1
+    assert "<small>of 2 rows</small>" in page
+    assert "<small>probability 0.90</small>" in page
+
+
 def test_the_same_run_gives_the_same_bytes(store, mixed, tmp_path):
     write_html(store, mixed, tmp_path / "a.html")
     write_html(store, mixed, tmp_path / "b.html")

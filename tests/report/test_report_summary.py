@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import orjson
 import pytest
 
-from ragassay.core import RunState, Verdict
+from ragassay.core import AppUsage, RunState, Verdict
 from ragassay.report import headline, row_json, run_json, summarise, summary_json
 from ragassay.report.proof import proof
+from ragassay.report.wording import app_words
 
 
 def metric(summary, name):
@@ -85,6 +87,29 @@ def test_usage_is_summed_and_latency_averaged(store, mixed):
     assert (s.app.total_tokens, s.app_rows) == (7 * 120, 7)
     assert s.app.cost == pytest.approx(0.007)
     assert s.app.latency == pytest.approx(1.5)
+
+
+def test_each_total_says_over_how_many_rows_it_is_known(make, save, store):
+    def used(i, usage):
+        row = make.row(i)
+        return replace(row, sample=replace(row.sample, usage=usage))
+
+    parts, cost, late = AppUsage(100, 20), AppUsage(cost=0.5), AppUsage(input_tokens=7, latency=2.0)
+    s = summarise(store, save([used(0, parts), used(1, cost), used(2, late), used(3, AppUsage(1, 2, 30, None, 4.0))]))
+    assert (s.app.total_tokens, s.app.input_tokens, s.app.cost, s.app.latency) == (150, 108, 0.5, 3.0)
+    assert s.app.rows == {"input_tokens": 3, "output_tokens": 2, "total_tokens": 2, "cost": 1, "latency": 2}
+    assert app_words(s) == (
+        "application: 150 tokens (over 2 rows), $0.5000 (over 1 row), 3.00 s a row on average (over 2 rows)"
+    )
+    assert summary_json(s)["app"]["rows"]["cost"] == 1
+
+
+def test_patterns_count_failing_rows_only(make, save, store):
+    def patterned(row):
+        return replace(row, diagnosis=replace(row.diagnosis, pattern="the context is ignored"))
+
+    rows = [patterned(make.row(0)), patterned(make.row(1, sentences=(("x", 0),))), patterned(make.row(2, answer=1))]
+    assert summarise(store, save(rows)).patterns == {"the context is ignored": 2}
 
 
 def test_a_slice_that_stands_out_comes_first_with_a_corrected_p(make, save, store):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -37,7 +38,7 @@ def test_the_first_line_says_the_verdict_in_words(store, mixed):
 def test_the_summary_says_all_that_was_promised(store, mixed):
     text = shown(render_summary, summarise(store, mixed))
     for words in (
-        "groundedness", "0.750 [", "67 % [", "7/8", "not applicable in 1 row: the row has no response",
+        "groundedness", "0.750 [", "67 % [30, 90] of 6 rows", "7/8", "not applicable in 1 row: the row has no response",
         "What broke, in the 2 failing rows", "try: ", "“It was raised to 90 in May.”", "kind = history",
         "840 tokens", "84 calls, 40,000 tokens in, 5,000 out", "$0.1234", "7 judgments reused", "12.5 s in all",
         "Judge: offline", "groundedness@1  fingerprint abababababab", "Balanced accuracy 0.78",
@@ -46,7 +47,33 @@ def test_the_summary_says_all_that_was_promised(store, mixed):
         assert words in " ".join(text.split()).replace("@1 f", "@1  f"), words
 
 
-@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("width", [60, 80, 119, 120, 200])
+def test_each_figure_shows_its_denominator_and_mark_at_every_width(store, mixed, width):
+    text = shown(render_summary, summarise(store, mixed), width)
+    words = " ".join(text.split("What broke")[0].split())
+    for figure in ("67 % [30, 90]", "≥ 0.9", "7/8", "0.90"):
+        assert figure in words, figure
+    assert ("of 6 rows" in words) or width < 80  # folded between columns
+    assert ("over 6 rows" in words) == (width < 120)
+    assert ("1 undecided" in words.split("Metrics")[1]) or width >= 120 or width < 80
+
+
+def test_the_mean_of_a_slice_has_its_interval(store, mixed):
+    slice_ = next(s for s in summarise(store, mixed).slices if s.metric == "groundedness")
+    interval = f"{slice_.mean:.3f} [{slice_.interval.low:.3f}, {slice_.interval.high:.3f}]"
+    assert interval in shown(render_summary, summarise(store, mixed))
+
+
+def test_the_weight_of_a_claim_stands_beside_it(make, save, store):
+    row = make.row(0)
+    grounded = row.score("groundedness")
+    weighted = replace(grounded, metric="faithfulness(mode=weighted)", parts=(replace(grounded.parts[0], weight=2.5),))
+    run = save([replace(row, scores=(*row.scores, weighted)), make.row(1)])
+    assert "1. The limit is 20 requests a minute. (weight 2.5)" in shown(render_row, store.row(run, "row-1"))
+    assert "weight" not in shown(render_row, store.row(run, "row-2"))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_no_line_is_wider_than_the_terminal(store, mixed, width):
     for text in (
         shown(render_summary, summarise(store, mixed), width),
@@ -116,8 +143,6 @@ def test_an_empty_store_says_how_to_start():
 
 
 def test_a_row_without_response_and_contexts_is_shown_as_such(make, save, store):
-    from dataclasses import replace
-
     row = replace(make.row(0), sample=Sample("bare"), scores=())
     text = shown(render_row, store.row(save([row]), "bare"))
     assert "the row says nothing about retrieval" in text

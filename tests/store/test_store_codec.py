@@ -49,7 +49,7 @@ FIELDS: dict[type, dict[str, st.SearchStrategy[Any]]] = {
     Judgment: {
         "key": text, "rating": st.none() | number | text, "value": maybe_number, "rationale": text,
         "evidence": st.lists(st.builds(Evidence), max_size=2).map(tuple), "texts": words, "flags": words,
-        "meta": mixed, "spend": st.builds(Spend), "probability": maybe_number,
+        "passes": st.none() | st.booleans(), "spend": st.builds(Spend), "probability": maybe_number,
     },
     Context: {"text": text, "id": maybe_text, "score": maybe_number},
     AppUsage: {"cost": maybe_number, "latency": maybe_number},
@@ -136,7 +136,7 @@ def test_two_halves_of_an_emoji_that_were_apart_stay_apart() -> None:
     [
         lambda x: Judgment("k", "j", "r", Status.JUDGED, value=x),
         lambda x: Judgment("k", "j", "r", Status.JUDGED, rating=x),
-        lambda x: Judgment("k", "j", "r", Status.JUDGED, meta={"a": x}),
+        lambda x: Judgment("k", "j", "r", Status.JUDGED, probability=x),
         lambda x: Judgment("k", "j", "r", Status.JUDGED, spend=Spend(cost=x)),
         lambda x: RowResult(0, Sample("a", contexts=(Context("t", score=x),))),
         lambda x: RowResult(0, Sample("a"), (Score("m", Status.JUDGED, extra={"max": x}),)),

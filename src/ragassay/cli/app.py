@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ragassay.api import Run
+    from ragassay.core import Summary
     from ragassay.runner import Forecast
 
 app = typer.Typer(
@@ -172,6 +173,7 @@ def resume(
             store=store,
             retry_failed=retry_failed,
             watch=display,
+            tell=_note,
             concurrency=concurrency,
             call_timeout=call_timeout,
             max_calls=max_calls,
@@ -196,16 +198,17 @@ def demo(
         run = api.evaluate(str(rows_path()), store=store, name="demo", watch=display, tell=_note)
     with run:
         # The rows carry labels made by hand, so the demo can say how far its own verdicts are right.
-        verdicts = causes = rows = 0
+        verdicts = causes = rows = fine = 0
         for row in run:
             labels = row.sample.labels if row.sample is not None else {}
             cause = row.diagnosis.cause.name if row.diagnosis.cause is not None else "none"
             rows += 1
+            fine += labels.get("verdict") == "pass"
             verdicts += row.diagnosis.verdict == labels.get("verdict")
             causes += cause == labels.get("cause")
         _note(
             f"Beside the labels that people gave these rows: the verdict is right in {verdicts} of {rows} rows, the root "
-            f"cause in {causes}.\nThe offline judge is a small model: good for a first look; see docs/judges.md for its limits."
+            f"cause in {causes} (calling every row fine would be right in {fine}).\nThe offline judge is a small model: good for a first look; see docs/judges.md for its limits."
         )
         _finish(run, [], None, html, None, store, json_)
 
@@ -425,6 +428,7 @@ def _finish(
     json_: bool,
 ) -> None:
     """Print the summary, write the files, and leave with the exit code."""
+    from ragassay.api import resume_command, store_option
     from ragassay.core import BudgetExhausted, GateFailed, Incomplete, RunState
     from ragassay.report import check_gates, parse_gate, render_gates, render_summary, summary_json
 
@@ -443,8 +447,7 @@ def _finish(
             run.export(target, kind)
             _note(f"wrote {target}")
     state = run.state
-    where = f" --store {store}" if store else ""
-    go_on = f"ragassay resume {run.id}{where}"
+    go_on = resume_command(run.id, run.store_path)
     if state is RunState.BUDGET:
         _show_error(
             BudgetExhausted(
@@ -452,34 +455,57 @@ def _finish(
                 "A cap was reached before all rows were judged.",
                 where=f"run {run.id}",
                 why=summary.stop_reason,
-                fix=f"{go_on} with a higher --max-calls or --max-cost",
+                fix=f"{go_on} with a higher --max-calls or --max-cost (they count the whole run)",
             )
         )
         raise typer.Exit(BudgetExhausted.exit_code)
     if state is not RunState.FINISHED:
         _note(f"{summary.stop_reason[:1].upper()}{summary.stop_reason[1:]}. To go on: {go_on}")
         raise typer.Exit(130 if state is RunState.INTERRUPTED else 5)
+    asked = sum(m.asked for m in summary.metrics)
+    judged = sum(m.judged for m in summary.metrics)
+    again = f"{go_on} --retry-failed"
+    if asked and not judged:
+        _show_error(
+            Incomplete("E0603", "Nothing could be judged.", where=f"run {run.id}", why=_first_loss(summary), fix=again)
+        )
+        raise typer.Exit(Incomplete.exit_code)
+    if judged < asked:
+        _note(
+            f"{asked - judged:,} of {asked:,} verdicts were lost ({_first_loss(summary)}). To ask for them again: {again}"
+        )
     if result.exit_code == GateFailed.exit_code:
+        missed = "; ".join(o.message for o in result.outcomes if o.passed is False)
+        worst = f"ragassay show {run.id}{store_option(run.store_path)}"
         _show_error(
             GateFailed(
                 "E0602",
                 "A gate's threshold was not met.",
                 where=f"run {run.id}",
-                why="; ".join(str(g) for g in gates),
-                fix=f"see the worst rows: ragassay show {run.id}{where}",
+                why=missed,
+                fix=f"see the worst rows: {worst}",
             )
         )
     elif result.exit_code == Incomplete.exit_code:
+        fix = again if judged < asked else "give the rows what the metric needs, or gate on another metric"
         _show_error(
             Incomplete(
                 "E0603",
                 "Too little was judged to decide.",
                 where=f"run {run.id}",
-                why=f"a gate has no value, or coverage is below {min_coverage}",
-                fix=f"ragassay resume {run.id}{where} --retry-failed",
+                why="; ".join(result.incomplete),
+                fix=fix,
             )
         )
     raise typer.Exit(result.exit_code)
+
+
+def _first_loss(summary: Summary) -> str:
+    """Why most verdicts of the first metric that lost some are missing."""
+    for metric in summary.metrics:
+        if metric.judged < metric.asked and metric.reasons:
+            return max(metric.reasons.items(), key=lambda item: item[1])[0][:200]
+    return "see the rows' statuses"
 
 
 def _display(cap: float | None) -> Any:

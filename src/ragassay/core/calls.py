@@ -61,7 +61,7 @@ class MatchCall:
 class MatchReply:
     """The offline model's answer.
 
-    probability: calibrated probability in [0, 1] of "supported" / "relevant" / "answers it".
+    probability: in [0, 1], of "supported" / "relevant" / "answers it".
     evidence: the sentence(s) of the passages it rests on, best first; context = index of the passage.
     features: the few figures that explain it (coverage of words, numbers missing ...), for the rationale.
     """

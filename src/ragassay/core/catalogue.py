@@ -53,5 +53,5 @@ CATALOGUE: dict[str, str] = {
     "E0601": "A gate cannot be read.",
     "E0602": "A gate's threshold was not met.",
     "E0603": "Coverage is below the floor.",
-    "E0604": "A cap on calls, cost or time was reached.",
+    "E0604": "A cap on calls or cost was reached.",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -63,9 +62,10 @@ class Judgment:
 
     key: `Request.key`. judge: the judge's fingerprint for this rubric (rubric text, model, parameters).
     rating: the rubric scale's own value (0..3, "yes"), None unless judged. value: the rating mapped to
-    [0, 1]. probability: the judge's calibrated probability that the rating passes the rubric's pass
-    mark, where it has one (offline judge, logprobs), else None. texts: the reply of a rubric that
-    writes texts (claims), in order. flags: words such as "nothing_found", "abstention", "trivial",
+    [0, 1]. probability: the judge's own probability of a yes (supported, relevant, answers it), where it
+    has one (offline judge, logprobs), else None. passes: whether the rating passes the rubric's own pass mark
+    (the offline judge's cut), None without a rating. texts: the reply of a rubric that writes texts
+    (claims), in order. flags: words such as "nothing_found", "abstention", "trivial",
     "quote_not_found", "declined". reason: why there is no rating (status other than JUDGED).
     spend: this Judgment's share of its call; the shares of one call add up to the call.
     """
@@ -83,7 +83,7 @@ class Judgment:
     flags: tuple[str, ...] = ()
     reason: str = ""
     spend: Spend = field(default_factory=Spend)
-    meta: Mapping[str, float | str] = field(default_factory=dict)
+    passes: bool | None = None
 
     @property
     def judged(self) -> bool:

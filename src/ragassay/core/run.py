@@ -141,7 +141,7 @@ class MetricSummary:
     rows: all rows; judged / asked count the parts (claims, chunks, ratings), coverage = judged / asked.
     pass_rate = passed / (passed + failed), with its interval; undecided rows stand beside it.
     not_applicable: rows lacking an input, reasons: why, with counts.
-    probability: mean calibrated probability of the judged parts, None where the judge gives none.
+    probability: mean probability of a yes over the judged parts, None where the judge gives none.
     """
 
     metric: str
@@ -179,7 +179,7 @@ class CauseShare:
 @dataclass(frozen=True, slots=True)
 class SliceSummary:
     """One metric on one slice. gap = slice mean - mean of the rest; p is two-sided, Holm-corrected over all
-    slices shown; None where too few rows (n < 2 on either side)."""
+    slices compared; None where too few clusters (fewer than 2 on either side)."""
 
     slice: str
     value: str

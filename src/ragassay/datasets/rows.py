@@ -87,9 +87,13 @@ class RowMaker:
             if value is None or (value != value and isinstance(value, float) and not textual):  # NaN: absent in tables
                 continue
             if value == "" and textual:
-                if field != "response":
+                if field == "contexts":  # the column is there: an empty cell says that nothing was retrieved
+                    notes["empty cells were read as nothing retrieved"] += 1
+                    value = ()
+                elif field == "response":
+                    notes["empty cells were read as an empty response"] += 1
+                else:
                     continue
-                notes["empty cells were read as an empty response"] += 1
             got[field] = value
         get = got.get
         slices: dict[str, str] = {}

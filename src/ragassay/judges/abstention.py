@@ -73,8 +73,8 @@ _FORMS = (
     rf"(?:based on|from|given|with) (?:the|these|this|my) {_GAP}{{0,60}}?(?:it is|it's) (?:not "
     rf"possible|impossible) to\b",
     r"question (?:cannot|can't|can not) be answered\b",
-    r"(?:cannot|can't|can not) be (?:answered|determined|inferred|established|confirmed|derived) "
-    r"(?:from|based|with|using|by|given)\b",
+    rf"(?:cannot|can't|can not) be (?:answered|determined|inferred|established|confirmed|derived) "
+    rf"(?:from|based on|with|using|by|given)\b{_GAP}{{0,40}}?{_SOURCES}\b",
     # German.
     rf"(?:weiss|kann) ich {_DEUTSCH_DAZU}(?:nicht|keine?n?)\b(?!.{{30}})",
     rf"(?:ich|wir) (?:weiss|wissen|kann|können|konnte|konnten|habe|haben) {_DEUTSCH_DAZU}(?:nicht|keine?n?)\b",

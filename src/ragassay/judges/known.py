@@ -20,7 +20,7 @@ def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -
         rating = rubric.scale.highest if end == "highest" else rubric.scale.lowest
         return Judgment(
             request.key, fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=rubric.scale.value(rating),
-            rationale=rationale, flags=flags, meta={"passes": float(rubric.scale.passes(rating))},
+            rationale=rationale, flags=flags, passes=rubric.scale.passes(rating),
         )  # fmt: skip
 
     if rubric.id in ("context_relevance", "chunk_relevance") and not request.text("context").strip():

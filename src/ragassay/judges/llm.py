@@ -297,7 +297,7 @@ class _Round:
             rationale=verdict.reasoning.strip(),
             evidence=evidence,
             flags=(*flags, *(["quote_not_found"] if lost else [])),
-            meta={"passes": float(scale.passes(rating))},
+            passes=scale.passes(rating),
         )
 
     def _evidence(self, request: Request, verdict: Verdict) -> tuple[tuple[Evidence, ...], bool]:

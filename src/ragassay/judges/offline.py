@@ -7,7 +7,7 @@ by the model; this judge only cuts it into ratings, words the figures behind it,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ragassay.core import (
     Ask,
@@ -50,12 +50,14 @@ class OfflineJudge:
     """A judge over an offline model.
 
     model_version: what identifies the model and its weights. measured: task ("support", "relevance", "answer") -> one
-    sentence on its measured agreement with people.
+    sentence on its measured agreement with people. cuts: task -> the probability from which it says yes (0.5 where
+    the model names none): which of the two mistakes weighs more is the judge's choice, not part of the probability.
     """
 
     model_version: str
     measured: Mapping[str, str]
     book: RubricBook
+    cuts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def uri(self) -> str:
@@ -67,6 +69,9 @@ class OfflineJudge:
         """Its measured agreement with people, a clause a task."""
         said = [f"{task}: {sentence.strip()}" for task, sentence in self.measured.items() if sentence.strip()]
         return "; ".join(said) or "unmeasured on data like yours"
+
+    def _cut(self, rubric_id: str) -> float:
+        return self.cuts.get(TASKS[rubric_id], 0.5)
 
     def _rubric(self, rubric_id: str) -> Rubric:
         rubric = self.book.get(rubric_id)
@@ -93,7 +98,8 @@ class OfflineJudge:
 
     def fingerprint(self, rubric: str) -> str:
         """Hash of the model's version, the task and the rules here. Raises as `rubric_version`."""
-        return digest("offline", _RULES, self.model_version, TASKS.get(rubric, ""), self._rubric(rubric).ref)
+        found = self._rubric(rubric)
+        return digest("offline", _RULES, self.model_version, TASKS[rubric], self._cut(rubric), found.ref)
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """Up to 16 Requests of one rubric, in order: nothing is shared between them but the overhead."""
@@ -111,10 +117,10 @@ class OfflineJudge:
         rubric = self._rubric(requests[0].rubric)
         fingerprint = self.fingerprint(rubric.id)
         unique = tuple({request.key: request for request in requests}.values())
-        return _flow(unique, rubric, fingerprint)
+        return _flow(unique, rubric, fingerprint, self._cut(rubric.id))
 
 
-def _flow(requests: tuple[Request, ...], rubric: Rubric, fingerprint: str) -> JudgeFlow:
+def _flow(requests: tuple[Request, ...], rubric: Rubric, fingerprint: str, cut: float) -> JudgeFlow:
     settled: list[Judgment] = []
     asked: list[tuple[Request, MatchCall]] = []
     for request in requests:
@@ -125,7 +131,7 @@ def _flow(requests: tuple[Request, ...], rubric: Rubric, fingerprint: str) -> Ju
             asked.append((request, _call(request)))
     replies = (yield Ask(tuple(call for _, call in asked))) if asked else ()
     for (request, call), reply in zip(asked, replies, strict=True):
-        settled.append(_judgment(request, call, reply, rubric, fingerprint))
+        settled.append(_judgment(request, call, reply, rubric, fingerprint, cut))
     return tuple(settled)
 
 
@@ -149,11 +155,13 @@ def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | 
         return None
     return Judgment(
         request.key, fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=rating / 3, rationale=why,
-        flags=(flag,), meta={"passes": float(rating >= 2)},
+        flags=(flag,), passes=rating >= 2,
     )  # fmt: skip
 
 
-def _judgment(request: Request, call: MatchCall, reply: Reply, rubric: Rubric, fingerprint: str) -> Judgment:
+def _judgment(
+    request: Request, call: MatchCall, reply: Reply, rubric: Rubric, fingerprint: str, cut: float
+) -> Judgment:
     def lost(status: Status, reason: str, spend: Spend) -> Judgment:
         return Judgment(request.key, fingerprint, rubric.ref, status, reason=reason, spend=spend)
 
@@ -165,15 +173,16 @@ def _judgment(request: Request, call: MatchCall, reply: Reply, rubric: Rubric, f
     probability = reply.probability
     if not 0.0 <= probability <= 1.0:  # false for NaN as well
         return lost(Status.UNPARSED, "the offline model gave no probability between 0 and 1", reply.spend)
-    rating: Rating = sum(probability >= cut for cut in (0.25, 0.5, 0.75))
+    # The pass mark, 2, lies at the cut of the task; the grades above and below it are spread around.
+    rating: Rating = sum(probability >= bound for bound in (cut / 2, cut, max(0.75, cut)))
     value = int(rating) / 3
     if rubric.id == "chunk_relevance":
-        rating, value = ("yes", 1.0) if probability >= 0.5 else ("no", 0.0)
+        rating, value = ("yes", 1.0) if probability >= cut else ("no", 0.0)
     flags = ("nothing_found",) if rubric.id == "groundedness" and rating == 0 and not reply.evidence else ()
     return Judgment(
         request.key, fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=value, probability=probability,
-        rationale=_rationale(call.task, probability, reply.features), evidence=_checked(reply, call), flags=flags,
-        spend=reply.spend, meta={"passes": float(probability >= 0.5)},
+        rationale=_rationale(call.task, probability, cut, reply.features), evidence=_checked(reply, call), flags=flags,
+        spend=reply.spend, passes=probability >= cut,
     )  # fmt: skip
 
 
@@ -188,11 +197,11 @@ def _checked(reply: MatchReply, call: MatchCall) -> tuple[Evidence, ...]:
     )
 
 
-def _rationale(task: str, probability: float, features: Mapping[str, float]) -> str:
+def _rationale(task: str, probability: float, cut: float, features: Mapping[str, float]) -> str:
     """The probability in words, and the figures that explain it best. Only keys that are there are worded."""
     what, text = _VERDICTS[task]
     where = "the response" if task == "answer" else "the passages" if task == "support" else "the passage"
-    said = [f"Probability {what}: {probability:.2f}."]
+    said = [f"Probability {what}: {probability:.2f} (passes from {cut:.2f})."]
     coverage = features.get("coverage")
     if coverage is not None:
         said.append(f"{text} shares {max(0.0, min(1.0, coverage)):.0%} of its content words with {where}.")

@@ -42,7 +42,7 @@ class AnswerRelevance(MetricBase):
             return self.not_applicable("the question is empty")
         if blank(sample.response):
             return Score(
-                metric=str(self), status=Status.JUDGED, value=0.0, verdict=_verdict(0.0, self.pass_mark),
+                metric=str(self), status=Status.JUDGED, value=0.0, verdict=Verdict.FAIL,
                 pass_mark=self.pass_mark, counts=Counts(asked=1, judged=1), flags=(EMPTY,),
                 rationale="The response is empty.",
             )  # fmt: skip
@@ -53,13 +53,10 @@ class AnswerRelevance(MetricBase):
             return all_lost(str(self), (part,), pass_mark=self.pass_mark)
         declined = "declined" in part.flags
         value = 0.0 if declined else part.value
-        part = replace(part, value=value, passed=value >= self.pass_mark)
+        passed = bool(part.passed) and not declined
+        part = replace(part, value=value, passed=passed)
         return Score(
-            metric=str(self), status=Status.JUDGED, value=value, verdict=_verdict(value, self.pass_mark),
+            metric=str(self), status=Status.JUDGED, value=value, verdict=Verdict.PASS if passed else Verdict.FAIL,
             pass_mark=self.pass_mark, counts=counts_of((part,)), parts=(part,), rationale=part.rationale,
             flags=(ABSTENTION,) if declined else (),
         )  # fmt: skip
-
-
-def _verdict(value: float, mark: float) -> Verdict:
-    return Verdict.PASS if value >= mark else Verdict.FAIL

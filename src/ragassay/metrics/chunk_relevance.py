@@ -30,6 +30,11 @@ class ChunkRelevance(MetricBase):
     def __post_init__(self) -> None:
         check_choice("chunk_relevance", "rubric", self.rubric, ("context_relevance", "chunk_relevance"))
 
+    @property
+    def rubrics(self) -> tuple[str, ...]:
+        """The rubric that these parameters ask."""
+        return (self.rubric,)
+
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)
         if absent is not None:

@@ -51,7 +51,7 @@ class ContextRelevance(MetricBase):
         if not found:
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
         values = [part.value or 0.0 for part in found]
-        good, unknown = sum(value >= self.pass_mark for value in values), len(parts) - len(found)
+        good, unknown = sum(bool(part.passed) for part in found), len(parts) - len(found)
         return Score(
             metric=str(self), status=Status.JUDGED, value=mean(values), pass_mark=self.pass_mark,
             verdict=at_least_one(good, unknown),

@@ -29,10 +29,16 @@ def part_of(
     return Part(
         kind=kind, status=status, text=text, start=start, end=end, context=context,
         rating=judgment.rating if value is not None else None, value=value,
-        passed=None if value is None else value >= mark,
+        passed=None if value is None else _passes(judgment, value, mark),
         probability=judgment.probability if value is not None else None, rationale=judgment.rationale,
         evidence=judgment.evidence, flags=judgment.flags, reason=reason, key=judgment.key,
     )  # fmt: skip
+
+
+def _passes(judgment: Judgment, value: float, mark: float) -> bool:
+    # At the metric's default the rubric's own pass mark holds, which a user's scale may set elsewhere than at 2/3; a
+    # mark that was asked for outranks it.
+    return judgment.passes if judgment.passes is not None and mark == GRADE_MARK else value >= mark
 
 
 def ruled(

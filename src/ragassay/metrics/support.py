@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from ragassay.core import Counts, Judgment, Part, Request, Sample, Score, Status, Verdict
+from ragassay.judges import declines
 from ragassay.metrics.base import MetricBase
 from ragassay.metrics.claims import MAX_CLAIMS, Piece, split_claims
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, all_lost, blank, judged, lost, part_of, ruled
@@ -22,7 +23,7 @@ def claim_rubrics(claims: str) -> tuple[str, ...]:
 def judge_claims(metric: MetricBase, sample: Sample, claims: str, pass_mark: float) -> ClaimFlow:
     """One part per piece of the response, dropped ones as not applicable; or the Score, where that is already settled.
 
-    Nothing retrieved supports nothing: every claim is 0 without asking, unless the response as a whole declines to
+    Nothing retrieved supports nothing: every claim is 0 without asking, unless it, or the response as a whole, declines to
     answer, which is an admission and needs no support.
     """
     absent = metric.missing(sample)
@@ -62,7 +63,7 @@ def judge_claims(metric: MetricBase, sample: Sample, claims: str, pass_mark: flo
         if not blank(question):
             (answer,) = yield (Request("answer_relevance", {"question": question, "response": response}),)
             declined = answer.judged and "declined" in answer.flags
-        done = [_without_contexts(piece, declined) for piece in kept]
+        done = [_without_contexts(piece, declined or declines(piece.text)) for piece in kept]
     else:
         answers = yield tuple(
             Request(

@@ -15,7 +15,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
 from typing import Any, TypeGuard
 
 import aiohttp
@@ -82,7 +81,7 @@ class OpenAIModel:
 
     key: None sends no Authorization. concurrency: size of the pool of connections. timeout: seconds for a whole
     attempt, a backstop behind the runner's own deadline. `replies_without_usage` counts answers whose server said
-    nothing about tokens: their Spend has 0 tokens and cost None (0.0 on this machine), as neither was measured. May be
+    nothing about tokens: their Spend has 0 tokens and cost None, as neither was measured. May be
     used from one event loop after another; `close()` in each loop lets go of that loop's connections.
     """
 
@@ -101,7 +100,7 @@ class OpenAIModel:
         self.replies_without_usage = 0
         url = URL(self.base_url)
         self._chat, self._list, self._host = url / "chat/completions", url / "models", _host(url)
-        self._rate = Rate(0.0, 0.0) if rate is None and _is_loopback(url.host or "") else rate
+        self._rate = rate
         self._key, self._concurrency, self._timeout = key, concurrency, timeout
         self._dialect = Dialect()
         self._accepted: frozenset[str] = frozenset()
@@ -127,7 +126,7 @@ class OpenAIModel:
         return self._concurrency
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars, from the user's rate or the provider's list; 0.0 on this machine; None when not known."""
+        """US dollars, from the user's rate or the provider's list; None when not known (a local gateway may cost money)."""
         return self._price(input_tokens, output_tokens, 0)
 
     async def call(self, call: Call) -> Reply:
@@ -536,10 +535,3 @@ def _checked_url(text: str) -> str:
 def _host(url: URL) -> str:
     """ "host" or, where the address names one, "host:port"."""
     return url.host_subcomponent + (f":{url.explicit_port}" if url.explicit_port else "")  # type: ignore[operator]
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

@@ -19,12 +19,14 @@ CHANGED_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """One metric in both runs. p: the result's p, Holm-corrected over the metrics; None where it has none."""
+    """One metric in both runs, over result.n paired rows. p: the result's p, Holm-corrected over the metrics; None where
+    it has none. dropped: rows of both runs left out because only one of the two has a value."""
 
     metric: str
     unit: str
     result: PairedResult
     p: float | None
+    dropped: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,12 @@ def compare(store: Store, a: str, b: str) -> Comparison:
     both = rows_a.keys() & rows_b.keys()
     turns = [(rows_a[row], rows_b[row]) for row in both]
     units = {m: unit_of(m, first) for m in first.metrics if m in second.metrics}
-    results, changed = {}, []
+    results, dropped, changed = {}, {}, []
     for metric in units:
         before = {line.row_id: line for line in store.score_lines(a, metric) if line.value is not None}
-        pairs = [(before[line.row_id], line) for line in store.score_lines(b, metric) if line.row_id in before]
+        after = [line for line in store.score_lines(b, metric) if line.value is not None and line.row_id in both]
+        pairs = [(before[line.row_id], line) for line in after if line.row_id in before]
+        dropped[metric] = len(before.keys() & both) + len(after) - 2 * len(pairs)
         high = None if units[metric] else 1.0
         results[metric] = paired_difference(_values(pairs), low=0.0, high=high)
         if not units[metric]:  # seconds and dollars are on another scale than ratios
@@ -91,7 +95,9 @@ def compare(store: Store, a: str, b: str) -> Comparison:
         only_b=len(rows_b) - len(both),
         fixed=turns.count((Verdict.FAIL, Verdict.PASS)),
         broken=turns.count((Verdict.PASS, Verdict.FAIL)),
-        metrics=tuple(MetricComparison(m, units[m], result, corrected.get(m)) for m, result in results.items()),
+        metrics=tuple(
+            MetricComparison(m, units[m], result, corrected.get(m), dropped[m]) for m, result in results.items()
+        ),
         changed=tuple(heapq.nlargest(CHANGED_SHOWN, changed, key=_by_change)),
         warnings=tuple(_warnings(first, second, len(rows_a) - len(both), len(rows_b) - len(both))),
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ragassay.core import MetricSummary, SetupError, Summary, nearest
-from ragassay.report.wording import figure, percent
+from ragassay.report.wording import count, figure, percent
 
 _GATE = re.compile(r"(?P<left>.*)(?P<op>>=|<=|>|<)\s*(?P<number>[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)\s*")
 _OF = re.compile(r"(?P<figure>\w+)\((?P<metric>.*)\)")
@@ -20,13 +20,17 @@ _FIGURES: dict[str, Callable[[MetricSummary], float | None]] = {
     "pass_rate": lambda m: m.pass_rate,
     "lower": lambda m: None if m.interval is None else m.interval.low,
     "upper": lambda m: None if m.interval is None else m.interval.high,
+    "lower(pass_rate)": lambda m: None if m.pass_interval is None else m.pass_interval.low,
+    "upper(pass_rate)": lambda m: None if m.pass_interval is None else m.pass_interval.high,
 }
+_LACKS = "the row has no "  # how a metric's reason starts where the row lacks an input field
 _HOW = 'write metric, comparison and number, for example "groundedness>=0.8" or "pass_rate(groundedness)>=0.9"'
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """figure: "mean", "pass_rate", "lower" or "upper" (the ends of the mean's interval) of the metric."""
+    """figure: "mean", "pass_rate", "lower" or "upper" (the ends of the mean's interval) of the metric, or
+    "lower(pass_rate)" and "upper(pass_rate)" (the ends of the pass rate's)."""
 
     text: str
     figure: str
@@ -37,12 +41,14 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
-    """One gate on one run. passed None: the figure does not exist, so the gate is not met and not failed."""
+    """One gate on one run, over `rows` rows. passed None: the figure does not exist, or rows without a verdict could
+    turn it, so the gate is not met and not failed."""
 
     gate: Gate
     value: float | None
     passed: bool | None
     message: str
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,8 @@ class GateResult:
     def to_json(self) -> dict[str, object]:
         """As JSON-like values, for `--json`."""
         gates = [
-            {"gate": o.gate.text, "value": o.value, "passed": o.passed, "message": o.message} for o in self.outcomes
+            {"gate": o.gate.text, "value": o.value, "passed": o.passed, "message": o.message, "rows": o.rows}
+            for o in self.outcomes
         ]
         return {"gates": gates, "incomplete": list(self.incomplete), "exit_code": self.exit_code}
 
@@ -71,6 +78,9 @@ def parse_gate(text: str, metrics: Iterable[str] = ()) -> Gate:
     of = _OF.fullmatch(left)
     if of is not None and left not in known and of["figure"] in _FIGURES:
         name, kind = of["metric"].strip(), of["figure"]
+        inner = _OF.fullmatch(name)
+        if kind in ("lower", "upper") and inner is not None and inner["figure"] == "pass_rate" and name not in known:
+            name, kind = inner["metric"].strip(), f"{kind}(pass_rate)"
     if known and name not in known:  # a name without parameters means the only metric of that name
         same = [metric for metric in known if metric.partition("(")[0] == name]
         name = same[0] if len(same) == 1 else name
@@ -84,8 +94,13 @@ def parse_gate(text: str, metrics: Iterable[str] = ()) -> Gate:
 def check_gates(summary: Summary, gates: Sequence[str | Gate], min_coverage: float | None = None) -> GateResult:
     """Check all gates (texts, or parsed already) and the coverage floor. A missing figure never passes.
 
-    min_coverage: least share, in [0, 1], of the rows that must be scored and of the parts that each metric must have
-    judged; None asks only that no row is pending. Raises SetupError E0601 for a gate that cannot be read.
+    min_coverage: least share, in [0, 1], of the rows that must be scored, of the parts that each metric must have
+    judged, and, for a metric with a gate, of the rows with a value among these and those that lack an input field; None
+    asks only that no row is pending. Raises SetupError E0601 for a gate that cannot be read.
+
+    A gate on a pass rate with undecided rows is met only if it is met however these are decided, and failed only if it
+    fails however they are; else it is incomplete. A figure x over d decided and u undecided rows then lies between
+    x d / (d + u) and (x d + u) / (d + u).
     """
     metrics = {m.metric: m for m in summary.metrics}
     texts = [gate.text if isinstance(gate, Gate) else gate for gate in gates]
@@ -95,18 +110,59 @@ def check_gates(summary: Summary, gates: Sequence[str | Gate], min_coverage: flo
         incomplete.append(f"{summary.pending:,} of {summary.rows:,} rows are not evaluated yet")
     if min_coverage is not None:
         incomplete += _uncovered(summary, min_coverage)
+        gated = dict.fromkeys(outcome.gate.metric for outcome in outcomes)
+        incomplete += _lacking((metrics[name] for name in gated), min_coverage)
     failed = any(outcome.passed is False for outcome in outcomes)
     return GateResult(outcomes, tuple(incomplete), 1 if failed else 3 if incomplete else 0)
 
 
 def _check(gate: Gate, metrics: dict[str, MetricSummary]) -> GateOutcome:
     metric = metrics[gate.metric]
+    rate = "pass_rate" in gate.figure
+    rows = metric.passed + metric.failed if rate else metric.n
     value = _FIGURES[gate.figure](metric)
     if value is None:
-        return GateOutcome(gate, None, None, f"{gate.text}: there is no {gate.figure} of {gate.metric} to compare")
-    passed = _OPERATORS[gate.op](value, gate.threshold)
-    shown = percent(value) if gate.figure == "pass_rate" else figure(value, metric.unit)
-    return GateOutcome(gate, value, passed, f"{gate.text}: {'met' if passed else 'not met'}, it is {shown}")
+        return GateOutcome(
+            gate, None, None, f"{gate.text}: there is no {gate.figure} of {gate.metric} to compare", rows
+        )
+    holds, over = _OPERATORS[gate.op], f"over {rows:,} of {count(metric.rows, 'row')}"
+    shown = percent(value) if rate else figure(value, metric.unit)
+    if not (rate and metric.undecided):
+        passed = holds(value, gate.threshold)
+        return GateOutcome(
+            gate, value, passed, f"{gate.text}: {'met' if passed else 'not met'}, it is {shown} {over}", rows
+        )
+    low, high = (_bound(value, rows, metric.undecided, share) for share in (0, 1))
+    met = {holds(low, gate.threshold), holds(high, gate.threshold)}
+    decided = met.pop() if len(met) == 1 else None
+    word = {True: "met", False: "not met", None: "open"}[decided]
+    return GateOutcome(
+        gate, value, decided,
+        f"{gate.text}: {word}, it is {shown} {over}, and between {percent(low)} and {percent(high)} with the "
+        f"{metric.undecided:,} undecided",
+        rows,
+    )  # fmt: skip
+
+
+def _bound(value: float, decided: int, undecided: int, share: int) -> float:
+    """The share over decided and undecided rows, were none (share 0) or all (1) of the undecided to pass."""
+    passed = value * decided
+    passed = round(passed) if abs(passed - round(passed)) < 1e-9 else passed  # counts: 8 of 10 is 0.8 to the last bit
+    return (passed + share * undecided) / (decided + undecided)
+
+
+def _lacking(gated: Iterable[MetricSummary], floor: float) -> list[str]:
+    """Gated metrics that too many rows lack the fields for: one row of ten must not meet a gate for all ten."""
+    out = []
+    for m in gated:
+        lacking = {why: n for why, n in m.reasons.items() if why.startswith(_LACKS)}
+        asked = m.n + sum(lacking.values())
+        if asked and m.n / asked < floor:
+            why = "; ".join(f"{why} ({n:,})" for why, n in lacking.items())
+            out.append(
+                f"{m.metric}: a value in {m.n:,} of {count(asked, 'row')}, below the floor of {percent(floor)}: {why}"
+            )
+    return out
 
 
 def _uncovered(summary: Summary, floor: float) -> list[str]:

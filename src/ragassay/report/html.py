@@ -162,6 +162,7 @@ class _Claim:
     links: tuple[tuple[str, int], ...]  # (anchor, context from 1)
     quotes: tuple[tuple[int, str], ...]  # evidence that is not highlighted: (context from 1, quote)
     located: bool
+    weight: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +235,11 @@ def _row(row: RowResult, number: int, metrics: tuple[str, ...]) -> _RowView:
     if sample is None:
         return view
     evidence = _Evidence(anchor)
-    parts = claims_of(row)
-    view.claims = [_claim(part, i, sample, evidence) for i, part in enumerate(parts, 1)]
+    parts, weights = claims_of(row), say.weights(row)
+    view.claims = [
+        _claim(part, i, sample, evidence, say.weight(weights.get(say.claim_place(part))))
+        for i, part in enumerate(parts, 1)
+    ]
     chunks = [(score, part) for score in row.scores for part in score.parts if part.kind == "chunk"]
     for _, part in chunks:
         for found in part.evidence:
@@ -254,7 +258,7 @@ def _shown(end: int) -> bool:
     return end <= _LONGEST
 
 
-def _claim(part: Part, number: int, sample: Sample, evidence: _Evidence) -> _Claim:
+def _claim(part: Part, number: int, sample: Sample, evidence: _Evidence, weight: str) -> _Claim:
     word = say.claim_word(part)
     sign = _SIGNS.get(word, "–")
     links, quotes = [], []
@@ -272,7 +276,7 @@ def _claim(part: Part, number: int, sample: Sample, evidence: _Evidence) -> _Cla
     return _Claim(
         number, sign, _KINDS[sign], word, one_line(part_text(part, sample), 90 if found_there else 400),
         say.why_unjudged(part) if unjudged else "", part.rationale, tuple(links), tuple(quotes),
-        found_there,
+        found_there, weight,
     )  # fmt: skip
 
 

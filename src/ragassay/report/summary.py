@@ -25,7 +25,7 @@ from ragassay.core import (
 )
 from ragassay.diagnosis import CAUSES
 from ragassay.report.proof import proof, worst_score
-from ragassay.report.wording import STATUS_WORDS, count, unit_of
+from ragassay.report.wording import STATUS_WORDS, AppTotals, count, unit_of
 from ragassay.scoring import MeanAccumulator, clustered_rate_interval, gap_to_rest, holm
 
 if TYPE_CHECKING:
@@ -36,12 +36,14 @@ BAD_ROWS_SHOWN = 50
 EXAMPLES = 3
 # A "slice" with more values than this is an identifier, not a grouping; it is left out, and a note says so.
 MOST_VALUES = 100
+_SPENT = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 
 
 def summarise(store: Store, run_id: str, *, worst: int | None = None) -> Summary:
     """The Summary of a stored run. Streams: memory follows the number of clusters and slices, not of rows.
 
-    `Summary.app`: tokens and cost are totals over the rows that state them, latency is the mean of those rows.
+    `Summary.app`: an `AppTotals`; tokens and cost are totals over the rows that state them (a row's total is its input +
+    output where it states only these), latency is the mean of those rows. Patterns count failing rows only.
     Rows that a stop left half judged are pending; what was judged of them counts in the metrics. worst: how many of the
     worst rows to name; None = the worst 10 %, at least 10 and at most 100.
     """
@@ -121,12 +123,15 @@ class _Rows:
             return
         self.scored += 1
         self.verdicts[verdict] += 1
-        if pattern:
+        if pattern and verdict is Verdict.FAIL:
             self.patterns[pattern] += 1
         if usage is not None:
             self.with_usage += 1
-            for name in ("input_tokens", "output_tokens", "total_tokens", "cost", "latency"):
+            both = usage.input_tokens is not None and usage.output_tokens is not None
+            for name in _SPENT:
                 value = getattr(usage, name)
+                if name == "total_tokens" and value is None and both:
+                    value = (usage.input_tokens or 0) + (usage.output_tokens or 0)
                 if value is not None:
                     self._sums[name] = self._sums.get(name, 0) + value
                     self._seen[name] += 1
@@ -160,14 +165,15 @@ class _Rows:
 
         return clustered_rate_interval(pairs())
 
-    def usage(self) -> AppUsage:
+    def usage(self) -> AppTotals:
         def total(name: str) -> int | None:
             return int(self._sums[name]) if name in self._sums else None
 
         latency = self._sums["latency"] / self._seen["latency"] if "latency" in self._sums else None
-        return AppUsage(
-            total("input_tokens"), total("output_tokens"), total("total_tokens"), self._sums.get("cost"), latency
-        )
+        return AppTotals(
+            total("input_tokens"), total("output_tokens"), total("total_tokens"), self._sums.get("cost"), latency,
+            {name: self._seen[name] for name in _SPENT},
+        )  # fmt: skip
 
 
 def cause_named(name: str) -> Cause:

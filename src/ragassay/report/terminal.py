@@ -69,13 +69,22 @@ class _Page:
         text.append_text(self.text(words))
         self.console.print(Padding(text, (0, 0, 0, indent), expand=False))
 
-    def table(self, heads: Iterable[tuple[str, bool]], rows: Iterable[Iterable[str]]) -> None:
+    def table(self, heads: Iterable[tuple[str, bool]], rows: Iterable[Iterable[str | tuple[str, str]]]) -> None:
+        """heads: words, and whether the column is right-aligned. A pair is a cell with a second, dim line."""
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
         for head, right in heads:
             table.add_column(self.text(head), justify="right" if right else "left", overflow="fold", no_wrap=False)
         for row in rows:
-            table.add_row(*(self.text(cell) for cell in row))
+            table.add_row(*(self._cell(cell) for cell in row))
         self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+    def _cell(self, cell: str | tuple[str, str]) -> Text:
+        if isinstance(cell, str):
+            return self.text(cell)
+        text = self.text(cell[0])
+        if cell[1]:
+            text.append("\n").append_text(self.text(cell[1], "dim"))
+        return text
 
 
 def render_summary(summary: Summary, console: Console) -> None:
@@ -107,28 +116,59 @@ def summary_text(summary: Summary, width: int = 100) -> str:
 def _metrics(page: _Page, s: Summary) -> None:
     page.title("Metrics")
     shown = [m for m in s.metrics if m.n or m.asked or m.undecided]
-    wide, open_rows = page.console.width >= 100, any(m.undecided for m in shown)
-
-    def cells(m: MetricSummary) -> list[str]:
-        mean = f"{say.figure(m.mean, m.unit)} {say.interval(m.interval, m.unit)}".strip()
-        rate = (
-            f"{say.percent(m.pass_rate)} {say.percent_interval(m.pass_interval)}".strip()
-            if m.pass_rate is not None
-            else ""
-        )
-        judged = f"{m.judged:,}/{m.asked:,}" if m.asked else ""
-        row = [m.metric, mean, rate, judged]
-        if open_rows:
-            row.append(f"{m.undecided:,}" if m.undecided else "")
-        return [*row, say.pass_mark(m.pass_mark), f"{m.n:,}"] if wide else row
-
-    heads = [("metric", False), ("mean [95 %]", False), ("pass rate [95 %]", False), ("judged", True)]
-    heads += [("undec.", True)] if open_rows else []
-    page.table([*heads, ("passes at", False), ("rows", True)] if wide else heads, [cells(m) for m in shown])
+    if page.console.width >= WIDE:
+        _wide_metrics(page, shown)
+    else:
+        heads = [("metric", False), ("mean [95 %]", False), ("pass rate [95 %]", False)]
+        page.table(heads, [_narrow_cells(m) for m in shown])
     for words in say.absences(s):
         page.line(words, "dim", indent=2)
     for note in s.notes:
         page.line(note, "yellow", indent=2)
+
+
+WIDE = 120  # columns from which the figures of a metric fit on one line
+
+
+def _wide_metrics(page: _Page, shown: list[MetricSummary]) -> None:
+    open_rows, likely = any(m.undecided for m in shown), any(m.probability is not None for m in shown)
+    heads = [("metric", False), ("mean [95 %]", False), ("rows", True), ("pass rate [95 %]", False)]
+    heads += [("undec.", True)] if open_rows else []
+    heads += [("passes at", False), ("judged", True)]
+    page.table(
+        [*heads, ("prob.", True)] if likely else heads,
+        [
+            [
+                m.metric,
+                _mean(m.mean, m.interval, m.unit),
+                f"{m.n:,}",
+                say.pass_rate(m),
+                *([f"{m.undecided:,}" if m.undecided else ""] if open_rows else []),
+                say.pass_mark(m.pass_mark),
+                f"{m.judged:,}/{m.asked:,}" if m.asked else "",
+                *([f"{m.probability:.2f}" if m.probability is not None else ""] if likely else []),
+            ]
+            for m in shown
+        ],
+    )
+    if likely:
+        page.line("prob.: mean probability, as the judge sees it, of the judged parts", "dim", indent=2)
+
+
+def _narrow_cells(m: MetricSummary) -> list[tuple[str, str]]:
+    judged = [f"{m.judged:,}/{m.asked:,} judged"] if m.asked else []
+    judged += [f"probability {m.probability:.2f}"] if m.probability is not None else []
+    marks = [f"passes at {say.pass_mark(m.pass_mark)}"] if m.pass_mark is not None else []
+    marks += [f"{m.undecided:,} undecided"] if m.undecided else []
+    return [
+        (m.metric, ", ".join(judged)),
+        (_mean(m.mean, m.interval, m.unit), f"over {say.count(m.n, 'row')}"),
+        (say.pass_rate(m), ", ".join(marks)),
+    ]
+
+
+def _mean(mean: float | None, interval: Interval | None, unit: str) -> str:
+    return f"{say.figure(mean, unit)} {say.interval(interval, unit)}".strip()
 
 
 def _causes(page: _Page, s: Summary) -> None:
@@ -144,7 +184,7 @@ def _causes(page: _Page, s: Summary) -> None:
             page.line(f"try: {share.cause.knob}", "cyan", indent=6)
         page.line(f"e.g. {', '.join(share.examples)}", "dim", indent=6)
     for name, n in s.patterns.items():
-        page.line(f"pattern in {say.count(n, 'row')}: {name}", "dim", indent=2)
+        page.line(f"pattern in {say.count(n, 'failing row')}: {name}", "dim", indent=2)
 
 
 WORST_SHOWN = 10
@@ -168,7 +208,9 @@ def _worst(page: _Page, s: Summary) -> None:
         if row.rationale:
             page.line(one_line(row.rationale), "dim", indent=6)
     if len(s.worst) > WORST_SHOWN:
-        page.line(f"and {len(s.worst) - WORST_SHOWN} more of the worst tenth: see the HTML report or --json", "dim", indent=2)
+        page.line(
+            f"and {len(s.worst) - WORST_SHOWN} more of the worst tenth: see the HTML report or --json", "dim", indent=2
+        )
 
 
 def _slices(page: _Page, s: Summary) -> None:
@@ -181,12 +223,12 @@ def _slices(page: _Page, s: Summary) -> None:
         page.title("Slices: none differs from the rest beyond chance; the likeliest")
     units = {m.metric: m.unit for m in s.metrics}
     page.table(
-        [("slice", False), ("metric", False), ("mean", True), ("gap", True), ("rows", True), ("p", False)],
+        [("slice", False), ("metric", False), ("mean [95 %]", False), ("gap", True), ("rows", True), ("p", False)],
         [
             [
                 f"{one_line(x.slice, 40)} = {one_line(x.value, 40)}",
                 x.metric,
-                say.figure(x.mean, units.get(x.metric, "")),
+                _mean(x.mean, x.interval, units.get(x.metric, "")),
                 say.signed(x.gap, units.get(x.metric, "")),
                 f"{x.n:,}",
                 say.p_value(x.p) or "too few rows",
@@ -263,11 +305,13 @@ def render_row(row: RowResult, console: Console) -> None:
         if text:
             page.title(title)
             page.line(text, indent=2)
-    claims = claims_of(row)
+    claims, weights = claims_of(row), say.weights(row)
     if claims:
         page.title("Claims of the response")
         for i, claim in enumerate(claims, 1):
-            _part(page, claim, say.claim_word(claim), f"{i}. {part_text(claim, sample)}")
+            weight = say.weight(weights.get(say.claim_place(claim)))
+            text = f"{i}. {part_text(claim, sample)}" + (f" ({weight})" if weight else "")
+            _part(page, claim, say.claim_word(claim), text)
     _contexts(page, row)
     page.title("Scores")
     page.table(
@@ -381,7 +425,8 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
         ],
         [
             [
-                m.metric, say.figure(m.result.mean_a, m.unit), say.figure(m.result.mean_b, m.unit),
+                (m.metric, f"{m.result.n:,} paired, {m.dropped:,} dropped"),
+                say.figure(m.result.mean_a, m.unit), say.figure(m.result.mean_b, m.unit),
                 f"{say.signed(m.result.difference, m.unit)} {_signed_interval(m.result.interval, m.unit)}".strip(),
                 say.p_value(m.p) or "–", f"{m.result.wins}/{m.result.ties}/{m.result.losses}",
             ]
@@ -389,7 +434,8 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
         ],
     )  # fmt: skip
     page.line(
-        "won: B is higher. p is corrected for the number of metrics. Each difference that could have been found:",
+        "won: B is higher. dropped: rows of both runs with a value in only one of them. p is corrected for the number "
+        "of metrics. Each difference that could have been found:",
         "dim",
         indent=2,
     )

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from ragassay.core import Interval, Manifest, Part, RunState, Spend, Status, Summary, Verdict
+from ragassay.core import (
+    AppUsage,
+    Interval,
+    Manifest,
+    MetricSummary,
+    Part,
+    RowResult,
+    RunState,
+    Spend,
+    Status,
+    Summary,
+    Verdict,
+)
 
 STATUS_WORDS: Mapping[Status, str] = {
     Status.JUDGED: "judged",
@@ -25,6 +38,13 @@ STATE_WORDS: Mapping[RunState, str] = {
     RunState.BUDGET: "stopped by a cap",
     RunState.FAILED: "stopped by an error",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class AppTotals(AppUsage):
+    """What the application spent over a run. rows: figure ("cost", "latency" ...) -> how many rows state it."""
+
+    rows: Mapping[str, int] = field(default_factory=dict)
 
 
 def unit_of(metric: str, manifest: Manifest | None = None) -> str:
@@ -144,6 +164,28 @@ def why_unjudged(part: Part) -> str:
     return f"{words}: {part.reason}" if part.reason else words
 
 
+def pass_rate(m: MetricSummary) -> str:
+    """The pass rate with its interval and its own denominator: 67 % [30, 90] of 6 rows; "" where there is none."""
+    if m.pass_rate is None:
+        return ""
+    return f"{percent(m.pass_rate)} {percent_interval(m.pass_interval)} of {count(m.passed + m.failed, 'row')}"
+
+
+def weights(row: RowResult) -> dict[tuple[int | None, int | None, str], float]:
+    """The declared weights of the row's claims, by `claim_place`, of whichever metric gives them."""
+    return {claim_place(p): p.weight for s in row.scores for p in s.parts if p.kind == "claim" and p.weight is not None}
+
+
+def claim_place(part: Part) -> tuple[int | None, int | None, str]:
+    """What makes a claim the same one in several metrics: its place in the response, else its text."""
+    return part.start, part.end, part.text if part.start is None else ""
+
+
+def weight(value: float | None) -> str:
+    """A claim's weight: weight 1.5; "" where it has none."""
+    return "" if value is None else f"weight {value:g}"
+
+
 def pass_mark(mark: float | None) -> str:
     """The pass mark as shown beside a verdict: ≥ 0.667."""
     return "" if mark is None else f"≥ {mark:.3g}"
@@ -160,17 +202,23 @@ def app_words(s: Summary) -> str:
     """What the application spent, in one sentence."""
     if not s.app_rows:
         return "application: the rows do not state tokens, cost or latency"
-    a, parts = s.app, []
-    total = a.total_tokens
-    if total is None and a.input_tokens is not None and a.output_tokens is not None:
-        total = a.input_tokens + a.output_tokens
-    if total is not None:
-        parts.append(f"{total:,} tokens")
-    if a.cost is not None:
-        parts.append(money(a.cost))
-    if a.latency is not None:
-        parts.append(f"{seconds(a.latency)} a row on average")
-    return f"application: {', '.join(parts) or 'nothing stated'} (over {count(s.app_rows, 'row')})"
+    a = s.app
+    seen = a.rows if isinstance(a, AppTotals) else {}
+    known = [
+        (name, words)
+        for name, value, words in (
+            ("total_tokens", a.total_tokens, f"{a.total_tokens or 0:,} tokens"),
+            ("cost", a.cost, money(a.cost)),
+            ("latency", a.latency, f"{seconds(a.latency or 0.0)} a row on average"),
+        )
+        if value is not None
+    ]
+    rows = [seen.get(name, s.app_rows) for name, _ in known]
+    if len(set(rows)) <= 1:  # all figures over the same rows: said once
+        over = count(rows[0] if rows else s.app_rows, "row")
+        return f"application: {', '.join(words for _, words in known) or 'nothing stated'} (over {over})"
+    said = [f"{words} (over {count(n, 'row')})" for (_, words), n in zip(known, rows, strict=True)]
+    return f"application: {', '.join(said)}"
 
 
 def ledger_words(s: Summary) -> str:

@@ -58,7 +58,7 @@ class Budget:
         """Reserve a call's worst case; None when a cap does not allow it."""
         if not isinstance(call, ChatCall):
             return Decimal(0)
-        if self._max_calls is not None and self.sent + self._in_flight >= self._max_calls:
+        if self._out_of_calls:
             return None
         worst = Decimal(0)
         if self._max_cost is not None:
@@ -68,6 +68,24 @@ class Budget:
         self._reserved += worst
         self._in_flight += 1
         return worst
+
+    @property
+    def may_free(self) -> bool:
+        """Whether calls in flight may give back some of what is reserved for them, so that waiting can help."""
+        return self._max_cost is not None and self._in_flight > 0 and not self._out_of_calls
+
+    @property
+    def _out_of_calls(self) -> bool:
+        return self._max_calls is not None and self.sent + self._in_flight >= self._max_calls
+
+    def stop_reason(self) -> str:
+        """Which cap was reached, and at what."""
+        if self._out_of_calls:
+            return f"the cap of {self._max_calls:,} calls was reached"
+        spent = f"${float(self._cost):.4f} confirmed"
+        if self._uncertain:
+            spent += f" and up to ${float(self._uncertain):.4f} for calls without a receipt"
+        return f"the worst case of the next call would pass the cap of ${float(self._max_cost or 0):.2f} ({spent})"
 
     def settle(self, call: Call, reserved: Decimal, spend: Spend | None, *, maybe_billed: bool = False) -> None:
         """A reserved call ended: with its receipt, or without one (then maybe_billed says if it may cost something)."""
@@ -87,6 +105,12 @@ class Budget:
         elif maybe_billed:
             self._uncertain_calls += 1
             self._uncertain += reserved
+
+    def release(self, call: Call, reserved: Decimal) -> None:
+        """Give back a reservation for a call that was not sent after all."""
+        if isinstance(call, ChatCall):
+            self._reserved -= reserved
+            self._in_flight -= 1
 
     def ledger(self) -> Ledger:
         """What judging cost so far. A cost is None as soon as one answer's price is unknown."""

@@ -72,17 +72,25 @@ class Dispatcher:
         if not isinstance(call, ChatCall):
             return await self._local(call)
         loop = asyncio.get_running_loop()
-        waited = 0.0
-        for attempt in range(1, self._policy.attempts + 1):
+        waited, tries, attempt = 0.0, 0, 1
+        while True:
             async with self._slots:
                 waited += await self._wait_for_server()
                 if self._stopping:
                     raise Stopped
                 reserved = self._budget.reserve(call)
+                while reserved is None and self._budget.may_free and not self._stopping:
+                    await asyncio.sleep(0.02)  # worst cases are far from what calls cost: room comes back
+                    reserved = self._budget.reserve(call)
+                if self._stopping:
+                    if reserved is not None:
+                        self._budget.release(call, reserved)
+                    raise Stopped
                 if reserved is None:
                     self._on_budget()
-                    return CallFailed("over_budget", "a cap on calls or cost was reached before this call")
+                    return CallFailed("over_budget", self._budget.stop_reason())
                 started = loop.time()
+                tries += 1
                 self.traffic.sent += 1
                 self.traffic.in_flight += 1
                 try:
@@ -106,9 +114,10 @@ class Dispatcher:
                     self.traffic.in_flight -= 1
                 self._budget.settle(call, reserved, None, maybe_billed=error.maybe_billed)
             self._raise_if_hopeless(error)
-            if not error.retryable or attempt == self._policy.attempts:
+            if not error.retryable or (attempt >= self._policy.attempts and error.kind != "rate_limit"):
                 break
-            pause = self._pause(error, attempt)
+            pause = self._pause(error, min(attempt, 8))
+            attempt += 1  # a rate limit is no failure of the call: it is bounded by patience, not by attempts
             if waited + pause > self._policy.patience:
                 error = CallError(
                     error.kind, f"{error.message}; the server asks to wait {pause:.0f} s, which is too long"
@@ -124,8 +133,7 @@ class Dispatcher:
             waited += pause
             await self._sleep(pause, error.kind)
         self._raise_if_unreachable(error)
-        tries = f" (tried {attempt} times)" if attempt > 1 else ""
-        return CallFailed(error.kind, error.message + tries)
+        return CallFailed(error.kind, error.message + (f" (tried {tries} times)" if tries > 1 else ""))
 
     async def _local(self, call: Call) -> Reply:
         if self._stopping:

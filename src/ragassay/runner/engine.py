@@ -101,7 +101,7 @@ class Engine:
     def stop(self, state: RunState = RunState.INTERRUPTED, reason: str = "") -> None:
         """Stop cleanly: admit no row, make no call; what is in flight is finished and kept. Call from the loop."""
         if self._state is RunState.RUNNING:
-            default = "a cap on calls or cost was reached" if state is RunState.BUDGET else "stopped by the user"
+            default = self._budget.stop_reason() if state is RunState.BUDGET else "stopped by the user"
             self._state, self._reason = state, reason or default
         if state is not RunState.BUDGET:  # with a cap reached, the dispatcher itself refuses, and says so per request
             self._dispatch.stop()

@@ -1,13 +1,19 @@
 """How sure may one be of a mean, a rate or a difference: intervals and tests that respect clusters.
 
 Rows that share a cluster (a document, a conversation) are not independent. Every variance here is the
-cluster-robust one (CR1: squared cluster totals of the deviations, times G / (G - 1)) with Student's t on G - 1
-degrees of freedom, G = number of clusters; where every row is its own cluster, that is the ordinary t interval.
-Liang & Zeger 1986; Cameron & Miller 2015, "A practitioner's guide to cluster-robust inference".
+cluster-robust one (CR1: squared cluster totals of the deviations, times G / (G - 1), G = number of clusters) with
+Student's t on K - 1 degrees of freedom (at least 1). K = (sum m)^2 / sum m^2 over cluster sizes m is Kish's effective
+number of clusters (1965): G where all are of one size, less where some outweigh the others. Where every row is its own
+cluster, that is the ordinary t interval. By simulation it holds the true mean 0.90 to 0.99 of the time where one or
+three clusters outweigh the rest, and 0.85 to 0.97 with two giants among thirty dwarfs: read that as too narrow.
+Liang & Zeger 1986; Cameron & Miller 2015, "A practitioner's guide to cluster-robust inference"; Carter, Schnepel &
+Steigerwald 2017 on the effective number of clusters.
 
 A rate gets Wilson's interval (1927), which stays sensible at 0 and 1; under clusters with the effective number of
-rows p(1 - p) / variance (Korn & Graubard 1998). Equal values have no spread to estimate from: then the bound is on
-the share u of other values that so many equal ones leave possible, u = 1 - (alpha / 2) ** (1 / G).
+rows p(1 - p) / variance, times (z / t)^2 for a variance estimated from few clusters (Korn & Graubard 1998), never more
+than the rows and never fewer than K: rows of a cluster cannot say less than one row would. Values without spread
+between clusters leave nothing to estimate from: then the bound is on the share u of clusters elsewhere in the range
+that so many equal ones leave possible, u = 1 - (alpha / 2) ** (1 / K).
 
 The t distribution is our own (incomplete beta by continued fraction), because the package does without scipy.
 """
@@ -93,6 +99,11 @@ class MeanAccumulator:
         return self._lone + len(self._clusters)
 
     @property
+    def effective(self) -> float:
+        """Kish's effective number of clusters, (sum m)^2 / sum m^2 over their sizes m; 0 when nothing was seen."""
+        return self.n**2 / (self._lone + sum(count**2 for _, count in self._clusters.values())) if self.n else 0.0
+
+    @property
     def mean(self) -> float | None:
         """The mean of the values, None when there is none."""
         if not self.n:
@@ -105,11 +116,15 @@ class MeanAccumulator:
         mean, clusters = self.mean, self.clusters
         if mean is None or clusters < 2:
             return None
-        if self._min == self._max and all(total == count * self._min for total, count in self._clusters.values()):
-            return 0.0  # exactly: no rounding may pose as spread
         squares = self._lone_square + self._lone * (self._lone_mean - mean) ** 2
         squares += math.fsum((total - count * mean) ** 2 for total, count in self._clusters.values())
-        return clusters / (clusters - 1) * squares / self.n**2
+        variance = clusters / (clusters - 1) * squares / self.n**2
+        return variance if variance > self._rounding**2 else 0.0
+
+    @property
+    def _rounding(self) -> float:
+        """What the sums may be off by: no rounding may pose as spread or as a difference."""
+        return 1e-13 * max(abs(self._min), abs(self._max))
 
     def result(self, level: float = LEVEL) -> MeanResult:
         """The mean with its interval. The interval's `method` says which formula it is."""
@@ -120,13 +135,17 @@ class MeanAccumulator:
         if mean is None:
             return None
         if self._binary and self.low == 0.0 and self.high == 1.0:
-            return _wilson(mean, self.n, clusters, variance, level)
+            return _wilson(mean, self.n, clusters, self.effective, variance, level)
         bounded = self.low is not None and self.high is not None
         if variance is None or variance == 0.0:
             if not bounded:
                 return None
-            return _equal_values(mean, max(clusters, 1), level, float(self.low or 0.0), float(self.high or 0.0))
-        reach = t_quantile(0.5 + level / 2, clusters - 1) * math.sqrt(variance)
+            if self._min == self._max:
+                method = "exact bound, all values equal"
+            else:
+                method = "exact bound, all cluster means equal" if clusters > 1 else "exact bound, one cluster"
+            return _no_spread(mean, self.effective, level, float(self.low or 0.0), float(self.high or 0.0), method)
+        reach = t_quantile(0.5 + level / 2, _freedom(self.effective)) * math.sqrt(variance)
         low = mean - reach if self.low is None else max(self.low, mean - reach)
         high = mean + reach if self.high is None else min(self.high, mean + reach)
         return Interval(low, high, level, "t" if clusters == self.n else "cluster-robust t")
@@ -136,7 +155,7 @@ def rate_interval(successes: int, n: int, level: float = LEVEL) -> Interval | No
     """Wilson's interval of a rate; None when n = 0. Raises ValueError unless 0 <= successes <= n."""
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} of {n} is not a rate")
-    return _wilson(successes / n, n, n, None, level) if n else None
+    return _wilson(successes / n, n, n, n, None, level) if n else None
 
 
 def clustered_rate_interval(clusters: Iterable[tuple[int, int]], level: float = LEVEL) -> Interval | None:
@@ -149,19 +168,30 @@ def clustered_rate_interval(clusters: Iterable[tuple[int, int]], level: float = 
     variance = None
     if count > 1:
         variance = count / (count - 1) * math.fsum((s - n * rate) ** 2 for s, n in seen) / rows**2
-    return _wilson(rate, rows, count, variance, level)
+    return _wilson(rate, rows, count, rows**2 / sum(n * n for _, n in seen), variance, level)
 
 
-def _wilson(rate: float, n: int, clusters: int, variance: float | None, level: float) -> Interval:
-    """Wilson's interval; with fewer clusters than rows, by the effective number of rows and Student's t."""
+def _freedom(effective: float) -> float:
+    """Degrees of freedom of a variance over so many effective clusters."""
+    return max(1.0, effective - 1)
+
+
+def _wilson(rate: float, n: int, clusters: int, least: float, variance: float | None, level: float) -> Interval:
+    """Wilson's interval for an effective number of rows between `least` (Kish's effective clusters) and n."""
+    z = normal_quantile(0.5 + level / 2)
     if clusters == n:
-        z, effective, method = normal_quantile(0.5 + level / 2), float(n), "Wilson"
+        effective, method = float(n), "Wilson"
     elif clusters < 2:  # one cluster: all its rows say no more than one would
-        z, effective, method = normal_quantile(0.5 + level / 2), 1.0, "Wilson, one cluster"
+        effective, method = 1.0, "Wilson, one cluster"
     else:
-        # Without spread between clusters (all rows alike) the clusters are all that was seen.
-        effective = min(float(n), rate * (1 - rate) / variance) if variance else float(clusters)
-        z, method = t_quantile(0.5 + level / 2, clusters - 1), "cluster-robust Wilson"
+        method = "cluster-robust Wilson"
+        if rate in (0.0, 1.0) or variance is None:  # all rows alike: the clusters are all that was seen
+            effective = least
+        elif variance == 0.0:
+            effective = float(n)
+        else:
+            caution = (z / t_quantile(0.5 + level / 2, _freedom(least))) ** 2
+            effective = min(max(rate * (1 - rate) / variance * caution, least), float(n))
     shrink = 1 + z * z / effective
     centre = (rate + z * z / (2 * effective)) / shrink
     reach = z / shrink * math.sqrt(rate * (1 - rate) / effective + z * z / (4 * effective**2))
@@ -170,15 +200,10 @@ def _wilson(rate: float, n: int, clusters: int, variance: float | None, level: f
     return Interval(low, high, level, method)
 
 
-def _equal_values(value: float, clusters: int, level: float, low: float, high: float) -> Interval:
-    """All values equal: a share u of the rows may still lie anywhere in [low, high] without having been met."""
+def _no_spread(value: float, clusters: float, level: float, low: float, high: float, method: str) -> Interval:
+    """No spread between clusters: a share u of them may still lie anywhere in [low, high] without having been met."""
     share = 1 - ((1 - level) / 2) ** (1 / clusters)
-    return Interval(
-        max(low, value - share * (value - low)),
-        min(high, value + share * (high - value)),
-        level,
-        "exact bound, all values equal",
-    )
+    return Interval(max(low, value - share * (value - low)), min(high, value + share * (high - value)), level, method)
 
 
 def paired_difference(
@@ -206,11 +231,11 @@ def paired_difference(
     p = minimum = None
     if mean is not None and variance is not None:
         if variance > 0:
-            error, df = math.sqrt(variance), clusters - 1
+            error, df = math.sqrt(variance), _freedom(differences.effective)
             p = t_p_value(mean / error, df)
             minimum = (t_quantile(0.5 + level / 2, df) + t_quantile(power, df)) * error
         else:
-            p = 1.0 if mean == 0 else min(1.0, 2 * 0.5**clusters)
+            p = 1.0 if abs(mean) <= differences._rounding else min(1.0, 2 * 0.5**clusters)
     return PairedResult(
         differences.n, clusters, first.mean, second.mean, mean, differences.result(level).interval, p,
         wins, ties, losses, minimum,

@@ -87,9 +87,15 @@ class OfflineModel:
             return "unmeasured on data like yours"
         low, high = measured["interval"]
         return (
-            f"balanced accuracy {measured['balanced_accuracy']:.2f} [{low:.2f}, {high:.2f}] against "
-            f"{measured['labels']:,} {measured['kind']} labels in {measured['sets']} test sets"
+            f"balanced accuracy {measured['balanced_accuracy']:.2f} [{low:.2f}, {high:.2f}] "
+            f"(word overlap alone {measured['unigrams']:.2f}) against {measured['labels']:,} {measured['kind']} labels "
+            f"in {measured['sets']} test sets"
         )
+
+    @property
+    def cuts(self) -> dict[str, float]:
+        """Task -> the probability from which the judge says yes, chosen with the weights on train and dev rows."""
+        return {str(task): float(cut) for task, cut in self._card.get("cuts", {}).items()}
 
     def score(self, calls: Sequence[MatchCall]) -> list[MatchReply]:
         """Replies to the calls, in order; waits for them. Raises EnvironmentFailure E0505 for broken weights."""

@@ -1,16 +1,15 @@
-"""Which share of supported claims should the support head assume? Shown on whole responses of train and dev rows.
+"""From which probability should a claim pass? Shown on whole responses of train and dev rows.
 
-    python training/choose_prior.py [--data ../shared/data]
+    python training/choose_cut.py [--data ../shared/data]
 
 A response passes when at least 0.9 of its claims pass, so a cut that treats both mistakes alike fails most good
-responses of several sentences. For each share the claims' cut follows (p >= .5 after the prior is moved there); the
-table says how many responses that people call faithful pass, and how many others fail. Reads train and dev only.
+responses of several sentences. For each cut the table says how many responses that people call faithful pass, and how
+many others fail. Reads train and dev only; the heads were fitted on the train rows, as whole responses.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import re
@@ -26,7 +25,7 @@ from training.offline_data import rows  # noqa: E402
 
 import ragassay  # noqa: E402
 
-SHARES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+CUTS = (0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1)
 SENTENCE = re.compile(r"(?<=[.!?]) ")
 
 
@@ -49,8 +48,8 @@ def labelled(data: Path) -> dict[str, list[tuple[dict[str, Any], bool]]]:
     return {"mtrag_human": rated, "clapnq": [(row, True) for row in written], "clapnq with a foreign sentence": mixed}
 
 
-def claims(found: list[tuple[dict[str, Any], bool]], prior: float) -> list[tuple[bool, list[float]]]:
-    """(faithful, probabilities of its claims at even odds) of each response."""
+def claims(found: list[tuple[dict[str, Any], bool]]) -> list[tuple[bool, list[float]]]:
+    """(faithful, probabilities of its claims) of each response."""
     data = [
         {"id": str(n), "question": row.get("question"), "contexts": row["contexts"], "response": row["response"]}
         for n, (row, _) in enumerate(found)
@@ -64,7 +63,7 @@ def claims(found: list[tuple[dict[str, Any], bool]], prior: float) -> list[tuple
             score = line.score("groundedness")
             parts = score.parts if score is not None else ()
             odds = [
-                1.0 if "abstention" in part.flags else _moved(part.probability, prior, 0.5)
+                1.0 if "abstention" in part.flags else part.probability
                 for part in parts
                 if part.probability is not None
             ]
@@ -73,29 +72,20 @@ def claims(found: list[tuple[dict[str, Any], bool]], prior: float) -> list[tuple
     return result
 
 
-def _moved(p: float, old: float, new: float) -> float:
-    odds = p / max(1 - p, 1e-12) * (1 - old) / old * new / (1 - new)
-    return odds / (1 + odds)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
     options = parser.parse_args()
-    card = json.loads((ROOT / "src/ragassay/models/offline/weights/card.json").read_text(encoding="utf-8"))
     for name, found in labelled(Path(options.data)).items():
-        measured = claims(found, card["prior"]["support"])
+        measured = claims(found)
         good = [odds for faithful, odds in measured if faithful]
         bad = [odds for faithful, odds in measured if not faithful]
         print(f"{name}: {len(good)} faithful responses, {len(bad)} others")
-        for share in SHARES:
-            passes = [
-                [sum(_moved(p, 0.5, share) >= 0.5 for p in odds) >= 0.9 * len(odds) for odds in side]
-                for side in (good, bad)
-            ]
+        for cut in CUTS:
+            passes = [[sum(p >= cut for p in odds) >= 0.9 * len(odds) for odds in side] for side in (good, bad)]
             kept = f"{sum(passes[0]) / len(good):.2f} of the faithful pass" if good else ""
             caught = f"{1 - sum(passes[1]) / len(bad):.2f} of the others fail" if bad else ""
-            print(f"  share {share:.2f}: {kept}{', ' if kept and caught else ''}{caught}")
+            print(f"  cut {cut:.2f}: {kept}{', ' if kept and caught else ''}{caught}")
 
 
 if __name__ == "__main__":

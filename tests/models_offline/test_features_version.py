@@ -1,0 +1,17 @@
+"""A change of what the figures are made of must be told to the cache: by hand, and this notices when it was forgotten."""
+
+import hashlib
+from pathlib import Path
+
+import ragassay.models.offline.model as model
+from ragassay.models import offline
+
+SOURCES = ("encoder.py", "features.py", "heads.py", "reading.py", "wordpiece.py")
+# Changed a file? If the figures of any text can differ, raise FEATURES_VERSION in model.py. Then write the new hash here.
+SEEN = (1, "cc054334695a59ce")
+
+
+def test_the_version_of_the_features_was_considered_when_their_code_changed():
+    folder = Path(offline.__file__).parent
+    code = b"".join((folder / name).read_bytes() for name in SOURCES)
+    assert (model.FEATURES_VERSION, hashlib.sha256(code).hexdigest()[:16]) == SEEN
