@@ -11,9 +11,12 @@ Steigerwald 2017 on the effective number of clusters.
 
 A rate gets Wilson's interval (1927), which stays sensible at 0 and 1; under clusters with the effective number of
 rows p(1 - p) / variance, times (z / t)^2 for a variance estimated from few clusters (Korn & Graubard 1998), never more
-than the rows and never fewer than K: rows of a cluster cannot say less than one row would. Values without spread
-between clusters leave nothing to estimate from: then the bound is on the share u of clusters elsewhere in the range
-that so many equal ones leave possible, u = 1 - (alpha / 2) ** (1 / K).
+than the rows and never fewer than K: rows of a cluster cannot say less than one row would. By simulation it holds the
+true rate 0.88 to 0.99 of the time from two to six clusters of one size, but 0.77 to 0.98 where two or three giants
+outweigh the rest, least where all rows of a cluster agree.
+
+Values without spread between clusters leave nothing to estimate from: then the bound is on the share u of clusters
+elsewhere in the range that so many equal ones leave possible, u = 1 - (alpha / 2) ** (1 / K).
 
 The t distribution is our own (incomplete beta by continued fraction), because the package does without scipy.
 """
