@@ -230,11 +230,13 @@ async def aresume(
                 why="its rubric file, model or RagAssay's version has changed since",
                 fix="start a new run with `ragassay evaluate`; unchanged judgments come from the cache",
             )
-        # The ledger is written every second; after a kill the judgments themselves know better what was paid.
+        # The ledger on disk counts calls in flight as uncertain; after a kill the judgments say which of them arrived.
         spent = opened.spend(run_id)
-        base = (
-            stored.ledger if stored.ledger.confirmed.calls >= spent.calls else replace(stored.ledger, confirmed=spent)
-        )
+        base = stored.ledger
+        if (late := spent.calls - base.confirmed.calls) > 0:
+            price = (base.uncertain_cost / base.uncertain_calls) if base.uncertain_calls else 0.0
+            left = max(0, base.uncertain_calls - late)
+            base = replace(base, confirmed=spent, uncertain_calls=left, uncertain_cost=price * left)
         return await _drive(plan, opened, stored.manifest, base, stored.seconds, retry_failed, watch, tell)
     except BaseException:
         opened.close()
@@ -590,6 +592,19 @@ async def _drive(
             store.reopen_failed(run_id)
         done = store.done(run_id)
         budget = Budget(plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=base)
+        saving = threading.Lock()
+        ended = False
+
+        def save(state: RunState, reason: str, ledger: Ledger) -> None:
+            nonlocal ended
+            with saving:  # a beat of the ticker that is late must not overwrite how the run ended
+                if ended:
+                    return
+                ended = state is not RunState.RUNNING
+                store.update_run(
+                    run_id, state=state, stop_reason=reason, ledger=ledger, seconds=seconds + time.monotonic() - started
+                )
+
         engine = Engine(
             metrics=plan.metrics,
             judge=plan.judge,
@@ -602,17 +617,13 @@ async def _drive(
             concurrency=options.concurrency,
             cache=options.cache,
             total=manifest.rows,
+            save_ledger=lambda ledger: save(RunState.RUNNING, "", ledger),
         )
         engine.progress.rows = len(done)
 
-        def save(state: RunState, reason: str, ledger: Ledger) -> None:
-            store.update_run(
-                run_id, state=state, stop_reason=reason, ledger=ledger, seconds=seconds + time.monotonic() - started
-            )
-
         save(RunState.RUNNING, "", base)
         todo = ((index, row) for index, row in plan.rows() if index not in done)
-        ticker = asyncio.create_task(_tick(engine, watch, lambda: save(RunState.RUNNING, "", budget.ledger())))
+        ticker = asyncio.create_task(_tick(engine, watch, lambda: save(RunState.RUNNING, "", budget.snapshot())))
         try:
             with _stop_on_signals(engine, go_on, tell):
                 outcome = await engine.run(todo)

@@ -247,3 +247,38 @@ def test_a_reader_that_leaves_early_is_no_error(folder):
     )
     assert "Traceback" not in done.stderr
     assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--html", "--junit"])
+@pytest.mark.parametrize("target", ["rows.jsonl", "s.db", "s.db-wal", "link.jsonl", "/dev/null"])
+def test_an_output_never_overwrites_the_rows_the_store_or_a_device(folder, option, target):
+    (folder / "link.jsonl").symlink_to("rows.jsonl")
+    before = (folder / "rows.jsonl").read_bytes()
+    ragassay(folder, "evaluate", "rows.jsonl", "--store", "s.db", "-m", "groundedness")
+    done = ragassay(folder, "evaluate", "rows.jsonl", "--store", "s.db", option, target, code=2)
+    assert "E0107" in done.stderr
+    assert (folder / "rows.jsonl").read_bytes() == before
+    ragassay(folder, "show", "--store", "s.db")
+
+
+def test_one_file_cannot_be_two_outputs(folder):
+    ragassay(folder, "evaluate", "rows.jsonl", "--html", "out", "--junit", "out", code=2)
+
+
+def test_two_clusters_on_both_sides_of_a_slice_are_summed_up(folder):
+    rows = [
+        {**ROWS[i % 2], "id": f"r{i}", "cluster": f"c{i // 2}", "slices": {"system": f"s{i % 2}"}} for i in range(4)
+    ]
+    (folder / "four.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    ragassay(folder, "evaluate", "four.jsonl")
+
+
+def test_commands_that_are_proposed_work_with_the_store_that_was_named(folder):
+    done = ragassay(folder, "evaluate", "rows.jsonl", "--store", "own.db")
+    proposed = [
+        line.split("ragassay ")[1].split() for line in done.stdout.splitlines() if line.startswith("  ragassay ")
+    ]
+    assert proposed
+    for command in proposed:
+        if "OTHER_RUN" not in command:
+            ragassay(folder, *command)

@@ -271,3 +271,63 @@ def test_ctrl_c_stops_cleanly_prints_the_resume_command_and_exits_130(tmp_path):
     assert resumed.returncode == 0, resumed.stderr
     assert stopped_at < 180
     assert (books["calls"], books["answered_twice"]) == (180, 0)
+
+
+def test_a_cap_on_calls_holds_across_kills(tmp_path):
+    data, store = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db"
+    with ServerProcess(latency=0.05) as server:
+        first = ["evaluate", data, "--judge", "openai:mock", "--base-url", server.url, "--store", store]
+        command = [*first, "--concurrency", 4, "--max-calls", 60]
+        for after in (10, 25):
+            process = start(*command)
+            wait_for_calls(server, after, process)
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+            command = ["resume", "--store", store]
+        resumed = cli("resume", "--store", store)
+        books = server.stats()
+    assert resumed.returncode == 4, resumed.stderr
+    assert "the cap of 60 calls was reached" in resumed.stderr
+    assert 40 <= books["calls"] <= 60
+
+
+def test_when_every_call_fails_the_command_says_so_and_how_to_ask_again(tmp_path):
+    data = write(tmp_path / "rows.jsonl", rows(3))
+    with LLMServer(fault_rates={"400": 1.0}) as server:
+        done = cli(
+            "evaluate",
+            data,
+            "--judge",
+            "openai:mock",
+            "--base-url",
+            server.url,
+            "--store",
+            tmp_path / "s.db",
+            "-m",
+            "answer_relevance",
+        )
+    assert done.returncode == 3
+    assert "Nothing could be judged" in done.stderr
+    assert "--retry-failed" in done.stderr
+
+
+def test_retry_failed_asks_only_for_what_was_lost(store):
+    with LLMServer(fault_for=lambda body: "400" if "case 1" in json.dumps(body["messages"]) else None) as server:
+        run = evaluate(server, rows(3), store, metrics="answer_relevance")
+        run.close()
+        server.script(fault_rates={})
+        server.fault_for = None
+        before = server.stats()["calls"]
+        with ragassay.resume(run.id, store=store, rows=rows(3)) as same:
+            assert same.summary.undecided == 1
+        assert server.stats()["calls"] == before
+        with ragassay.resume(run.id, store=store, rows=rows(3), retry_failed=True) as again:
+            assert again.summary.undecided == 0
+        assert server.stats()["calls"] == before + 1
+
+
+def test_a_server_that_asks_to_wait_for_hours_is_not_stormed(store):
+    with LLMServer(fault_rates={"429:7200": 1.0}) as server, pytest.raises(ProviderError) as caught:
+        evaluate(server, rows(100), store, concurrency=4)
+    assert caught.value.code == "E0409"
+    assert server.stats()["calls"] <= 8

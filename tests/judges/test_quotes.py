@@ -28,6 +28,10 @@ CASES = {
     "typography": ('town\'s market — held on "Saturdays" — closes at noon', [(1, B[5:-1])]),
     "ellipsis": ("The bridge ... span of 503 metres", [(0, "The bridge"), (0, "span of 503 metres")]),
     "bracketed ellipsis": ("opened [...] 503 metres", [(0, "opened"), (0, "503 metres")]),
+    "ellipsis between quote marks": (
+        '"The bridge" \u00a0...\u00a0 "503 metres"',
+        [(0, "The bridge"), (0, "503 metres")],
+    ),
     "ellipsis at the ends": ("…opened to traffic…", [(0, "opened to traffic")]),
     "pieces in the wrong order": ("503 metres ... The bridge", []),
     "pieces of two contexts": ("The bridge ... closes at NOON", []),
@@ -94,3 +98,28 @@ def test_the_search_is_linear_in_the_contexts() -> None:
 
     small = min(seconds(20_000) for _ in range(3))
     assert min(seconds(200_000) for _ in range(2)) < 25 * small + 0.05
+
+
+HOSTILE = {
+    "spaces": "ab" + " " * 1_000_000 + "cd",
+    "spaces within the limit": "ab" + " " * 19_000 + "cd",
+    "dots": ".." * 500_000 + "a",
+    "dots within the limit": "ab" + ". " * 9_000 + "cd",
+    "brackets": "[" * 19_000 + "...",
+    "ellipses": "ab…" * 6_000,
+    "open ellipses": "[... " * 3_900,
+}
+
+
+@pytest.mark.parametrize("quote", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_quote_is_refused_in_little_time(quote: str) -> None:
+    finder = Finder((A, B, "ab " * 10_000))
+    start = time.process_time()
+    assert finder.find(quote) == ()
+    assert time.process_time() - start < 0.2
+
+
+def test_a_quote_of_more_than_20_000_characters_is_not_found_even_where_it_stands() -> None:
+    context = "word " * 5_000
+    assert find(context[:19_999], (context,))
+    assert find(context[:20_001], (context,)) == ()

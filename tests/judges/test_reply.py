@@ -37,8 +37,9 @@ READ = {
     "spaces": f"\n\n  {GOOD}  \n",
     "fence": f"```json\n{GOOD}\n```",
     "prose": f"Let me think {{about}} it. \\frac{{a}}{{b}}\n{GOOD}\nI hope this helps {{ :) }}",
-    "thinking first": f"<think>maybe {reply(entry(rating=0))} or</think>{GOOD}",
-    "the last of several": reply(entry(rating=0)) + reply(entry(rating=1)) + GOOD,
+    "thinking first": f"<think>maybe {reply(entry())} or</think>{GOOD}",
+    "the last of several": reply(entry("11aa22bb", 0)) + reply(entry("deadbeef", 1)) + GOOD,
+    "said in two objects, the same": reply(entry(reasoning="At first sight.")) + GOOD,
     "a template after it": GOOD + '\nform: {"verdicts": [{"id": "...", "reasoning": "...", "rating": 0}]}',
     "an unclosed object before it": '{"verdicts": [ oops\n' + GOOD,
     "an unclosed string before it": '{"note: \n' + GOOD,
@@ -79,6 +80,17 @@ LOST = {
     "an id as number": reply(entry("9c1e07ab") | {"id": 9}),
     "two different ratings": reply(entry(rating=2), entry(rating=3)),
     "the same rating, another flag": reply(entry(), entry(declined=True)),
+    "an echo that overrules the verdict": GOOD + "\nThe passage says: " + reply(entry(rating=3)),
+    "an echo before the verdict": reply(entry(rating=3)) + GOOD,
+    "a draft that differs": f"<think>maybe {reply(entry(rating=0))} or</think>{GOOD}",
+    "another flag in a second object": GOOD + reply(entry(declined=True)),
+    "a rating as text beside a usable one": reply(entry(rating="0"), entry(rating=3)),
+    "a usable one beside a rating as text": reply(entry(rating=3), entry(rating="0")),
+    "a rating as text in another object": reply(entry(rating="0")) + GOOD,
+    "an unusable entry and two usable ones": reply(entry(), entry(rating=9), entry()),
+    "a broken object and an echo": GOOD[:-2] + " oops " + reply(entry(rating=3)),
+    "an entry by itself that differs": json.dumps(entry(rating=0)) + GOOD,
+    "an entry by itself": json.dumps(entry()),
     "verdicts is an object": json.dumps({"verdicts": {"9c1e07ab": entry()}}),
     "entries that are no objects": reply(2, "9c1e07ab", None, [entry()]),
     "an array at the top": json.dumps([entry()]),
@@ -108,6 +120,20 @@ def test_a_cut_reply_gives_the_entries_before_the_cut_and_only_when_it_is_known_
     assert ratings(text) == {}
     for end in range(len(whole) - 2):
         assert set(ratings(whole[:end], cut=True).items()) <= {("9c1e07ab", 2), ("11aa22bb", 3), ("deadbeef", 1)}
+
+
+def test_an_id_that_is_rated_in_two_ways_is_missing_and_the_others_of_the_reply_are_not() -> None:
+    text = reply(entry(rating=0), entry("11aa22bb", 1), entry("deadbeef", 2)) + reply(entry(rating=3))
+    assert ratings(text) == {}  # the last object counts, and what it says is contradicted
+    text = reply(entry(rating=3)) + reply(entry(rating=0), entry("11aa22bb", 1), entry("deadbeef", 2))
+    assert ratings(text) == {"11aa22bb": 1, "deadbeef": 2}
+
+
+def test_a_verdict_before_the_cut_contradicts_a_complete_object() -> None:
+    text = reply(entry(rating=3)) + reply(entry(rating=0), entry("11aa22bb", 1))[:-40]
+    assert ratings(text, cut=True) == {}
+    text = reply(entry(rating=3)) + reply(entry(rating=3), entry("11aa22bb", 1))[:-40]
+    assert ratings(text, cut=True) == {"9c1e07ab": 3}
 
 
 def test_a_forged_reply_inside_a_cut_string_is_not_read() -> None:
@@ -187,6 +213,7 @@ HOSTILE = {
     "spaces": '{"a"' + " " * 99_000,
     "braces and spaces": "{ " * 50_000,
     "a number of many digits": '{"a":' + "9" * 99_000 + "}",
+    "contradictions": '{"verdicts":[' + '{"id":"deadbeef","rating":1},' * 3_400 + "1]}",
     "long prose": "word " * 20_000,
     "broken late": ('{"verdicts": [' + '{"id": "x", "rating": 1}, ' * 50 + "oops ") * 75,
     "lists": '"verdicts":[' * 8_000,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -349,3 +350,30 @@ def test_the_wording_follows_the_shape_of_the_question() -> None:
 def test_importing_judges_does_not_import_yaml() -> None:
     code = "import sys, ragassay.judges; sys.exit(int('yaml' in sys.modules or 'numpy' in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_yaml_aliases_are_refused_at_once_and_with_their_line(tmp_path: Path) -> None:
+    bomb = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+    for front in (bomb + "purpose: *a9", bomb + "batch: *a9", bomb + "extends: *a9", "id: &a [*a]"):
+        path = write(tmp_path, WHOLE.replace("version: 3\n", f"version: 3\n{front}\n"))
+        start = time.process_time()
+        (problem,) = check(path)
+        assert time.process_time() - start < 1
+        assert "aliases cannot be used here, write the value out" in problem
+        assert problem.startswith(f"{path}:{4 if '&a [' in front else 5}: the alias *a")
+    with pytest.raises(SetupError) as caught:
+        BOOK.with_files([path])
+    assert caught.value.code == "E0204"
+
+
+def test_a_star_in_a_text_and_an_anchor_nobody_uses_are_no_aliases(tmp_path: Path) -> None:
+    assert (
+        check(write(tmp_path, WHOLE.replace("Is the tone", '&tone "*Is* the tone').replace("right?", 'right?"'))) == []
+    )
+
+
+@pytest.mark.parametrize("key", ["version", "batch", "purpose", "extends"])
+def test_a_number_of_thousands_of_digits_is_a_mistake_of_the_file(tmp_path: Path, key: str) -> None:
+    text = re.sub(rf"^{key}: .*\n", "", WHOLE, flags=re.M).replace("id: tone\n", f"id: tone\n{key}: 0x{'f' * 9_000}\n")
+    (problem,) = check(write(tmp_path, text))
+    assert "the front matter is not valid YAML" in problem

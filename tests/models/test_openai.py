@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.core import CallError, ChatCall, ChatReply, MatchCall, Message, SetupError
+from ragassay.core import CallError, ChatCall, ChatReply, MatchCall, Message, SetupError, Spend
 from ragassay.models.openai import MAX_BODY, OpenAIModel, open_model, retry_after
 from ragassay.models.prices import Rate
 from support.llm_server import LLMServer
@@ -502,6 +502,87 @@ def test_the_key_is_never_shown_even_when_the_server_says_it_back(server: LLMSer
     assert KEY not in repr(OpenAIModel("m", base_url=server.url, key=KEY))
     server.answer = lambda body: f"your key is {KEY}"
     assert ask(server, key=KEY).text == "your key is [key]"
+
+
+def escaped(text: str, slashes: str = "\\") -> str:
+    return "".join(f"{slashes}u{ord(char):04x}" for char in text)
+
+
+LEAKS = {
+    "as it is": KEY,
+    "in capitals": KEY.upper(),
+    "in mixed case": KEY.title(),
+    "escaped": escaped(KEY),
+    "one letter escaped": escaped("s") + KEY[1:],
+    "escaped in capitals": escaped("S") + KEY[1:].upper(),
+    "escaped within JSON": escaped(KEY, "\\\\"),
+    "cut short": KEY[:-1],
+    "cut to half": KEY[:13],
+    "cut and escaped": escaped(KEY[:14]),
+    "twice": KEY[:13] + KEY,
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
+def test_the_key_in_a_reply_is_gone_before_anyone_decodes_it(server: LLMServer, leak: str) -> None:
+    server.answer = lambda body: f'{{"rating": 2, "reasoning": "see {leak}"}}'
+    text = ask(server, key=KEY).text
+    assert orjson.loads(text) == {"rating": 2, "reasoning": text.split('"')[-2]}
+    assert text.split('"')[-2] in ("see [key]", "see [key][key]")
+
+
+@pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
+@pytest.mark.parametrize("before", [0, 10, 150, 185, 190, 495])
+def test_the_key_in_a_failure_is_gone_before_the_text_is_cut(leak: str, before: int) -> None:
+    model = OpenAIModel("m", key=KEY)
+    body = ("x" * before + " " + leak).encode()
+    with pytest.raises(CallError) as caught:
+        model._reply(body, {}, Spend())
+    for text in (caught.value.message, model._error_text(body), model._error_text(orjson.dumps({"error": leak}))):
+        assert "canary-" not in text.lower()
+        assert "u0073" not in text
+
+
+def test_the_key_is_gone_from_the_finish_and_the_model_before_they_are_cut() -> None:
+    body = {
+        "choices": [{"message": {"content": "x"}, "finish_reason": "y" * 20 + KEY}],
+        "model": "z" * 180 + KEY,
+    }
+    reply = OpenAIModel("m", key=KEY)._reply(orjson.dumps(body), {}, Spend())
+    assert (reply.finish, reply.model) == ("y" * 20 + "[key]", "z" * 180 + "[key]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"reasoning": "a \\u00e9 \\/ \\n b"}', KEY[:12], "sk-canary", "C:\\u0073ers", "\\" * 9, "\\u", "\\ud83d\\ude00",
+    ],
+)  # fmt: skip
+def test_a_text_without_the_key_is_left_as_it_is(text: str) -> None:
+    assert OpenAIModel("m", key=KEY)._redact(text) == text
+    assert OpenAIModel("m", key="EMPTY")._redact("EMPTY") == "EMPTY"
+
+
+@given(st.text(st.sampled_from("sk-cary012\\u7/"), max_size=40), st.integers(13, len(KEY)), st.text(max_size=9))
+def test_no_text_around_it_hides_the_key(before: str, length: int, after: str) -> None:
+    shown = OpenAIModel("m", key=KEY)._redact(before + KEY[:length] + after)
+    assert KEY[:13] not in shown
+    assert "[key]" in shown
+
+
+def test_the_key_is_looked_for_in_time_that_grows_with_the_text() -> None:
+    model = OpenAIModel("m", key=KEY)
+    for text in ("\\" * 1_000_000, KEY[:12] * 80_000, "\\u0073" * 160_000, KEY * 40_000, (KEY[:13] + "\\") * 70_000):
+        start = time.process_time()
+        model._redact(text)
+        assert time.process_time() - start < 1.5
+
+
+def test_an_error_nested_deeper_than_python_recurses_is_a_failed_call() -> None:
+    body = b'{"error": ' + b"[" * 1_000 + b"]" * 1_000 + b"}"
+    with pytest.raises(CallError) as caught:
+        OpenAIModel("m")._reply(body, {}, Spend())
+    assert caught.value.kind == "bad_reply"
 
 
 @pytest.mark.parametrize("fault", ["reset", "truncated", "gzip", "silence"])

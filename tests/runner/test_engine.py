@@ -284,3 +284,65 @@ def test_the_order_of_completion_never_shows_in_the_result(store, concurrency):
     run(engine_for(store, concurrency=concurrency, model=CountingModel(wait=0.001)), samples("the quick brown fox"))
     assert [r.index for r in store.rows("run-1")] == list(range(19))
     assert {r.score("m").value for r in store.rows("run-1")} == {1.0}
+
+
+class Odd(MetricBase):
+    """A metric written by somebody who has not read the manual."""
+
+    declaration = Declaration("X", "odd", "", "", ())
+
+    def __init__(self, flow):
+        self._flow = flow
+
+    def __str__(self):
+        return "odd"
+
+    def flow(self, sample):
+        return self._flow(sample)
+
+
+def _raises_at_once(sample):
+    raise ValueError("no")
+
+
+def _exits(sample):
+    raise SystemExit(3)
+    yield
+
+
+def _yields_a_number(sample):
+    yield 7
+
+
+def _returns_a_number(sample):
+    return 5
+    yield
+
+
+def _returns_nan(sample):
+    return Score("odd", Status.JUDGED, float("nan"))
+    yield
+
+
+def _returns_seven(sample):
+    return Score("odd", Status.JUDGED, 7.0)
+    yield
+
+
+def _returns_a_value_that_was_not_judged(sample):
+    return Score("odd", Status.FAILED, 0.5)
+    yield
+
+
+@pytest.mark.parametrize(
+    "flow",
+    [
+        _raises_at_once, _exits, _yields_a_number, _returns_a_number, _returns_nan, _returns_seven,
+        _returns_a_value_that_was_not_judged,
+    ],
+)  # fmt: skip
+def test_whatever_a_metric_does_is_its_own_failed_score(store, flow):
+    run(engine_for(store, metrics=(Odd(flow), Ask1())), samples("a"))
+    (row,) = store.rows("run-1")
+    assert (row.scores[0].status, row.scores[0].value, row.scores[0].verdict) == (Status.FAILED, None, "undecided")
+    assert row.score("m").value == 1.0

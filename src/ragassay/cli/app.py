@@ -133,8 +133,8 @@ def evaluate(
         "make_ids": make_ids,
     }
     _check_gates(gate or [], min_coverage, metrics)
-    for target in (html, junit):
-        _check_target(target)
+    _check_target(html, rows, _store_file(store), junit, *(rubric or []))
+    _check_target(junit, rows, _store_file(store), *(rubric or []))
     if forecast:
         _print_forecast(api.forecast(rows, metrics, store=store, tell=_note, **options), max_cost, json_)
         return
@@ -167,6 +167,8 @@ def resume(
     from ragassay import api
 
     _check_gates(gate or [], min_coverage, known=False)
+    _check_target(html, _store_file(store), junit)
+    _check_target(junit, _store_file(store))
     with _display(max_cost) as display:
         resumed = api.resume(
             run,
@@ -193,7 +195,7 @@ def demo(
     from ragassay import api
     from ragassay.examples import rows_path
 
-    _check_target(html)
+    _check_target(html, _store_file(store))
     with _display(None) as display:
         run = api.evaluate(str(rows_path()), store=store, name="demo", watch=display, tell=_note)
     with run:
@@ -208,7 +210,8 @@ def demo(
             causes += cause == labels.get("cause")
         _note(
             f"Beside the labels that people gave these rows: the verdict is right in {verdicts} of {rows} rows, the root "
-            f"cause in {causes} (calling every row fine would be right in {fine}).\nThe offline judge is a small model: good for a first look; see docs/judges.md for its limits."
+            f"cause in {causes} (calling every row fine would be right in {fine}).\n"
+            "The offline judge is a small model: good for a first look; see docs/judges.md for its limits."
         )
         _finish(run, [], None, html, None, store, json_)
 
@@ -246,7 +249,7 @@ def show(
             if json_:
                 _print_json(summary_json(opened.summary))
             else:
-                render_summary(opened.summary, _console())
+                render_summary(opened.summary, _console(), store=api.store_option(opened.store_path))
             return
         try:
             result = opened[row]
@@ -256,7 +259,7 @@ def show(
                 "E0108",
                 f"The row is not in the run.{nearest(row, known)}",
                 where=f"--row {row}",
-                fix=f"list the rows with: ragassay export {opened.id} --format jsonl",
+                fix=f"list the rows with: ragassay export {opened.id} --format jsonl{api.store_option(opened.store_path)}",
             ) from None
         if json_:
             _print_json(row_json(result))
@@ -282,7 +285,7 @@ def export(
             write(opened._store, opened.id, format_.value, sys.stdout)
             return
         target = output or Path(f"{opened.id}.{'xml' if format_ is Format.junit else format_.value}")
-        _check_target(target)
+        _check_target(target, opened.store_path, opened.manifest.source)
         _note(f"wrote {opened.export(target, format_.value)}")
 
 
@@ -439,7 +442,7 @@ def _finish(
     if json_:
         _print_json({**summary_json(summary), "gates": result.to_json()})
     else:
-        render_summary(summary, _console())
+        render_summary(summary, _console(), store=store_option(run.store_path))
         if gates or min_coverage is not None:
             render_gates(result, _console())
     for target, kind in ((html, "html"), (junit, "junit")):
@@ -568,17 +571,41 @@ def _check_gates(
             parse_gate(text, names)
 
 
-def _check_target(target: Path | None) -> None:
-    """Refuse an output path that cannot be written before anything is paid for."""
+def _check_target(target: Path | None, *others: str | Path | None) -> None:
+    """Refuse an output path that cannot be written, or that is one of `others`, before anything is paid for."""
     if target is None:
         return
+    taken = [
+        Path(f"{other}{ending}") for other in others if other is not None for ending in ("", "-wal", "-shm")
+    ]  # a store is three files
     if target.is_dir() or not target.absolute().parent.is_dir() or not os.access(target.absolute().parent, os.W_OK):
-        raise SetupError(
-            "E0107",
-            "The output file cannot be written.",
-            where=str(target),
-            fix="name a file in a folder that exists and that you may write to",
-        )
+        why = ""
+    elif target.exists() and not target.is_file():
+        why = "it is a device or a pipe, not a file"
+    elif any(target.absolute() == other.absolute() or _same(target, other) for other in taken):
+        why = "it is the store, the rows, a rubric or another output of this command"
+    else:
+        return
+    raise SetupError(
+        "E0107",
+        "The output file cannot be written.",
+        where=str(target),
+        why=why,
+        fix="name a file of its own in a folder that exists and that you may write to",
+    )
+
+
+def _same(a: Path, b: Path) -> bool:
+    try:
+        return a.samefile(b)
+    except OSError:
+        return False
+
+
+def _store_file(store: str | None) -> str:
+    from ragassay.store import default_location
+
+    return store or default_location()
 
 
 def _show_error(error: RagAssayError) -> None:

@@ -42,6 +42,7 @@ CATALOGUE: dict[str, str] = {
     "E0406": "The model's price is not known, so a cost cap cannot be kept.",
     "E0407": "--no-network forbids the call.",
     "E0408": "The server rejects every call of this kind.",
+    "E0409": "The server asks to wait longer than a run waits (its Retry-After).",
     # E05 store and machine
     "E0501": "The store cannot be opened or written.",
     "E0502": "The store was written by a newer RagAssay.",

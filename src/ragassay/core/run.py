@@ -231,3 +231,6 @@ class Summary:
     ledger: Ledger
     seconds: float
     notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"<Summary of run {self.manifest.run_id}: {self.passed} of {self.rows} rows pass, {self.failed} fail>"

@@ -1,7 +1,8 @@
 """Which rubrics are there? Reads rubric files (YAML front matter, Markdown sections) and names all that is wrong.
 
 A file of the user's replaces the rubric with its id, and with `extends: ID` gives only what it changes. The form of a
-file is described in docs/rubrics.md. Nothing in a file is executed.
+file is described in docs/rubrics.md. Nothing in a file is executed, and YAML aliases are refused: a few lines of them stand for
+gigabytes.
 """
 
 from __future__ import annotations
@@ -187,8 +188,15 @@ class _Reading:
         import yaml
 
         try:
+            events = yaml.parse(front, yaml.SafeLoader) if "*" in front else ()
+            alias = next((event for event in events if isinstance(event, yaml.AliasEvent)), None)
+            if alias is not None:
+                words = f"the alias *{shorten(alias.anchor, 40)}: aliases cannot be used here, write the value out"
+                self.problems.append(((alias.start_mark.line if alias.start_mark else 0) + 2, words))
+                return False
             node = yaml.compose(front, yaml.SafeLoader)
             value = yaml.safe_load(front)
+            repr(value)  # raises here, for a number of 5,000 digits, what it would raise in some message below
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line if error.problem_mark else 0
             self.problems.append((line + 2, f"the front matter is not valid YAML: {error.problem}"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -42,6 +43,9 @@ _AGAIN = (
     "An earlier reply held no usable verdict for the ids below. Give one entry for each of them, in exactly the form "
     "that was described."
 )
+# Words; of the scripts that put no spaces between them each character is one.
+_WORD = re.compile(r"[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+_WORDS_WITH_A_CLAIM = 3
 _REFUSALS = frozenset({"refusal", "content_filter"})
 _WAYS_OUT = "shorten or split the contexts, or retrieve fewer of them"
 # Room for a reply, in tokens: a base, and so much an item; a decomposition repeats the response.
@@ -256,6 +260,8 @@ class _Round:
         if reply.finish in _REFUSALS or (not found and refuses_the_task(reply.text)):
             why = "the model refused to answer" + (f" ({reply.finish})" if reply.finish in _REFUSALS else "")
             return self._all_lost(group, Status.REFUSED, why)
+        empty = [name for name, verdict in found.items() if self._denies_all_claims(name, verdict)]
+        found = {name: verdict for name, verdict in found.items() if name not in empty}
         settled = [self._judged(name, verdict) for name, verdict in found.items()]
         for name in found:
             del self.items[name]
@@ -265,8 +271,17 @@ class _Round:
             reason = "the reply was cut off at its length limit before a verdict for it"
         else:
             reason = "the reply held no usable verdict for it" if reply.text.strip() else "the reply was empty"
-        self.reasons.update(dict.fromkeys(missing, reason + (", also when asked again" if again else "")))
+        for name in missing:
+            why = "the reply lists no claims for a response that has text" if name in empty else reason
+            self.reasons[name] = why + (", also when asked again" if again else "")
         return settled
+
+    def _denies_all_claims(self, name: str, verdict: Verdict) -> bool:
+        # What states nothing is listed as trivial; an empty list takes the row out of the score, which is what a
+        # response that says "there are no claims here" is after.
+        if self.rubric.writes != "claims" or verdict.claims:
+            return False
+        return len(_WORD.findall(self.items[name].text(self.rubric.item))) >= _WORDS_WITH_A_CLAIM
 
     # -- Judgments
 

@@ -22,10 +22,13 @@ _TYPOGRAPHY = str.maketrans(
     }
 )
 _UNSEEN = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
-_ELLIPSIS = re.compile(r"\s*(?:\[\s?(?:\.{3}|…)\s?\]|\(\s?(?:\.{3}|…)\s?\)|\.{3,}|…)\s*")
+# No open-ended run before or after the dots: it would make the search quadratic, and the pieces are stripped anyway.
+_ELLIPSIS = re.compile(r"\[\s?(?:\.{3}|…)\s?\]|\(\s?(?:\.{3}|…)\s?\)|\.{3,}|…")
 _EDGE = " \t\r\n\"'“”„«»‘’"
 # A shorter piece than this would be found almost anywhere, so it proves nothing.
 _LEAST = 3
+# A longer quote is no quote but a copy of the contexts, or an attack; it counts as not found.
+_MOST = 20_000
 _MOST_PIECES = 8
 
 
@@ -76,8 +79,11 @@ class Finder:
     def find(self, quote: str, passage: int | None = None) -> tuple[Evidence, ...]:
         """Where the quote stands: one Evidence, or one a piece for a quote with ellipses; () when nowhere.
 
-        passage: index (from 0) of the context to look in first. Time is linear in the contexts' length.
+        passage: index (from 0) of the context to look in first. A quote of more than 20,000 characters is not looked
+        for. Time is linear in the lengths of the quote and the contexts.
         """
+        if len(quote) > _MOST:
+            return ()
         quote = quote.strip(_EDGE)
         if len(quote) < _LEAST:
             return ()
@@ -97,7 +103,7 @@ class Finder:
     @staticmethod
     def _readings(quote: str) -> list[list[str]]:
         whole = Normal(quote).text
-        pieces = [Normal(piece.strip(_EDGE)).text for piece in _ELLIPSIS.split(quote)]
+        pieces = [Normal(piece.strip().strip(_EDGE)).text for piece in _ELLIPSIS.split(quote)]
         pieces = [piece for piece in pieces if piece]
         fits = 1 <= len(pieces) <= _MOST_PIECES and all(len(piece) >= _LEAST for piece in pieces)
         return [[whole]] * (len(whole) >= _LEAST) + [pieces] * (fits and pieces != [whole])

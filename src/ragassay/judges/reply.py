@@ -2,7 +2,10 @@
 
     {"verdicts": [{"id": "9c1e07ab", "reasoning": "...", "quotes": [], "nothing_found": false, "rating": 2}]}
 
-The object may stand in prose or in a code fence. Of several objects the last one that holds a usable verdict counts.
+The object may stand in prose or in a code fence. Of several objects the last one that holds a usable verdict counts,
+but a later word never overrules an earlier one: an id that stands in two places of a reply (two objects or two entries)
+with two verdicts, or with a usable and an unusable one, is missing. Else a judge that repeats, after its own verdict,
+what a text told it to say would be read as that text wishes. The same verdict said twice is one verdict.
 Nothing is guessed: no digits are read out of prose, "2" and true are not 2, and an id that was not asked is ignored.
 The reader works in linear time and never raises.
 """
@@ -12,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ragassay.judges.rubric import Rating, Rubric
 
@@ -56,18 +59,22 @@ class Verdict:
 def parse(text: str, rubric: Rubric, ids: Collection[str], *, cut: bool = False) -> dict[str, Verdict]:
     """The usable verdicts by id, in the reply's order; an id that is not in the result is missing.
 
-    ids: what was asked. cut: the reply was cut off, so that the entries before the cut count as well. An id with two
-    different verdicts is missing. Never raises.
+    ids: what was asked. cut: the reply was cut off, so that the entries before the cut count if no object is complete.
+    An id with two different verdicts anywhere in the reply is missing. Never raises.
     """
     text = text[:_MOST_TEXT]
-    best: dict[str, Verdict] = {}
+    said = _Said(rubric, frozenset(ids))
+    last: dict[str, Verdict] = {}
     for value in _objects(text):
         entries = value.get("verdicts")
         if isinstance(entries, list):
-            best = _verdicts(entries, rubric, ids) or best
-    if cut and not best:
-        best = _verdicts(list(_entries_before_the_cut(text)), rubric, ids)
-    return best
+            last = said.read(entries) or last
+        else:  # an entry by itself, as a broken object leaves behind: no verdict, but it can contradict one
+            said.read([value])
+    if cut:
+        before = said.read(list(_entries_before_the_cut(text)))
+        last = last or before
+    return {name: verdict for name, verdict in last.items() if said.once[name] is not None}
 
 
 def schema(rubric: Rubric, ids: Sequence[str]) -> dict[str, object]:
@@ -174,21 +181,32 @@ def _entries_before_the_cut(text: str) -> Iterator[object]:
 # -- reading the entries
 
 
-def _verdicts(entries: Sequence[object], rubric: Rubric, ids: Collection[str]) -> dict[str, Verdict]:
-    asked, found, contradicted = frozenset(ids), dict[str, Verdict](), set[str]()
-    for entry in entries:
-        if not isinstance(entry, dict):
-            continue
-        name = entry.get("id")
-        if not isinstance(name, str) or name not in asked:
-            continue
-        verdict = _verdict(name, entry, rubric)
-        if verdict is None:
-            continue
-        first = found.setdefault(name, verdict)
-        if (first.rating, first.flags, first.claims) != (verdict.rating, verdict.flags, verdict.claims):
-            contradicted.add(name)
-    return {name: verdict for name, verdict in found.items() if name not in contradicted}
+@dataclass(slots=True)
+class _Said:
+    """What a whole reply says of each id. once: the one verdict on it; None where it is unusable or contradicted."""
+
+    rubric: Rubric
+    asked: frozenset[str]
+    once: dict[str, Verdict | None] = field(default_factory=dict)
+
+    def read(self, entries: Sequence[object]) -> dict[str, Verdict]:
+        """Note all entries about an id that was asked; the usable ones among them."""
+        usable: dict[str, Verdict] = {}
+        for entry in entries:
+            name = entry.get("id") if isinstance(entry, dict) else None
+            if not isinstance(entry, dict) or not isinstance(name, str) or name not in self.asked:
+                continue
+            verdict = _verdict(name, entry, self.rubric)
+            first = self.once.setdefault(name, verdict)
+            if verdict is not None:
+                usable.setdefault(name, verdict)
+            if verdict is None or first is None or _content(first) != _content(verdict):
+                self.once[name] = None
+        return usable
+
+
+def _content(verdict: Verdict) -> tuple[object, ...]:
+    return verdict.rating, verdict.flags, verdict.claims
 
 
 def _verdict(name: str, entry: Mapping[str, object], rubric: Rubric) -> Verdict | None:

@@ -2,18 +2,22 @@
 
 `split_claims` cuts a response into pieces. Every visible character lies in exactly one piece, except the marks that
 open a list item, heading or quotation; `response[piece.start:piece.end] == piece.text` for each. A piece whose
-`dropped` is not "" makes no claim: it is not judged, and the reports show it with that reason.
+`dropped` is not "" makes no claim: it is not judged, and the reports show it with that reason. What is dropped raises
+no score and lowers none, so the rules that drop are narrow: in doubt a piece is a claim.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 MAX_CLAIMS = 1000
 """More claims than this are not judged: each is sent with the whole response, so the cost grows with the square."""
+_MAX_PIECES = 5 * MAX_CLAIMS
+_WINDOW = 4_000
+"""Characters that the sentence splitter gets at a time: its time grows with their square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +54,50 @@ def split_claims(response: str) -> tuple[Piece, ...]:
     """The pieces of a response in order, claims and dropped ones; () for a blank response.
 
     Sentences are found by sentencex (which knows abbreviations and decimals); Markdown headings, list marks, tables
-    and code are understood first. A citation mark such as [2] after the full stop stays with its sentence.
+    and code are understood first. A citation mark such as [2] after the full stop stays with its sentence. Past
+    MAX_CLAIMS claims the rest of the response is one last claim: that is more than any metric judges.
 
     >>> [(p.text, p.dropped) for p in split_claims("Sure! Dr. Lee paid $3.5 million. I hope this helps.")]
     [('Sure!', 'politeness'), ('Dr. Lee paid $3.5 million.', ''), ('I hope this helps.', 'politeness')]
     """
-    pieces = []
-    for block in _blocks(response):
-        for start, end in [(block.start, block.end)] if block.whole or block.drop else _sentences(response, block):
-            text = response[start:end]
-            lead, tail = len(text) - len(text.lstrip()), len(text.rstrip())
-            if tail > lead:
-                text = text[lead:tail]
-                pieces.append(Piece(start + lead, start + tail, text, block.drop or trivial(text)))
+    pieces: list[Piece] = []
+    claims = 0
+    for start, end, drop in _stretches(response):
+        text = response[start:end]
+        lead, tail = len(text) - len(text.lstrip()), len(text.rstrip())
+        if tail <= lead:
+            continue
+        if claims > MAX_CLAIMS or len(pieces) > _MAX_PIECES:
+            # Too many already: what is left is one piece, and a claim, as nobody has looked at it.
+            rest = response[start + lead :].rstrip()
+            pieces.append(Piece(start + lead, start + lead + len(rest), rest))
+            claims += 1
+            break
+        text = text[lead:tail]
+        pieces.append(Piece(start + lead, start + tail, text, drop or trivial(text)))
+        claims += not pieces[-1].dropped
+    if not claims:  # an answer that is nothing but code or headings says what it says in them
+        pieces = [replace(p, dropped="") if p.dropped in _LAYOUT and _has_words(p.text) else p for p in pieces]
     return tuple(pieces)
+
+
+def _stretches(response: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, reason to drop it) of blocks that stay whole and of the sentences of the others."""
+    for block in _blocks(response):
+        if block.whole or block.drop:
+            yield block.start, block.end, block.drop
+        else:
+            for start, end in _sentences(response, block):
+                yield start, end, ""
+
+
+def _has_words(text: str) -> bool:
+    return any(c.isalnum() for c in text)
 
 
 def _lines(text: str) -> list[tuple[int, int]]:
     """Start and end of every line, line breaks excluded."""
-    ends = [(m.start(), m.end()) for m in re.finditer(r"\r\n|\n|\r", text)]
+    ends = [m.span() for m in re.finditer(r"\r\n|\n|\r", text)]
     starts = [0, *(after for _, after in ends)]
     return list(zip(starts, [*(before for before, _ in ends), len(text)], strict=True))
 
@@ -79,11 +108,12 @@ def _blocks(text: str) -> Iterator[_Block]:
     filled = [bool(line.strip()) for line in words]
     last = max((i for i, full in enumerate(filled) if full), default=-1)
     first = next((i for i, full in enumerate(filled) if full), 0)
+    unclosed: dict[str, int] = {}
     open_at: int | None = None  # where the paragraph or list item began that the next line may go on with
     i = 0
     while i < len(lines):
         start, line = lines[i][0], words[i]
-        special = _special(words, filled, i, first, last)
+        special = _special(words, filled, i, first, last, unclosed) if filled[i] else None
         if special is None and filled[i]:
             marker = _QUOTE.match(line) or _MARKER.match(line)
             quoted_on = open_at is not None and _quoted(line) and _quoted(words[i - 1])
@@ -100,7 +130,16 @@ def _blocks(text: str) -> Iterator[_Block]:
             i += 1
             continue
         until, drop = special
-        yield _Block(start + (_marks(line) if until == i + 1 else 0), lines[until - 1][1], drop, True)
+        if drop == "code":
+            for begin, end, kind in _fenced(words, i, until):
+                yield _Block(lines[begin][0], lines[end - 1][1], kind)
+        elif drop in _LAYOUT and asserts(line):
+            heading = _HEADING.match(line)
+            yield _Block(start + (heading.end() if heading else _marks(line)), lines[i][1])
+            if until > i + 1:  # the line that underlines it
+                yield _Block(lines[i + 1][0], lines[until - 1][1], "no words")
+        else:
+            yield _Block(start + (_marks(line) if until == i + 1 else 0), lines[until - 1][1], drop, True)
         i = until
     if open_at is not None:
         yield _Block(open_at, lines[-1][1])
@@ -120,16 +159,26 @@ def _marks(line: str) -> int:
     return at
 
 
-def _special(words: list[str], filled: list[bool], i: int, first: int, last: int) -> tuple[int, str] | None:
-    """(index after the block, reason to drop it) when line i begins something that is not running text."""
+def _special(
+    words: list[str], filled: list[bool], i: int, first: int, last: int, unclosed: dict[str, int]
+) -> tuple[int, str] | None:
+    """(index after the block, reason to drop it) when line i begins something that is not running text.
+
+    unclosed: mark of a fence -> shortest such fence that no later line closes, so that each is looked for once.
+    """
     line = words[i]
-    if not filled[i]:
-        return None
     fence = _FENCE.match(line)
     if fence:
-        mark = fence.group(1)
-        closed = (j for j in range(i + 1, len(words)) if words[j].strip().startswith(mark))
-        return next(closed, len(words) - 1) + 1, "code"
+        mark, size = fence.group(1)[0], len(fence.group(1))
+        if size < unclosed.get(mark, size + 1):
+            for j in range(i + 1, len(words)):
+                close = words[j].strip()
+                if len(close) >= size and close.strip(mark) == "":
+                    return j + 1, "code"
+            unclosed[mark] = size
+        if not _has_words(line):
+            return i + 1, "no words"
+        return None  # it never ends: ordinary text, or it would hide all that follows
     if _HEADING.match(line):
         return i + 1, "heading"
     if _RULE.match(line) or ("|" in line and _TABLE_RULE.match(line)):
@@ -151,16 +200,57 @@ def _special(words: list[str], filled: list[bool], i: int, first: int, last: int
     return None
 
 
+def _fenced(words: list[str], i: int, until: int) -> Iterator[tuple[int, int, str]]:
+    """(first line, line after, "code" or "") of the parts of a fenced block: prose in it is no code."""
+    begin = i  # of the part that is not given yet
+    j = i
+    while j < until:
+        end = j + 1
+        text = _FENCE.sub("", words[j], count=1) if j == i else words[j]
+        if j > i and words[j].strip() and not _CODE.search(text):
+            while end < until - 1 and words[end].strip() and not _CODE.search(words[end]):
+                end += 1
+            text = " ".join(words[j:end])
+        if asserts(text) and len(_WORD.findall(text)) >= 4 and (not _CODE.search(text) or text.rstrip()[-1] in _STOPS):
+            if begin < j:
+                yield begin, j, "code"
+            yield j, end, ""
+            begin = end
+        j = end
+    if begin < until:
+        yield begin, until, "code"
+
+
 _ENUMERATOR = re.compile(r"\(?\d{1,3}[.)]$")
 _CITATIONS = re.compile(r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][ \t]*)+")
 
 
-def _sentences(text: str, block: _Block) -> list[tuple[int, int]]:
-    """Start and end of the sentences of a block."""
+def _sentences(text: str, block: _Block) -> Iterator[tuple[int, int]]:
+    """Start and end of the sentences of a block, window by window.
+
+    The last sentence of a window may be cut by its end, so the next window begins with it. One that fills a whole
+    window is cut at white space.
+    """
+    at = block.start
+    while at < block.end:
+        end = min(at + _WINDOW, block.end)
+        if end < block.end:
+            space = next((m.end() for m in _SPACE.finditer(text[at:end][::-1])), None)
+            end -= 0 if space is None else space - 1
+        found = _window(text[at:end])
+        if end < block.end and len(found) > 1:
+            end = at + found.pop()[0]
+        for start, stop in found:
+            yield at + start, at + stop
+        at = end
+
+
+def _window(part: str) -> list[tuple[int, int]]:
+    """Start and end of the sentences of a text, all of it covered."""
     import sentencex  # compiled; 10 ms to load that a run without claims need not pay
 
     # It takes UTF-8 only; one character for one keeps the offsets.
-    part = re.sub("[\ud800-\udfff]", "\ufffd", text[block.start : block.end])
+    part = re.sub("[\ud800-\udfff]", "\ufffd", part)
     bounds = sentencex.get_sentence_boundaries("en", part)
     # Built from the starts alone, so that nothing between two sentences can get lost.
     starts = sorted({0, *(int(b["start_index"]) for b in bounds)} - {len(part)})
@@ -178,7 +268,7 @@ def _sentences(text: str, block: _Block) -> list[tuple[int, int]]:
             out[-1] = (out[-1][0], end)  # "1." is no sentence: it opens the next one
         else:
             out.append((start, end))
-    return [(block.start + start, block.start + end) for start, end in out]
+    return out
 
 
 _POLITE = re.compile(

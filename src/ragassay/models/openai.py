@@ -233,7 +233,7 @@ class OpenAIModel:
     def _reply(self, body: bytes, headers: Mapping[str, str], spend: Spend) -> ChatReply:
         data = _json(body)
         if data is None:
-            start = body[:200].decode("utf-8", "replace").strip()
+            start = shorten(self._redact(body.decode("utf-8", "replace").strip()), 200)
             raise self._bad_reply(f"the reply is not JSON: {start!r}" if start else "the reply is empty")
         if not isinstance(data, dict):
             raise self._bad_reply("the reply is not a JSON object")
@@ -256,8 +256,8 @@ class OpenAIModel:
         model = data.get("model")
         return ChatReply(
             self._redact(refusal or text),
-            self._redact(finish[:40]),
-            self._redact(model[:200]) if isinstance(model, str) else "",
+            self._redact(finish)[:40],
+            self._redact(model)[:200] if isinstance(model, str) else "",
             self._spend(data.get("usage"), spend),
         )
 
@@ -339,21 +339,34 @@ class OpenAIModel:
     def _error_text(self, body: bytes) -> str:
         """What the server says is wrong, on one line, without the key; with its code, which the rules above read."""
         data = _json(body)
-        if data is None:
-            return self._clean(body.decode("utf-8", "replace").strip())
         error = data.get("error") or data if isinstance(data, dict) else data
+        if isinstance(error, str):
+            return self._clean(error)
         if not isinstance(error, dict):
-            return self._clean(error if isinstance(error, str) else repr(error))
+            return self._clean(body.decode("utf-8", "replace").strip())
         said = [error.get(name) for name in ("message", "code", "type", "param")]
         words = [self._clean(str(word)) for word in said if isinstance(word, (str, int))]
-        return f"{words[0]} ({', '.join(words[1:])})" if words[1:] else self._clean((words or [repr(error)])[0])
+        if not words:
+            return self._clean(body.decode("utf-8", "replace").strip())
+        return f"{words[0]} ({', '.join(words[1:])})" if words[1:] else words[0]
 
     def _clean(self, text: str) -> str:
         return shorten(self._redact(text), 500)
 
     def _redact(self, text: str) -> str:
-        # Placeholders such as "EMPTY" or "ollama" are words, not secrets.
-        return text.replace(self._key, "[key]") if self._key and len(self._key) >= 8 else text
+        """`text` without the key. To be called before anything is cut off: half a key is not recognised as one.
+
+        In any case of letters, behind JSON escapes, which whoever reads the text next would decode, and cut short by
+        the server to at least 12 characters and half the key.
+        """
+        if not self._key or len(self._key) < 8:  # placeholders such as "EMPTY" or "ollama" are words, not secrets
+            return text
+        text = _without_key(text, self._key)
+        if "\\" not in text:
+            return text
+        decoded = _ESCAPE.sub(_decoded, text)
+        cleaned = _without_key(decoded, self._key)
+        return text if cleaned == decoded else cleaned
 
 
 def open_model(
@@ -409,6 +422,34 @@ def retry_after(headers: Mapping[str, str], *, limited: bool = False, now: float
         if _number(headers.get(f"x-ratelimit-remaining-{budget}")) == 0
     ]
     return max((reset for reset in resets if reset is not None), default=None)
+
+
+# Any number of backslashes (JSON inside JSON doubles them), read once: linear in runs of them.
+_ESCAPE = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|/)")
+
+
+def _decoded(escape: re.Match[str]) -> str:
+    code = int(escape[1], 16) if escape[1] else ord("/")
+    return chr(code) if 32 <= code < 0xD800 else escape[0]
+
+
+def _without_key(text: str, key: str) -> str:
+    """`text` with "[key]" for the key and for what is left of one cut short, in any case of letters."""
+    least = min(len(key), max(12, math.ceil(len(key) / 2)))
+    start = re.compile(re.escape(key[:least]), re.I)
+    if start.search(text) is None:
+        return text
+    text = re.sub(re.escape(key), "[key]", text, flags=re.I)
+    kept, at = list[str](), 0
+    for match in start.finditer(text):
+        end = match.end()
+        for has, wanted in zip(text[end : match.start() + len(key)], key[least:], strict=False):
+            if has.casefold() != wanted.casefold():
+                break
+            end += 1
+        kept += [text[at : match.start()], "[key]"]
+        at = end
+    return "".join([*kept, text[at:]])
 
 
 def _number(text: str | None) -> float | None:

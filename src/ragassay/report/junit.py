@@ -94,7 +94,7 @@ def _case(row: RowResult, score: Score, out: TextIO | SpooledTemporaryFile[str])
         out.write(f'><error type="{score.status.value}" message={_attribute(message)}/></testcase>\n')
     else:
         shown, cause = proof(score, row.sample), row.diagnosis.cause
-        mark = f", passes at {pass_mark(score.pass_mark)}" if score.pass_mark is not None else ""
+        mark = f", passes at {pass_mark(score.pass_mark, score.metric)}" if score.pass_mark is not None else ""
         message = f"{score.metric} is {figure(score.value)}{mark}" + (f"; {cause.title}" if cause is not None else "")
         body = [
             shown.what,

@@ -6,6 +6,7 @@ Everything judged is hostile: texts go through `plain` and into rich `Text`, so 
 from __future__ import annotations
 
 import io
+import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,9 @@ class _Page:
         """heads: words, and whether the column is right-aligned. A pair is a cell with a second, dim line."""
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
         for head, right in heads:
-            table.add_column(self.text(head), justify="right" if right else "left", overflow="fold", no_wrap=False)
+            # An id that is broken over two lines cannot be copied, and a metric's name cannot be read.
+            whole = head in ("run", "metric")
+            table.add_column(self.text(head), justify="right" if right else "left", overflow="fold", no_wrap=whole)
         for row in rows:
             table.add_row(*(self._cell(cell) for cell in row))
         self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
@@ -87,8 +90,11 @@ class _Page:
         return text
 
 
-def render_summary(summary: Summary, console: Console) -> None:
-    """The whole result of a run: the verdict in words first, then metrics, causes, worst rows, slices, cost, judge."""
+def render_summary(summary: Summary, console: Console, *, store: str = "") -> None:
+    """The whole result of a run: the verdict in words first, then metrics, causes, worst rows, slices, cost, judge.
+
+    store: what the commands that are proposed need to find the run (" --store PATH"), "" for the default store.
+    """
     page, s = _Page(console), summary
     page.line(say.headline(s), "bold")
     if s.state.value != "finished":
@@ -103,7 +109,7 @@ def render_summary(summary: Summary, console: Console) -> None:
     _bad_rows(page, s)
     _costs(page, s)
     _judge(page, s)
-    _next(page, s)
+    _next(page, s, store)
 
 
 def summary_text(summary: Summary, width: int = 100) -> str:
@@ -144,7 +150,7 @@ def _wide_metrics(page: _Page, shown: list[MetricSummary]) -> None:
                 f"{m.n:,}",
                 say.pass_rate(m),
                 *([f"{m.undecided:,}" if m.undecided else ""] if open_rows else []),
-                say.pass_mark(m.pass_mark),
+                say.pass_mark(m.pass_mark, m.metric),
                 f"{m.judged:,}/{m.asked:,}" if m.asked else "",
                 *([f"{m.probability:.2f}" if m.probability is not None else ""] if likely else []),
             ]
@@ -158,7 +164,7 @@ def _wide_metrics(page: _Page, shown: list[MetricSummary]) -> None:
 def _narrow_cells(m: MetricSummary) -> list[tuple[str, str]]:
     judged = [f"{m.judged:,}/{m.asked:,} judged"] if m.asked else []
     judged += [f"probability {m.probability:.2f}"] if m.probability is not None else []
-    marks = [f"passes at {say.pass_mark(m.pass_mark)}"] if m.pass_mark is not None else []
+    marks = [f"passes at {say.pass_mark(m.pass_mark, m.metric)}"] if m.pass_mark is not None else []
     marks += [f"{m.undecided:,} undecided"] if m.undecided else []
     return [
         (m.metric, ", ".join(judged)),
@@ -268,15 +274,17 @@ def _judge(page: _Page, s: Summary) -> None:
         page.line(f"{version}  fingerprint {judge.fingerprints.get(rubric, '')[:12]}", "dim", indent=2)
 
 
-def _next(page: _Page, s: Summary) -> None:
+def _next(page: _Page, s: Summary, store: str) -> None:
     run = s.manifest.run_id
     page.title(f"Run {run}: next")
     if s.pending:
-        page.line(f"ragassay resume {run}", indent=2)
+        page.line(f"ragassay resume {run}{store}", indent=2)
+    elif any(m.judged < m.asked for m in s.metrics):
+        page.line(f"ragassay resume {run} --retry-failed{store}", indent=2)
     if s.worst:
-        page.line(f"ragassay show {run} --row {one_line(s.worst[0].id, 60)}", indent=2)
-    page.line(f"ragassay export {run} --format html", indent=2)
-    page.line(f"ragassay compare {run} OTHER_RUN", indent=2)
+        page.line(f"ragassay show {run} --row {shlex.quote(one_line(s.worst[0].id, 60))}{store}", indent=2)
+    page.line(f"ragassay export {run} --format html{store}", indent=2)
+    page.line(f"ragassay compare {run} OTHER_RUN{store}", indent=2)
 
 
 def render_row(row: RowResult, console: Console) -> None:
@@ -367,7 +375,7 @@ def _contexts(page: _Page, row: RowResult) -> None:
 def _score_cells(score: Score) -> list[str]:
     verdict = say.VERDICT_WORDS[score.verdict] if score.verdict is not None else ""
     if score.verdict is not None and score.pass_mark is not None:
-        verdict += f" ({say.pass_mark(score.pass_mark)})"
+        verdict += f" ({say.pass_mark(score.pass_mark, score.metric)})"
     why = score.reason or score.rationale
     if score.status is not Status.JUDGED:
         why = f"{say.STATUS_WORDS[score.status]}: {why}" if why else say.STATUS_WORDS[score.status]

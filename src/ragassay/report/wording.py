@@ -186,9 +186,22 @@ def weight(value: float | None) -> str:
     return "" if value is None else f"weight {value:g}"
 
 
-def pass_mark(mark: float | None) -> str:
-    """The pass mark as shown beside a verdict: ≥ 0.667."""
-    return "" if mark is None else f"≥ {mark:.3g}"
+# What a pass mark is compared with, where that is not the row's value.
+_MARKED = {
+    "groundedness": "of its claims", "faithfulness": "of its claims", "context_relevance": "by the best chunk",
+    "document_recall": "of the relevant documents",
+}  # fmt: skip
+
+
+def pass_mark(mark: float | None, metric: str = "") -> str:
+    """A pass mark as shown, with what it is compared with: "≥ 90 % of its claims", "≥ 0.667 by the best chunk"."""
+    if mark is None:
+        return ""
+    base = metric.partition("(")[0]
+    of = _MARKED.get(base, "")
+    if base in ("groundedness", "faithfulness", "document_recall"):
+        return f"≥ {mark:.0%} {of}".replace("%", " %")
+    return f"≥ {mark:.3g} {of}".rstrip()
 
 
 def signed(value: float | None, unit: str = "") -> str:

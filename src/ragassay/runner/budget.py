@@ -7,6 +7,7 @@ Money is kept in Decimal. A call that was sent and never answered may have been 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
 from ragassay.core import Call, ChatCall, Ledger, Spend
@@ -124,6 +125,20 @@ class Budget:
             spend.seconds,
         )
         return Ledger(exact, self._uncertain_calls, float(self._uncertain), self.cached, self.retries)
+
+    @property
+    def capped(self) -> bool:
+        """Whether there is a cap to keep, also across a kill."""
+        return self._max_calls is not None or self._max_cost is not None
+
+    def snapshot(self) -> Ledger:
+        """The ledger as it must be on disk while calls are in flight: each may have been billed when the process dies."""
+        known = self.ledger()
+        return replace(
+            known,
+            uncertain_calls=known.uncertain_calls + self._in_flight,
+            uncertain_cost=float(self._uncertain + self._reserved),
+        )
 
 
 def _decimal(amount: float | None) -> Decimal:

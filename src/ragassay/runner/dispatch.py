@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from ragassay.core import Call, CallError, CallFailed, ChatCall, ProviderError, Reply
+from ragassay.core import Call, CallError, CallFailed, ChatCall, Ledger, ProviderError, Reply
 from ragassay.models import Model
 from ragassay.runner.budget import Budget
 
@@ -48,12 +48,19 @@ class Dispatcher:
     """Sends calls to a model. `on_budget` is called once when a cap stops a call."""
 
     def __init__(
-        self, model: Model, budget: Budget, policy: CallPolicy, concurrency: int, *, on_budget: Callable[[], None]
+        self,
+        model: Model,
+        budget: Budget,
+        policy: CallPolicy,
+        concurrency: int,
+        *,
+        on_budget: Callable[[], None],
+        intent: Callable[[Ledger], Awaitable[None]] | None = None,
     ) -> None:
         self._model, self._budget, self._policy = model, budget, policy
         limit = concurrency if model.concurrency is None else min(concurrency, model.concurrency)
         self._slots = asyncio.Semaphore(limit)
-        self._on_budget = on_budget
+        self._on_budget, self._intent = on_budget, intent
         self._stopping = False
         self._not_before = 0.0
         self._rejected = 0
@@ -89,6 +96,15 @@ class Dispatcher:
                 if reserved is None:
                     self._on_budget()
                     return CallFailed("over_budget", self._budget.stop_reason())
+                if self._intent is not None and self._budget.capped:
+                    try:  # a cap holds across a kill only when the disk knows of a call before the server does
+                        await self._intent(self._budget.snapshot())
+                    except BaseException:
+                        self._budget.release(call, reserved)
+                        raise
+                    if self._stopping:
+                        self._budget.release(call, reserved)
+                        raise Stopped
                 started = loop.time()
                 tries += 1
                 self.traffic.sent += 1
@@ -119,6 +135,8 @@ class Dispatcher:
             pause = self._pause(error, min(attempt, 8))
             attempt += 1  # a rate limit is no failure of the call: it is bounded by patience, not by attempts
             if waited + pause > self._policy.patience:
+                if error.retry_after is not None:  # others keep away as well, however long that is
+                    self._not_before = max(self._not_before, loop.time() + pause)
                 error = CallError(
                     error.kind, f"{error.message}; the server asks to wait {pause:.0f} s, which is too long"
                 )
@@ -154,6 +172,16 @@ class Dispatcher:
     async def _wait_for_server(self) -> float:
         loop = asyncio.get_running_loop()
         begun = loop.time()
+        if self._not_before - begun > self._policy.patience:
+            self._give_up(
+                ProviderError(
+                    "E0409",
+                    "The server asks to wait longer than a run waits.",
+                    where=self._model.uri,
+                    why=f"it asks for {self._not_before - begun:.0f} s; a run waits {self._policy.patience:.0f} s at most",
+                    fix="come back when its limit allows it",
+                )
+            )
         while (pause := self._not_before - loop.time()) > 0 and not self._stopping:
             await self._sleep(pause, "rate_limit")
         return loop.time() - begun

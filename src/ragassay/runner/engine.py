@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -84,11 +85,19 @@ class Engine:
         concurrency: int = 32,
         cache: bool = True,
         total: int = 0,
+        save_ledger: Callable[[Ledger], None] | None = None,
     ) -> None:
         self._metrics, self._judge, self._diagnose, self._budget = tuple(metrics), judge, diagnose, budget
-        self._journal = Journal(store, run_id, own_run_only=not cache)
+        self._journal = Journal(store, run_id, own_run_only=not cache, save_ledger=save_ledger)
         self._concurrency = concurrency
-        self._dispatch = Dispatcher(model, budget, policy, concurrency, on_budget=lambda: self.stop(RunState.BUDGET))
+        self._dispatch = Dispatcher(
+            model,
+            budget,
+            policy,
+            concurrency,
+            on_budget=lambda: self.stop(RunState.BUDGET),
+            intent=None if save_ledger is None else self._journal.intent,
+        )
         self.progress = Progress(total, traffic=self._dispatch.traffic, ledger=budget.ledger)
         self._fingerprints: dict[str, str] = {}
         self._inflight: dict[Pair, asyncio.Future[Judgment]] = {}
@@ -173,26 +182,30 @@ class Engine:
         scores: list[Score | None] = [None] * len(self._metrics)
         waiting: list[tuple[int, MetricFlow, tuple[Request, ...]]] = []
 
-        def advance(position: int, flow: MetricFlow, answers: tuple[Judgment, ...] | None) -> None:
+        def advance(position: int, flow: MetricFlow | None, answers: tuple[Judgment, ...]) -> None:
             metric = self._metrics[position]
             try:
-                asked = next(flow) if answers is None else flow.send(answers)
+                if flow is None:
+                    flow = metric.flow(sample)
+                    asked = next(flow)
+                else:
+                    asked = flow.send(answers)
+                if not isinstance(asked, tuple) or not all(isinstance(request, Request) for request in asked):
+                    raise TypeError("a metric's flow must yield tuples of Requests")
             except StopIteration as end:
-                scores[position] = end.value
+                scores[position] = _checked(metric, end.value)
             except RagAssayError:
                 raise
-            except Exception as error:  # a metric's own fault is that metric's failed score, not the run's end
-                scores[position] = Score(
-                    str(metric),
-                    Status.FAILED,
-                    verdict=Verdict.UNDECIDED,
-                    reason=f"the metric raised {type(error).__name__}: {shorten(str(error), 200)}",
-                )
+            except (
+                Exception,
+                SystemExit,
+            ) as error:  # a metric's own fault is that metric's failed score, not the run's end
+                scores[position] = _broken(metric, f"{type(error).__name__}: {shorten(str(error), 200)}")
             else:
                 waiting.append((position, flow, asked))
 
-        for position, metric in enumerate(self._metrics):
-            advance(position, metric.flow(sample), None)
+        for position in range(len(self._metrics)):
+            advance(position, None, ())
         while waiting:
             wave, waiting = waiting, []
             keyed = [(position, flow, [(self._pair(r), r) for r in asked]) for position, flow, asked in wave]
@@ -314,3 +327,21 @@ class Engine:
         if future is not None and not future.done():
             future.set_exception(error)
             future.exception()  # marked as seen: a row that has given up does not come to fetch it
+
+
+def _broken(metric: Metric, why: str) -> Score:
+    return Score(str(metric), Status.FAILED, verdict=Verdict.UNDECIDED, reason=f"the metric raised {why}")
+
+
+def _checked(metric: Metric, score: object) -> Score:
+    """The Score a metric returned, or a failed one in its place when it is none or holds a number it must not."""
+    if not isinstance(score, Score):
+        return _broken(metric, f"TypeError: it returned {type(score).__name__} where a Score is due")
+    declared, value = metric.declaration, score.value
+    if value is not None:
+        inside = math.isfinite(value) and declared.low <= value and (declared.high is None or value <= declared.high)
+        if not inside or score.status is not Status.JUDGED:
+            return _broken(
+                metric, f"ValueError: the value {value!r} with the status {score.status} is no score of its range"
+            )
+    return score

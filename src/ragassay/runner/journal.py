@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ragassay.core import Judgment, RowResult
+from ragassay.core import Judgment, Ledger, RowResult
 
 HEAP, HEAP_SECONDS = 64, 0.5
 """Rows that are written together, and how long the first of them waits at most."""
@@ -43,8 +43,15 @@ class Journal:
     look up only this run's judgments (the cache of other runs is off, resuming still re-buys nothing).
     """
 
-    def __init__(self, store: JournalStore, run_id: str, *, own_run_only: bool = False) -> None:
-        self._store, self._run_id, self._own = store, run_id, own_run_only
+    def __init__(
+        self,
+        store: JournalStore,
+        run_id: str,
+        *,
+        own_run_only: bool = False,
+        save_ledger: Callable[[Ledger], None] | None = None,
+    ) -> None:
+        self._store, self._run_id, self._own, self._save = store, run_id, own_run_only, save_ledger
         self._queue: list[tuple[str, Any, asyncio.Future[Any]]] = []
         self._lock = threading.Condition()
         self._rows: list[RowResult] = []
@@ -70,6 +77,10 @@ class Journal:
         """Make the judgments durable."""
         if judgments:
             await self._submit("put", judgments)
+
+    async def intent(self, ledger: Ledger) -> None:
+        """Make durable, before a call is sent, a ledger that already counts it; the newest of those that wait is written."""
+        await self._submit("intent", ledger)
 
     async def lookup(self, pairs: Sequence[Pair]) -> dict[Pair, Judgment]:
         """The judgments that are known already, by pair."""
@@ -107,9 +118,9 @@ class Journal:
                 while not (self._queue or self._closed or len(self._rows) >= HEAP):
                     if not self._lock.wait(HEAP_SECONDS) and self._rows:
                         break
-                lookups = any(kind == "get" for kind, _, _ in self._queue)
+                urgent = any(kind != "put" for kind, _, _ in self._queue)
                 closed = self._closed
-            if not lookups and not closed:
+            if not urgent and not closed:
                 time.sleep(LINGER)  # answers come in bursts: a moment's patience saves commits
             with self._lock:
                 batch, self._queue = self._queue, []
@@ -118,7 +129,7 @@ class Journal:
                 if closed or due or len(self._rows) >= HEAP:
                     rows, self._rows = self._rows, []
             done: list[tuple[asyncio.Future[Any], Any, BaseException | None]] = []
-            for kind in ("put", "get"):
+            for kind in ("put", "intent", "get"):
                 jobs = [(what, future) for k, what, future in batch if k == kind]
                 if jobs:
                     done += self._serve(kind, jobs)
@@ -143,6 +154,9 @@ class Journal:
         try:
             if kind == "put":
                 self._store.put_judgments(self._run_id, [j for judgments, _ in jobs for j in judgments])
+            elif kind == "intent":
+                if self._save is not None:
+                    self._save(jobs[-1][0])
             else:
                 wanted = list({pair: None for pairs, _ in jobs for pair in pairs})
                 known = self._store.get_judgments(wanted, run_id=self._run_id if self._own else None)

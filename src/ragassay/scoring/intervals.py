@@ -248,7 +248,7 @@ def paired_difference(
 def gap_to_rest(part: MeanAccumulator, whole: MeanAccumulator) -> tuple[float | None, float | None]:
     """(mean of `part` - mean of the rest of `whole`, its two-sided p); `part`'s values were all added to `whole` too.
 
-    gap: None when either side is empty. p: None with fewer than two clusters on either side. The spread is taken
+    gap: None when either side is empty. p: None with fewer than two clusters on either side or three in all. The spread is taken
     around the common mean, as a permutation test would: a handful of rows that happen to be equal prove little.
     Clusters that lie on both sides make it cautious.
     """
@@ -262,8 +262,8 @@ def gap_to_rest(part: MeanAccumulator, whole: MeanAccumulator) -> tuple[float | 
         - sum(1 for cluster, (_, count) in part._clusters.items() if whole._clusters[cluster][1] == count)
     )
     variance = whole.variance
-    if part.clusters < 2 or rest < 2 or variance is None:
-        return gap, None
+    if part.clusters < 2 or rest < 2 or whole.clusters < 3 or variance is None:
+        return gap, None  # two clusters that lie on both sides leave no degree of freedom
     if variance == 0.0:
         return gap, 1.0
     error = math.sqrt(variance * whole.clusters * (1 / part.clusters + 1 / rest))
