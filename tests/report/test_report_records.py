@@ -119,7 +119,7 @@ def test_junit_has_a_suite_per_metric_and_a_case_per_row(store, mixed, tmp_path)
     cases = {case.get("name"): case for case in groundedness}
     assert cases["row-1"].find("failure") is None
     failure = cases["row-3"].find("failure")
-    assert failure.get("message").startswith("groundedness is 0.500, passes at ≥ 90 % of its claims; ungrounded")
+    assert failure.get("message").startswith("groundedness is 0.500, passes at ≥ 90 % of claims; ungrounded")
     assert "It was raised to 90 in May." in failure.text
     assert cases["row-5"].find("error").get("type") == "unparsed"
     assert suites["answer_relevance"].find("testcase/skipped").get("message") == "the row has no response"

@@ -16,7 +16,7 @@ from itertools import pairwise
 MAX_CLAIMS = 1000
 """More claims than this are not judged: each is sent with the whole response, so the cost grows with the square."""
 _MAX_PIECES = 5 * MAX_CLAIMS
-_WINDOW = 4_000
+_WINDOW = 3_000
 """Characters that the sentence splitter gets at a time: its time grows with their square."""
 
 
@@ -47,6 +47,11 @@ _QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
 _RULE = re.compile(r"[ \t]*(?:[-*_=~][ \t]*){3,}$")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _STOPS = ".!?。！？"
+_LAYOUT = ("code", "heading", "table heading")
+_CODE = re.compile(
+    r"[={};]|\w\(|^\s*(?:#|//|--|/?\*|@|(?:if|elif|while|for|return|assert|import|from|def|class|with)\b)"
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)(?=\S)([^*_]{1,120})\1(:?)[ \t]*$")
 
 
@@ -228,17 +233,18 @@ _CITATIONS = re.compile(r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][ \t]*)+")
 def _sentences(text: str, block: _Block) -> Iterator[tuple[int, int]]:
     """Start and end of the sentences of a block, window by window.
 
-    The last sentence of a window may be cut by its end, so the next window begins with it. One that fills a whole
-    window is cut at white space.
+    The last sentence of a window may be cut by its end, so the next window begins with it. One that fills half a
+    window is cut, at white space where there is any.
     """
     at = block.start
     while at < block.end:
-        end = min(at + _WINDOW, block.end)
-        if end < block.end:
-            space = next((m.end() for m in _SPACE.finditer(text[at:end][::-1])), None)
-            end -= 0 if space is None else space - 1
+        end = block.end
+        half = at + _WINDOW // 2
+        if end > at + _WINDOW:
+            end = at + _WINDOW
+            end = max(text.rfind(" ", half, end), text.rfind("\n", half, end)) + 1 or end
         found = _window(text[at:end])
-        if end < block.end and len(found) > 1:
+        if end < block.end and at + found[-1][0] >= half:
             end = at + found.pop()[0]
         for start, stop in found:
             yield at + start, at + stop
@@ -271,22 +277,129 @@ def _window(part: str) -> list[tuple[int, int]]:
     return out
 
 
+_HELPERS = (
+    "is|are|was|were|am|has|have|had|will|would|can|could|may|might|must|shall|should|does|do|did|cannot"
+    "|isn't|aren't|wasn't|weren't|hasn't|haven't|hadn't|won't|wouldn't|can't|couldn't|mustn't|shouldn't|doesn't|don't"
+    "|didn't|ain't"
+)
+_VERB = re.compile(
+    rf"(?<!to )\b(?:{_HELPERS}|(?:it|he|she|that|there|they|we|you|i|who|what)'(?:s|re|ll|ve|d|m)"
+    r"|becomes?|became|remains|belongs|lives|works|costs|takes|contains|means|says|causes|makes|gives|needs|kills"
+    r"|died|won|lost|made|gave|went|said|took)\b"
+)
+_QUESTION = re.compile(
+    r"(?:(?:so|and|but|now|or|also|ok|okay|sure),? )?"
+    r"(?:(?:what|which|who|whom|whose|how)\b|(?:when|where|why) (?:is|are|was|were|does|do|did|can|could|will|would|has"
+    r"|have|should)\b"
+    r"|(?:is|are|was|were|do|does|did|can|could|will|would|shall|should|may|might|has|have|am)\b)"
+)
+_NOT_ASKED = re.compile(r"(?:did|do|have) (?:you|we) (?:know|hear|heard|realise|realize)\b|(?:who|what) if\b|who knew\b")
+_TAG = re.compile(
+    r"[,;–—-]\s*(?:(?:right|correct|true|yes|yeah|no|ok|okay|eh|huh|innit|agreed|remember)"
+    rf"|(?:or )?(?:{_HELPERS})(?: \w+){{1,2}})\s*\?$"
+)
+
+
+def _bare(text: str) -> str:
+    """A piece in small letters without the marks around it, for the patterns."""
+    return " ".join(text.lower().replace("’", "'").strip(" \t\n*_~`\"“”‘#>|()[]'").split())
+
+
+def _foreign(text: str) -> bool:
+    """True when it has letters that are not Latin: these rules cannot read it."""
+    return not text.isascii() and any(c > "\u024f" and c.isalpha() for c in text)
+
+
+def asserts(text: str) -> bool:
+    """Whether a heading or a line of code says something, as a sentence does: it has a verb, or ends as one, or is long.
+
+    >>> asserts("# Paris is in Germany"), asserts("## Overview"), asserts("## What is RAG?")
+    (True, False, False)
+    """
+    if "|" in text:
+        return any(asserts(cell) for cell in text.split("|"))
+    bare = _bare(text)
+    words = len(_WORD.findall(bare))
+    if _foreign(bare):  # also scripts that put no space between words
+        wide = sum(c >= "\u2e80" for c in bare if c.isalpha())
+        return words >= 3 or wide >= 6 or (bare[-1] in _STOPS and words > 0)
+    if words < 2 or (words < 3 and bare[-1] not in _STOPS):
+        return False
+    if bare.endswith("?"):
+        return not _asks(bare)
+    if re.match(rf"(?:what|who|which|how|why|when|where|{_HELPERS}) (?:{_HELPERS})\b", bare):
+        return False  # a question without its mark
+    return (
+        words >= 8
+        or (words >= 3 and bare[-1] in _STOPS)
+        or _VERB.search(bare) is not None
+        or (words >= 4 and any(c.isdigit() for c in re.sub(r"^(?:[a-z]+ )?\d[\d.]*", "", bare)))
+    )
+
+
+def _asks(bare: str) -> bool:
+    """True for a question back to the user; "The dose is 2 mg, isn't it?" and "Did you know that ..." say something."""
+    if _foreign(bare) or _TAG.search(bare) or re.search(r"[a-z]{3}[.!?]+\s|[:;–—]|\d", bare):
+        return False
+    first, *clauses = bare.split(",")
+    if not _QUESTION.match(bare):
+        return len(_WORD.findall(bare)) <= 3 and not _VERB.search(bare)  # "Anything else?"
+    if _NOT_ASKED.search(first):
+        return False
+    # "Would you like A, B or C?" goes on asking; "When you ask, the dose is 2 mg?" does not.
+    return not any(_VERB.search(c) and not _QUESTION.match(c.strip()) for c in clauses)
+
+
+def _leads_in(bare: str) -> bool:
+    """True for what announces a list ("The main points are:"), not for "The city has parks in all of its districts:"."""
+    if _foreign(bare) or any(c.isdigit() for c in bare):
+        return False
+    bare = bare.rstrip(" :：")
+    words, verbs = bare.split(), _VERB.findall(bare)
+    if len(words) > _LEAD_WORDS or len(verbs) > 1:
+        return False
+    if "," in bare:
+        return not verbs and bool(re.match(r"(?:to|for|sure|certainly|yes|ok|okay)\b", bare)) and bool(_AHEAD.search(bare))
+    if _AHEAD.search(bare):
+        return True
+    if verbs:
+        return len(words) <= 8 and bool(re.search(r" (?:is|are|was|were)$", bare))
+    return len(words) <= 5 and not re.search(r"(?<!^)(?<!\ba )(?<!\bthe )\b[a-z]{2,}ed\b", bare)
+
+
+_AHEAD = re.compile(
+    r"\b(?:(?:the|these|as) (?:following|follows)|as follows|follows?(?: these)?(?: (?:steps|points|rules))?"
+    r"|(?:listed |shown |given )?below)$"
+    r"|\bthe following (?:\w+ )?\w+$|^(?:here (?:is|are)|here's) (?:\w+[ -]?){1,6}$"
+)
+# Words that no claim about the world can be made of: what may follow "let me know" and the like.
+_TAIL = (
+    r"(?:,? (?:if|you|have|any|more|further|other|additional|some|need|would|you'd|like|want|to|know|ask|asking|help"
+    r"|questions?|information|details?|clarifications?|assistance|concerns?|issues?|anything|something|else|and|or|me|us|with"
+    r"|on|about|this|that|it|these|those|topic|answer|answers|just|please|feel|free|do|don't|not|hesitate|reach|out|contact"
+    r"|let|i|i'd|i'll|i'm|be|am|happy|glad|can|could|for|of|the|a|an|your|again|at|time|explain|elaborate|provide|assist"
+    r"|specific|how|what|which|here|always|in|detail|part|point|points|further|regarding|clarify|understand|clarifies|things"
+    r"|there|is|are|discuss|explore))*"
+)
+_TOPIC = r"(?: (?:about|on|regarding|with) ([a-z'-]+(?: [a-z'-]+){0,5}))?"
 _POLITE = re.compile(
     r"(?:"
     r"(?:hi|hello|hey|greetings|welcome|dear)(?: (?:there|all|everyone|sir|madam|user|customer|again))*"
     r"|good (?:morning|afternoon|evening|day)"
     r"|(?:sure|certainly|absolutely|of course|okay|ok|alright|gladly|no problem)(?: thing)?"
-    r"|(?:i'd be |i would be |i am |i'm )?(?:happy|glad|pleased) to (?:help|assist)(?: you)?"
+    r"|(?:(?:sure|certainly|of course|absolutely)[,!] )?"
+    r"(?:i'd be |i would be |i am |i'm )?(?:happy|glad|pleased) to (?:help|assist)(?: you)?"
     r"(?: with (?:that|this|your question))?"
     r"|(?:that(?:'s| is) an? |what an? )?(?:great|good|excellent|interesting) question"
     r"|thank(?:s| you)(?: (?:so|very) much)?"
     r"(?: for (?:asking|your (?:question|patience|interest|message)|reaching out))?"
     r"|you(?:'re| are) welcome"
-    r"|i hope (?:this|that|it) (?:helps?|answers? your question|is helpful|clarifies things)[^.!?]{0,40}"
-    r"|(?:please )?(?:let me know|feel free to (?:ask|reach out|contact))[^.!?]{0,120}"
-    r"|(?:if you (?:have|need|want|would like|'d like)|should you have) "
+    rf"|i hope (?:this|that|it) (?:helps?|answers? your question|is helpful|clarifies things){_TAIL}"
+    rf"|(?:please )?(?:let me know|feel free to (?:ask|reach out|contact)){_TAIL}{_TOPIC}"
+    r"|(?:if you (?:have|need|want|would like|'d like)|if you'd like|should you have) "
     r"(?:any |more |further |other |additional |some )+"
-    r"(?:questions?|help|information|details|assistance|clarification)[^.!?]{0,100}"
+    rf"(?:questions?|help|information|details|assistance|clarification){_TAIL}{_TOPIC}"
+    rf"(?:,? (?:please |just |do )?(?:let me know|feel free|ask)\b{_TAIL})?"
     r"|have a (?:nice|great|good|wonderful) (?:day|one|evening|weekend)"
     r"|(?:best|kind|warm)? ?regards|sincerely|cheers|good luck|i(?:'m| am) sorry|my apologies|sorry"
     r")"
@@ -303,9 +416,10 @@ _LEAD_IN = re.compile(
 )
 _REFERENCE = re.compile(
     r"(?:(?i:sources?|references?|citations?|see also)\s*:?\s*)?"
-    r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][\s,;.]*|\(?(?:https?://|www\.)\S+\s*)+"
+    r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][\s,;.]*|\(?(?:https?://|www\.)[!-~]+\s*)+"
 )
-_LEAD_WORDS = 14
+_LEAD_WORDS = 10
+_MOST_SYMBOLS = 6
 
 
 def trivial(text: str) -> str:
@@ -314,22 +428,24 @@ def trivial(text: str) -> str:
     >>> trivial("Here are the main points:"), trivial("I don't know."), trivial("42")
     ('lead-in', '', '')
     """
-    if not any(c.isalnum() for c in text):
+    if not _has_words(text):
         return "no words"
     if len(text) > 400:
         return ""
     if _REFERENCE.fullmatch(text):
         return "citation"
-    bare = text.strip(" \t\n*_~`\"'“”‘’()[]")
-    if bare.endswith(("?", "？")):
-        return "question"
-    # "The city has 3 parks:" says something although a list follows; "The parks are:" does not.
-    if bare.endswith((":", "：")) and len(bare.split()) <= _LEAD_WORDS and not any(c.isdigit() for c in bare):
+    bare = _bare(text)
+    if bare.endswith("?"):
+        return "question" if _asks(bare) else ""
+    if bare.endswith(":") and _leads_in(bare):
         return "lead-in"
-    said = " ".join(bare.lower().replace("’", "'").rstrip(" .!,:;").split())
-    said = "".join(c for c in said if c.isascii()).strip() if not said.isascii() else said
-    if said and _POLITE.fullmatch(said):
+    symbols = [c for c in bare if not c.isascii()]
+    if len(symbols) > _MOST_SYMBOLS or any(c.isalnum() for c in symbols):
+        return ""  # words of another language
+    said = " ".join("".join(c for c in bare if c.isascii()).rstrip(" .!,:;").split())
+    polite = _POLITE.fullmatch(said)
+    if polite and not any(_VERB.search(topic) for topic in polite.groups() if topic):
         return "politeness"
-    if said and _LEAD_IN.fullmatch(said):
+    if _LEAD_IN.fullmatch(said):
         return "lead-in"
     return ""

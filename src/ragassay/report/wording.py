@@ -188,13 +188,13 @@ def weight(value: float | None) -> str:
 
 # What a pass mark is compared with, where that is not the row's value.
 _MARKED = {
-    "groundedness": "of its claims", "faithfulness": "of its claims", "context_relevance": "by the best chunk",
-    "document_recall": "of the relevant documents",
+    "groundedness": "of claims", "faithfulness": "of claims", "context_relevance": "in the best chunk",
+    "document_recall": "of documents",
 }  # fmt: skip
 
 
 def pass_mark(mark: float | None, metric: str = "") -> str:
-    """A pass mark as shown, with what it is compared with: "≥ 90 % of its claims", "≥ 0.667 by the best chunk"."""
+    """A pass mark as shown, with what it is compared with: "≥ 90 % of its claims", "≥ 0.667 in the best chunk"."""
     if mark is None:
         return ""
     base = metric.partition("(")[0]
