@@ -34,8 +34,10 @@ Problems = list[Problem]
 NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 _LITERAL = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
 _TEXTS = re.compile(rf"\s*(?P<text>{_LITERAL})(?P<end>\s*,\s*|\s+|\s*\]\s*\Z)", re.DOTALL)
-_REPR_LIMIT = 2 * 1024 * 1024
+_REPR_LIMIT = 200_000
 """Longest Python list of objects (not of texts) that is read from one cell."""
+_ESCAPED_LIMIT = 20_000
+"""Most texts with a backslash in a Python list in one cell: each is parsed on its own."""
 
 TEXT_KEYS = ("text", "content", "page_content", "chunk", "passage", "body", "document.content")
 ID_KEYS = ("id", "doc_id", "doc_uri", "document_id", "source", "uri", "url", "document.id")
@@ -249,8 +251,13 @@ def _python_texts(value: str) -> list[str] | None:
         return []
     position = value.index("[") + 1
     found: list[str] = []
+    escaped = 0
     while match := _TEXTS.match(value, position):
-        item = _literal(match["text"])
+        written = match["text"]
+        item: object = written[1:-1]
+        if "\\" in written or "\r" in written or "\0" in written:
+            escaped += 1
+            item = _literal(written) if escaped <= _ESCAPED_LIMIT else None
         if not isinstance(item, str):
             return None
         found.append(item)

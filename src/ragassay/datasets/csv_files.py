@@ -15,7 +15,18 @@ from typing import BinaryIO
 
 from ragassay.core import DataError, shorten
 from ragassay.datasets.json_files import not_utf8
-from ragassay.datasets.source import READ_ERRORS, FileReader, Row, Trouble, broken_file, cut_short, open_bytes
+from ragassay.datasets.source import (
+    READ_ERRORS,
+    FileReader,
+    Row,
+    Trouble,
+    broken_file,
+    cut_short,
+    line_limit,
+    open_bytes,
+    read_line,
+    too_long,
+)
 
 CELL_LIMIT = 64 * 1024 * 1024
 """Characters in one cell. It bounds the memory that one unclosed quote can take."""
@@ -24,35 +35,53 @@ _READ_AGAIN = 256 * 1024 * 1024
 """Bytes that are read a second time after quotes that swallowed lines, so that hostile files stay linear."""
 
 
+class _TooLong(csv.Error):
+    """A record over the limit of the file."""
+
+
 class _Lines:
     """The lines of a file as text, remembering the bytes of the record at hand."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self.file, self.number = file, 0
+    def __init__(self, file: BinaryIO, limit: int) -> None:
+        self.file, self.number, self.limit = file, 0, limit
         self.raw: list[bytes] = []
+        self.held = self.passed = 0  # bytes of the record at hand in `raw`, and of a line of it that is over the limit
         self.offset = file.tell()  # where the record at hand begins
 
     def __iter__(self) -> _Lines:
         return self
 
     def __next__(self) -> str:
-        line = self.file.readline()
-        if not line:
+        line, size = read_line(self.file, self.limit)
+        if not size:
             raise StopIteration
         self.number += 1
+        if not line:
+            self.passed = size
+            raise _TooLong(too_long(self.limit).what)
         self.raw.append(line)
+        self.held += size
+        if self.held > self.limit:
+            raise _TooLong(too_long(self.limit).what)
         return line.decode("utf-8", "surrogateescape")
 
     def begin(self) -> None:
         """The next line begins a record."""
-        self.offset += sum(map(len, self.raw))
+        self.offset += self.held + self.passed
         self.raw = []
+        self.held = self.passed = 0
 
     def go_back(self) -> None:
         """Continue after the first line of the record at hand."""
-        self.number -= len(self.raw) - 1
+        self.number -= self.swallowed
         self.raw = self.raw[:1]
-        self.file.seek(self.offset + len(self.raw[0]))
+        self.held, self.passed = len(self.raw[0]), 0
+        self.file.seek(self.offset + self.held)
+
+    @property
+    def swallowed(self) -> int:
+        """Lines of the record at hand after its first."""
+        return len(self.raw) + (self.passed > 0) - 1
 
     def undecodable(self) -> Trouble:
         record = b"".join(self.raw)
@@ -72,7 +101,7 @@ class CsvFile(FileReader):
         super().__init__(path)
         with open_bytes(path) as file:
             try:
-                head = file.readline()
+                head = file.readline(1 << 20)
             except READ_ERRORS as error:
                 raise broken_file(path, error) from error
         marks = ["\t"] if tab else [mark for mark in (",", ";", "\t") if mark.encode() in head]
@@ -80,7 +109,7 @@ class CsvFile(FileReader):
         if self.separator != "," and not tab:
             self.notes = (f"cells are separated by {'semicolons' if self.separator == ';' else 'tabs'}",)
         with open_bytes(path) as file:
-            self.columns = self._header(_Lines(file))
+            self.columns = self._header(_Lines(file, line_limit(path)))
 
     def _header(self, lines: _Lines) -> tuple[str, ...]:
         header: list[str] = []
@@ -115,7 +144,7 @@ class CsvFile(FileReader):
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
         with open_bytes(self.path) as file:
-            lines = _Lines(file)
+            lines = _Lines(file, line_limit(self.path))
             records = self._records(lines)
             header = self.columns or ()
             next(records)
@@ -129,6 +158,8 @@ class CsvFile(FileReader):
                     cells = next(records)
                 except StopIteration:
                     return
+                except _TooLong:
+                    trouble = too_long(lines.limit)
                 except csv.Error as error:
                     trouble = self._broken(str(error))
                 except READ_ERRORS as error:
@@ -147,14 +178,14 @@ class CsvFile(FileReader):
                     undecoded = any(not c.isascii() and any("\udc80" <= x <= "\udcff" for x in c) for c in cells)
                     yield number, lines.undecodable() if undecoded else dict(zip(header, cells, strict=True))
                     continue
-                if len(lines.raw) > 1:
+                if lines.swallowed:
                     # The lines after the first are perhaps rows of their own that an open quote swallowed.
-                    left -= sum(map(len, lines.raw))
+                    left -= lines.held + lines.passed
                     if left > 0:
                         lines.go_back()
                         records = self._records(lines)
                     else:
-                        what = f"{trouble.what}; the {len(lines.raw) - 1} lines after it are lost with it"
+                        what = f"{trouble.what}; the {lines.swallowed} lines after it are lost with it"
                         trouble = replace(trouble, what=what)
                 yield number, trouble
 

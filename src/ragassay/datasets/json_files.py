@@ -16,7 +16,19 @@ from typing import BinaryIO
 import orjson
 
 from ragassay.core import DataError, shorten
-from ragassay.datasets.source import READ_ERRORS, FileReader, Row, Trouble, broken_file, cut_short, open_bytes, show
+from ragassay.datasets.source import (
+    READ_ERRORS,
+    FileReader,
+    Row,
+    Trouble,
+    broken_file,
+    cut_short,
+    line_limit,
+    open_bytes,
+    read_line,
+    show,
+    too_long,
+)
 
 _KEY_END = re.compile(rb'"[ \t\r\n]*:')
 _NOT_A_NUMBER = re.compile(r"-?(?:NaN|Infinity|inf)", re.IGNORECASE)
@@ -29,7 +41,7 @@ class JsonLines(FileReader):
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
         with open_bytes(self.path) as file:
-            yield from _lines(file)
+            yield from _lines(file, line_limit(self.path))
 
 
 class JsonFile(FileReader):
@@ -40,29 +52,31 @@ class JsonFile(FileReader):
     """
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        limit = line_limit(self.path)
         with open_bytes(self.path) as file:
             start = file.tell()
             try:
-                first = _first_line(file)
+                first = _first_line(file, limit)
                 file.seek(start)
             except READ_ERRORS as error:
                 raise broken_file(self.path, error) from error
             if first.startswith(b"["):
-                yield from _elements(file)
-            elif _is_object(first) and not self._is_one_line(file, start):
-                yield from _lines(file)
+                yield from _elements(file, limit)
+            elif _is_object(first) and not self._is_one_line(file, start, limit):
+                yield from _lines(file, limit)
             else:
-                yield from self._object(file)
+                yield from self._object(file, limit)
 
-    def _is_one_line(self, file: BinaryIO, start: int) -> bool:
-        _first_line(file)
-        rest = any(line.strip(_BLANK) for line in file)
+    def _is_one_line(self, file: BinaryIO, start: int, limit: int) -> bool:
+        _first_line(file, limit)
+        rest = any(block.strip(_BLANK) for block in iter(lambda: file.read(_BLOCK), b""))
         file.seek(start)
         return not rest
 
-    def _object(self, file: BinaryIO) -> Iterator[tuple[int, Row | Trouble]]:
+    def _object(self, file: BinaryIO, limit: int) -> Iterator[tuple[int, Row | Trouble]]:
         offset = file.tell()
-        row = parse(file.read(), offset)
+        data = file.read(limit + 1)
+        row = parse(data, offset) if len(data) <= limit else too_long(limit)
         if isinstance(row, Trouble):
             raise DataError(row.code, f"{self.path.name}: {row.what}", where=self.source, why=row.why, fix=row.fix)
         for name in _ROWS_KEYS:
@@ -88,11 +102,12 @@ def _from_columns(table: Row) -> Iterator[Row]:
         yield table
 
 
-def _first_line(file: BinaryIO) -> bytes:
-    """The first line that is not empty, without the blanks around it."""
-    while line := file.readline():
-        if line := line.strip(_BLANK):
-            return line
+def _first_line(file: BinaryIO, limit: int) -> bytes:
+    """The first line that is not empty, without the blanks around it; only its beginning when it is an array's."""
+    while part := file.readline(_BLOCK):
+        if line := part.lstrip(_BLANK):
+            whole = part.endswith(b"\n") or line.startswith(b"[")
+            return (line if whole else line + file.readline(limit)).strip(_BLANK)
     return b""
 
 
@@ -100,14 +115,19 @@ def _is_object(line: bytes) -> bool:
     return isinstance(parse(line, 0), dict)
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, Row | Trouble]]:
+def _lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, Row | Trouble]]:
     offset, number = file.tell(), 0
     try:
-        for line in file:
+        while True:
+            line, size = read_line(file, limit)
+            if not size:
+                return
             number += 1
-            if not line.isspace():
+            if not line:
+                yield number, too_long(limit)
+            elif not line.isspace():
                 yield number, parse(line, offset)
-            offset += len(line)
+            offset += size
     except READ_ERRORS as error:
         yield number + 1, cut_short(error)
 
@@ -219,15 +239,16 @@ _OUTSIDE = re.compile(rb'["{}\[\],]')
 _BLOCK = 1 << 18
 
 
-def _elements(file: BinaryIO) -> Iterator[tuple[int, Row | Trouble]]:
+def _elements(file: BinaryIO, limit: int) -> Iterator[tuple[int, Row | Trouble]]:
     """The elements of the array that the file is, split by brackets and quotes without parsing them.
 
-    A row's line is the one its first character stands on. Only the element at hand is in memory.
+    A row's line is the one its first character stands on. Only the element at hand is in memory, and one over the
+    limit is passed over.
     """
     buffer, base = b"", file.tell()  # base: offset in the file of buffer[0]
     line, counted = 1, 0  # the line that buffer[counted] stands on
     start = position = depth = rows = 0
-    in_text = opened = closed = False
+    in_text = opened = closed = passed = False
     while not closed:
         try:
             block = file.read(max(_BLOCK, len(buffer)))  # doubling keeps one huge element linear
@@ -235,7 +256,7 @@ def _elements(file: BinaryIO) -> Iterator[tuple[int, Row | Trouble]]:
             yield line + buffer.count(b"\n", counted) + 1, cut_short(error)
             return
         if not block:
-            last = parse(buffer[start:].strip(_BLANK), base + start) if opened else None
+            last = parse(buffer[start:].strip(_BLANK), base + start) if opened and not passed else None
             line += buffer.count(b"\n", counted)
             if isinstance(last, dict):  # whole, only the bracket after it is missing
                 yield line, last
@@ -283,7 +304,10 @@ def _elements(file: BinaryIO) -> Iterator[tuple[int, Row | Trouble]]:
                 first += 1
             line, counted = line + buffer.count(b"\n", counted, first), first
             element = buffer[first:at]
-            if mark == b"}":
+            if passed:
+                yield line, too_long(limit)
+                passed = False
+            elif mark == b"}":
                 yield (
                     line,
                     Trouble(
@@ -300,6 +324,11 @@ def _elements(file: BinaryIO) -> Iterator[tuple[int, Row | Trouble]]:
             line, counted = line + buffer.count(b"\n", counted, start), 0
             base += start
             buffer, position, start = buffer[start:], position - start, 0
+            if len(buffer) > limit:
+                passed = True  # what was scanned of it is let go; its line is then the one it ends on
+            if passed:
+                line, base = line + buffer.count(b"\n", 0, position), base + position
+                buffer, position = buffer[position:], 0
     line += buffer.count(b"\n", counted, position)
     try:
         tail = buffer[position:].strip(_BLANK) or file.read(_BLOCK).strip(_BLANK)

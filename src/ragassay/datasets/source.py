@@ -20,6 +20,12 @@ READ_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile, OSError)
 """What reading on may raise in the middle of a file: a cut or damaged gzip stream, or the disk itself."""
 
 
+LINE_LIMIT = 256 * 1024 * 1024
+PACKED_LINE_LIMIT = 64 * 1024 * 1024
+"""Bytes in one line or row. Less in a .gz file, where a gigabyte of blanks takes a megabyte and would take a gigabyte."""
+_SKIP = 1 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """Why a row could not be read as fields. `what` has no location; the reader's `where` adds it."""
@@ -118,6 +124,35 @@ def open_bytes(path: Path) -> BinaryIO:
             raise broken_file(path, error) from error
         raise
     return file
+
+
+def line_limit(path: Path) -> int:
+    """Most bytes of one row of the file that are held in memory."""
+    return PACKED_LINE_LIMIT if path.suffix.lower() == ".gz" else LINE_LIMIT
+
+
+def read_line(file: BinaryIO, limit: int) -> tuple[bytes, int]:
+    """(the next line, its length). A line over the limit is passed over and not held: b"" and its length."""
+    line = file.readline(limit + 1)
+    size = len(line)
+    if size <= limit:
+        return line, size
+    ended = line.endswith(b"\n")
+    del line
+    while not ended and (part := file.readline(_SKIP)):
+        size += len(part)
+        ended = part.endswith(b"\n")
+    return b"", size
+
+
+def too_long(limit: int) -> Trouble:
+    """The trouble of a row over the limit."""
+    return Trouble(
+        "E0301",
+        f"the row is longer than {limit / 2**20:g} MiB",
+        "it was passed over so that one row cannot fill the memory",
+        f"cut its texts; a file that is not compressed may hold rows of {LINE_LIMIT / 2**20:g} MiB",
+    )
 
 
 def broken_file(path: Path, error: BaseException) -> DataError:

@@ -75,8 +75,8 @@ def split_claims(response: str) -> tuple[Piece, ...]:
         if claims > MAX_CLAIMS or len(pieces) > _MAX_PIECES:
             # Too many already: what is left is one piece, and a claim, as nobody has looked at it.
             rest = response[start + lead :].rstrip()
-            pieces.append(Piece(start + lead, start + lead + len(rest), rest))
-            claims += 1
+            pieces.append(Piece(start + lead, start + lead + len(rest), rest, "" if _has_words(rest) else "no words"))
+            claims += not pieces[-1].dropped
             break
         text = text[lead:tail]
         pieces.append(Piece(start + lead, start + tail, text, drop or trivial(text)))
