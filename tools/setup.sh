@@ -29,7 +29,7 @@ fi
 
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 pip=".venv/bin/python -m pip"
-if ! $pip --version >/dev/null 2>&1; then .venv/bin/python -m ensurepip -q; fi
+if ! $pip --version >/dev/null 2>&1; then .venv/bin/python -m ensurepip >/dev/null; fi
 echo "setup: installing (about a minute the first time)"
 $pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
 $pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -1,5 +1,7 @@
 """What a cell means: every form of contexts, ids, labels and numbers, and what is wrong with the others."""
 
+import time
+
 import pytest
 
 from ragassay.core import BadRow, Context
@@ -128,3 +130,24 @@ def test_a_huge_or_deep_value_is_shown_short():
     bad = one(question=deep, response={"k" * 10_000: 1})
     assert isinstance(bad, BadRow)
     assert len(bad.why) <= 200
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "[" + "'a', " * 300_000 + "x]",
+        "[" + "'\\n', " * 300_000 + "x]",
+        "[{" + "'a': 1, " * 300_000 + "x]",
+        "[" + "-" * 1_000_000,
+    ],
+    ids=["texts", "escaped texts", "pairs", "signs"],
+)
+def test_a_huge_cell_that_is_nearly_a_list_is_read_as_one_text_at_once(cell):
+    began = time.process_time()
+    assert one(contexts=cell).contexts == (Context(cell),)
+    assert time.process_time() - began < 2
+
+
+def test_a_huge_python_list_of_texts_is_still_a_list():
+    texts = ["it's \\ one\n", 'a "b"', "c"] * 5_000
+    assert [c.text for c in one(contexts=repr(texts)).contexts] == texts

@@ -91,8 +91,21 @@ def test_strange_but_valid_lines_keep_their_text(tmp_path, name):
         ("rows.tsv", b"id\tquestion\tcontexts\tresponse\na\tQ\tc\tA"),
         ("rows.csv.gz", gzip.compress(b"id,question,contexts,response\na,Q,c,A\n", mtime=0)),
     ],
-    ids=["jsonl with a byte order mark", "ndjson without a last line end", "jsonl.gz", "json array", "json that is lines",
-         "json object over lines", "json results", "json of one line", "json.gz", "csv", "csv with semicolons", "tsv", "csv.gz"],
+    ids=[
+        "jsonl with a byte order mark",
+        "ndjson without a last line end",
+        "jsonl.gz",
+        "json array",
+        "json that is lines",
+        "json object over lines",
+        "json results",
+        "json of one line",
+        "json.gz",
+        "csv",
+        "csv with semicolons",
+        "tsv",
+        "csv.gz",
+    ],
 )
 def test_one_row_reads_the_same_from_every_text_format(tmp_path, name, data):
     (sample,) = read(tmp_path, data, name)
@@ -337,6 +350,59 @@ def test_memory_does_not_follow_the_length_of_the_file(tmp_path):
         "a.csv": lambda n: b"%d,%s\n" % (n, b"x" * 500),
     }.items():
         assert peak(8_000, name, line) < 1.3 * peak(2_000, name, line) + 100_000, name
+
+
+LONG = b" " * 3_000_000
+LONG_ROWS = {
+    "a.jsonl": b'{"id": 1, "question": "a"}\n' + LONG + b'\n{"id": 2, "question": "b"}\n',
+    "b.jsonl": b'{"id": 1, "question": "a"}\n{"question": "' + LONG + b'"}\n{"id": 2, "question": "b"}\n',
+    "lines.json": b'{"id": 1, "question": "a"}\n' + LONG + b'\n{"id": 2, "question": "b"}\n',
+    "a.json": b'[{"id": 1, "question": "a"},\n{"question": "' + LONG + b'"},\n{"id": 2, "question": "b"}]',
+    "blank.json": b'[{"id": 1, "question": "a"},\n' + LONG + b'{},\n{"id": 2, "question": "b"}]',
+    "a.csv": b"id,question\n1,a\n3," + LONG + b"\n2,b\n",
+    "cell.csv": b'id,question\n1,a\n3,"' + LONG + b'"\n2,b\n',
+}
+
+
+@pytest.mark.parametrize("name", LONG_ROWS)
+def test_a_row_over_the_limit_is_a_bad_row_that_is_never_held_in_memory(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("ragassay.datasets.source.PACKED_LINE_LIMIT", 100_000)
+    path = tmp_path / f"{name}.gz"
+    path.write_bytes(gzip.compress(LONG_ROWS[name], mtime=0))
+    data = open_rows(path)
+    tracemalloc.start()
+    first, bad, last = data
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (first.id, last.id, last.question, last.line) == ("1", "2", "b", 4 if "csv" in name else 3)
+    assert isinstance(bad, BadRow)
+    assert (bad.code, "longer than" in bad.what) == ("E0301", True)
+    assert most < 2_000_000  # of 3 MB
+    plain = tmp_path / name
+    plain.write_bytes(LONG_ROWS[name])
+    found = list(open_rows(plain))
+    assert (found[0].id, found[-1].id) == ("1", "2")
+    assert not any("longer than" in getattr(row, "what", "") for row in found)
+
+
+def test_an_open_quote_before_a_line_over_the_limit_loses_no_row(tmp_path, monkeypatch):
+    monkeypatch.setattr("ragassay.datasets.source.LINE_LIMIT", 1_000)
+    found = read(tmp_path, b'id,question\n1,"a\n2,b\n3,' + b"x" * 5_000 + b"\n4,d\n", "rows.csv")
+    assert [row.line for row in found] == [2, 3, 4, 5]
+    assert [isinstance(row, BadRow) for row in found] == [True, False, True, False]
+
+
+def test_many_cells_that_an_open_quote_holds_together_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("ragassay.datasets.source.LINE_LIMIT", 1_000)
+    found = read(tmp_path, b'id,question\n0,z\n1,"' + b'a\n","' * 500 + b"\n", "rows.csv")
+    assert found[0].id == "0"
+    assert "longer than" in found[1].what
+
+
+def test_one_object_over_the_limit_is_a_data_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("ragassay.datasets.source.LINE_LIMIT", 1_000)
+    with pytest.raises(DataError, match="longer than"):
+        read(tmp_path, b'{"rows": [\n' + b",\n".join([GOOD] * 100) + b"]}", "rows.json")
 
 
 def test_reading_again_and_twice_at_once_gives_the_same_rows(tmp_path):

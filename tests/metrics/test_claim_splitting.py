@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.metrics import split_claims
+from ragassay.metrics.claims import MAX_CLAIMS
 
 
 def kept(response: str) -> list[str]:
@@ -38,7 +39,7 @@ def dropped(response: str) -> list[tuple[str, str]]:
         ("> It is quoted.", ["It is quoted."]),
         ("| name | cost |\n|---|---|\n| pen | 3 |\n| ink | 4 |", ["| pen | 3 |", "| ink | 4 |"]),
         ("It runs:\n```\nx = 1. y = 2.\n```\nIt stops.", ["It stops."]),
-        ("```\nnever closed. It goes on.", []),
+        ("```\nnever closed. It goes on.", ["never closed.", "It goes on."]),
         ("**Paris**", ["**Paris**"]),
         ("**Paris**\n\nIt is the capital.", ["**Paris**", "It is the capital."]),
         ("It is old.\n\n**History**\n\nIt burned.", ["It is old.", "It burned."]),
@@ -73,7 +74,16 @@ def test_a_response_is_cut_into_its_claims(response: str, claims: list[str]) -> 
         ("Sources: [1], [2]", "citation"),
         ("https://example.org/page", "citation"),
         ("***", "no words"),
-        ("## Overview", "heading"),
+        ("Could you tell me, which city do you mean?", "question"),
+        ("Is there anything else I can help you with?", "question"),
+        ("Do you want details on Paris, Rome or Berlin?", "question"),
+        ("Let me know if you need more information about the Eiffel Tower.", "politeness"),
+        ("If you need any more details about the refund policy, please let me know!", "politeness"),
+        ("Sure, happy to help \U0001f60a", "politeness"),
+        ("To install the package, follow these steps:", "lead-in"),
+        ("Advantages:", "lead-in"),
+        ("Based on the provided passages, here is how to grill a steak:", "lead-in"),
+        ("In conclusion, based on the given documents, the benefits of a garden include:", "lead-in"),
     ],
 )
 def test_a_trivial_piece_is_dropped_and_stays_visible_with_its_reason(text: str, reason: str) -> None:
@@ -93,10 +103,90 @@ def test_a_trivial_piece_is_dropped_and_stays_visible_with_its_reason(text: str,
         "No.",
         "Good morning America is a show.",
         "[REDACTED] signed the treaty.",
+        "OK 巴黎是德国的首都。",
+        "Sure Париж столица Германии.",
+        "要点：巴黎是德国的首都：",
+        "https://example.org巴黎是德国的首都。",
+        "Let me know, the dose is 500 mg every hour and the patient lives in Berlin.",
+        "Let me know if you want to hear why Paris is the capital of Germany.",
+        "I hope this helps: Paris is in Germany.",
+        "If you have any questions, the refund takes 90 days and costs 500 dollars",
+        "If you have any questions, stop all medicine at once.",
+        "Feel free to contact us on 5551234.",
+        "The dose is 500 mg, isn't it?",
+        "Paris is the capital of Germany, right?",
+        "Did you know that Paris is in Germany?",
+        "When you ask, the capital is Berlin?",
+        "Based on the passages, Paris is the capital of Germany:",
+        "Here is why Paris lives in Germany:",
+        "The patient must stop taking the medicine and never return to Berlin:",
     ],
 )
 def test_what_may_be_a_claim_is_kept(text: str) -> None:
     assert kept(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("heading", "claim"),
+    [
+        ("# Paris is in Germany", "Paris is in Germany"),
+        ("Paris is in Germany\n---", "Paris is in Germany"),
+        ("**Paris is in Germany**", "**Paris is in Germany**"),
+        ("## The dose: 500 mg every hour", "The dose: 500 mg every hour"),
+        ("# Take all of it.", "Take all of it."),
+        ("# 巴黎是德国的首都", "巴黎是德国的首都"),
+        ("| Paris is in Germany | cost |\n|---|---|", "| Paris is in Germany | cost |"),
+        ("## Overview", None),
+        ("## What is RAG?", None),
+        ("## What is RAG", None),
+        ("### Step 2: Install", None),
+        ("| Name | Cost |\n|---|---|", None),
+    ],
+)
+def test_a_heading_that_says_something_is_a_claim(heading: str, claim: str | None) -> None:
+    assert kept(f"It is red.\n\n{heading}\n\nIt is blue.") == ["It is red.", *([claim] if claim else []), "It is blue."]
+
+
+@pytest.mark.parametrize(
+    ("fenced", "claims"),
+    [
+        ("```\nParis is in\nGermany.\n```", ["Paris is in\nGermany."]),
+        ("```text\nx = 1\n\nParis is in Germany.\n```", ["Paris is in Germany."]),
+        ("``` Paris is in Germany\nx = 1\n```", ["Paris is in Germany"]),
+        ("```python\nfor x in y:\n    print(x)\n```", []),
+        ("````\n```\nx = 1\n````", []),
+        ("~~~\nParis is in Germany.", ["Paris is in Germany."]),
+        ("```\nx = 1\n\nParis is in Germany.", ["x = 1", "Paris is in Germany."]),
+    ],
+)
+def test_prose_between_fences_and_all_text_after_an_open_one_are_claims(fenced: str, claims: list[str]) -> None:
+    found = [text.removeprefix("``` ") for text in kept(f"It is red.\n\n{fenced}")]
+    assert found == ["It is red.", *claims]
+
+
+@pytest.mark.parametrize(
+    "response", ["```\nx = 1\n```", "# Paris", "Sure!\n\n# Paris", "```\nrm -rf /\n```\nI hope this helps."]
+)
+def test_an_answer_of_nothing_but_code_or_headings_is_judged(response: str) -> None:
+    assert len(kept(response)) == 1
+
+
+@pytest.mark.parametrize("unit", ["It is red.\n\n", "- a\n", "It is. "])
+def test_past_the_most_claims_the_rest_is_one_claim_and_nothing_is_lost(unit: str) -> None:
+    response = unit * 5_000 + "Paris is in Germany."
+    pieces = split_claims(response)
+    assert len(pieces) == MAX_CLAIMS + 2
+    assert pieces[-1].text.endswith("Paris is in Germany.")
+    assert (pieces[-1].end, pieces[-1].dropped) == (len(response), "")
+
+
+def test_a_claim_behind_thousands_of_dropped_pieces_is_still_judged() -> None:
+    assert kept("Sure!\n\n" * 20_000 + "Paris is in Germany.")[-1].endswith("Paris is in Germany.")
+
+
+def test_a_paragraph_longer_than_a_window_is_cut_into_the_same_sentences() -> None:
+    sentences = [f"Dr. Lee paid $3.5 million in round {n}. [{n}]" for n in range(900)]
+    assert kept(" ".join(sentences)) == sentences
 
 
 TEXT = st.lists(
@@ -127,9 +217,17 @@ def test_no_letter_or_figure_outside_a_list_number_is_lost(response: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", "( ", "* ", "| ", "> ", "1. ", "[1] ", "```\n", "a. ", "\n", "**", "http://", "if you have any "]
-)
-def test_a_long_hostile_response_takes_time_in_proportion(unit: str) -> None:
+    "unit",
+    ["a", "( ", "* ", "| ", "> ", "1. ", "[1] ", "```\n", "```a\n", "a. ", "\n", "**", "http://", "if you have any ", "“", "'", "a\n\n",
+     "- a\n", "#\n", "# a b\n", "Sure!\n", "“a. ", "「", "a|b\n-|-\n", "let me know about ", "What?\n"],
+)  # fmt: skip
+def test_a_hostile_response_of_a_megabyte_takes_time_in_proportion(unit: str) -> None:
     began = time.process_time()
-    split_claims(unit * (200_000 // len(unit)))
+    split_claims(unit * (1_000_000 // len(unit)))
+    assert time.process_time() - began < 4  # about 0.7 s at most on a quiet machine
+
+
+def test_fences_that_nothing_closes_are_looked_for_once() -> None:
+    began = time.process_time()
+    split_claims("\n".join("`" * n for n in range(1_400, 3, -1)))
     assert time.process_time() - began < 3

@@ -111,7 +111,8 @@ def test_losing_verdicts_never_turns_a_fail_into_a_pass_nor_a_pass_into_a_fail(
 @given(sample=samples(), seed=st.integers(0, 99))
 def test_without_contexts_a_lost_verdict_never_makes_a_pass(sample: Sample, seed: int) -> None:
     score = play(parse("groundedness"), replace(sample, contexts=()), judge(seed, 1.0))
-    assert score.verdict is not Verdict.PASS
+    # A response that only admits not to know needs no verdict: that is read off its words.
+    assert score.verdict is not Verdict.PASS or "abstention" in score.flags
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -178,7 +178,7 @@ class CsvFile(FileReader):
                     undecoded = any(not c.isascii() and any("\udc80" <= x <= "\udcff" for x in c) for c in cells)
                     yield number, lines.undecodable() if undecoded else dict(zip(header, cells, strict=True))
                     continue
-                if lines.swallowed:
+                if lines.swallowed > 0:
                     # The lines after the first are perhaps rows of their own that an open quote swallowed.
                     left -= lines.held + lines.passed
                     if left > 0:

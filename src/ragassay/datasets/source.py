@@ -23,7 +23,7 @@ READ_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile, OSError)
 LINE_LIMIT = 256 * 1024 * 1024
 PACKED_LINE_LIMIT = 64 * 1024 * 1024
 """Bytes in one line or row. Less in a .gz file, where a gigabyte of blanks takes a megabyte and would take a gigabyte."""
-_SKIP = 1 << 20
+_SKIP = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)

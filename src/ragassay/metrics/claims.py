@@ -293,7 +293,9 @@ _QUESTION = re.compile(
     r"|have|should)\b"
     r"|(?:is|are|was|were|do|does|did|can|could|will|would|shall|should|may|might|has|have|am)\b)"
 )
-_NOT_ASKED = re.compile(r"(?:did|do|have) (?:you|we) (?:know|hear|heard|realise|realize)\b|(?:who|what) if\b|who knew\b")
+_NOT_ASKED = re.compile(
+    r"(?:did|do|have) (?:you|we) (?:know|hear|heard|realise|realize)\b|(?:who|what) if\b|who knew\b"
+)
 _TAG = re.compile(
     r"[,;–—-]\s*(?:(?:right|correct|true|yes|yeah|no|ok|okay|eh|huh|innit|agreed|remember)"
     rf"|(?:or )?(?:{_HELPERS})(?: \w+){{1,2}})\s*\?$"
@@ -354,23 +356,30 @@ def _leads_in(bare: str) -> bool:
     """True for what announces a list ("The main points are:"), not for "The city has parks in all of its districts:"."""
     if _foreign(bare) or any(c.isdigit() for c in bare):
         return False
-    bare = bare.rstrip(" :：")
+    bare = _OPENING.sub("", bare.rstrip(" :："), count=1)
     words, verbs = bare.split(), _VERB.findall(bare)
     if len(words) > _LEAD_WORDS or len(verbs) > 1:
         return False
     if "," in bare:
-        return not verbs and bool(re.match(r"(?:to|for|sure|certainly|yes|ok|okay)\b", bare)) and bool(_AHEAD.search(bare))
+        return (
+            not verbs and bool(re.match(r"(?:to|for|sure|certainly|yes|ok|okay)\b", bare)) and bool(_AHEAD.search(bare))
+        )
     if _AHEAD.search(bare):
         return True
-    if verbs:
-        return len(words) <= 8 and bool(re.search(r" (?:is|are|was|were)$", bare))
+    if verbs or re.search(r" includ(?:es?|ing)$", bare):
+        return len(words) <= 10 and bool(re.search(r" (?:is|are|was|were|includ(?:es?|ing))$", bare))
     return len(words) <= 5 and not re.search(r"(?<!^)(?<!\ba )(?<!\bthe )\b[a-z]{2,}ed\b", bare)
 
 
+_OPENING = re.compile(
+    r"(?:(?:therefore|so|thus|overall|in conclusion|in summary|sure|certainly|of course|okay|ok)[,!]? )?"
+    r"(?:(?:based on|according to) (?:the |these |your )?(?:(?:provided|given|retrieved|above) )?"
+    r"(?:passages?|documents?|contexts?|information|texts?|sources?)(?: provided| given| above)?, )?"
+)
 _AHEAD = re.compile(
     r"\b(?:(?:the|these|as) (?:following|follows)|as follows|follows?(?: these)?(?: (?:steps|points|rules))?"
     r"|(?:listed |shown |given )?below)$"
-    r"|\bthe following (?:\w+ )?\w+$|^(?:here (?:is|are)|here's) (?:\w+[ -]?){1,6}$"
+    r"|\bthe following (?:\w+ )?\w+$|^(?:here (?:is|are)|here's) (?:[\w-]+ ){0,11}[\w-]+$"
 )
 # Words that no claim about the world can be made of: what may follow "let me know" and the like.
 _TAIL = (
@@ -418,7 +427,7 @@ _REFERENCE = re.compile(
     r"(?:(?i:sources?|references?|citations?|see also)\s*:?\s*)?"
     r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][\s,;.]*|\(?(?:https?://|www\.)[!-~]+\s*)+"
 )
-_LEAD_WORDS = 10
+_LEAD_WORDS = 15
 _MOST_SYMBOLS = 6
 
 

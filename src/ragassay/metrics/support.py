@@ -53,7 +53,7 @@ def judge_claims(metric: MetricBase, sample: Sample, claims: str, pass_mark: flo
     if len(kept) > MAX_CLAIMS:
         return Score(
             metric=str(metric), status=Status.FAILED, verdict=Verdict.UNDECIDED, pass_mark=pass_mark,
-            reason=f"the response makes {len(kept):,} claims; at most {MAX_CLAIMS:,} are judged",
+            reason=f"the response makes more than {MAX_CLAIMS:,} claims, the most that are judged",
             counts=Counts.of([Status.FAILED] * len(kept)),
         )  # fmt: skip
     contexts = tuple(chunk.text for chunk in sample.contexts or ())
