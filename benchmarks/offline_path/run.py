@@ -98,6 +98,7 @@ def main() -> None:
         fresh = [measure(folder, options.data, options.rows, options.rows - n) for n in range(3)]
         speed = sorted(fresh, key=lambda f: f["seconds"])[1]
         few = measure(folder, options.data, 1_000, 500)
+        some = measure(folder, options.data, 10_000, 500)
         many = measure(folder, options.data, options.many, 500)
     rate = speed["rows"] / speed["seconds"]
     growth = many["peak_mb"] - few["peak_mb"]
@@ -119,7 +120,7 @@ def main() -> None:
     print(text)
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "offline_path.md").write_text(text + "\n", encoding="utf-8")
-    figures = {"speed": fresh, "few": few, "many": many, "load_before": load}
+    figures = {"speed": fresh, "few": few, "some": some, "many": many, "load_before": load}
     (RESULTS / "offline_path.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
