@@ -397,9 +397,10 @@ def run() -> NoReturn:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; that is its right
-        sys.exit(0)
+    except SystemExit as left:
+        # The reader of our output has gone: click pacifies stdout and leaves with 1, which here means a failed gate. Like
+        # any tool that a closed pipe ends, we leave with 128 + SIGPIPE.
+        sys.exit(141 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else left.code)
     except Exception as error:
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's own usage errors
             usage = getattr(getattr(error, "ctx", None), "command_path", "ragassay")
