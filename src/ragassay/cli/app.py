@@ -416,6 +416,11 @@ def run() -> NoReturn:
             "  fix: set RAGASSAY_DEBUG=1 and run again to see where, and report it"
         )
         sys.exit(70)
+    try:
+        sys.stdout.flush()  # at the interpreter's end a closed pipe would be a warning and exit code 120
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
 
 
