@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import NoReturn
 
 from ragassay.core import Call, CallError, CallFailed, ChatCall, Ledger, ProviderError, Reply
@@ -85,26 +86,10 @@ class Dispatcher:
                 waited += await self._wait_for_server()
                 if self._stopping:
                     raise Stopped
-                reserved = self._budget.reserve(call)
-                while reserved is None and self._budget.may_free and not self._stopping:
-                    await asyncio.sleep(0.02)  # worst cases are far from what calls cost: room comes back
-                    reserved = self._budget.reserve(call)
-                if self._stopping:
-                    if reserved is not None:
-                        self._budget.release(call, reserved)
-                    raise Stopped
+                reserved = await self._reserve(call)
                 if reserved is None:
                     self._on_budget()
                     return CallFailed("over_budget", self._budget.stop_reason())
-                if self._intent is not None and self._budget.capped:
-                    try:  # a cap holds across a kill only when the disk knows of a call before the server does
-                        await self._intent(self._budget.snapshot())
-                    except BaseException:
-                        self._budget.release(call, reserved)
-                        raise
-                    if self._stopping:
-                        self._budget.release(call, reserved)
-                        raise Stopped
                 started = loop.time()
                 tries += 1
                 self.traffic.sent += 1
@@ -152,6 +137,27 @@ class Dispatcher:
             await self._sleep(pause, error.kind)
         self._raise_if_unreachable(error)
         return CallFailed(error.kind, error.message + (f" (tried {tries} times)" if tries > 1 else ""))
+
+    async def _reserve(self, call: Call) -> Decimal | None:
+        """Room for a call, on disk before the call is sent where a cap must hold; None when a cap does not allow it.
+
+        Raises Stopped, with nothing left reserved, when the run is stopping.
+        """
+        reserved = self._budget.reserve(call)
+        while reserved is None and self._budget.may_free and not self._stopping:
+            await asyncio.sleep(0.02)  # worst cases are far from what calls cost: room comes back
+            reserved = self._budget.reserve(call)
+        try:
+            if reserved is not None and self._intent is not None and self._budget.capped and not self._stopping:
+                # A cap holds across a kill only when the disk knows of a call before the server does.
+                await self._intent(self._budget.snapshot())
+            if self._stopping:
+                raise Stopped
+        except BaseException:
+            if reserved is not None:
+                self._budget.release(call, reserved)
+            raise
+        return reserved
 
     async def _local(self, call: Call) -> Reply:
         if self._stopping:
