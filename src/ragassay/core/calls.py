@@ -49,9 +49,10 @@ class MatchCall:
     task "support": does any of `passages` support the claim `text`? (`question` for reference only)
     task "relevance": does `passages[0]` help to answer the question `text`?
     task "answer": does the answer `passages[0]` answer the question `text`?
+    task "similarity": how close in meaning are `text` and each of `passages`? (the mean; no probability of a yes)
     """
 
-    task: Literal["support", "relevance", "answer"]
+    task: Literal["support", "relevance", "answer", "similarity"]
     text: str
     passages: tuple[str, ...]
     question: str | None = None
@@ -61,7 +62,8 @@ class MatchCall:
 class MatchReply:
     """The offline model's answer.
 
-    probability: in [0, 1], of "supported" / "relevant" / "answers it".
+    probability: in [0, 1], of "supported" / "relevant" / "answers it"; for "similarity" the mean cosine of the
+    sentence vectors, negative ones as 0.
     evidence: the sentence(s) of the passages it rests on, best first; context = index of the passage.
     features: the few figures that explain it (coverage of words, numbers missing ...), for the rationale.
     """

@@ -16,6 +16,7 @@ CATALOGUE: dict[str, str] = {
     "E0106": "The run cannot be resumed from here, because its rows are not in a file that still is as it was.",
     "E0107": "The output file cannot be written.",
     "E0108": "The row is not in the run.",
+    "E0109": "The application cannot be loaded or is nothing that can be run on a question.",
     # E02 rubrics and metrics
     "E0201": "No metric has that name.",
     "E0202": "A metric's parameter is unknown or has a value it cannot take.",
@@ -33,6 +34,7 @@ CATALOGUE: dict[str, str] = {
     "E0309": "The file holds no rows.",
     "E0310": "The file's format is not known or its header is broken.",
     "E0311": "Two columns would both be read as one field.",
+    "E0312": "A line or id of a qrels or run file is not as it must be.",
     # E04 judge and provider
     "E0401": "No judge has that URI.",
     "E0402": "The judge needs an API key and none is set.",
@@ -50,6 +52,7 @@ CATALOGUE: dict[str, str] = {
     "E0504": "Another process is running this run.",
     "E0505": "The offline model's files are missing or damaged.",
     "E0506": "The disk is full.",
+    "E0507": "MLflow did not take the run.",
     # E06 gates, budgets and stops
     "E0601": "A gate cannot be read.",
     "E0602": "A gate's threshold was not met.",

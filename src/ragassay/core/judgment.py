@@ -67,7 +67,9 @@ class Judgment:
     (the offline judge's cut), None without a rating. texts: the reply of a rubric that writes texts
     (claims), in order. flags: words such as "nothing_found", "abstention", "trivial",
     "quote_not_found", "declined". reason: why there is no rating (status other than JUDGED).
-    spend: this Judgment's share of its call; the shares of one call add up to the call.
+    spend: this Judgment's share of its call; the shares of one call add up to the call. sources: the contexts
+    that support the claim, as indices from 0 in rising order, each by itself or as a needed part; () when none does,
+    None when the judge was not asked for them or named none that exists.
     """
 
     key: str
@@ -84,6 +86,7 @@ class Judgment:
     reason: str = ""
     spend: Spend = field(default_factory=Spend)
     passes: bool | None = None
+    sources: tuple[int, ...] | None = None
 
     @property
     def judged(self) -> bool:

@@ -45,6 +45,8 @@ class Manifest:
     source: absolute path of the rows, or "memory". source_hash: content hash. mapping: column -> field,
     as read. options: the evaluate options that shape results (metrics, judge, rubric files, claims
     mode ...), JSON-like. times are ISO 8601 UTC. rows: how many rows the source holds, bad ones included.
+    units: metric -> "USD", "s", "tokens", where it is no ratio. lower_is_better, neutral: metrics whose low values are
+    the good ones, and those where neither end is; all others are better when higher.
     """
 
     run_id: str
@@ -58,6 +60,9 @@ class Manifest:
     judge: JudgeInfo
     options: Mapping[str, object] = field(default_factory=dict)
     name: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
+    lower_is_better: tuple[str, ...] = ()
+    neutral: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +81,15 @@ class Diagnosis:
 
     verdict: FAIL when any applicable judge fails, UNDECIDED when none fails but one could not be judged.
     None when nothing with a pass mark applied. cause: the first failure in causal order. others: further
-    failures, in causal order. pattern: one of the four score patterns (D3), "" when none fits.
+    failures, in causal order. pattern: one of the four score patterns (D3), "" when none fits. finer: what lies behind
+    the cause where the inputs allow to say it (D4): one, or several when they cannot be told apart here.
     """
 
     verdict: Verdict | None = None
     cause: Cause | None = None
     others: tuple[Cause, ...] = ()
     pattern: str = ""
+    finer: tuple[Cause, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

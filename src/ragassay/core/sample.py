@@ -45,7 +45,8 @@ class Sample:
     relevant_ids: document id -> grade (1 where ungraded; 0 = judged not relevant); None = unknown.
     slices: name -> value (query type, source). cluster: the query or document the row belongs to.
     labels: human labels, name -> value. answerable: whether the corpus can answer the question.
-    line: where the row stood in its source, from 1 (0 = unknown).
+    error: what the application said when it failed on this row, None where it did not. line: where the row stood in
+    its source, from 1 (0 = unknown).
     """
 
     id: str
@@ -61,6 +62,7 @@ class Sample:
     cluster: str | None = None
     usage: AppUsage | None = None
     labels: Mapping[str, float | str] = field(default_factory=dict)
+    error: str | None = None
     line: int = 0
 
 

@@ -22,10 +22,12 @@ class Verdict(StrEnum):
 class Part:
     """One claim, chunk or statement inside a Score.
 
-    kind: "claim", "chunk" or "statement". text: the claim; "" where start/end locate it in the response.
+    kind: "claim" (of the response), "chunk", "statement" (of the reference, or a rating of the whole response),
+    "guideline", "entity", "citation" or "question". text: the claim; "" where start/end locate it in the response.
     start, end: character offsets into the response (claims found there), else None. context: index of
     the chunk (kind "chunk"), else None. value in [0, 1] or None. passed: under the part's pass mark.
-    rating: on the rubric's scale. The rest is carried over from the Judgment.
+    rating: on the rubric's scale. sources: indices of the contexts that support it. The rest is carried over from
+    the Judgment.
     """
 
     kind: str
@@ -44,6 +46,7 @@ class Part:
     flags: tuple[str, ...] = ()
     reason: str = ""
     key: str = ""
+    sources: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
