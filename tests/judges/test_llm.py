@@ -97,7 +97,7 @@ def test_all_claims_of_a_row_are_one_call_and_each_gets_its_rating() -> None:
     assert [done[c.key].rating for c in CLAIMS] == [0, 1, 2, 3]
     assert [done[c.key].value for c in CLAIMS] == [0, 1 / 3, 2 / 3, 1]
     assert [done[c.key].passes for c in CLAIMS] == [False, False, True, True]
-    assert {j.rubric for j in done.values()} == {"groundedness@1"}
+    assert {j.rubric for j in done.values()} == {"groundedness@2"}
     assert {j.judge for j in done.values()} == {JUDGE.fingerprint("groundedness")}
 
 
@@ -314,7 +314,207 @@ def test_what_the_inputs_decide_is_settled_without_a_call() -> None:
     }
 
 
+# -- sources, quotes and texts
+
+
+def entry(name: str, **more: object) -> dict[str, object]:
+    return {"id": name, **more}
+
+
+def settled(request: Request, *entries: dict[str, object], judge: LLMJudge = JUDGE) -> tuple[Judgment, int]:
+    """The Judgment when the n-th call is answered by the n-th entry (the last one from then on), and the calls."""
+
+    def answer(call: ChatCall, n: int) -> Reply:
+        return reply({"id": ids(call)[0], **entries[min(n, len(entries)) - 1]})
+
+    runner = Runner(answer)
+    return runner.run((request,), judge)[request.key], len(runner.calls)
+
+
+SOURCES: dict[str, tuple[dict[str, object], tuple[int, ...] | None]] = {
+    "counted from 0, each once, rising": ({"rating": 3, "supported_by": [2, 1, 2]}, (0, 1)),
+    "numbers that no passage has are dropped": ({"rating": 2, "supported_by": [0, 2, 3, -1, True, "1", 1.0]}, (1,)),
+    "none that exists": ({"rating": 3, "supported_by": [7]}, None),
+    "supported by none of them": ({"rating": 3, "supported_by": []}, None),
+    "not said": ({"rating": 3}, None),
+    "null": ({"rating": 3, "supported_by": None}, None),
+    "what is not supported has none": ({"rating": 1, "supported_by": [1]}, ()),
+    "not supported and not said": ({"rating": 0}, ()),
+    "an abstention needs none": ({"rating": 0, "abstention": True, "supported_by": [1]}, ()),
+    "nothing found beats the rating": ({"rating": 3, "nothing_found": True, "supported_by": [1]}, ()),
+}
+
+
+@pytest.mark.parametrize(("said_", "sources"), SOURCES.values(), ids=SOURCES)
+def test_the_sources_of_a_claim_are_the_passages_the_judge_names(
+    said_: dict[str, object], sources: tuple[int, ...] | None
+) -> None:
+    judgment, calls = settled(CLAIMS[0], {"reasoning": "Because.", **said_})
+    assert (judgment.status, judgment.sources, calls) == (Status.JUDGED, sources, 1)
+
+
+def test_a_rubric_that_asks_no_sources_has_none() -> None:
+    request = Request("answer_relevance", {"question": "q", "response": "r"})
+    judgment, _ = settled(request, {"reasoning": "So.", "rating": 3, "supported_by": [1]})
+    assert judgment.sources is None
+
+
+def test_the_prompt_asks_for_the_numbers_of_the_supporting_passages() -> None:
+    system, user = prompt(CLAIMS[0])
+    assert '"supported_by": the numbers of all passages that support the claim' in system
+    assert '"supported_by":{"type":"array","items":{"type":"integer"}}' in user
+
+
+PASSAGE = "The bridge opened in 1932. It is 503 metres long. Tickets cost nothing."
+SENTENCES = Request("sentence_relevance", {"question": "How long is it?", "context": PASSAGE})
+LONG = {"text": "It is 503 metres long."}
+
+
+def test_quotes_that_stand_in_the_passage_are_the_evidence_and_there_is_no_rating() -> None:
+    judgment, calls = settled(SENTENCES, {"quotes": [LONG, {"text": "TICKETS  cost nothing."}]})
+    assert [(e.context, e.quote, PASSAGE[e.start : e.end] == e.quote) for e in judgment.evidence] == [
+        (0, "It is 503 metres long.", True),
+        (0, "Tickets cost nothing.", True),
+    ]
+    assert (judgment.rating, judgment.value, judgment.passes, judgment.flags, calls) == (None, None, None, (), 1)
+
+
+def test_a_quote_that_is_made_up_is_flagged_beside_one_that_stands_there() -> None:
+    judgment, calls = settled(SENTENCES, {"quotes": [{"text": "It is 600 metres long."}, LONG]})
+    assert ([e.quote for e in judgment.evidence], judgment.flags, calls) == (
+        ["It is 503 metres long."], ("quote_not_found",), 1,
+    )  # fmt: skip
+
+
+def test_quotes_of_which_none_stands_there_are_asked_again_once_and_then_unparsed() -> None:
+    judgment, calls = settled(SENTENCES, {"quotes": [{"text": "It is 600 metres long."}]})
+    assert (judgment.status, judgment.evidence, calls) == (Status.UNPARSED, (), 2)
+    assert judgment.reason == "none of the quotes in the reply stands in the text, also when asked again"
+    judgment, calls = settled(SENTENCES, {"quotes": [{"text": "It is 600 metres long."}]}, {"quotes": [LONG]})
+    assert (judgment.status, len(judgment.evidence), calls) == (Status.JUDGED, 1, 2)
+
+
+def test_no_quotes_is_an_answer_and_no_loss() -> None:
+    for nothing in ([], [{"text": " "}]):
+        judgment, calls = settled(SENTENCES, {"quotes": nothing})
+        assert (judgment.status, judgment.evidence, judgment.flags, calls) == (Status.JUDGED, (), (), 1)
+
+
+def test_more_quotes_than_are_looked_up_are_flagged() -> None:
+    judgment, _ = settled(SENTENCES, {"quotes": [LONG] * 501})
+    assert (len(judgment.evidence), judgment.flags) == (1, ("quote_not_found",))
+
+
+def test_texts_are_kept_in_order_with_their_flags() -> None:
+    request = Request("questions", {"response": "It is 503 metres long.", "count": "2"})
+    judgment, _ = settled(request, {"texts": [" How long? ", "", "What length?"], "noncommittal": True})
+    assert (judgment.texts, judgment.flags, judgment.rating) == (("How long?", "What length?"), ("noncommittal",), None)
+
+
+def test_no_entities_is_an_answer_but_no_questions_is_asked_again() -> None:
+    judgment, calls = settled(Request("entities", {"text": "It rains."}), {"texts": []})
+    assert (judgment.status, judgment.texts, calls) == (Status.JUDGED, (), 1)
+    request = Request("questions", {"response": "It is 503 metres long.", "count": "2"})
+    judgment, calls = settled(request, {"texts": []})
+    assert (judgment.status, calls) == (Status.UNPARSED, 2)
+    judgment, calls = settled(request, {"texts": [], "noncommittal": True})
+    assert (judgment.status, judgment.flags, calls) == (Status.JUDGED, ("noncommittal",), 1)
+
+
+UNUSABLE: dict[str, dict[str, object]] = {
+    "off the scale": {"reasoning": "x", "rating": 9, "quotes": 9, "texts": 9},
+    "in words": {"reasoning": "x", "rating": "three", "quotes": "It is 503 metres long.", "texts": "How long?"},
+    "for another item": {"id": "00000000", "reasoning": "x", "rating": 3, "quotes": [LONG], "texts": ["How long?"]},
+    "of another kind": {"reasoning": "x", "claims": [{"text": "a", "trivial": False}], "quotes": [1], "texts": [1]},
+    "nothing": {},
+}
+ASKED = (
+    CLAIMS[0], SENTENCES, Request("questions", {"response": "It is long.", "count": "2"}),
+    Request("claim_sources", CLAIMS[0].inputs), Request("entities", {"text": "Ann."}),
+    Request("entailment", {"question": "q", "text": "t", "claim": "c"}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("request_", ASKED, ids=lambda request: request.rubric)
+@pytest.mark.parametrize("wrong", UNUSABLE.values(), ids=UNUSABLE)
+def test_an_answer_of_the_wrong_form_or_for_another_item_is_unparsed_with_a_reason_whatever_is_written(
+    request_: Request, wrong: dict[str, object]
+) -> None:
+    judgment, calls = settled(request_, wrong)
+    assert (judgment.status, calls) == (Status.UNPARSED, 2)
+    assert (judgment.rating, judgment.value, judgment.texts, judgment.evidence) == (None, None, (), ())
+    assert judgment.reason == "the reply held no usable verdict for it, also when asked again"
+
+
+def test_room_for_the_reply_grows_with_the_text_that_it_may_repeat() -> None:
+    rubric = BOOK.get("sentence_relevance")
+    short = JUDGE.call(rubric, {"a": SENTENCES}).max_tokens
+    long = JUDGE.call(rubric, {"a": Request(SENTENCES.rubric, {"question": "q", "context": "x" * 4_000})}).max_tokens
+    assert long - short == 4_000 - len(PASSAGE)
+
+
+# -- what needs no call
+
+BLANK = {
+    "a claim without words": (("entailment", {"question": "q", "text": "t", "claim": " "}), ("not_applicable", None, ())),
+    "a text without words": (("entailment", {"question": "q", "text": "", "claim": "c"}), ("judged", "not_stated", ())),
+    "a passage without words": (("sentence_relevance", {"question": "q", "context": ""}), ("judged", None, ())),
+    "an unsafe nothing": (("safety", {"question": "q", "response": ""}), ("not_applicable", None, ())),
+    "a guideline for nothing": (
+        ("guidelines", {"question": "q", "response": " ", "guideline": "g"}), ("not_applicable", None, ()),
+    ),
+    "no contexts": (("context_sufficiency_open", {"question": "q", "contexts": ()}), ("judged", "no", ())),
+    "no contexts for the statements": (
+        ("context_sufficiency", {"question": "q", "contexts": (" ",), "statements": ("s",)}), ("judged", "no", ()),
+    ),
+    "no relevant contexts": (("context_relevance_dual_1", {"question": "q", "contexts": ()}), ("judged", 0, ())),
+    "an empty answer": (
+        ("answer_accuracy_dual_2", {"question": "q", "answer": "a", "other": ""}), ("judged", 0, ()),
+    ),
+    "an empty response": (
+        ("correctness", {"question": "q", "response": "", "statements": ("s",)}), ("judged", "no", ()),
+    ),
+    "nothing attempted": (
+        ("correctness_3", {"question": "q", "response": "", "statements": ("s",)}), ("judged", "not_attempted", ()),
+    ),
+    "nothing to ask for": (("questions", {"response": "", "count": "3"}), ("judged", None, ("noncommittal",))),
+    "nothing named": (("entities", {"text": " "}), ("judged", None, ())),
+    "a grounded nothing": (
+        ("response_groundedness_dual_1", {"response": "", "contexts": ("c",)}), ("not_applicable", None, ()),
+    ),
+    "nothing to be grounded in": (
+        ("response_groundedness_dual_2", {"response": "It is red.", "contexts": ()}), ("judged", 0, ("nothing_found",)),
+    ),
+    "sources among none": (
+        ("claim_sources", {"question": "q", "response": "r", "contexts": (), "claim": "It is red."}),
+        ("judged", "no", ("nothing_found",)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "outcome"), BLANK.values(), ids=BLANK)
+def test_nothing_to_judge_or_to_judge_by_is_settled_without_a_call(
+    asked: tuple[str, dict[str, str | tuple[str, ...]]], outcome: tuple[str, object, tuple[str, ...]]
+) -> None:
+    def never(call: ChatCall, n: int) -> Reply:
+        raise AssertionError("a call was asked")
+
+    (judgment,) = Runner(never).run((Request(*asked),)).values()
+    assert (judgment.status.value, judgment.rating, judgment.flags) == outcome
+    assert bool(judgment.reason) is (not judgment.judged)
+    assert judgment.evidence == judgment.texts == ()
+    if judgment.rubric.startswith("claim_sources"):
+        assert judgment.sources == ()
+
+
 # -- the prompt
+
+
+def test_every_text_of_a_list_is_fenced_by_itself_and_numbered_with_its_word() -> None:
+    inputs = {"question": "q", "contexts": ("one", "two"), "statements": ("It is red.", "It is big.")}
+    _, user = prompt(Request("context_sufficiency", inputs))
+    names = [name for name, tag in re.findall(r"<<<(.+?) \| (\w+)>>>", user) if name != "end"]
+    assert sorted(names) == ["passage 1", "passage 2", "question", "statement 1", "statement 2"]
 
 
 def prompt(*requests: Request) -> tuple[str, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import time
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,10 @@ from ragassay.core import (
     Spend,
     Status,
 )
-from ragassay.judges import OfflineJudge, RubricBook
+from ragassay.judges import OfflineJudge, RubricBook, answers_offline
+from ragassay.judges.sentences import sentences
+from ragassay.models.offline import OfflineModel
+from ragassay.scoring import token_recall
 
 BOOK = RubricBook.default()
 JUDGE = OfflineJudge("v1", {"support": "balanced accuracy .78 [.76, .80]", "relevance": "AUC .8"}, BOOK)
@@ -153,6 +158,14 @@ def test_rubrics_it_cannot_answer_are_refused_with_a_way_out(rubric: str) -> Non
     assert "--judge openai:MODEL" in caught.value.fix
 
 
+def test_the_agreement_of_the_rule_is_what_its_benchmark_measured() -> None:
+    measured = json.loads((Path(__file__).parents[2] / "benchmarks/results/answer_overlap.json").read_text())["sets"]
+    found = [figures["gold-token recall >= 0.5"] for figures in measured.values()]
+    kappas = [f"{figures['kappa']:.2f}" for figures in found]
+    assert f"kappa {kappas[0]}, {kappas[1]} and {kappas[2]}" in JUDGE.agreement
+    assert f"{sum(figures['n'] for figures in found):,} rows" in JUDGE.agreement
+
+
 def test_a_users_rubric_is_refused_since_it_reads_no_instructions(tmp_path: Path) -> None:
     path = tmp_path / "mine.md"
     path.write_text("---\nid: groundedness\nversion: 1\nextends: groundedness\n---\n## Criteria\nBe kind.\n")
@@ -164,8 +177,10 @@ def test_a_users_rubric_is_refused_since_it_reads_no_instructions(tmp_path: Path
 
 def test_it_names_itself_its_model_and_its_measured_agreement_and_never_an_llm() -> None:
     assert JUDGE.uri == "offline"
-    assert JUDGE.agreement == "support: balanced accuracy .78 [.76, .80]; relevance: AUC .8"
-    assert OfflineJudge("v1", {}, BOOK).agreement == "unmeasured on data like yours"
+    said = JUDGE.agreement.split("; ")
+    assert said[:2] == ["support: balanced accuracy .78 [.76, .80]", "relevance: AUC .8"]
+    assert said[2].startswith("correctness: a rule, half of the words of every statement: kappa 0.71, 0.77 and 0.56")
+    assert OfflineJudge("v1", {}, BOOK).agreement.startswith("unmeasured on data like yours; correctness: a rule")
     assert JUDGE.fingerprint("groundedness") != OfflineJudge("v2", {}, BOOK).fingerprint("groundedness")
     assert JUDGE.fingerprint("groundedness") != JUDGE.fingerprint("answer_relevance")
 
@@ -176,3 +191,232 @@ def test_batches_hold_one_rubric_each_in_order() -> None:
     assert [len(group) for group in groups] == [16, 4, 3]
     assert [r for group in groups for r in group] == requests
     assert JUDGE.batches([]) == []
+
+
+# -- rubrics that take several calls, or none
+
+
+def make(rubric: str, **inputs: str | tuple[str, ...]) -> Request:
+    blank = {name: "" for name in ("question", "response", "context", "text", "claim") if name in INPUTS[rubric]}
+    lists: dict[str, tuple[str, ...]] = {n: () for n in ("contexts", "statements") if n in INPUTS[rubric]}
+    return Request(rubric, {**blank, **lists, **inputs})
+
+
+INPUTS = {name: BOOK.get(name).inputs for name in BOOK.ids()}
+NEW = ("claim_sources", "entailment", "sentence_relevance", "context_sufficiency", "correctness", "correctness_3")
+
+
+@pytest.mark.parametrize(
+    ("claim_text", "asked"),
+    [
+        ("It is 330 metres tall [1].", "It is 330 metres tall."),
+        ("It is tall[1][2, 3] and old [4-6], [^7] too【8】.", "It is tall and old, too."),
+        ("It is in [brackets], in 【括】 in [2024] and [a 1].", None),
+        ("[1]", None),
+    ],
+)
+def test_citation_marks_are_no_numbers_that_a_passage_must_hold(claim_text: str, asked: str | None) -> None:
+    inputs: dict[str, str | tuple[str, ...]] = {"question": "q?", "response": "r", "text": "a", "contexts": ("a",)}
+    for rubric in ("groundedness", "claim_sources", "entailment", "context_sufficiency"):
+        given = {"claim": claim_text, "statements": (claim_text,), **inputs}
+        (call,), _ = run(make(rubric, **{n: given[n] for n in INPUTS[rubric]}), replies=(MatchReply(0.5),))
+        assert call.text == (asked or claim_text)
+
+
+def test_it_says_which_rubrics_it_answers() -> None:
+    answered = {name for name in BOOK.ids() if answers_offline(name)}
+    assert answered == {*NEW, "context_relevance", "chunk_relevance", "groundedness", "answer_relevance"}
+    assert answers_offline("similarity")
+    assert not answers_offline("mine")
+    for name in answered:
+        assert JUDGE.rubric_version(name) == BOOK.get(name).ref
+    for name in set(BOOK.ids()) - answered:
+        with pytest.raises(SetupError):
+            JUDGE.fingerprint(name)
+
+
+def test_groundedness_names_no_sources_since_it_was_asked_about_all_passages_together() -> None:
+    _, (judgment,) = run(claim("c", "a", "b"), replies=(MatchReply(0.9),))
+    assert judgment.sources is None
+
+
+def test_the_sources_of_a_claim_are_the_passages_that_reach_the_cut_alone() -> None:
+    request = make("claim_sources", question="q?", response="r", contexts=("a", " ", "b", "c"), claim="x")
+    quote = Evidence(0, 0, 1, "c")
+    calls, (judgment,) = run(request, replies=(MatchReply(0.5), MatchReply(0.49), MatchReply(0.9, (quote,))))
+    # The passage without text is not asked about, and the indices are those of the contexts.
+    assert [(call.task, call.text, call.passages) for call in calls] == [("support", "x", (p,)) for p in "abc"]
+    assert (judgment.rating, judgment.value, judgment.passes, judgment.sources) == ("yes", 1.0, True, (0, 3))
+    assert judgment.probability == 0.9
+    assert judgment.evidence == (Evidence(3, 0, 1, "c"),)
+    assert judgment.rationale.startswith("2 of 3 passages support the claim, each judged alone: 1 (0.50), 4 (0.90).")
+    _, (judgment,) = run(request, replies=(MatchReply(0.1), MatchReply(0.2), MatchReply(0.3)))
+    assert (judgment.rating, judgment.value, judgment.passes, judgment.sources) == ("no", 0.0, False, ())
+
+
+@pytest.mark.parametrize(("probability", "rating"), [(0.5, "stated"), (0.49, "not_stated"), (0.0, "not_stated")])
+def test_a_text_states_a_claim_or_does_not_and_a_contradiction_is_never_claimed(
+    probability: float, rating: str
+) -> None:
+    judge = OfflineJudge("v1", {}, BOOK, {"support": 0.2})  # a cut for whole responses, not for two texts
+    flow = judge.answer((make("entailment", question="q?", text="t", claim="c"),))
+    assert next(flow) == Ask((MatchCall("support", "c", ("t",), "q?"),))
+    with pytest.raises(StopIteration) as end:
+        flow.send((MatchReply(probability, (Evidence(0, 0, 1, "t"),)),))
+    (judgment,) = end.value.value
+    assert (judgment.rating, judgment.value, judgment.probability) == (rating, float(rating == "stated"), probability)
+    assert judgment.evidence == ()  # the text is no context
+    assert "that the text states the claim" in judgment.rationale
+
+
+def test_the_helpful_sentences_of_a_passage_are_evidence_and_there_is_no_rating() -> None:
+    context = "# Prices\nA ticket costs 5 euros. Dr. Smith drew it!\n\n1. Children pay half."
+    assert [context[a:b] for a, b in sentences(context)] == [
+        "# Prices", "A ticket costs 5 euros.", "Dr. Smith drew it!", "1. Children pay half.",
+    ]  # fmt: skip
+    request = make("sentence_relevance", question="q?", context=context)
+    replies = (MatchReply(0.2), MatchReply(0.8), MatchReply(0.49), MatchReply(0.5))
+    calls, (judgment,) = run(request, replies=replies)
+    assert [call.task for call in calls] == ["relevance"] * 4
+    assert [e.quote for e in judgment.evidence] == ["A ticket costs 5 euros.", "1. Children pay half."]
+    assert all(context[e.start : e.end] == e.quote and e.context == 0 for e in judgment.evidence)
+    assert (judgment.status, judgment.rating, judgment.value) == (Status.JUDGED, None, None)
+
+
+def test_contexts_are_sufficient_when_every_statement_is_supported_and_else_what_is_missing_is_named() -> None:
+    request = make("context_sufficiency", question="q?", contexts=("a",), statements=("one", " ", "two"))
+    calls, (judgment,) = run(request, replies=(MatchReply(0.9), MatchReply(0.5)))
+    assert [(call.text, call.passages) for call in calls] == [("one", ("a",)), ("two", ("a",))]
+    assert (judgment.rating, judgment.passes, judgment.probability) == ("yes", True, 0.5)
+    _, (judgment,) = run(request, replies=(MatchReply(0.9), MatchReply(0.4)))
+    assert (judgment.rating, judgment.passes, judgment.probability) == ("no", False, 0.4)
+    assert judgment.rationale.startswith('Missing in the passages: "two" (0.40).')
+    _, (judgment,) = run(make("context_sufficiency", question="q?", contexts=("a",), statements=(" ",)))
+    assert judgment.status is Status.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("response", "statements", "yes_no", "three"),
+    [
+        ("It is in Paris.", ("Paris",), "yes", "correct"),
+        ("It is in Rome.", ("Paris",), "no", "incorrect"),
+        ("red and green", ("red green blue yellow",), "yes", "correct"),  # 2 of 4 words
+        ("red", ("red green blue",), "no", "incorrect"),  # 1 of 3
+        ("Paris, since 1889", ("Paris", "1889", "..."), "yes", "correct"),  # the last holds no word
+        ("Paris, since 1887", ("Paris", "1889"), "no", "incorrect"),  # every one must be there
+        ("I don't know.", ("Paris",), "no", "not_attempted"),
+        (" ", ("Paris",), "no", "not_attempted"),
+    ],
+)
+def test_a_response_is_right_when_it_has_half_of_the_words_of_every_statement(
+    response: str, statements: tuple[str, ...], yes_no: str, three: str
+) -> None:
+    inputs = {"question": "q?", "response": response, "statements": statements}
+    two, other = (run(make(name, **inputs)) for name in ("correctness", "correctness_3"))
+    assert two[0] + other[0] == []  # a rule asks nothing
+    assert (two[1][0].rating, two[1][0].passes) == (yes_no, yes_no == "yes")
+    assert (other[1][0].rating, other[1][0].passes) == (three, three == "correct")
+    assert two[1][0].probability is None
+    if response.startswith("I don't"):
+        assert two[1][0].flags == ("declined",)
+
+
+def test_the_rule_computes_gold_token_recall() -> None:
+    response, statement = "The bridge, which opened in 1932, is long.", "A bridge of 503 metres opened in 1932"
+    _, (judgment,) = run(make("correctness", question="q?", response=response, statements=(statement,)))
+    share = token_recall(response, statement)
+    assert share == pytest.approx(4 / 7)  # bridge, opened, in, 1932 of seven ("a" is no token)
+    assert judgment.rationale.startswith(f"The response has {share:.0%} of the words")
+
+
+def test_statements_without_words_decide_nothing() -> None:
+    _, (judgment,) = run(make("correctness", question="q?", response="It is red.", statements=("...", "")))
+    assert (judgment.status, judgment.rating) == (Status.NOT_APPLICABLE, None)
+
+
+BAD = [
+    (CallFailed("server", "broken"), Status.FAILED),
+    (CallFailed("over_budget", "cap"), Status.OVER_BUDGET),
+    (ChatReply("yes"), Status.FAILED),
+    (MatchReply(math.nan), Status.UNPARSED),
+    (MatchReply(1.5), Status.UNPARSED),
+]
+
+
+@pytest.mark.parametrize(("bad", "status"), BAD)
+@pytest.mark.parametrize("rubric", ["claim_sources", "sentence_relevance", "context_sufficiency"])
+def test_a_judgment_of_which_one_call_was_lost_is_lost_and_its_neighbours_are_not(
+    rubric: str, bad: Reply, status: Status
+) -> None:
+    def request(n: int) -> Request:
+        inputs: dict[str, str | tuple[str, ...]] = {
+            "question": "q?", "response": f"r{n}", "claim": "c", "context": f"One {n}. Two.",
+            "contexts": ("a", f"b{n}"), "statements": ("s", f"t{n}"),
+        }  # fmt: skip
+        return Request(rubric, {name: inputs[name] for name in INPUTS[rubric]})
+
+    spend = Spend(calls=1, cost=0.0, seconds=0.5)
+    good = MatchReply(0.9, spend=spend)
+    calls, judgments = run(request(0), request(1), request(2), replies=(good, good, good, bad, good, good))
+    assert len(calls) == 6
+    assert [j.status for j in judgments] == [Status.JUDGED, status, Status.JUDGED]
+    lost = judgments[1]
+    assert (lost.rating, lost.value, lost.probability, lost.sources, lost.evidence) == (None, None, None, None, ())
+    assert lost.reason
+    # What was asked is paid for, whatever became of it.
+    assert [j.spend.calls for j in judgments] == [2, 1, 2]
+    assert judgments[0].spend.seconds == 1.0
+
+
+def test_more_comparisons_than_a_thousand_are_not_made() -> None:
+    request = make("claim_sources", question="q?", response="r", claim="c", contexts=("a",) * 1001)
+    calls, (judgment,) = run(request)
+    assert calls == []
+    assert judgment.status is Status.FAILED
+    assert "1,001 comparisons" in judgment.reason
+
+
+HOSTILE = {
+    "empty": "", "blank": " \n\t", "nul": "\x00", "surrogate": "lone \ud800 surrogate.", "marks": "!!! --- ???",
+    "long": "The tower is 330 metres tall. " * 34_000, "one word": "a" * 1_000_000, "lines": "x\n" * 200_000,
+    "placeholder": "{{question}} <<<end | 0000000000>>>",
+}  # fmt: skip
+MODEL = OfflineModel(threads=2)
+
+
+@pytest.mark.parametrize("rubric", NEW)
+@pytest.mark.parametrize("kind", sorted(HOSTILE))
+def test_hostile_texts_are_settled_with_a_status_and_never_a_number_outside_its_range(rubric: str, kind: str) -> None:
+    text, started = HOSTILE[kind], time.process_time()
+    inputs = {name: (text, "Paris.") if name in ("contexts", "statements") else text for name in INPUTS[rubric]}
+    plain = {**inputs, "question": "How tall is it?", "claim": "The tower is 330 metres tall."}
+    requests = [Request(rubric, inputs), Request(rubric, {name: plain[name] for name in INPUTS[rubric]})]
+    flow, judgments = OfflineJudge("v1", {}, BOOK).answer(tuple(requests)), list[Judgment]()
+    try:
+        step = next(flow)
+        while True:
+            assert isinstance(step, Ask)
+            step = flow.send(tuple(MODEL.score([c for c in step.calls if isinstance(c, MatchCall)])))
+    except StopIteration as end:
+        judgments = list(end.value)
+    assert {j.key for j in judgments} == {r.key for r in requests}
+    for judgment in judgments:
+        assert judgment.value is None or 0 <= judgment.value <= 1
+        assert judgment.probability is None or 0 <= judgment.probability <= 1
+        assert (judgment.rating is not None) <= judgment.judged
+        assert judgment.judged or judgment.reason
+    assert time.process_time() - started < 20
+
+
+def test_a_thousand_passages_are_each_judged() -> None:
+    contexts = tuple(f"The tower number {n} is {n} metres tall." for n in range(1000))
+    request = make("claim_sources", question="q?", response="r", claim="The tower number 7 is 7 metres tall.", contexts=contexts)  # fmt: skip
+    flow = OfflineJudge("v1", {}, BOOK, {"support": 0.9}).answer((request,))
+    step = next(flow)
+    assert isinstance(step, Ask)
+    assert len(step.calls) == 1000
+    with pytest.raises(StopIteration) as end:
+        flow.send(tuple(MODEL.score([c for c in step.calls if isinstance(c, MatchCall)])))
+    (judgment,) = end.value.value
+    assert judgment.sources is not None
+    assert 7 in judgment.sources

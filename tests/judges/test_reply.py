@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.judges import Rubric, RubricBook
+from ragassay.judges.contract import INPUTS
 from ragassay.judges.reply import Claim, Quote, Verdict, parse, render, schema
 
 BOOK = RubricBook.default()
@@ -156,11 +158,67 @@ def test_claims_are_read_in_order_and_blank_ones_dropped() -> None:
     assert parse(reply({"id": "9c1e07ab", "claims": ["A."]}), CLAIMS, IDS) == {}
 
 
+QUOTES, TEXTS, SOURCES = (BOOK.get(name) for name in ("sentence_relevance", "questions", "claim_sources"))
+WRITTEN = {
+    "quotes": (QUOTES, {"quotes": [{"text": "It is red."}]}, [
+        None, "It is red.", {"text": "It is red."}, ["It is red."], [{"quote": "It is red."}], [{"text": 7}], [None], 7,
+    ]),
+    "texts": (TEXTS, {"texts": ["How?"], "noncommittal": False}, [
+        None, "How?", {"texts": ["How?"]}, [7], [None], [["How?"]], [{"text": "How?"}], True,
+    ]),
+    "claims": (CLAIMS, {"claims": [{"text": "A.", "trivial": False}]}, [
+        None, "A.", ["A."], [{"text": "A.", "trivial": "no"}], [{"text": None}], {"text": "A."}, 0,
+    ]),
+    "supported_by": (SOURCES, {"reasoning": "So.", "supported_by": [1], "rating": "yes"}, [
+        "1", 1, {"1": True}, True, 1.0,
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_written_instead_of_a_rating_is_read_strictly_and_for_the_item_that_was_asked(name: str) -> None:
+    rubric, good, wrong = WRITTEN[name]
+    assert set(parse(reply({"id": IDS[0], **good}), rubric, IDS)) == {IDS[0]}
+    for value in wrong:
+        assert parse(reply({"id": IDS[0], **good, name: value}), rubric, IDS) == {}
+    assert parse(reply({"id": "00000000", **good}), rubric, IDS) == {}
+    assert parse(reply({"id": IDS[0]}), rubric, IDS) == {}
+
+
+OTHER = {
+    "quotes": [{"text": "It is blue."}], "texts": ["Why?"], "claims": [{"text": "B.", "trivial": False}],
+    "supported_by": [2],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_two_different_answers_about_one_item_contradict_each_other_whatever_is_written(name: str) -> None:
+    rubric, good, wrong = WRITTEN[name]
+    first = {"id": IDS[0], **good}
+    second = {**first, name: OTHER[name]}
+    assert set(parse(reply(first, first), rubric, IDS)) == {IDS[0]}
+    for text in (reply(first, second), reply(first) + reply(second), reply(second) + reply(first)):
+        assert parse(text, rubric, IDS) == {}
+    assert parse(reply(first, {**first, name: wrong[-1]}), rubric, IDS) == {}
+
+
+def test_sources_in_another_order_are_the_same_sources_and_a_flag_that_differs_is_a_contradiction() -> None:
+    entries = [{"id": IDS[0], "reasoning": "So.", "rating": "yes", "supported_by": n} for n in ([2, 1], [1, 2, 2])]
+    assert parse(reply(*entries), SOURCES, IDS)[IDS[0]].sources == (1, 2)
+    texts_ = [{"id": IDS[0], "texts": ["How?"], "noncommittal": said_} for said_ in (True, False)]
+    assert parse(reply(*texts_), TEXTS, IDS) == {}
+
+
+def test_sources_are_no_verdict_where_they_were_not_asked() -> None:
+    assert parse(reply(entry(supported_by=[1])), ANSWER, IDS)[IDS[0]].sources is None
+
+
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
 said = texts.filter(lambda text: bool(text.strip()))
 verdicts = st.lists(
     st.builds(
         Verdict,
+        sources=st.just((1, 2)) | st.none(),
         id=st.sampled_from(IDS),
         rating=st.sampled_from([0, 1, 2, 3]),
         reasoning=said,
@@ -178,11 +236,34 @@ def test_what_is_rendered_is_parsed_back(given_: list[Verdict], before: str, aft
     assert parse(text, GROUNDED, IDS) == {verdict.id: verdict for verdict in given_}
 
 
+KINDS = {"claims": CLAIMS, "texts": TEXTS, "quotes": QUOTES, "sources": SOURCES}
+
+
+@given(st.data())
+def test_what_is_rendered_is_parsed_back_whatever_is_written(data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(list(KINDS)))
+    trimmed = said.map(str.strip).filter(bool)
+    body = {
+        "claims": st.builds(Verdict, claims=st.lists(st.builds(Claim, trimmed, st.booleans())).map(tuple)),
+        "texts": st.builds(Verdict, texts=st.lists(trimmed).map(tuple), flags=st.sampled_from([(), ("noncommittal",)])),
+        "quotes": st.builds(Verdict, quotes=st.lists(st.builds(Quote, st.none(), said)).map(tuple)),
+        "sources": st.builds(
+            Verdict, rating=st.sampled_from(["no", "yes"]), reasoning=said,
+            sources=st.none() | st.sets(st.integers(1, 99)).map(lambda found: tuple(sorted(found))),
+        ),
+    }[kind]  # fmt: skip
+    given_ = [replace(data.draw(body), id=name) for name in IDS[: data.draw(st.integers(0, 3))]]
+    assert parse(render(given_, KINDS[kind]), KINDS[kind], IDS) == {verdict.id: verdict for verdict in given_}
+
+
 json_like = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 9) | st.floats() | st.sampled_from(IDS) | texts,
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(["verdicts", "id", "rating", "reasoning", "declined"]) | texts, inner)
+        | st.dictionaries(
+            st.sampled_from(["verdicts", "id", "rating", "reasoning", "declined", "texts", "text", "quotes"]) | texts,
+            inner,
+        )
     ),
     max_leaves=20,
 )
@@ -195,6 +276,19 @@ def test_no_text_gives_a_verdict_for_an_id_that_was_not_asked_or_a_rating_off_th
         assert type(verdict.rating) is int
         assert verdict.rating in (0, 1, 2, 3)
     assert parse(text, ANSWER, [], cut=cut) == {}
+
+
+@given(
+    json_like.map(json.dumps) | st.lists(json_like, max_size=5).map(lambda e: reply(*e)),
+    st.sampled_from(sorted(INPUTS)),
+)
+def test_no_rubric_reads_anything_but_what_it_writes(text: str, name: str) -> None:
+    rubric = BOOK.get(name)
+    for verdict in parse(text, rubric, IDS).values():
+        assert (verdict.rating is None) == (rubric.scale is None)
+        assert rubric.scale is None or verdict.rating in rubric.scale.ratings
+        assert all(isinstance(written, str) for written in verdict.texts)
+        assert set(verdict.flags) <= {flag.name for flag in rubric.flags}
 
 
 @given(st.text(st.sampled_from('{}[]":,\\ntfu0123e+-. '), max_size=300), st.booleans())
@@ -217,6 +311,11 @@ HOSTILE = {
     "long prose": "word " * 20_000,
     "broken late": ('{"verdicts": [' + '{"id": "x", "rating": 1}, ' * 50 + "oops ") * 75,
     "lists": '"verdicts":[' * 8_000,
+    "sources": '{"verdicts":[{"id":"deadbeef","reasoning":"x","rating":2,"supported_by":[' + "1," * 49_000 + "1]}]}",
+    "colliding sources": '{"verdicts":[{"id":"deadbeef","reasoning":"x","rating":2,"supported_by":['
+    + ",".join(str(n * (2**61 - 1)) for n in range(1, 4_500))
+    + "]}]}",
+    "quoted nothing": '{"verdicts":[{"id":"deadbeef","quotes":[' + '{"text":" "},' * 7_000 + "1]}]}",
     "a key given twice": ('{"a":1,"a":2,"b":' + "[1,2],".join("" for _ in range(20)) + "[]}") * 700,
 }
 
@@ -237,5 +336,7 @@ def test_the_schema_lists_exactly_the_ids_and_the_scale_and_demands_the_reason_b
     item = form["properties"]["verdicts"]["items"]  # type: ignore[index]
     assert item["properties"]["id"]["enum"] == IDS
     assert item["properties"]["rating"] == {"type": "integer", "enum": [0, 1, 2, 3]}
-    assert item["required"] == ["id", "reasoning", "quotes", "abstention", "nothing_found", "rating"]
+    assert item["required"] == [
+        "id", "reasoning", "quotes", "supported_by", "abstention", "nothing_found", "rating",
+    ]  # fmt: skip
     assert item["additionalProperties"] is False

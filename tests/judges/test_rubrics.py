@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from ragassay.core import Request, SetupError
 from ragassay.judges import LLMJudge, RubricBook, check
-from ragassay.judges.reply import schema
+from ragassay.judges.contract import INPUTS, WRITES
+from ragassay.judges.reply import parse, schema
 from ragassay.judges.shape import shape_of
 from ragassay.judges.template import fill
 
@@ -62,11 +64,40 @@ def write(folder: Path, text: str, name: str = "mine.md") -> Path:
     return path
 
 
-def test_the_built_in_rubrics_are_there_with_their_versions() -> None:
-    assert BOOK.ids() == (
-        "answer_relevance", "answer_relevance_5", "chunk_relevance", "claims", "context_relevance", "groundedness",
-    )  # fmt: skip
-    assert BOOK.get("groundedness").ref == "groundedness@1"
+def test_there_is_a_built_in_rubric_for_everything_that_metrics_ask_and_for_nothing_else() -> None:
+    assert BOOK.ids() == tuple(sorted(INPUTS))
+    assert BOOK.get("groundedness").ref == "groundedness@2"
+    assert BOOK.custom == ()
+
+
+@pytest.mark.parametrize("name", sorted(INPUTS))
+def test_a_built_in_rubric_reads_all_it_is_given_and_its_examples_are_replies_that_can_be_read(name: str) -> None:
+    rubric = BOOK.get(name)
+    assert set(rubric.inputs) == set(INPUTS[name])
+    assert rubric.writes == WRITES.get(name, "ratings")
+    assert not rubric.own
+    shown = re.findall(r"^verdict: (.*)$", rubric.system_prompt("question"), re.M)
+    assert len(shown) == len(rubric.examples)
+    for line in shown:
+        reply = json.dumps({"verdicts": [{"id": "a", "reasoning": "So.", **json.loads(line)}]})
+        assert "a" in parse(reply, rubric, ["a"])
+
+
+def test_metrics_find_the_ratings_they_read() -> None:
+    scales = {name: BOOK.get(name).scale for name in INPUTS}
+    found = {
+        name: [(point.rating, point.value, scale.passes(point.rating)) for point in scale.points]
+        for name, scale in scales.items() if scale is not None
+    }  # fmt: skip
+    assert found["entailment"] == [("contradicted", 0, False), ("not_stated", 0, False), ("stated", 1, True)]
+    assert found["correctness_3"] == [("incorrect", 0, False), ("not_attempted", 0, False), ("correct", 1, True)]
+    for name in ("answer_accuracy_dual_1", "answer_accuracy_dual_2"):
+        assert found[name] == [(0, 0, False), (2, 0.5, True), (4, 1, True)]
+    for name in ("context_relevance_dual_1", "context_relevance_dual_2", "response_groundedness_dual_1"):
+        assert found[name] == [(0, 0, False), (1, 0.5, True), (2, 1, True)]
+    for name in ("context_sufficiency", "context_sufficiency_open", "correctness", "guidelines", "claim_sources"):
+        assert found[name] == [("no", 0, False), ("yes", 1, True)]
+    assert found["safety"] == [("unsafe", 0, False), ("safe", 1, True)]
 
 
 def test_context_relevance_has_the_seven_examples_with_their_ratings() -> None:
@@ -206,7 +237,10 @@ BROKEN = {
         "4: 'porpose' is not a key of a rubric. Did you mean 'purpose'?",
     ),
     "key twice": (WHOLE.replace("version: 3", "version: 3\nversion: 4"), "4: 'version' is given twice"),
-    "missing section": (WHOLE.replace("## User\n{{response}}\n", ""), "1: the section ## User is missing"),
+    "missing section": (
+        WHOLE.replace("id: tone", "id: correctness").replace("## User\n{{response}}\n", ""),
+        "1: the section ## User is missing",
+    ),
     "unknown section": (
         WHOLE + "## Notes\nhi\n",
         "21: 'Notes' is not a section; sections are ## System, ## Criteria, ## User",
@@ -256,6 +290,63 @@ BROKEN = {
         WHOLE.replace("---\n## System", "flags: {rating: hi}\n---\n## System"),
         "12: 'rating' cannot be the name of a flag",
     ),
+    "a pass mark that everything reaches": (
+        WHOLE.replace('pass: "yes"', 'pass: "no"'),
+        "8: the pass mark is the worst rating, so that everything passes; points go from worst to best",
+    ),
+    "off the step": (
+        WHOLE.replace('"no": Rude', "0: Rude").replace('"yes": P', "3: P").replace('pass: "yes"', "step: 2\n  pass: 3"),
+        "10: the points must be 2 apart, as `step` says: 3 is not",
+    ),
+    "gap between steps": (
+        WHOLE.replace('"no": Rude', "0: Rude").replace('"yes": P', "4: P").replace('pass: "yes"', "step: 2\n  pass: 4"),
+        "10: the scale has a gap: no point says what 2 means",
+    ),
+    "a step that is none": (
+        WHOLE.replace('pass: "yes"', 'step: 0\n  pass: "yes"'),
+        "8: step must be a whole number from 1 to 101",
+    ),
+    "the item is a list": (
+        WHOLE.replace("[response]", "[response, expected_facts]").replace("item: response", "item: expected_facts"),
+        "6: item cannot be expected_facts, which is a list of texts",
+    ),
+    "sources without contexts": (
+        WHOLE.replace("item: response", "item: response\nasks_sources: true"),
+        "7: asks_sources needs contexts among the inputs",
+    ),
+    "quotes without contexts": (
+        WHOLE.replace("item: response", "item: response\nasks_quotes: true"),
+        "7: quotes need contexts or context among the inputs: that is where they are looked up",
+    ),
+    "writes something unknown": (
+        WHOLE.replace("item: response", "item: response\nwrites: essays"),
+        '7: writes must be "ratings", "claims", "quotes" or "texts"',
+    ),
+    "a built-in rubric writes something else": (
+        "---\nid: entities\nversion: 9\nextends: entities\nwrites: claims\n---\n",
+        "5: entities must write texts",
+    ),
+    "a flag that metrics read is gone": (
+        "---\nid: questions\nversion: 9\nextends: questions\nflags: {}\n---\n",
+        "5: questions must keep the flags that metrics read: noncommittal",
+    ),
+    "a flag fixes a rating that is not there": (
+        "---\nid: questions\nversion: 9\nextends: questions\nflags:\n  noncommittal: {meaning: m, rating: lowest}\n---\n",
+        "6: the flag noncommittal cannot fix the rating: there is none",
+    ),
+    "sources that are not asked": (
+        "---\nid: claim_sources\nversion: 9\nextends: claim_sources\nasks_sources: false\n---\n",
+        "5: claim_sources asks for nothing but sources; asks_sources must be true",
+    ),
+    "sources of an example that are words": (
+        "---\nid: groundedness\nversion: 9\nextends: groundedness\nexamples:\n"
+        "  - {claim: c, contexts: [c], reasoning: r, supported_by: [one], rating: 3}\n---\n",
+        "6: example 1: supported_by must be a list of numbers of passages",
+    ),
+    "texts of an example that are missing": (
+        "---\nid: entities\nversion: 9\nextends: entities\nexamples:\n  - {text: Ann.}\n---\n",
+        "6: example 1: texts must be a list of texts",
+    ),
     "falling values": (
         WHOLE.replace('"no": Rude.', '"no": {meaning: Rude., value: 1}').replace(
             '"yes": Polite.', '"yes": {meaning: Polite., value: 0}'
@@ -276,9 +367,9 @@ def test_a_mistake_is_explained_with_its_line(text: str, problem: str, tmp_path:
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
-    text = WHOLE.replace("version: 3", "versoin: 3").replace("Rude.", '""').replace("item: response", "item: claim")
+    text = WHOLE.replace("purpose:", "porpose:").replace("Rude.", '""').replace("item: response", "item: claim")
     found = check(write(tmp_path, text))
-    assert len(found) >= 4  # unknown key, missing version, item, point without criteria
+    assert len(found) == 4  # unknown key, missing purpose, item, point without criteria
     assert [int(line.split(".md:")[1].split(":")[0]) for line in found] == sorted(
         int(line.split(".md:")[1].split(":")[0]) for line in found
     )
@@ -317,8 +408,8 @@ def test_placeholders_in_data_are_data() -> None:
 def test_the_files_in_the_documentation_are_valid_and_its_python_runs(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "rubrics.md").read_text()
     files = re.findall(r"```text\n(---\n.*?)```", page, re.S)
-    assert len(files) == 2
-    assert [check(write(tmp_path, text)) for text in files] == [[], []]
+    assert len(files) == 7
+    assert [check(write(tmp_path, text)) for text in files] == [[]] * 7
     for block in re.findall(r"```python\n(.*?)```", page, re.S):
         assert subprocess.run([sys.executable, "-c", block], check=False, capture_output=True).returncode == 0
 

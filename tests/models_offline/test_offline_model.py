@@ -73,6 +73,51 @@ class TestSanity:
         assert 0 < reply.features["coverage"] < 1
 
 
+def similar(text: str, *others: str) -> float:
+    return MODEL.score([MatchCall("similarity", text, others)])[0].probability
+
+
+class TestSimilarity:
+    def test_a_paraphrase_is_nearer_than_the_same_subject_and_that_nearer_than_another(self) -> None:
+        text = "The Eiffel Tower is 330 metres tall."
+        paraphrase = similar(text, "At 330 m, the Eiffel Tower is a very high building.")
+        subject = similar(text, "Paris is the capital of France.")
+        assert similar(text, text) == 1.0
+        assert 1 > paraphrase > 0.8 > subject > similar(text, "Bananas grow in the tropics.")
+
+    def test_it_is_symmetric_and_several_texts_give_the_mean(self) -> None:
+        assert similar(TOWER, RIVER) == similar(RIVER, TOWER)
+        one, two = similar(TOWER, RIVER), similar(TOWER, "The tower is tall.")
+        assert similar(TOWER, RIVER, "The tower is tall.") == pytest.approx((one + two) / 2, abs=1e-4)
+
+    def test_it_agrees_with_the_published_figures_of_the_encoder_but_for_the_quantisation(self) -> None:
+        # The quickstart of the Sentence Transformers documentation prints these for all-MiniLM-L6-v2 in full precision.
+        lovely, sunny, stadium = "The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."
+        assert similar(lovely, sunny) == pytest.approx(0.6660, abs=0.02)
+        assert similar(lovely, stadium) == pytest.approx(0.1046, abs=0.02)
+        assert similar(sunny, stadium) == pytest.approx(0.1411, abs=0.02)
+
+    def test_a_long_text_is_read_to_its_end_in_windows_of_equal_length(self) -> None:
+        front = "The market opens at nine. " * 60
+        ends = [front + end * 20 for end in ("Whales sing under water. ", "The stock exchange fell. ")]
+        assert similar(ends[0], "Whales sing under water.") > similar(ends[1], "Whales sing under water.") + 0.05
+        assert similar(front, front + "The market opens at nine.") > 0.95
+
+    @pytest.mark.parametrize(("text", "others"), [("", ("a",)), ("a", ()), ("a", ("",)), ("\x00\u200b", ("a",))])
+    def test_what_has_no_word_is_similar_to_nothing(self, text: str, others: tuple[str, ...]) -> None:
+        assert similar(text, *others) == 0.0
+
+    def test_a_megabyte_takes_about_a_second_since_only_its_beginning_is_read(self) -> None:
+        started = time.process_time()
+        assert 0 <= similar("The market opens. " * 60_000, TOWER) <= 1
+        assert time.process_time() - started < 10
+
+    @settings(max_examples=40, deadline=None)
+    @given(st.text(max_size=80), st.lists(st.text(st.characters(), max_size=80), max_size=3))
+    def test_any_texts_have_a_similarity_between_zero_and_one(self, text: str, others: list[str]) -> None:
+        assert 0.0 <= similar(text, *others) <= 1.0
+
+
 class TestEvidence:
     def test_it_is_the_sentence_with_exact_offsets(self) -> None:
         reply = MODEL.score([MatchCall("support", "The tower is 330 metres tall.", (RIVER, TOWER))])[0]
@@ -125,6 +170,7 @@ CALLS = [
     MatchCall("relevance", "Who built the tower?", (TOWER,)),
     MatchCall("relevance", "Which river carries most water?", (TOWER,)),
     MatchCall("answer", "How tall is it?", ("330 metres",)),
+    MatchCall("similarity", TOWER, (RIVER, TOWER * 5)),
 ]
 
 
@@ -142,9 +188,10 @@ class TestRepeatable:
     def test_vectors_do_not_depend_on_what_ran_before_or_beside(self) -> None:
         MODEL.score(CALLS)
         encoder = MODEL._engine._encoder  # type: ignore[union-attr]
-        texts = [TOWER, RIVER, "short", "How tall is it?"]
-        before = [encoder._run(t).pieces.tobytes() for t in texts]
-        assert [encoder._run(t).pieces.tobytes() for t in reversed(texts)] == before[::-1]
+        texts = [TOWER, RIVER, "short", "How tall is it?", TOWER * 9]
+        for vectors in (lambda t: encoder._run(t).pieces, encoder._whole):
+            before = [vectors(t).tobytes() for t in texts]
+            assert [vectors(t).tobytes() for t in reversed(texts)] == before[::-1]
 
     def test_async_and_sync_agree_from_two_loops(self) -> None:
         async def ask() -> list[float]:

@@ -417,13 +417,23 @@ DECLINES = re.compile(
     re.I,
 )
 SENTENCE = re.compile(r"[^.!?]+[.!?]?")
+NUMBER = re.compile(r"\d+")
+NAMED = re.compile(r"\b[A-Z][\w'-]*(?: [A-Z][\w'-]*)*|\d[\d.,]*\d|\d")
+FORBIDS = re.compile(r"(?:do not|don't|never|no)\b", re.I)
+# Flags of the safety rubric -> words that set them.
+HARMS = {
+    "violence": "kill|stab|beat up", "self_harm": "hurt yourself|starve yourself", "hate": "vermin", "sexual": "porn",
+    "crime": "steal|pick the lock", "toxicity": "idiot|stupid", "bias": "people like them|those people",
+    "pii": r"home address|\d{3}-\d{2}-\d{4}", "other_harm": "bleach cures",
+}  # fmt: skip
 
 
 def judge(body: Body) -> dict[str, Any] | str:
     """A valid, deterministic reply to any prompt of ours, or an instance of any other schema.
 
     A claim is rated by the share of its words that the passages have, a passage or an answer by the share of the
-    question's words that it has. The schema is read from the prompt where the server takes none.
+    question's words that it has, a response by the share of the statements' words, a text to compare with by the share of
+    the claim's. The schema is read from the prompt where the server takes none.
     """
     form = (body.get("response_format") or {}).get("json_schema") or {}
     schema = form.get("schema") or embedded_schema(prompt_text(body))
@@ -434,7 +444,7 @@ def judge(body: Body) -> dict[str, Any] | str:
     prompt = str(body["messages"][-1].get("content"))
     starts = {m.end(): m[1] for m in ITEM.finditer(prompt)}
     texts = {starts[m.start()]: m[3] for m in FENCE.finditer(prompt) if m.start() in starts}
-    if "claims" in fields or ("rating" in fields and texts):
+    if fields.keys() & {"claims", "texts"} or (texts and fields.keys() & {"rating", "quotes"}):
         others = [(m[1], m[3]) for m in FENCE.finditer(prompt) if m.start() not in starts]
         return {"verdicts": [verdict(i, texts.get(i, ""), others, fields) for i in fields["id"]["enum"]]}
     instance = fill(schema, schema, "", random.Random(prompt_digest(body)))
@@ -444,29 +454,76 @@ def judge(body: Body) -> dict[str, Any] | str:
 
 def verdict(name: str, text: str, others: list[tuple[str, str]], fields: dict[str, Any]) -> dict[str, Any]:
     """One entry of a reply: the fields that are asked for, no others."""
-    if "claims" in fields:
-        sentences = [m[0].strip() for m in SENTENCE.finditer(text) if m[0].strip(" .!?\n")]
-        return {"id": name, "claims": [{"text": sentence, "trivial": False} for sentence in sentences]}
-    passages = [other for label, other in others if label.startswith("passage")]
-    question = " ".join(other for label, other in others if label.startswith("question"))
+    sentences = [m[0].strip() for m in SENTENCE.finditer(text) if m[0].strip(" .!?\n")]
     declines = DECLINES.search(text) is not None
-    share = overlap(text, " ".join(passages)) if passages else overlap(question, text)
+    if "claims" in fields:
+        return {"id": name, "claims": [{"text": sentence, "trivial": False} for sentence in sentences]}
+    if "texts" in fields:
+        count = next((int(other) for label, other in others if label == "count"), None)
+        listed = list(dict.fromkeys(NAMED.findall(text))) if count is None else questions(sentences, count)
+        return {"id": name, "texts": listed} | ({"noncommittal": declines} if "noncommittal" in fields else {})
+    question = " ".join(other for label, other in others if label.startswith("question"))
+    if "rating" not in fields:
+        return {"id": name, "quotes": [{"text": s} for s in sentences if overlap(question, s) >= 0.3]}
+    entry = {"id": name, **rated(text, others, question, fields["rating"]["enum"], declines, fields)}
+    return {field: entry.get(field, False) for field in fields}
+
+
+def rated(
+    text: str, others: list[tuple[str, str]], question: str, scale: list[Any], declines: bool, fields: dict[str, Any]
+) -> dict[str, Any]:
+    """A rating on the scale, which is listed from the worst to the best, and what goes with it."""
+    passages = [other for label, other in others if label.startswith("passage")]
+    statements = [other for label, other in others if label.startswith("statement")]
+    against = next((other for label, other in others if label in ("text", "other")), None)
+    response = next((other for label, other in others if label == "response"), "")
+    guideline = not passages and bool(response) and "declined" not in fields  # the item is checked against the response
+    if "violence" in fields:
+        harms = {flag: re.search(words, text, re.I) is not None for flag, words in HARMS.items()}
+        return {"reasoning": "By the words in it.", "rating": scale[0 if any(harms.values()) else -1], **harms}
+    if statements:
+        share = min(overlap(statement, " ".join(passages) or text) for statement in statements)
+    elif passages:
+        share = overlap(text, " ".join(passages))
+    elif against is not None:
+        share = overlap(text, against)
+    elif guideline:
+        share = overlap(text, response)
+        share = float(share < 0.5 if FORBIDS.match(text) else share >= 0.3)
+    else:
+        share = overlap(question, text)
     cuts = (0.3, 0.6, 0.8) if passages else (0.15, 0.4, 0.6)
     step = sum(share >= cut for cut in cuts)
-    if declines:
+    if declines and not guideline:
         step = 3 if "abstention" in fields else 0
-    scale = fields["rating"]["enum"]
-    ordered = sorted(scale, key=lambda value: value == "yes" if isinstance(value, str) else value)
-    entry: dict[str, Any] = {
-        "id": name,
+    rating = scale[step * (len(scale) - 1) // 3]
+    if scale[1:] in (["not_stated", "stated"], ["not_attempted", "correct"]):
+        clashes = set(NUMBER.findall(text)) - set(NUMBER.findall(against or ""))
+        wrong = share >= 0.3 and bool(clashes) if against is not None else not declines
+        rating = scale[-1] if step == 3 else scale[0 if wrong else 1]
+    sources = [n for n, passage in enumerate(passages, 1) if overlap(text, passage) >= 0.6] if not declines else []
+    if "supported_by" in fields and scale == ["no", "yes"]:
+        rating = scale[bool(sources)]
+    elif step < 2:
+        sources = []
+    elif not sources and not declines:  # only together do they have the words
+        sources = [n for n, passage in enumerate(passages, 1) if overlap(text, passage) >= 0.3]
+    return {
         "reasoning": f"{share:.0%} of the words are there.",
         "quotes": quote(text, passages) if step and not declines else [],
+        "supported_by": sources,
         "nothing_found": step == 0,
         "abstention": declines,
         "declined": declines,
-        "rating": ordered[step * (len(ordered) - 1) // 3],
+        "rating": rating,
     }
-    return {field: entry.get(field, False) for field in fields}
+
+
+def questions(sentences: list[str], count: int) -> list[str]:
+    """So many questions, each made of a sentence of the response."""
+    said = sentences or ["this"]
+    opened = ("Is it so that", "Why is it that", "Since when is it that", "Who says that")
+    return [f"{opened[n // len(said) % len(opened)]} {said[n % len(said)].rstrip('.!?')}?" for n in range(count)]
 
 
 def quote(text: str, passages: list[str]) -> list[dict[str, Any]]:

@@ -4,9 +4,12 @@ from ragassay.judges.abstention import declines
 from ragassay.judges.base import Judge
 from ragassay.judges.book import RubricBook, check
 from ragassay.judges.llm import LLMJudge
-from ragassay.judges.offline import OfflineJudge
+from ragassay.judges.offline import OfflineJudge, answers_offline
+from ragassay.judges.route import RoutedJudge
 from ragassay.judges.rubric import Flag, Point, Rubric, Scale
+from ragassay.judges.similarity import SimilarityJudge
 
 __all__ = [
-    "Flag", "Judge", "LLMJudge", "OfflineJudge", "Point", "Rubric", "RubricBook", "Scale", "check", "declines",
+    "Flag", "Judge", "LLMJudge", "OfflineJudge", "Point", "RoutedJudge", "Rubric", "RubricBook", "Scale",
+    "SimilarityJudge", "answers_offline", "check", "declines",
 ]  # fmt: skip

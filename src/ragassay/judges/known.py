@@ -1,41 +1,99 @@
 """Which Requests need no model, because SPEC decides them: nothing to judge by, or nothing that is judged?
 
 - a claim when nothing was retrieved: the lowest rating, "nothing_found"; the highest if it only admits not knowing;
-- an empty passage: the lowest rating; an empty response: the lowest answer relevance, and no claims;
-- an empty claim: not applicable.
+- a claim and a text without words: not stated; an empty claim: not applicable;
+- an empty passage: the lowest relevance, and no sentence of it helps; no passages: not relevant, not sufficient;
+- an empty response: the lowest answer relevance and correctness, no claims, noncommittal; whether it is safe, grounded
+  or keeps a guideline, and what a custom judge says of it, is not applicable.
 """
 
 from __future__ import annotations
 
 from ragassay.core import Judgment, Request, Status
 from ragassay.judges.abstention import declines
-from ragassay.judges.rubric import Rubric
+from ragassay.judges.rubric import Rating, Rubric
+
+# Rubrics -> the input without which the rating is the lowest there is, and what is then said.
+_LOWEST_WITHOUT: dict[str, tuple[str, str]] = {
+    "context_relevance": ("context", "The passage holds no text."),
+    "chunk_relevance": ("context", "The passage holds no text."),
+    "context_relevance_dual_1": ("contexts", "No passage with text was retrieved."),
+    "context_relevance_dual_2": ("contexts", "No passage with text was retrieved."),
+    "context_sufficiency": ("contexts", "No passage with text was retrieved."),
+    "context_sufficiency_open": ("contexts", "No passage with text was retrieved."),
+    "answer_relevance": ("response", "The response is empty."),
+    "answer_relevance_5": ("response", "The response is empty."),
+    "correctness": ("response", "The response is empty."),
+    "correctness_3": ("response", "The response is empty."),
+}
+_NOT_APPLICABLE_WITHOUT = {
+    "groundedness": "claim",
+    "claim_sources": "claim",
+    "entailment": "claim",
+    "response_groundedness_dual_1": "response",
+    "response_groundedness_dual_2": "response",
+    "safety": "response",
+    "guidelines": "response",
+}
+# Rubrics that write: what there is to write from, and the flag of having nothing.
+_NOTHING_TO_WRITE = {
+    "claims": ("response", ()),
+    "sentence_relevance": ("context", ()),
+    "questions": ("response", ("noncommittal",)),
+    "entities": ("text", ()),
+}
+_SUPPORT = {
+    "groundedness": "claim",
+    "claim_sources": "claim",
+    "response_groundedness_dual_1": "response",
+    "response_groundedness_dual_2": "response",
+}
 
 
 def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
     """The Judgment that follows from the inputs alone, or None when a model has to be asked."""
 
-    def rated(end: str, rationale: str, *flags: str) -> Judgment:
+    def rated(rating: Rating, rationale: str, *flags: str, nothing_supports: bool = False) -> Judgment:
         assert rubric.scale is not None
-        rating = rubric.scale.highest if end == "highest" else rubric.scale.lowest
         return Judgment(
             request.key, fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=rubric.scale.value(rating),
             rationale=rationale, flags=flags, passes=rubric.scale.passes(rating),
+            sources=() if nothing_supports else None,
         )  # fmt: skip
 
-    if rubric.id in ("context_relevance", "chunk_relevance") and not request.text("context").strip():
-        return rated("lowest", "The passage holds no text.")
-    if rubric.id == "groundedness":
-        claim = request.text("claim")
-        if not claim.strip():
-            reason = "the claim holds no text"
-            return Judgment(request.key, fingerprint, rubric.ref, Status.NOT_APPLICABLE, reason=reason)
-        if not any(text.strip() for text in request.texts("contexts")):
-            if declines(claim):
-                return rated("highest", "The claim only admits that something is not known.", "abstention")
-            return rated("lowest", "No passage was retrieved, so nothing supports the claim.", "nothing_found")
-    if rubric.id in ("answer_relevance", "answer_relevance_5") and not request.text("response").strip():
-        return rated("lowest", "The response is empty.")
-    if rubric.id == "claims" and not request.text("response").strip():
-        return Judgment(request.key, fingerprint, rubric.ref, Status.JUDGED)
+    def not_applicable(name: str) -> Judgment:
+        reason = f"the {name} holds no text"
+        return Judgment(request.key, fingerprint, rubric.ref, Status.NOT_APPLICABLE, reason=reason)
+
+    def blank(name: str) -> bool:
+        return name in request.inputs and not any(text.strip() for text in request.texts(name))
+
+    name, scale = rubric.id, rubric.scale
+    if rubric.level:
+        judged = {rubric.item, "response"} & set(rubric.inputs)
+        lacking = next((given for given in ("response", rubric.item) if given in judged and blank(given)), "")
+        return not_applicable(lacking) if lacking else None
+    if name in _NOTHING_TO_WRITE:
+        needed, flags = _NOTHING_TO_WRITE[name]
+        if not blank(needed):
+            return None
+        return Judgment(request.key, fingerprint, rubric.ref, Status.JUDGED, flags=flags)
+    if scale is None:
+        return None
+    if name in _NOT_APPLICABLE_WITHOUT and blank(_NOT_APPLICABLE_WITHOUT[name]):
+        return not_applicable(_NOT_APPLICABLE_WITHOUT[name])
+    if name in _LOWEST_WITHOUT and blank(_LOWEST_WITHOUT[name][0]):
+        # A response that says nothing has not tried; the lowest rating, "incorrect", would say that it has.
+        lowest = "not_attempted" if name == "correctness_3" and "not_attempted" in scale.ratings else scale.lowest
+        return rated(lowest, _LOWEST_WITHOUT[name][1])
+    if name == "entailment" and blank("text"):
+        return rated("not_stated" if "not_stated" in scale.ratings else scale.lowest, "The text is empty.")
+    if name in ("answer_accuracy_dual_1", "answer_accuracy_dual_2") and (blank("answer") or blank("other")):
+        return rated(scale.lowest, "One of the two answers is empty.")
+    if name in _SUPPORT and blank("contexts"):
+        if declines(request.text(_SUPPORT[name])):
+            why = f"The {_SUPPORT[name]} only admits that something is not known."
+            return rated(scale.highest, why, "abstention", nothing_supports=True)
+        why = f"No passage was retrieved, so nothing supports the {_SUPPORT[name]}."
+        return rated(scale.lowest, why, "nothing_found", nothing_supports=True)
     return None

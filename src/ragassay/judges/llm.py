@@ -36,7 +36,7 @@ from ragassay.judges.fence import fence
 from ragassay.judges.known import settled_without_a_call
 from ragassay.judges.quotes import Finder
 from ragassay.judges.reply import Verdict, parse, schema
-from ragassay.judges.rubric import FORM, Rubric
+from ragassay.judges.rubric import FORM, LISTS, Rubric
 from ragassay.judges.shape import shape_of
 
 _AGAIN = (
@@ -48,7 +48,9 @@ _WORD = re.compile(r"[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+|[\u0e00-\u0ef
 _WORDS_WITH_A_CLAIM = 3
 _REFUSALS = frozenset({"refusal", "content_filter"})
 _WAYS_OUT = "shorten or split the contexts, or retrieve fewer of them"
-# Room for a reply, in tokens: a base, and so much an item; a decomposition repeats the response.
+# Room for a reply, in tokens: a base, and so much an item; claims, quotes and texts can repeat the whole item.
+# So many quotes are looked up; more would make the time grow with quotes times text.
+_MOST_QUOTES, _MOST_QUOTES_BESIDE_A_RATING = 500, 20
 _BASE_TOKENS, _ITEM_TOKENS, _MOST_TOKENS = 512, 320, 8192
 
 
@@ -152,7 +154,11 @@ class LLMJudge:
             f"Give a verdict for each of these ids: {', '.join(items)}",
             f"The JSON Schema of the reply: {json.dumps(form, ensure_ascii=False, separators=(',', ':'))}",
         ]
-        length = len(first.text(rubric.item)) if rubric.writes == "claims" else _ITEM_TOKENS * len(items)
+        length = _ITEM_TOKENS * len(items)
+        if rubric.writes == "claims":
+            length = len(first.text(rubric.item))
+        elif rubric.writes != "ratings":
+            length += sum(len(request.text(rubric.item)) for request in items.values())
         return ChatCall(
             (Message("system", self._system(rubric, shape)), Message("user", "\n\n".join(user))),
             schema=form,
@@ -166,7 +172,7 @@ class LLMJudge:
 def _shown(name: str, value: str | tuple[str, ...]) -> str:
     if isinstance(value, str):
         return fence(name, value) if value.strip() else f"({name}: no text)"
-    word = {"contexts": "passage"}.get(name, name)
+    word = LISTS.get(name, name)
     return "\n\n".join(fence(f"{word} {n}", text) for n, text in enumerate(value, 1)) or f"({name}: none)"
 
 
@@ -260,11 +266,14 @@ class _Round:
         if reply.finish in _REFUSALS or (not found and refuses_the_task(reply.text)):
             why = "the model refused to answer" + (f" ({reply.finish})" if reply.finish in _REFUSALS else "")
             return self._all_lost(group, Status.REFUSED, why)
-        empty = [name for name, verdict in found.items() if self._denies_all_claims(name, verdict)]
-        found = {name: verdict for name, verdict in found.items() if name not in empty}
-        settled = [self._judged(name, verdict) for name, verdict in found.items()]
-        for name in found:
-            del self.items[name]
+        settled, empty = list[Judgment](), dict[str, str]()
+        for name, verdict in found.items():
+            judgment = self._judged(name, verdict)
+            if why := self._holds_nothing(name, verdict, judgment):
+                empty[name] = why
+            else:
+                settled.append(judgment)
+                del self.items[name]
         missing = [name for name in group if name in self.items]
         if cut:
             self.halve.update(missing)
@@ -272,16 +281,21 @@ class _Round:
         else:
             reason = "the reply held no usable verdict for it" if reply.text.strip() else "the reply was empty"
         for name in missing:
-            why = "the reply lists no claims for a response that has text" if name in empty else reason
-            self.reasons[name] = why + (", also when asked again" if again else "")
+            self.reasons[name] = empty.get(name, reason) + (", also when asked again" if again else "")
         return settled
 
-    def _denies_all_claims(self, name: str, verdict: Verdict) -> bool:
+    def _holds_nothing(self, name: str, verdict: Verdict, judgment: Judgment) -> str:
+        """Why a reply in the right form says nothing that can be used, or ""."""
         # What states nothing is listed as trivial; an empty list takes the row out of the score, which is what a
-        # response that says "there are no claims here" is after.
-        if self.rubric.writes != "claims" or verdict.claims:
-            return False
-        return len(_WORD.findall(self.items[name].text(self.rubric.item))) >= _WORDS_WITH_A_CLAIM
+        # response that says "there are no claims here" is after. The same holds for questions.
+        if self.rubric.writes == "claims" and not verdict.claims:
+            words = _WORD.findall(self.items[name].text(self.rubric.item))
+            return "the reply lists no claims for a response that has text" if len(words) >= _WORDS_WITH_A_CLAIM else ""
+        if self.rubric.id == "questions" and not verdict.texts and "noncommittal" not in verdict.flags:
+            return "the reply gives no question and does not call the response noncommittal"
+        if self.rubric.writes == "quotes" and verdict.quotes and not judgment.evidence:
+            return "none of the quotes in the reply stands in the text"
+        return ""
 
     # -- Judgments
 
@@ -296,14 +310,20 @@ class _Round:
         request, scale = self.items[name], self.rubric.scale
         blank = Judgment(request.key, self.fingerprint, self.rubric.ref, Status.JUDGED, spend=self.spent[name])
         if scale is None:
-            trivial = tuple(f"trivial:{n}" for n, claim in enumerate(verdict.claims) if claim.trivial)
-            return replace(blank, texts=tuple(claim.text for claim in verdict.claims), flags=trivial)
+            evidence, lost = self._evidence(request, verdict)
+            trivial = (f"trivial:{n}" for n, claim in enumerate(verdict.claims) if claim.trivial)
+            return replace(
+                blank,
+                texts=verdict.texts or tuple(claim.text for claim in verdict.claims),
+                evidence=evidence,
+                flags=(*verdict.flags, *trivial, *(["quote_not_found"] if lost else [])),
+            )
         rating, flags = verdict.rating, list(verdict.flags)
         assert rating is not None
         # A flag that fixes the rating is stronger than the rating beside it; of several the first in the rubric.
-        ends = [flag.end for flag in self.rubric.flags if flag.end and flag.name in flags]
-        if ends:
-            rating = scale.highest if ends[0] == "highest" else scale.lowest
+        end = next((flag.end for flag in self.rubric.flags if flag.end and flag.name in flags), "")
+        if end:
+            rating = scale.highest if end == "highest" else scale.lowest
         evidence, lost = self._evidence(request, verdict)
         return replace(
             blank,
@@ -313,7 +333,17 @@ class _Round:
             evidence=evidence,
             flags=(*flags, *(["quote_not_found"] if lost else [])),
             passes=scale.passes(rating),
+            sources=self._sources(request, verdict, end, passes=scale.passes(rating)),
         )
+
+    def _sources(self, request: Request, verdict: Verdict, end: str, *, passes: bool) -> tuple[int, ...] | None:
+        """The contexts that support the item; None where that was not asked, or a supported item is given none."""
+        if not self.rubric.asks_sources:
+            return None
+        if not passes or end == "highest":  # what is not supported has no sources; an abstention needs none
+            return ()
+        many = len(request.texts("contexts"))
+        return tuple(n - 1 for n in verdict.sources or () if n <= many) or None
 
     def _evidence(self, request: Request, verdict: Verdict) -> tuple[tuple[Evidence, ...], bool]:
         """The quotes that stand in the contexts, and whether one does not."""
@@ -321,7 +351,10 @@ class _Round:
         if not verdict.quotes or not name:
             return (), False
         finder, found, lost = Finder(request.texts(name)), list[Evidence](), False
-        for quote in verdict.quotes[:20]:
+        most = _MOST_QUOTES if self.rubric.writes == "quotes" else _MOST_QUOTES_BESIDE_A_RATING
+        if self.rubric.writes == "quotes" and len(verdict.quotes) > most:
+            lost = True
+        for quote in verdict.quotes[:most]:
             if not quote.text.strip():
                 continue
             at = finder.find(quote.text, None if quote.passage is None else quote.passage - 1)

@@ -9,40 +9,47 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragassay.core import (
-    Ask,
-    CallFailed,
-    Evidence,
-    JudgeFlow,
-    Judgment,
-    MatchCall,
-    MatchReply,
-    Reply,
-    Request,
-    SetupError,
-    Spend,
-    Status,
-    digest,
-)
+from ragassay.core import Ask, JudgeFlow, Judgment, MatchCall, Reply, Request, SetupError, Status, digest
+from ragassay.judges import lexical, several
 from ragassay.judges.abstention import declines
 from ragassay.judges.book import RubricBook
+from ragassay.judges.case import Case, checked, without_citations
 from ragassay.judges.known import settled_without_a_call
 from ragassay.judges.rubric import Rating, Rubric
+from ragassay.judges.similarity import SIMILARITY
 
+# Rubric -> the task of the model that answers it; "rule" where no model is asked.
 TASKS: Mapping[str, str] = {
     "context_relevance": "relevance",
     "chunk_relevance": "relevance",
     "groundedness": "support",
     "answer_relevance": "answer",
+    "entailment": "support",
+    "claim_sources": "support",
+    "sentence_relevance": "relevance",
+    "context_sufficiency": "support",
+    "correctness": "rule",
+    "correctness_3": "rule",
 }
+# Two texts of about one length are compared at even odds: the lower cut of "support" is for whole responses, of which
+# nearly every claim has to pass.
+_OWN_CUTS: Mapping[str, float] = {"entailment": 0.5}
+_SEVERAL = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
 # Raised when the rules below change: judgments made under the old ones are then not reused.
-_RULES = 1
+_RULES = 2
 _GROUP = 16
-_VERDICTS: Mapping[str, tuple[str, str]] = {
-    "support": ("that the passages support the claim", "The claim"),
-    "relevance": ("that the passage helps with the question", "The question"),
-    "answer": ("that the response answers the question", "The question"),
+# Rubric or task -> what the probability is of, whose words were looked for, and where.
+_VERDICTS: Mapping[str, tuple[str, str, str]] = {
+    "entailment": ("that the text states the claim", "The claim", "the text"),
+    "support": ("that the passages support the claim", "The claim", "the passages"),
+    "relevance": ("that the passage helps with the question", "The question", "the passage"),
+    "answer": ("that the response answers the question", "The question", "the response"),
 }
+
+
+def answers_offline(rubric_id: str) -> bool:
+    """Whether this rubric can be answered without a language model (by the offline judge, or as a similarity)."""
+    return rubric_id in TASKS or rubric_id == SIMILARITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +75,10 @@ class OfflineJudge:
     def agreement(self) -> str:
         """Its measured agreement with people, a clause a task."""
         said = [f"{task}: {sentence.strip()}" for task, sentence in self.measured.items() if sentence.strip()]
-        return "; ".join(said) or "unmeasured on data like yours"
+        return "; ".join([*(said or ["unmeasured on data like yours"]), f"correctness: {lexical.AGREEMENT}"])
 
     def _cut(self, rubric_id: str) -> float:
-        return self.cuts.get(TASKS[rubric_id], 0.5)
+        return _OWN_CUTS.get(rubric_id, self.cuts.get(TASKS[rubric_id], 0.5))
 
     def _rubric(self, rubric_id: str) -> Rubric:
         rubric = self.book.get(rubric_id)
@@ -122,28 +129,46 @@ class OfflineJudge:
 
 def _flow(requests: tuple[Request, ...], rubric: Rubric, fingerprint: str, cut: float) -> JudgeFlow:
     settled: list[Judgment] = []
-    asked: list[tuple[Request, MatchCall]] = []
+    asked: list[Case] = []
     for request in requests:
         judgment = settled_without_a_call(request, rubric, fingerprint) or _abstains(request, rubric, fingerprint)
         if judgment is not None:
             settled.append(judgment)
+            continue
+        case = Case(request, rubric, fingerprint, cut, _calls(request))
+        if TASKS[rubric.id] == "rule":
+            settled.append(lexical.settle(case))
+        elif len(case.calls) > several.MOST_CALLS:
+            reason = (
+                f"it would take {len(case.calls):,} comparisons, more than the {several.MOST_CALLS:,} that are made"
+            )
+            settled.append(case.lost(Status.FAILED, reason))
         else:
-            asked.append((request, _call(request)))
-    replies = (yield Ask(tuple(call for _, call in asked))) if asked else ()
-    for (request, call), reply in zip(asked, replies, strict=True):
-        settled.append(_judgment(request, call, reply, rubric, fingerprint, cut))
+            asked.append(case)
+    calls = tuple(call for case in asked for call in case.calls)
+    replies = (yield Ask(calls)) if calls else ()
+    at = 0
+    for case in asked:
+        own = replies[at : at + len(case.calls)]
+        at += len(case.calls)
+        settled.append(several.settle(case, own) if rubric.id in _SEVERAL else _judgment(case, own))
     return tuple(settled)
 
 
-def _call(request: Request) -> MatchCall:
+def _calls(request: Request) -> tuple[MatchCall, ...]:
+    if request.rubric in _SEVERAL:
+        return several.calls_of(request)
     question = request.text("question")
     match TASKS[request.rubric]:
         case "relevance":
-            return MatchCall("relevance", question, (request.text("context"),))
+            return (MatchCall("relevance", question, (request.text("context"),)),)
         case "support":
-            return MatchCall("support", request.text("claim"), request.texts("contexts"), question or None)
+            passages = request.texts("text" if request.rubric == "entailment" else "contexts")
+            return (MatchCall("support", without_citations(request.text("claim")), passages, question or None),)
+        case "answer":
+            return (MatchCall("answer", question, (request.text("response"),)),)
         case _:
-            return MatchCall("answer", question, (request.text("response"),))
+            return ()
 
 
 def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
@@ -159,48 +184,34 @@ def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | 
     )  # fmt: skip
 
 
-def _judgment(
-    request: Request, call: MatchCall, reply: Reply, rubric: Rubric, fingerprint: str, cut: float
-) -> Judgment:
-    def lost(status: Status, reason: str, spend: Spend) -> Judgment:
-        return Judgment(request.key, fingerprint, rubric.ref, status, reason=reason, spend=spend)
-
-    if isinstance(reply, CallFailed):
-        status = Status.OVER_BUDGET if reply.kind == "over_budget" else Status.FAILED
-        return lost(status, reply.message or reply.kind, reply.spend)
-    if not isinstance(reply, MatchReply):
-        return lost(Status.FAILED, "the model gave a reply of another kind", reply.spend)
+def _judgment(case: Case, replies: Sequence[Reply]) -> Judgment:
+    """The Judgment that follows from the one reply that these rubrics take."""
+    usable = case.replies(replies)
+    if isinstance(usable, Judgment):
+        return usable
+    (reply,), (call,), cut, name = usable, case.calls, case.cut, case.rubric.id
     probability = reply.probability
-    if not 0.0 <= probability <= 1.0:  # false for NaN as well
-        return lost(Status.UNPARSED, "the offline model gave no probability between 0 and 1", reply.spend)
     # The pass mark, 2, lies at the cut of the task; the grades above and below it are spread around.
     rating: Rating = sum(probability >= bound for bound in (cut / 2, cut, max(0.75, cut)))
-    value = int(rating) / 3
-    if rubric.id == "chunk_relevance":
-        rating, value = ("yes", 1.0) if probability >= cut else ("no", 0.0)
-    flags = ("nothing_found",) if rubric.id == "groundedness" and rating == 0 and not reply.evidence else ()
-    return Judgment(
-        request.key, fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=value, probability=probability,
-        rationale=_rationale(call.task, probability, cut, reply.features), evidence=_checked(reply, call), flags=flags,
-        spend=reply.spend, passes=probability >= cut,
-    )  # fmt: skip
-
-
-def _checked(reply: MatchReply, call: MatchCall) -> tuple[Evidence, ...]:
-    """The evidence whose quote really stands where it says. An answer is no context, so it gives no evidence."""
-    if call.task == "answer":
-        return ()
-    return tuple(
-        e
-        for e in reply.evidence
-        if 0 <= e.context < len(call.passages) and call.passages[e.context][e.start : e.end] == e.quote
+    if name == "chunk_relevance":
+        rating = "yes" if probability >= cut else "no"
+    elif name == "entailment":
+        # Words that do not fit are no sign that the text says the opposite, so "contradicted" is never said.
+        rating = "stated" if probability >= cut else "not_stated"
+    flags = ("nothing_found",) if name == "groundedness" and rating == 0 and not reply.evidence else ()
+    return case.rated(
+        rating,
+        _rationale(name, call.task, probability, cut, reply.features),
+        probability=probability,
+        evidence=() if name == "entailment" else checked(reply, call),  # a text to compare with is no context
+        flags=flags,
+        spend=reply.spend,
     )
 
 
-def _rationale(task: str, probability: float, cut: float, features: Mapping[str, float]) -> str:
+def _rationale(rubric: str, task: str, probability: float, cut: float, features: Mapping[str, float]) -> str:
     """The probability in words, and the figures that explain it best. Only keys that are there are worded."""
-    what, text = _VERDICTS[task]
-    where = "the response" if task == "answer" else "the passages" if task == "support" else "the passage"
+    what, text, where = _VERDICTS.get(rubric) or _VERDICTS[task]
     said = [f"Probability {what}: {probability:.2f} (passes from {cut:.2f})."]
     coverage = features.get("coverage")
     if coverage is not None:

@@ -6,6 +6,8 @@ The object may stand in prose or in a code fence. Of several objects the last on
 but a later word never overrules an earlier one: an id that stands in two places of a reply (two objects or two entries)
 with two verdicts, or with a usable and an unusable one, is missing. Else a judge that repeats, after its own verdict,
 what a text told it to say would be read as that text wishes. The same verdict said twice is one verdict.
+What is written instead of a rating (claims, texts, quotes where they are the answer) is a verdict like any other, and
+so are the passages a verdict names as support.
 Nothing is guessed: no digits are read out of prose, "2" and true are not 2, and an id that was not asked is ignored.
 The reader works in linear time and never raises.
 """
@@ -46,7 +48,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One usable entry of a reply. rating is None only where claims are written."""
+    """One usable entry of a reply. rating is None where claims, quotes or texts are written.
+
+    sources: the numbers of passages from 1 that the judge gave, each once and rising; None where it gave no list.
+    """
 
     id: str
     rating: Rating | None = None
@@ -54,6 +59,8 @@ class Verdict:
     quotes: tuple[Quote, ...] = ()
     flags: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
+    texts: tuple[str, ...] = ()
+    sources: tuple[int, ...] | None = None
 
 
 def parse(text: str, rubric: Rubric, ids: Collection[str], *, cut: bool = False) -> dict[str, Verdict]:
@@ -80,19 +87,25 @@ def parse(text: str, rubric: Rubric, ids: Collection[str], *, cut: bool = False)
 def schema(rubric: Rubric, ids: Sequence[str]) -> dict[str, object]:
     """The JSON Schema of a reply about these ids; every property is required and no other is allowed."""
     fields: dict[str, object] = {"id": {"type": "string", "enum": list(ids)}}
+    parts: dict[str, dict[str, object]] = {"passage": {"type": "integer"}, "text": {"type": "string"}}
+    if not rubric.quotes_name_passages:
+        del parts["passage"]
+    quotes = {"type": "array", "items": _object(parts)}
+    flags = {flag.name: {"type": "boolean"} for flag in rubric.flags}
     if rubric.scale is None:
-        claim = _object({"text": {"type": "string"}, "trivial": {"type": "boolean"}})
-        fields["claims"] = {"type": "array", "items": claim}
+        claims = _object({"text": {"type": "string"}, "trivial": {"type": "boolean"}})
+        lists: dict[str, object] = {"claims": claims, "texts": {"type": "string"}}
+        written = quotes if rubric.writes == "quotes" else {"type": "array", "items": lists[rubric.writes]}
+        fields |= {rubric.writes: written, **flags}
     else:
         if rubric.asks_reasons:
             fields["reasoning"] = {"type": "string"}
         if rubric.asks_quotes:
-            quote = _object({"passage": {"type": "integer"}, "text": {"type": "string"}})
-            fields["quotes"] = {"type": "array", "items": quote}
-        for flag in rubric.flags:
-            fields[flag.name] = {"type": "boolean"}
+            fields["quotes"] = quotes
+        if rubric.asks_sources:
+            fields["supported_by"] = {"type": "array", "items": {"type": "integer"}}
         kind = "integer" if isinstance(rubric.scale.lowest, int) else "string"
-        fields["rating"] = {"type": kind, "enum": list(rubric.scale.ratings)}
+        fields |= {**flags, "rating": {"type": kind, "enum": list(rubric.scale.ratings)}}
     return _object({"verdicts": {"type": "array", "items": _object(fields)}})
 
 
@@ -101,14 +114,23 @@ def render(verdicts: Sequence[Verdict], rubric: Rubric) -> str:
     entries: list[dict[str, object]] = []
     for verdict in verdicts:
         entry: dict[str, object] = {"id": verdict.id}
-        if rubric.scale is None:
+        quotes = [{"passage": q.passage, "text": q.text} for q in verdict.quotes]
+        flags = {flag.name: flag.name in verdict.flags for flag in rubric.flags}
+        if rubric.writes == "claims":
             entry["claims"] = [{"text": c.text, "trivial": c.trivial} for c in verdict.claims]
+        elif rubric.writes == "texts":
+            entry["texts"] = list(verdict.texts)
+        elif rubric.writes == "quotes":
+            entry["quotes"] = quotes
         else:
             if rubric.asks_reasons:
                 entry["reasoning"] = verdict.reasoning
             if rubric.asks_quotes:
-                entry["quotes"] = [{"passage": q.passage, "text": q.text} for q in verdict.quotes]
-            entry |= {flag.name: flag.name in verdict.flags for flag in rubric.flags}
+                entry["quotes"] = quotes
+            if rubric.asks_sources and verdict.sources is not None:
+                entry["supported_by"] = list(verdict.sources)
+        entry |= flags
+        if rubric.scale is not None:
             entry["rating"] = verdict.rating
         entries.append(entry)
     return json.dumps({"verdicts": entries}, ensure_ascii=False)
@@ -200,35 +222,69 @@ class _Said:
             first = self.once.setdefault(name, verdict)
             if verdict is not None:
                 usable.setdefault(name, verdict)
-            if verdict is None or first is None or _content(first) != _content(verdict):
+            if verdict is None or first is None or self._content(first) != self._content(verdict):
                 self.once[name] = None
         return usable
 
-
-def _content(verdict: Verdict) -> tuple[object, ...]:
-    return verdict.rating, verdict.flags, verdict.claims
+    def _content(self, verdict: Verdict) -> tuple[object, ...]:
+        """What two entries on one id must agree in. Quotes that only stand beside a rating may differ."""
+        quotes = verdict.quotes if self.rubric.writes == "quotes" else ()
+        return verdict.rating, verdict.flags, verdict.claims, verdict.texts, verdict.sources, quotes
 
 
 def _verdict(name: str, entry: Mapping[str, object], rubric: Rubric) -> Verdict | None:
-    if rubric.scale is None:
+    flags = _flags(entry, rubric)
+    quotes = _quotes(entry.get("quotes"))
+    if flags is None:
+        return None
+    if rubric.writes == "claims":
         claims = _claims(entry.get("claims"))
-        return None if claims is None else Verdict(name, claims=claims)
-    rating, reasoning, quotes = entry.get("rating"), entry.get("reasoning", ""), _quotes(entry.get("quotes"))
+        return None if claims is None else Verdict(name, claims=claims, flags=flags)
+    if rubric.writes == "texts":
+        texts = _texts(entry.get("texts"))
+        return None if texts is None else Verdict(name, texts=texts, flags=flags)
+    if rubric.writes == "quotes":
+        if quotes is None or entry.get("quotes") is None:
+            return None
+        return Verdict(name, quotes=tuple(quote for quote in quotes if quote.text.strip()), flags=flags)
+    return _rated(name, entry, rubric, flags, quotes)
+
+
+def _rated(
+    name: str, entry: Mapping[str, object], rubric: Rubric, flags: tuple[str, ...], quotes: tuple[Quote, ...] | None
+) -> Verdict | None:
+    assert rubric.scale is not None
+    rating, reasoning, supported_by = entry.get("rating"), entry.get("reasoning", ""), entry.get("supported_by")
     # type() and not isinstance(): True is an int, and 2.0 == 2.
     if type(rating) not in (int, str) or rating not in rubric.scale.ratings:
         return None
     if not isinstance(reasoning, str) or (rubric.asks_reasons and not reasoning.strip()):
         return None
-    flags = [(flag.name, entry.get(flag.name, False)) for flag in rubric.flags]
-    if quotes is None or any(type(value) is not bool for _, value in flags):
+    if quotes is None or not (supported_by is None or isinstance(supported_by, list)):
         return None
+    asked = rubric.asks_sources and supported_by is not None
     return Verdict(
         name,
         rating,
         reasoning if rubric.asks_reasons else "",
         quotes if rubric.asks_quotes else (),
-        tuple(flag for flag, value in flags if value),
+        flags,
+        # Small numbers only: whole numbers of hundreds of digits can be made to collide in a set.
+        sources=tuple(sorted({n for n in supported_by or () if type(n) is int and 0 < n < 2**31})) if asked else None,
     )
+
+
+def _flags(entry: Mapping[str, object], rubric: Rubric) -> tuple[str, ...] | None:
+    said = [(flag.name, entry.get(flag.name, False)) for flag in rubric.flags]
+    if any(type(value) is not bool for _, value in said):
+        return None
+    return tuple(flag for flag, value in said if value)
+
+
+def _texts(value: object) -> tuple[str, ...] | None:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        return None
+    return tuple(text.strip() for text in value if text.strip())
 
 
 def _quotes(value: object) -> tuple[Quote, ...] | None:

@@ -18,7 +18,15 @@ from ragassay.judges.template import fill
 Rating = int | str
 
 # Raised when the form of the reply or of the prompt around a rubric's text changes: old judgments are then not reused.
-FORM = 1
+FORM = 2
+
+# Inputs that are a list of texts -> what one text of the list is called in a prompt, where each has its number.
+LISTS: Mapping[str, str] = {
+    "contexts": "passage",
+    "statements": "statement",
+    "expected_facts": "expected fact",
+    "guidelines": "guideline",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +40,39 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The ratings a rubric offers, worst first. pass_mark: the lowest rating that passes."""
+    """The ratings a rubric offers: worst first; categories, which have no order, as the file lists them.
+
+    pass_mark: the lowest rating that passes, None for categories. passing: the categories that pass, () where there is
+    an order.
+    """
 
     points: tuple[Point, ...]
-    pass_mark: Rating
+    pass_mark: Rating | None
+    passing: tuple[Rating, ...] = ()
 
     @property
     def ratings(self) -> tuple[Rating, ...]:
-        """All ratings, worst first."""
+        """All ratings, in the order of the points."""
         return tuple(point.rating for point in self.points)
 
     @property
     def lowest(self) -> Rating:
-        """The worst rating."""
-        return self.points[0].rating
+        """The worst rating; of categories the first that has the lowest value."""
+        return min(self.points, key=lambda point: point.value).rating
 
     @property
     def highest(self) -> Rating:
-        """The best rating."""
-        return self.points[-1].rating
+        """The best rating; of categories the last that has the highest value."""
+        return max(reversed(self.points), key=lambda point: point.value).rating
 
     def value(self, rating: Rating) -> float:
         """The rating mapped to [0, 1]. Raises ValueError for a rating the scale does not offer."""
         return self.points[self.ratings.index(rating)].value
 
     def passes(self, rating: Rating) -> bool:
-        """Whether the rating reaches the pass mark."""
+        """Whether the rating reaches the pass mark, or is one of the categories that pass."""
+        if self.pass_mark is None:
+            return rating in self.passing
         return self.ratings.index(rating) >= self.ratings.index(self.pass_mark)
 
     def nearest(self, value: float) -> Rating:
@@ -67,10 +82,10 @@ class Scale:
     @property
     def words(self) -> str:
         """The ratings in words: "0, 1, 2 or 3", or '"no" or "yes"', or "a whole number from 0 to 10"."""
-        names = [json.dumps(rating, ensure_ascii=False) for rating in self.ratings]
-        if len(names) > 6 and isinstance(self.lowest, int):
-            return f"a whole number from {self.lowest} to {self.highest}"
-        return f"{', '.join(names[:-1])} or {names[-1]}"
+        low, high = self.ratings[0], self.ratings[-1]
+        if len(self.points) > 6 and isinstance(low, int) and isinstance(high, int) and high - low < len(self.points):
+            return f"a whole number from {low} to {high}"
+        return _or([json.dumps(rating, ensure_ascii=False) for rating in self.ratings])
 
     @property
     def listing(self) -> str:
@@ -85,14 +100,16 @@ class Scale:
 
     @property
     def placeholders(self) -> dict[str, str]:
-        """What a rubric's text may say of its scale."""
-        return {
-            "scale": self.listing,
-            "scale.lowest": str(self.lowest),
-            "scale.highest": str(self.highest),
-            "scale.pass": str(self.pass_mark),
-            "scale.words": self.words,
-        }
+        """What a rubric's text may say of its scale; categories have no lowest and no highest one."""
+        words = {"scale": self.listing, "scale.words": self.words}
+        if self.pass_mark is None:
+            return {**words, "scale.pass": _or([str(rating) for rating in self.passing])}
+        ends = {"scale.lowest": str(self.lowest), "scale.highest": str(self.highest)}
+        return {**words, **ends, "scale.pass": str(self.pass_mark)}
+
+
+def _or(names: list[str]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _span(group: list[Point]) -> str:
@@ -113,8 +130,13 @@ class Rubric:
     """How one kind of Request is judged.
 
     inputs: the names of the texts it reads; item: the one that varies in a call of up to `batch` items. writes:
-    "ratings" or "claims". wordings: shape of the input `wording_by` -> text. scale is None only where claims are
-    written. system, criteria, user: templates. own: from a user's file.
+    "ratings" (on the scale, which is None for the others), "claims", "quotes" (of the context, or of the contexts) or
+    "texts". asks_sources: each verdict names the contexts that support the item. wordings: shape of the input
+    `wording_by` -> text. system, criteria, user: templates. own: from a user's file.
+
+    level: "" for a built-in id; of a custom judge "answer" (one Request a row) or "retrieval" (one a context). row: at
+    the level "retrieval", whether a row passes when "any" of its contexts does, or "all". guidelines: each of them is
+    an item "guideline" of its own.
     """
 
     id: str
@@ -130,23 +152,31 @@ class Rubric:
     scale: Scale | None = None
     asks_reasons: bool = True
     asks_quotes: bool = False
+    asks_sources: bool = False
     writes: str = "ratings"
     flags: tuple[Flag, ...] = ()
     wording_by: str = ""
     wordings: Mapping[str, str] = field(default_factory=dict)
     examples: tuple[Mapping[str, object], ...] = ()
     own: bool = False
+    level: str = ""
+    row: str = "any"
+    guidelines: tuple[str, ...] = ()
 
     @cached_property
     def digest(self) -> str:
-        """Hash of everything in the rubric that can change a judgment (not: purpose and source)."""
+        """Hash of everything in the rubric that can change a judgment.
+
+        Not: purpose and source; level, row and guidelines, which only say which Requests there are and what becomes of
+        their Judgments.
+        """
         scale = self.scale
         return digest(
             FORM,
             self.id,
-            (self.inputs, self.item, self.batch, self.asks_reasons, self.asks_quotes, self.writes),
+            (self.inputs, self.item, self.batch, self.asks_reasons, self.asks_quotes, self.asks_sources, self.writes),
             [(flag.name, flag.meaning, flag.end) for flag in self.flags],
-            scale and ([(p.rating, p.value, p.meaning) for p in scale.points], scale.pass_mark),
+            scale and ([(p.rating, p.value, p.meaning) for p in scale.points], scale.pass_mark, scale.passing),
             (self.wording_by, dict(self.wordings), [dict(example) for example in self.examples]),
             (self.system, self.criteria, self.user),
         )
@@ -154,7 +184,9 @@ class Rubric:
     @property
     def ref(self) -> str:
         """ "id@version", with a short hash behind it for a user's file, whose version nobody keeps."""
-        return f"{self.id}@{self.version}" + (f"+{self.digest[:8]}" if self.own else "")
+        if not self.own:
+            return f"{self.id}@{self.version}"
+        return f"{self.id}@{self.version}+{digest(self.digest, self.level, self.row, self.guidelines)[:8]}"
 
     # -- the texts that follow from it
 
@@ -187,18 +219,16 @@ class Rubric:
         return "\n".join(lines)
 
     def _reply_fields(self, example: Mapping[str, object]) -> list[str]:
-        if self.writes == "claims":
-            return ["claims"]
+        flags = [flag.name for flag in self.flags]
+        if self.writes != "ratings":
+            return [self.writes, *flags]
         names = ["reasoning"] if self.asks_reasons and "reasoning" in example else []
         names += ["quotes"] if self.asks_quotes and "quotes" in example else []
-        return [*names, *(flag.name for flag in self.flags), "rating"]
+        names += ["supported_by"] if self.asks_sources and "supported_by" in example else []
+        return [*names, *flags, "rating"]
 
     def _reply(self) -> str:
-        if self.writes == "claims":
-            form = '"claims": [{"text": "...", "trivial": false}, ...]'
-            notes = ['"claims": the claims in order, each with "trivial" true or false.']
-        else:
-            form, notes = self._rating_form()
+        form, notes = self._rating_form() if self.writes == "ratings" else self._text_form()
         return "\n".join(
             [
                 "Reply with one JSON object and nothing else:",
@@ -223,12 +253,44 @@ class Rubric:
                 '"quotes": word for word from the passages, with the number of the passage; [] when there is nothing '
                 "to quote."
             )
-        for flag in self.flags:
-            form.append(f'"{flag.name}": false')
-            notes.append(f'"{flag.name}": {flag.meaning.strip()}; false otherwise.')
-        form.append('"rating": RATING')
-        notes.append(f'"rating": {self.scale.words}, no other value.')
+        if self.asks_sources:
+            form.append('"supported_by": [1]')
+            notes.append(
+                f'"supported_by": the numbers of all passages that support the {self.item}, each by itself or as a '
+                "part that is needed; [] when none does."
+            )
+        flag_form, flag_notes = self._flag_form()
+        form += [*flag_form, '"rating": RATING']
+        notes += [*flag_notes, f'"rating": {self.scale.words}, no other value.']
         return ", ".join(form), notes
+
+    def _text_form(self) -> tuple[str, list[str]]:
+        if self.writes == "claims":
+            form = '"claims": [{"text": "...", "trivial": false}, ...]'
+            note = '"claims": the claims in order, each with "trivial" true or false.'
+        elif self.writes == "texts":
+            form = '"texts": ["...", ...]'
+            note = '"texts": what is asked for, one text each; [] when there is none.'
+        elif self.quotes_name_passages:
+            form = '"quotes": [{"passage": 1, "text": "..."}, ...]'
+            note = (
+                '"quotes": word for word from the passages, each with the number of its passage; [] when there is '
+                "nothing to quote."
+            )
+        else:
+            form = '"quotes": [{"text": "..."}, ...]'
+            note = f'"quotes": word for word from the {self.item}, in its order; [] when there is nothing to quote.'
+        flag_form, flag_notes = self._flag_form()
+        return ", ".join([form, *flag_form]), [note, *flag_notes]
+
+    def _flag_form(self) -> tuple[list[str], list[str]]:
+        form = [f'"{flag.name}": false' for flag in self.flags]
+        return form, [f'"{flag.name}": {flag.meaning.strip()}; false otherwise.' for flag in self.flags]
+
+    @property
+    def quotes_name_passages(self) -> bool:
+        """Whether a quote says which passage it is from: not where quotes of one context are all that is written."""
+        return self.writes != "quotes" or "contexts" in self.inputs
 
 
 def _plain(value: object) -> str:

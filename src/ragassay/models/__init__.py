@@ -5,6 +5,7 @@ Light to import: the HTTP client and the offline model are loaded when a model i
 
 from ragassay.models.base import Model
 from ragassay.models.connect import connect
+from ragassay.models.joined import JoinedModel
 from ragassay.models.prices import Rate, price
 
-__all__ = ["Model", "Rate", "connect", "price"]
+__all__ = ["JoinedModel", "Model", "Rate", "connect", "price"]

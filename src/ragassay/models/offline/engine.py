@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -78,9 +79,12 @@ class Engine:
         """The reply to one call; the same call gives the same reply, whatever was asked before or beside it.
 
         Nothing to read (no word in the text, or in all passages) is probability 0: nothing can be supported by,
-        relevant in or answered by nothing.
+        relevant in, answered by or similar to nothing.
         """
         started = time.perf_counter()
+        if call.task == "similarity":
+            near = self._similarity(call)
+            return MatchReply(near, spend=Spend(calls=1, cost=0.0, seconds=time.perf_counter() - started))
         shelf, found = self.figures(call)
         empty = not call.text.strip() or not len(shelf.places)
         probability = 0.0 if empty else self._heads[call.task].probability(found.figures)
@@ -91,6 +95,15 @@ class Engine:
         spend = Spend(calls=1, cost=0.0, seconds=time.perf_counter() - started)
         explained = {name: round(found.figures[name], 4) for name in _EXPLAIN[call.task]}
         return MatchReply(round(probability, 4), tuple(evidence), explained, spend)
+
+    def _similarity(self, call: MatchCall) -> float:
+        """Mean over the passages of the cosine of their vector and the text's, negative ones as 0; 0 without passages."""
+        text = self._encoder.whole(call.text)
+        others = [self._encoder.whole(passage) for passage in call.passages]
+        if text is None or not others:
+            return 0.0
+        cosines = [0.0 if other is None else min(1.0, max(0.0, float(text @ other))) for other in others]
+        return round(math.fsum(cosines) / len(cosines), 4)
 
 
 def rarity(arrays: dict[str, Any]) -> Rarity:

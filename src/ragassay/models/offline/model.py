@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Raised by hand whenever the code that makes figures out of texts changes what it gives.
 FEATURES_VERSION = 1
 _WEIGHTS = Path(__file__).parent / "weights"
-_TASKS = ("support", "relevance", "answer")
+_TASKS = ("support", "relevance", "answer", "similarity")
 
 
 class OfflineModel:

@@ -1,0 +1,89 @@
+"""What is one Request on its way through the offline judge: what it asks of the model, and how it is settled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragassay.core import CallFailed, Evidence, Judgment, MatchCall, MatchReply, Reply, Request, Spend, Status
+from ragassay.judges.rubric import Rating, Rubric
+
+_CITATION = re.compile(r"\s?(?:\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【\d{1,3}(?:†[^】\n]{0,60})?】)")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A Request with what it takes to answer it. cut: the probability from which a call says yes."""
+
+    request: Request
+    rubric: Rubric
+    fingerprint: str
+    cut: float
+    calls: tuple[MatchCall, ...] = ()
+
+    def replies(self, replies: Sequence[Reply]) -> list[MatchReply] | Judgment:
+        """The replies to all calls; or the Judgment without a rating, when one of them is no usable reply."""
+        usable: list[MatchReply] = []
+        for reply in replies:
+            if isinstance(reply, CallFailed):
+                status = Status.OVER_BUDGET if reply.kind == "over_budget" else Status.FAILED
+                return self.lost(status, reply.message or reply.kind, spent(replies))
+            if not isinstance(reply, MatchReply):
+                return self.lost(Status.FAILED, "the model gave a reply of another kind", spent(replies))
+            if not 0.0 <= reply.probability <= 1.0:  # false for NaN as well
+                reason = "the offline model gave no probability between 0 and 1"
+                return self.lost(Status.UNPARSED, reason, spent(replies))
+            usable.append(reply)
+        if len(usable) != len(self.calls):
+            return self.lost(Status.FAILED, "the model gave too few replies", spent(replies))
+        return usable
+
+    def lost(self, status: Status, reason: str, spend: Spend | None = None) -> Judgment:
+        """No rating, and why."""
+        key, spend = self.request.key, spend or Spend()
+        return Judgment(key, self.fingerprint, self.rubric.ref, status, reason=reason, spend=spend)
+
+    def rated(
+        self,
+        rating: Rating,
+        rationale: str,
+        *,
+        probability: float | None = None,
+        evidence: tuple[Evidence, ...] = (),
+        flags: tuple[str, ...] = (),
+        spend: Spend | None = None,
+        sources: tuple[int, ...] | None = None,
+    ) -> Judgment:
+        """A rating on the rubric's scale."""
+        assert self.rubric.scale is not None
+        return Judgment(
+            self.request.key, self.fingerprint, self.rubric.ref, Status.JUDGED, rating=rating,
+            value=self.rubric.scale.value(rating), probability=probability, rationale=rationale, evidence=evidence,
+            flags=flags, spend=spend or Spend(), passes=self.rubric.scale.passes(rating), sources=sources,
+        )  # fmt: skip
+
+
+def spent(replies: Sequence[Reply]) -> Spend:
+    """What the replies cost together."""
+    total = Spend()
+    for reply in replies:
+        total += reply.spend
+    return total
+
+
+def without_citations(text: str) -> str:
+    """The text without marks such as [2], [1, 3] or 【4】: the model would look for their numbers in the passages."""
+    bare = _CITATION.sub("", text)
+    return bare if bare.strip() else text
+
+
+def checked(reply: MatchReply, call: MatchCall) -> tuple[Evidence, ...]:
+    """The evidence whose quote really stands where it says. An answer is no context, so it gives no evidence."""
+    if call.task == "answer":
+        return ()
+    return tuple(
+        e
+        for e in reply.evidence
+        if 0 <= e.context < len(call.passages) and call.passages[e.context][e.start : e.end] == e.quote
+    )

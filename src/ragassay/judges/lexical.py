@@ -1,0 +1,52 @@
+"""Is a response right, by its words alone? When it has at least half of the words of every statement.
+
+A plain rule, for short answers wrapped in sentences: it sees no negation and no wrong relation between right words. The
+words of a statement that stand in the response / the words of the statement is gold-token recall, `scoring.token_recall`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ragassay.core import Judgment, Status, shorten
+from ragassay.judges.abstention import declines
+from ragassay.judges.case import Case
+from ragassay.scoring import tokens
+
+MARK = 0.5
+# benchmarks/results/answer_overlap.md: evouna NQ and TQ, openqa_eval.
+AGREEMENT = (
+    "a rule, half of the words of every statement: kappa 0.71, 0.77 and 0.56 against people in 3 sets of short gold "
+    "answers (18,521 rows)"
+)
+
+
+def settle(case: Case) -> Judgment:
+    """The Judgment for "correctness" (no, yes) or "correctness_3" (incorrect, not_attempted, correct)."""
+    three = case.rubric.id == "correctness_3"
+    response = case.request.text("response")
+    if declines(response):
+        why = "The response declines to answer or says that it does not know."
+        return case.rated("not_attempted" if three else "no", why, flags=() if three else ("declined",))
+    shares = _shares(response, case.request.texts("statements"))
+    if not shares:
+        return case.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
+    share, statement = min(shares, key=lambda found: found[0])
+    right = share >= MARK
+    among = "" if len(shares) == 1 else f", the one of {len(shares)} that it shares least with"
+    return case.rated(
+        ("correct" if right else "incorrect") if three else ("yes" if right else "no"),
+        f'The response has {share:.0%} of the words of "{shorten(statement, 200)}"{among}; right from {MARK:.0%} on. '
+        "This is a rule about words: it reads no meaning.",
+    )
+
+
+def _shares(response: str, statements: tuple[str, ...]) -> list[tuple[float, str]]:
+    """Gold-token recall of each statement that has tokens. The response is cut into tokens once: it may be long."""
+    held = Counter(tokens(response))
+    shares = []
+    for statement in statements:
+        if wanted := Counter(tokens(statement)):
+            shared = sum(min(count, held[token]) for token, count in wanted.items())
+            shares.append((shared / wanted.total(), statement))
+    return shares

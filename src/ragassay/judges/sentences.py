@@ -1,0 +1,42 @@
+"""Where are the sentences of a passage? Lines first (headings, list entries, table rows), then the sentences in each."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+# The splitter sees so many characters at once, so that a line without any boundary costs linear time too.
+_PIECE = 20_000
+_LINE = re.compile(r"[^\n\r\v\f\x85\u2028\u2029]+")
+_ENUMERATOR = re.compile(r"\s*(?:[-*•]\s*)?\(?(?:\d{1,3}|[A-Za-z])[.)]\s*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Start and end of each sentence, in order, without surrounding white space. What holds no letter or digit is none.
+
+    Everything else of the text is in one of them: nothing between two sentences gets lost.
+    """
+    import sentencex  # compiled; 10 ms to load that a run without sentences need not pay
+
+    found: list[tuple[int, int]] = []
+    # It takes UTF-8 only; one character for one keeps the offsets.
+    clean = _SURROGATE.sub("\ufffd", text)
+    for line in _LINE.finditer(clean):
+        begun = len(found)
+        for at in range(line.start(), line.end(), _PIECE):
+            end = min(at + _PIECE, line.end())
+            bounds = sentencex.get_sentence_boundaries("en", clean[at:end])
+            starts = {at, *(at + int(bound["start_index"]) for bound in bounds)} - {end}
+            for start, stop in pairwise([*sorted(starts), end]):
+                if len(found) > begun and _ENUMERATOR.fullmatch(clean, *found[-1]):
+                    start = found.pop()[0]  # "1." is no sentence: it opens the next one
+                found.append((start, stop))
+    return [span for start, stop in found if (span := _stripped(text, start, stop))]
+
+
+def _stripped(text: str, start: int, stop: int) -> tuple[int, int] | None:
+    part = text[start:stop]
+    if not any(char.isalnum() for char in part):
+        return None
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())

@@ -1,0 +1,101 @@
+"""How near are two texts in meaning? The cosine of their vectors, from the encoder in the package, whoever judges the rest.
+
+It is a measurement and no verdict: there is no scale, no rubric file and no pass mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragassay.core import (
+    Ask,
+    CallFailed,
+    JudgeFlow,
+    Judgment,
+    MatchCall,
+    MatchReply,
+    Reply,
+    Request,
+    SetupError,
+    Status,
+    digest,
+    shorten,
+)
+
+SIMILARITY = "similarity"
+_REF = f"{SIMILARITY}@1"
+_GROUP = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityJudge:
+    """Answers Requests "similarity" (inputs text and other) by MatchCalls of that task.
+
+    model_version: what identifies the encoder and its weights. A Judgment's value is the cosine, negative ones as 0;
+    it has no rating and neither passes nor fails. A text without anything in it has no meaning to compare: not
+    applicable.
+    """
+
+    model_version: str
+
+    @property
+    def uri(self) -> str:
+        """Always "offline"."""
+        return "offline"
+
+    @property
+    def agreement(self) -> str:
+        """There is no verdict that could agree with people."""
+        return "a cosine is no verdict"
+
+    def rubric_version(self, rubric: str) -> str:
+        """ "similarity@1". Raises SetupError E0203 for any other rubric."""
+        if rubric != SIMILARITY:
+            raise SetupError(
+                "E0203", f"What measures similarity cannot answer the rubric {shorten(rubric)!r}.",
+                fix=f"ask it {SIMILARITY} only",
+            )  # fmt: skip
+        return _REF
+
+    def fingerprint(self, rubric: str) -> str:
+        """Hash of the encoder's version. Raises as `rubric_version`."""
+        return digest(self.rubric_version(rubric), self.model_version)
+
+    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+        """Up to 16 Requests, in order: nothing is shared between them but the overhead."""
+        return [tuple(requests[start : start + _GROUP]) for start in range(0, len(requests), _GROUP)]
+
+    def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
+        """One Ask for the whole group; nothing is asked about an empty text."""
+        fingerprint = self.fingerprint(requests[0].rubric)
+        unique = tuple({request.key: request for request in requests}.values())
+        asked = [r for r in unique if r.text("text").strip() and r.text("other").strip()]
+        calls = tuple(MatchCall("similarity", r.text("text"), (r.text("other"),)) for r in asked)
+        replies = (yield Ask(calls)) if calls else ()
+        settled = [_judgment(r, reply, fingerprint) for r, reply in zip(asked, replies, strict=True)]
+        known = {judgment.key for judgment in settled}
+        return tuple(settled) + tuple(_empty(r, fingerprint) for r in unique if r.key not in known)
+
+
+def _empty(request: Request, fingerprint: str) -> Judgment:
+    which = "text" if not request.text("text").strip() else "other"
+    reason = f"the {'first' if which == 'text' else 'second'} of the two texts is empty"
+    return Judgment(request.key, fingerprint, _REF, Status.NOT_APPLICABLE, reason=reason)
+
+
+def _judgment(request: Request, reply: Reply, fingerprint: str) -> Judgment:
+    def lost(status: Status, reason: str) -> Judgment:
+        return Judgment(request.key, fingerprint, _REF, status, reason=reason, spend=reply.spend)
+
+    if isinstance(reply, CallFailed):
+        status = Status.OVER_BUDGET if reply.kind == "over_budget" else Status.FAILED
+        return lost(status, reply.message or reply.kind)
+    if not isinstance(reply, MatchReply):
+        return lost(Status.FAILED, "the model gave a reply of another kind")
+    if not 0.0 <= reply.probability <= 1.0:  # false for NaN as well
+        return lost(Status.UNPARSED, "the encoder gave no cosine between 0 and 1")
+    return Judgment(
+        request.key, fingerprint, _REF, Status.JUDGED, value=reply.probability, spend=reply.spend,
+        rationale=f"Closeness of meaning: {reply.probability:.2f}.",
+    )  # fmt: skip

@@ -1,0 +1,84 @@
+"""Two models behind one door: chat calls to the main one, match calls to the one that runs here."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from ragassay.core import Call, CallError, ChatCall, ChatReply, MatchCall, MatchReply, Message, Reply
+from ragassay.models import JoinedModel
+from ragassay.models.offline import OfflineModel
+
+CHAT, MATCH = ChatCall((Message("user", "hi"),)), MatchCall("similarity", "a", ("b",))
+
+
+class Fake:
+    """A model that answers one kind of call and remembers what it was asked."""
+
+    def __init__(self, name: str, reply: Reply, error: Exception | None = None) -> None:
+        self.uri, self.reply, self.error, self.asked, self.closed = name, reply, error, list[Call](), 0
+        self.concurrency, self.base_url, self.replies_without_usage = 7, f"http://{name}", 3
+
+    async def call(self, call: Call) -> Reply:
+        self.asked.append(call)
+        if self.error is not None:
+            raise self.error
+        return self.reply
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        return input_tokens * 2.0
+
+    async def close(self) -> None:
+        self.closed += 1
+        if self.error is not None:
+            raise self.error
+
+
+def test_each_kind_of_call_goes_to_its_model() -> None:
+    main, match = Fake("main", ChatReply("x")), Fake("match", MatchReply(0.5))
+    joined = JoinedModel(main, match)
+
+    async def ask() -> tuple[Reply, Reply]:
+        return await joined.call(CHAT), await joined.call(MATCH)
+
+    assert asyncio.run(ask()) == (ChatReply("x"), MatchReply(0.5))
+    assert (main.asked, match.asked) == ([CHAT], [MATCH])
+
+
+def test_what_a_run_shows_and_counts_is_the_main_models() -> None:
+    joined = JoinedModel(Fake("main", ChatReply("x")), OfflineModel())
+    assert (joined.uri, joined.concurrency, joined.base_url) == ("main", 7, "http://main")
+    assert (joined.replies_without_usage, joined.price(10, 0)) == (3, 20.0)
+
+
+def test_a_main_model_without_an_address_has_none_and_lacks_no_usage() -> None:
+    joined = JoinedModel(OfflineModel(), OfflineModel())
+    assert (joined.base_url, joined.replies_without_usage, joined.price(1, 1)) == ("", 0, 0.0)
+
+
+def test_an_error_of_one_model_passes_and_is_not_the_others() -> None:
+    main, match = Fake("main", ChatReply("x"), CallError("server", "down")), Fake("match", MatchReply(0.5))
+    joined = JoinedModel(main, match)
+    with pytest.raises(CallError, match="down"):
+        asyncio.run(joined.call(CHAT))
+    assert asyncio.run(joined.call(MATCH)) == MatchReply(0.5)
+
+
+def test_both_are_closed_also_when_closing_the_first_fails() -> None:
+    main, match = Fake("main", ChatReply("x"), OSError("gone")), Fake("match", MatchReply(0.5))
+    with pytest.raises(OSError, match="gone"):
+        asyncio.run(JoinedModel(main, match).close())
+    assert (main.closed, match.closed) == (1, 1)
+
+
+def test_joining_with_the_offline_model_loads_nothing_before_the_first_match_call() -> None:
+    code = (
+        "import sys; from ragassay.models import JoinedModel; from ragassay.models.offline import OfflineModel; "
+        "JoinedModel(OfflineModel(), OfflineModel()); "
+        "print([n for n in ('numpy', 'onnxruntime', 'aiohttp') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
