@@ -9,24 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.core import SetupError
-from ragassay.metrics import DEFAULT_METRICS, Metric, catalogue, parse, parse_list, reference
-
-CHOICES = {
-    "rubric": st.sampled_from(["context_relevance", "chunk_relevance"]),
-    "claims": st.sampled_from(["sentences", "llm"]),
-    "mode": st.sampled_from(["ratio", "binary", "weighted"]), "scale": st.sampled_from([3, 5]),
-    "k": st.integers(1, 10**6),
-    "pass_mark": st.floats(0, 1),
-}  # fmt: skip
+from ragassay.core import Sample, SetupError
+from ragassay.metrics import DEFAULT_METRICS, Metric, MetricBase, catalogue, parse, parse_list, reference
+from support.hand_fed import PARAMETERS, needs_of, rubrics_of, values_of, variants
 
 
 @st.composite
 def metrics(draw: st.DrawFn) -> Metric:
     kind = catalogue()[draw(st.sampled_from(sorted(catalogue())))]
-    metric = kind(**{f.name: draw(CHOICES[f.name]) for f in fields(kind) if draw(st.booleans())})  # type: ignore[arg-type]
+    given = {f.name: draw(_value(kind, f.name)) for f in fields(kind) if draw(st.booleans())}  # type: ignore[arg-type]
+    metric = kind(**given)  # type: ignore[arg-type]
     assert isinstance(metric, Metric)
     return metric
+
+
+def _value(kind: type[MetricBase], parameter: str) -> st.SearchStrategy[object]:
+    anywhere = {"pass_mark": st.floats(0, 1), "f1_weight": st.floats(0, 1), "similarity_weight": st.floats(0, 1),
+                "k": st.integers(1, 10**6), "n": st.integers(1, 20), "beta": st.floats(0.1, 10)}  # fmt: skip
+    return anywhere.get(parameter, st.sampled_from(values_of(kind, parameter)))
 
 
 @given(metrics())
@@ -74,6 +74,14 @@ def test_other_spellings_mean_the_same_metric(text: str, printed: str) -> None:
         ("faithfulness(mode=weighed)", "E0202", "Did you mean 'weighted'?"),
         ("answer_relevance(scale=4)", "E0202", "one of 3, 5"),
         ("mrr@5", "E0202", "has no parameter"),
+        ("correctness(form=tree)", "E0202", "Did you mean 'three'?"),
+        ("context_sufficiency(against=response)", "E0202", "one of reference, question"),
+        ("answer_relevance_reverse(n=0)", "E0202", "whole number from 1"),
+        ("answer_relevance_reverse(n=21)", "E0202", "from 1 to 20"),
+        ("answer_correctness_lexical(f1_weight=1.5)", "E0202", "from 0 to 1"),
+        ("context_entity_recall(entities=rule)", "E0202", "Did you mean 'rules'?"),
+        ("context_relevance_dual(pass_mark=-1)", "E0202", "from 0 to 1"),
+        ("sufficiency", "E0201", "Did you mean 'context_sufficiency'?"),
     ],
 )
 def test_a_wrong_name_or_parameter_says_what_to_write(text: str, code: str, says: str) -> None:
@@ -93,6 +101,79 @@ def test_a_metric_is_a_value_that_can_be_changed_only_by_copying() -> None:
     metric = parse("groundedness")
     assert str(replace(metric, claims="llm")) == "groundedness(claims=llm)"  # type: ignore[type-var]
     assert hash(metric) == hash(parse("groundedness"))
+
+
+IDS = [
+    "R1",
+    "R2",
+    "R3",
+    "R4",
+    "R5",
+    "R6",
+    "R7",
+    "R8",
+    "R9",
+    "G1",
+    "G2",
+    "G3",
+    "G4",
+    "G5",
+    "G6",
+    "G7",
+    "G8",
+    "G9",
+    "G10",
+    "G11",
+    "G12",
+    "G13",
+    "O1",
+]
+
+
+def test_every_metric_of_the_specification_is_there() -> None:
+    assert {kind.declaration.id for kind in catalogue().values()} == set(IDS)
+
+
+@pytest.mark.parametrize("name", list(catalogue()))
+def test_every_declaration_says_all_that_the_reference_prints(name: str) -> None:
+    kind = catalogue()[name]
+    d = kind.declaration
+    assert d.name == name
+    assert d.title.endswith(".")
+    assert d.formula.rstrip().endswith(".")
+    assert d.source
+    assert d.needs
+    known = {f.name for f in fields(Sample)}
+    assert {part for need in d.needs for part in need.split("|")} <= known
+    assert d.low == 0
+    assert (d.high is None) == bool(d.unit)
+    asked = {
+        rubric for variant in variants() if variant.partition("(")[0] == name for rubric in rubrics_of(parse(variant))
+    }
+    assert set(rubrics_of(parse(name))) <= set(d.rubrics) <= asked
+    assert bool(d.rubrics) == d.judged
+    for edge in d.edges:
+        assert edge
+        assert not edge.endswith(".")
+    assert len({other.tool + other.name for other in d.elsewhere}) == len(d.elsewhere)
+    assert kind.__doc__
+
+
+def test_what_parameters_change_is_said_by_the_metric_and_not_by_its_name_alone() -> None:
+    assert rubrics_of(parse("correctness(form=three)")) == ("correctness_3",)
+    assert rubrics_of(parse("context_sufficiency(against=question)")) == ("context_sufficiency_open",)
+    assert needs_of(parse("context_sufficiency(against=question)")) == ("question", "contexts")
+    assert rubrics_of(parse("answer_correctness_lexical(f1_weight=1)")) == ()
+    assert rubrics_of(parse("context_entity_recall")) == ()
+    assert rubrics_of(parse("context_entity_recall(entities=llm)")) == ("entities",)
+
+
+def test_every_variant_reads_back() -> None:
+    names = list(variants())
+    assert [str(parse(name)).partition("(")[0] for name in names] == [name.partition("(")[0] for name in names]
+    assert all(parse(str(parse(name))) == parse(name) for name in names)
+    used = {own for name, kind in catalogue().items() for f in fields(kind) for own in (f.name, f"{name}.{f.name}")}  # type: ignore[arg-type]
+    assert set(PARAMETERS) <= used, "a value is listed for a parameter that no metric has"
 
 
 def test_the_reference_page_is_the_one_written_from_the_declarations() -> None:

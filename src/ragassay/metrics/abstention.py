@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Request, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, all_lost, blank, counts_of, part_of
 
 
@@ -20,7 +20,18 @@ class Abstention(MetricBase):
         "question is answered and an unanswerable one declined; else there is no verdict.",
         needs=("question", "response"), higher_is_better=None, rubrics=("answer_relevance",),
         source="RGB negative rejection (Chen et al. 2024, arXiv:2309.01431)",
-        aka=("rejection", "refusal", "noncommittal"),
+        edges=(
+            "the question or the response is empty: not applicable",
+            "the row does not say whether it is answerable: a value, and no verdict",
+            "the judge gives no verdict: no value; undecided where the row is known to be answerable or not",
+        ),
+        calls="1; 0 beside answer_relevance",
+        elsewhere=(
+            Elsewhere("RGB", "rejection rate", "there the share over the questions that have no answer"),
+            Elsewhere("Ragas", "noncommittal", "there a switch inside ResponseRelevancy, not a metric"),
+            Elsewhere("TruLens", "Abstention", "there a step inside groundedness, claim by claim"),
+            Elsewhere("Phoenix", "refusal", "there yes or no, whatever the row says about an answer"),
+        ),
     )  # fmt: skip
 
     def flow(self, sample: Sample) -> MetricFlow:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Counts, Request, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, GRADE_MARK, all_lost, blank, counts_of, part_of
 
@@ -20,7 +20,19 @@ class AnswerRelevance(MetricBase):
         formula="rating / 3, ratings 0-3; with scale=5 (rating - 1) / 4, ratings 1-5. "
         "A response that declines, and an empty one, is 0.",
         needs=("question", "response"), rubrics=("answer_relevance",), source="RAG Triad (TruLens)",
-        aka=("relevance to query", "response relevancy"),
+        edges=(
+            "the response is empty: 0, not asked, flag empty_response", "the response declines: 0, flag abstention",
+            "the question is empty: not applicable", "the judge gives no verdict: no value, undecided",
+        ),
+        calls="1",
+        elsewhere=(
+            Elsewhere("TruLens", "relevance, relevance_with_cot_reasons", "the same 0-3 scale"),
+            Elsewhere("MLflow", "RelevanceToQuery", "there yes or no"),
+            Elsewhere("Databricks Agent Evaluation", "relevance_to_query", "there yes or no"),
+            Elsewhere("DeepEval", "AnswerRelevancyMetric", "there relevant statements / statements of the response, and "
+                      "an undecided statement counts as relevant"),
+            Elsewhere("Ragas", "ResponseRelevancy / AnswerRelevancy", "another quantity: see answer_relevance_reverse"),
+        ),
     )  # fmt: skip
     scale: int = 3
     pass_mark: float = GRADE_MARK

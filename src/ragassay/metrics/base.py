@@ -13,13 +13,23 @@ MetricFlow = Generator[tuple[Request, ...], tuple[Judgment, ...], Score]
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What the quantity is called in another tool, and how the number there differs ("" = the same quantity)."""
+
+    tool: str
+    name: str
+    differs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Declaration:
     """A metric as data, apart from whoever computes it.
 
-    id: the SPEC id. title: one line. needs: Sample fields without which it is not applicable. level: "row",
-    "claim" or "chunk". low, high: the range (high None = unbounded). higher_is_better: None where neither.
-    unit: "" for ratios, else "USD", "s", "tokens". judged: whether it asks a judge. rubrics: the ones it
-    asks. source: paper or standard. aka: what it is called elsewhere.
+    id: the SPEC id. title: one line. needs: Sample fields without which it is not applicable; "a|b" = one of them.
+    level: "row", "claim" or "chunk". low, high: the range (high None = unbounded). higher_is_better: None where
+    neither. unit: "" for ratios, else "USD", "s", "tokens". judged: whether it asks a judge. rubrics: the ones it
+    asks. source: paper or standard. edges: one sentence an edge case. calls: LLM calls a row, in words. elsewhere: the
+    names of other tools; `aka` lists them in short.
     """
 
     id: str
@@ -35,7 +45,14 @@ class Declaration:
     judged: bool = True
     rubrics: tuple[str, ...] = ()
     source: str = ""
-    aka: tuple[str, ...] = ()
+    edges: tuple[str, ...] = ()
+    calls: str = ""
+    elsewhere: tuple[Elsewhere, ...] = ()
+
+    @property
+    def aka(self) -> tuple[str, ...]:
+        """ "name (tool)" of every name elsewhere."""
+        return tuple(f"{other.name} ({other.tool})" for other in self.elsewhere)
 
 
 @runtime_checkable
@@ -56,11 +73,18 @@ class MetricBase:
     def __str__(self) -> str:
         return _printed(self)
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The fields that these parameters need, as in the declaration."""
+        return self.declaration.needs
+
     def missing(self, sample: Sample) -> Score | None:
         """The not-applicable Score that names the first needed field the sample lacks, else None."""
-        for name in self.declaration.needs:
-            if getattr(sample, name) is None:
-                return self.not_applicable(f"the row has no {name}")
+        for need in self.needs:
+            if all(getattr(sample, name) is None for name in need.split("|")):
+                if need == "response" and sample.error is not None:
+                    return self.not_applicable("the application failed on this row, so there is no response")
+                return self.not_applicable(f"the row has no {need.replace('|', ' or ')}")
         return None
 
     def not_applicable(self, reason: str) -> Score:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.context_relevance import chunk_parts, chunk_requests
 from ragassay.metrics.parameters import check_choice
 from ragassay.metrics.reduction import GRADE_MARK, all_lost, at_least_one, blank, counts_of, judged, lost, partial
@@ -23,7 +23,21 @@ class ChunkRelevance(MetricBase):
         formula="relevant chunks / retrieved chunks. The row passes when at least one chunk is relevant; "
         "with no chunk there is no value and the row fails.",
         needs=("question", "contexts"), level="chunk", rubrics=("context_relevance", "chunk_relevance"),
-        source="MLflow / Databricks Agent Evaluation", aka=("chunk_relevance precision",),
+        source="MLflow / Databricks Agent Evaluation",
+        edges=(
+            "nothing was retrieved: not applicable, and the row fails, flag nothing_retrieved",
+            "the question is empty: not applicable", "a chunk without text: not relevant, not asked",
+            "a chunk's verdict is lost: the share is over the others, flag partial; the row passes when one of these is "
+            "relevant, else it is undecided",
+        ),
+        calls="0 beside context_relevance; rubric=chunk_relevance: 1 for up to 8 chunks",
+        elsewhere=(
+            Elsewhere("MLflow", "RetrievalRelevance"),
+            Elsewhere("Databricks Agent Evaluation", "chunk_relevance", "its chunk_relevance/precision is this share"),
+            Elsewhere("Phoenix", "Document Relevance", "there one label a document"),
+            Elsewhere("RAGChecker", "context_precision", "there a chunk is relevant when it supports a claim of the "
+                      "reference"),
+        ),
     )  # fmt: skip
     rubric: str = "context_relevance"
 

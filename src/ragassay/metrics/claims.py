@@ -11,11 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 MAX_CLAIMS = 1000
 """More claims than this are not judged: each is sent with the whole response, so the cost grows with the square."""
 _MAX_PIECES = 5 * MAX_CLAIMS
+_LONG = 50_000
+"""Characters from which a response is long: the pieces of few such ones are kept for the next metric of the row."""
 _WINDOW = 3_000
 """Characters that the sentence splitter gets at a time: its time grows with their square."""
 
@@ -65,6 +68,11 @@ def split_claims(response: str) -> tuple[Piece, ...]:
     >>> [(p.text, p.dropped) for p in split_claims("Sure! Dr. Lee paid $3.5 million. I hope this helps.")]
     [('Sure!', 'politeness'), ('Dr. Lee paid $3.5 million.', ''), ('I hope this helps.', 'politeness')]
     """
+    # A dozen metrics of a row cut the same two texts.
+    return (_split_again if len(response) < _LONG else _split_long_again)(response)
+
+
+def _split(response: str) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     claims = 0
     for start, end, drop in _stretches(response):
@@ -84,6 +92,16 @@ def split_claims(response: str) -> tuple[Piece, ...]:
     if not claims:  # an answer that is nothing but code or headings says what it says in them
         pieces = [replace(p, dropped="") if p.dropped in _LAYOUT and _has_words(p.text) else p for p in pieces]
     return tuple(pieces)
+
+
+_split_again, _split_long_again = lru_cache(maxsize=32)(_split), lru_cache(maxsize=2)(_split)
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of the sentences of a text that hold a word; every line begins a new one, as headings have no stop."""
+    lines = (_Block(*line.span()) for line in re.finditer(r"[^\r\n]+", text))
+    spans = [span for line in lines for span in _sentences(text, line)]
+    return [(start, end) for start, end in spans if _has_words(text[start:end])]
 
 
 def _stretches(response: str) -> Iterator[tuple[int, int, str]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Judgment, Part, Request, Sample, Score, Status
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.reduction import (
     GRADE_MARK,
@@ -31,7 +31,19 @@ class ContextRelevance(MetricBase):
         formula="mean over chunks of rating / 3, ratings 0-3; extra: max, min. "
         "The row passes when its best chunk reaches the pass mark.",
         needs=("question", "contexts"), level="chunk", rubrics=("context_relevance",),
-        source="RAG Triad (TruLens); grades of TREC Deep Learning", aka=("context relevance (RAG Triad)",),
+        source="RAG Triad (TruLens); grades of TREC Deep Learning",
+        edges=(
+            "the question is empty, or nothing was retrieved: not applicable", "a chunk without text: 0, not asked",
+            "a chunk's verdict is lost: the mean is over the others, flag partial; the verdict stands when one of these "
+            "passes, else it is undecided",
+        ),
+        calls="1 for up to 8 chunks",
+        elsewhere=(
+            Elsewhere("TruLens", "context_relevance, context_relevance_with_cot_reasons", "there one call a chunk; the "
+                      "same 0-3 scale"),
+            Elsewhere("Ragas", "ContextRelevance (NVIDIA)", "another quantity: see context_relevance_dual"),
+            Elsewhere("DeepEval", "ContextualRelevancyMetric", "another quantity: see context_relevance_ratio"),
+        ),
     )  # fmt: skip
     pass_mark: float = GRADE_MARK
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Sample, Score, Verdict
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.ranking import NEEDS, SOURCE, measured, ranking_of
 from ragassay.scoring import document_recall
@@ -20,7 +20,18 @@ class DocumentRecall(MetricBase):
         id="R8", name="document_recall", title="Share of the documents known to be relevant that was retrieved.",
         formula="relevant documents retrieved / relevant documents. The row passes at the pass mark, by default with "
         "any relevant document among up to 100.",
-        needs=NEEDS, judged=False, source=SOURCE, aka=("set_recall", "document recall (MLflow)"),
+        needs=NEEDS, judged=False, source=SOURCE,
+        edges=(
+            "nothing was retrieved: 0", "relevant_ids names no relevant document: not applicable",
+            "a chunk without an id: not applicable, as it cannot be matched",
+            "an id that is repeated counts once, at its best rank",
+        ),
+        calls="none",
+        elsewhere=(
+            Elsewhere("trec_eval", "set_recall"),
+            Elsewhere("Databricks Agent Evaluation", "document_recall"),
+            Elsewhere("Ragas", "IDBasedContextRecall", "there NaN when relevant_ids is empty"),
+        ),
     )  # fmt: skip
     pass_mark: float = 0.01
 

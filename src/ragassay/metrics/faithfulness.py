@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Part, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.groundedness import SUPPORT_EDGES
 from ragassay.metrics.parameters import check_choice, check_share
-from ragassay.metrics.reduction import counts_of, judged, lost, partial
-from ragassay.metrics.support import CLAIMS, abstained, claim_rubrics, judge_claims
+from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
 from ragassay.scoring import all_supported, claim_weight, decide, supported_share, weighted_share
 
 
 @dataclass(frozen=True, slots=True)
-class Faithfulness(MetricBase):
+class Faithfulness(GraphMetric):
     """Share of supported claims, from the judgments of groundedness (no extra call). mode: "ratio"; "binary" (all or
     nothing); "weighted" (claims with numbers, dates, names or negations weigh more, by `scoring.WEIGHT_RULES`)."""
 
@@ -25,8 +26,18 @@ class Faithfulness(MetricBase):
         formula="supported / judged claims, supported = rated 2 or higher. binary: 1 when all are supported, else 0. "
         "weighted: weight of the supported / weight of the judged claims. The row passes at the pass mark; "
         "binary needs every claim.",
-        needs=("response", "contexts"), level="claim", rubrics=("groundedness", "answer_relevance"),
-        source="Ragas (Es et al. 2024, arXiv:2309.15217)", aka=("faithfulness (Ragas)", "claim support ratio"),
+        needs=("response", "contexts"), level="claim", rubrics=("groundedness", "answer_relevance", "claims"),
+        source="Ragas (Es et al. 2024, arXiv:2309.15217)",
+        edges=(*SUPPORT_EDGES, "binary, and a lost claim could turn it: no value, the verdict is undecided"),
+        calls="0 beside groundedness, else as it",
+        elsewhere=(
+            Elsewhere("Ragas", "Faithfulness", "there the verdicts returned are the denominator, so that a claim without "
+                      "one drops out silently; none at all is NaN"),
+            Elsewhere("DeepEval", "FaithfulnessMetric", "there a claim counts unless the contexts contradict it, an "
+                      "undecided one too, and no verdicts at all are 1"),
+            Elsewhere("RAGChecker", "faithfulness", "there a claim is judged against each chunk by itself, not against all "
+                      "together"),
+        ),
     )  # fmt: skip
     mode: str = "ratio"
     pass_mark: float = 0.9
@@ -38,14 +49,17 @@ class Faithfulness(MetricBase):
         check_choice("faithfulness", "claims", self.claims, CLAIMS)
 
     @property
-    def rubrics(self) -> tuple[str, ...]:
-        """The rubrics that these parameters ask."""
-        return claim_rubrics(self.claims)
+    def wants(self) -> Wants:
+        """Claim x contexts, as groundedness."""
+        return Wants(self.claims, claim_contexts=True, admissions=True)
 
     def flow(self, sample: Sample) -> MetricFlow:
-        parts = yield from judge_claims(self, sample, self.claims, self.pass_mark)
-        if isinstance(parts, Score):
-            return parts
+        graph = yield from judge_graph(self, sample)
+        if isinstance(graph, Score):
+            return graph
+        parts = graph.claims
+        if not judged(parts):
+            return all_lost(str(self), parts, pass_mark=self.pass_mark)
         if self.mode == "weighted":
             parts = tuple(_weighed(part, sample.response or "") for part in parts)
         found, gone = judged(parts), lost(parts)

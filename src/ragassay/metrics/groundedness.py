@@ -6,15 +6,25 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Sample, Score, Status
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
-from ragassay.metrics.reduction import counts_of, judged, lost, partial
-from ragassay.metrics.support import CLAIMS, abstained, claim_rubrics, judge_claims
+from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
 from ragassay.scoring import decide, mean
+
+SUPPORT_EDGES = (
+    "the response is empty, or makes no claim: not applicable",
+    "nothing was retrieved: every claim is 0 without being asked, but those of a response that declines to answer",
+    "the response admits not knowing: fully grounded, flag abstention",
+    "a claim's verdict is lost: the value is over the others, flag partial; the verdict stands only where it could not "
+    "change it",
+    "a mark such as [2] that cites one of the chunks is no part of the claim that is judged",
+    "more than 1,000 claims: failed, nothing is asked",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Groundedness(MetricBase):
+class Groundedness(GraphMetric):
     """Mean graded support of the claims. pass_mark: the share of claims that must pass, each at a rating of 2.
     claims: "sentences" (a splitter, no call) or "llm" (the judge's model lists them)."""
 
@@ -23,8 +33,13 @@ class Groundedness(MetricBase):
         formula="mean over claims of rating / 3, ratings 0-3 against all contexts; extra: pass_share. "
         "The row passes when the share of claims rated 2 or higher reaches the pass mark. "
         "An admission of not knowing counts as fully grounded; with no contexts every other claim is 0.",
-        needs=("response", "contexts"), level="claim", rubrics=("groundedness", "answer_relevance"),
-        source="RAG Triad (TruLens)", aka=("groundedness (RAG Triad)",),
+        needs=("response", "contexts"), level="claim", rubrics=("groundedness", "answer_relevance", "claims"),
+        source="RAG Triad (TruLens)", edges=SUPPORT_EDGES, calls="1 for up to 20 claims; claims=llm: 1 more",
+        elsewhere=(
+            Elsewhere("TruLens", "groundedness", "there the mean over sentences rated 0-3 / 3, with 0 for a row without "
+                      "contexts, too"),
+            Elsewhere("MLflow", "RetrievalGroundedness", "there yes or no for the response as a whole"),
+        ),
     )  # fmt: skip
     pass_mark: float = 0.9
     claims: str = "sentences"
@@ -34,15 +49,18 @@ class Groundedness(MetricBase):
         check_choice("groundedness", "claims", self.claims, CLAIMS)
 
     @property
-    def rubrics(self) -> tuple[str, ...]:
-        """The rubrics that these parameters ask."""
-        return claim_rubrics(self.claims)
+    def wants(self) -> Wants:
+        """Claim x contexts."""
+        return Wants(self.claims, claim_contexts=True, admissions=True)
 
     def flow(self, sample: Sample) -> MetricFlow:
-        parts = yield from judge_claims(self, sample, self.claims, self.pass_mark)
-        if isinstance(parts, Score):
-            return parts
+        graph = yield from judge_graph(self, sample)
+        if isinstance(graph, Score):
+            return graph
+        parts = graph.claims
         found, unknown = judged(parts), len(lost(parts))
+        if not found:
+            return all_lost(str(self), parts, pass_mark=self.pass_mark)
         good = sum(bool(part.passed) for part in found)
         return Score(
             metric=str(self), status=Status.JUDGED, value=mean([part.value or 0.0 for part in found]),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Sample, Score
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.parameters import check_count
 from ragassay.metrics.ranking import NEEDS, SOURCE, measured, ranking_of
 from ragassay.scoring import hit_rate
@@ -19,7 +19,16 @@ class HitRate(MetricBase):
     declaration: ClassVar[Declaration] = Declaration(
         id="R8", name="hit_rate", title="Whether a relevant document is among the first k.",
         formula="1 when a relevant document is among the first k, else 0.",
-        needs=NEEDS, judged=False, source=SOURCE, aka=("success_k", "hit@k", "success@k"),
+        needs=NEEDS, judged=False, source=SOURCE,
+        edges=(
+            "nothing was retrieved: 0", "relevant_ids names no relevant document: not applicable",
+            "a chunk without an id: not applicable, as it cannot be matched",
+            "an id that is repeated counts once, at its best rank",
+        ),
+        calls="none",
+        elsewhere=(
+            Elsewhere("trec_eval", "success_k"),
+        ),
     )  # fmt: skip
     k: int = 5
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Sample, Score
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.ranking import NEEDS, SOURCE, measured, ranking_of
 from ragassay.scoring import average_precision
 
@@ -19,7 +19,14 @@ class AveragePrecision(MetricBase):
         id="R8", name="map", title="Precision at the ranks of the relevant documents, on average.",
         formula="sum over retrieved relevant documents of the precision at their rank / relevant documents; "
         "its mean over rows is MAP.",
-        needs=NEEDS, judged=False, source=SOURCE, aka=("average precision", "MAP"),
+        needs=NEEDS, judged=False, source=SOURCE,
+        edges=(
+            "nothing was retrieved: 0", "relevant_ids names no relevant document: not applicable",
+            "a chunk without an id: not applicable, as it cannot be matched",
+            "an id that is repeated counts once, at its best rank",
+        ),
+        calls="none",
+        elsewhere=(Elsewhere("trec_eval", "map"),),
     )  # fmt: skip
 
     def flow(self, sample: Sample) -> MetricFlow:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Sample, Score
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.ranking import NEEDS, SOURCE, measured, ranking_of
 from ragassay.scoring import reciprocal_rank
 
@@ -18,7 +18,16 @@ class ReciprocalRank(MetricBase):
     declaration: ClassVar[Declaration] = Declaration(
         id="R8", name="mrr", title="How early the first relevant document comes.",
         formula="1 / rank of the first relevant document, 0 when none was retrieved; its mean over rows is MRR.",
-        needs=NEEDS, judged=False, source=SOURCE, aka=("recip_rank", "reciprocal rank"),
+        needs=NEEDS, judged=False, source=SOURCE,
+        edges=(
+            "nothing was retrieved: 0", "relevant_ids names no relevant document: not applicable",
+            "a chunk without an id: not applicable, as it cannot be matched",
+            "an id that is repeated counts once, at its best rank",
+        ),
+        calls="none",
+        elsewhere=(
+            Elsewhere("trec_eval", "recip_rank"),
+        ),
     )  # fmt: skip
 
     def flow(self, sample: Sample) -> MetricFlow:

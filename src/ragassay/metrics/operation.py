@@ -1,4 +1,4 @@
-"""What did the application spend on the row: tokens, cost, time? (O1)"""
+"""What did the application spend on the row: tokens, cost, time? And did it fail? (O1)"""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import AppUsage, Sample, Score, Status
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.core import AppUsage, Sample, Score, Status, Verdict, shorten
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 
 
-def _declare(name: str, title: str, formula: str, unit: str) -> Declaration:
+def _declare(name: str, title: str, formula: str, unit: str, *elsewhere: Elsewhere) -> Declaration:
     return Declaration(
         id="O1", name=name, title=title, formula=formula, needs=("usage",), high=None, higher_is_better=False,
-        unit=unit, judged=False, source="reported by the application",
+        unit=unit, judged=False, source="reported by the application", calls="none",
+        edges=("the row has no such figure, or one that is negative or not finite: not applicable",),
+        elsewhere=elsewhere,
     )  # fmt: skip
 
 
@@ -43,7 +45,11 @@ class AppTokens(_Spent):
 
     field: ClassVar[str] = "total_tokens"
     declaration: ClassVar[Declaration] = _declare(
-        "app_tokens", "Tokens the application used.", "total tokens, or input + output tokens.", "tokens"
+        "app_tokens",
+        "Tokens the application used.",
+        "total tokens, or input + output tokens.",
+        "tokens",
+        Elsewhere("Databricks Agent Evaluation", "total_token_count"),
     )
 
     def read(self, usage: AppUsage) -> float | None:
@@ -58,7 +64,11 @@ class AppInputTokens(_Spent):
 
     field: ClassVar[str] = "input_tokens"
     declaration: ClassVar[Declaration] = _declare(
-        "app_input_tokens", "Tokens the application sent to its model.", "input tokens.", "tokens"
+        "app_input_tokens",
+        "Tokens the application sent to its model.",
+        "input tokens.",
+        "tokens",
+        Elsewhere("Databricks Agent Evaluation", "total_input_token_count"),
     )
 
 
@@ -68,7 +78,11 @@ class AppOutputTokens(_Spent):
 
     field: ClassVar[str] = "output_tokens"
     declaration: ClassVar[Declaration] = _declare(
-        "app_output_tokens", "Tokens the application's model wrote.", "output tokens.", "tokens"
+        "app_output_tokens",
+        "Tokens the application's model wrote.",
+        "output tokens.",
+        "tokens",
+        Elsewhere("Databricks Agent Evaluation", "total_output_token_count"),
     )
 
 
@@ -85,4 +99,32 @@ class AppLatency(_Spent):
     """Seconds from question to answer."""
 
     field: ClassVar[str] = "latency"
-    declaration: ClassVar[Declaration] = _declare("app_latency", "How long the answer took.", "seconds.", "s")
+    declaration: ClassVar[Declaration] = _declare(
+        "app_latency", "How long the answer took.", "seconds.", "s",
+        Elsewhere("Databricks Agent Evaluation", "latency_seconds"),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AppError(MetricBase):
+    """1 where the application failed on the row. A row without an error says nothing about quality: no verdict."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="O1", name="app_error", title="Whether the application failed on the row.",
+        formula="1 when the row carries the application's error, else 0; the mean is the error rate. A row with an error "
+        "fails; one without has no verdict.",
+        needs=("error|response",), higher_is_better=False, judged=False, source="reported by the application",
+        edges=("neither an error nor a response: not applicable",), calls="none",
+    )  # fmt: skip
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        absent = self.missing(sample)
+        if absent is not None:
+            return absent
+        if sample.error is None:
+            return Score(metric=str(self), status=Status.JUDGED, value=0.0)
+        return Score(
+            metric=str(self), status=Status.JUDGED, value=1.0, verdict=Verdict.FAIL,
+            rationale=shorten(sample.error, 200) or "the application failed and gave no message",
+        )  # fmt: skip
+        yield  # asks nothing, and is a flow all the same

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import fields
 
-from ragassay.metrics.base import Declaration, MetricBase
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase
 from ragassay.scoring import BASE_WEIGHT, WEIGHT_RULES
 
 _INTRO = """# Metrics
@@ -18,11 +19,44 @@ not applicable and names the field. When some judgments are lost, the value rest
 `partial`; the verdict is pass or fail only where the lost ones could not change it, else undecided.
 
 Write parameters in brackets: `groundedness(pass_mark=0.8)`, `ndcg_at_k(k=5)` (also `ndcg@5`). Several metrics are
-separated by commas. Metrics that share a judgment share its cost: faithfulness and chunk_relevance ask nothing of their
-own beside groundedness and context_relevance, and abstention nothing beside answer_relevance.
+separated by commas. Metrics that share a judgment share its cost: each claim is checked against the chunks once, whatever
+number of metrics wants to know. Calls are those of a language model as judge, for one row; the offline judge makes none.
+Names of other tools, tool by tool, are on [Coming from another tool](coming-from.md).
 
-| metric | measures | range | needs | asks a judge |
-|---|---|---|---|---|
+## At a glance
+"""
+
+_GROUPS = (
+    ("Retrieval", "Was the right text found?", "R", True),
+    ("Generation", "What was made of it?", "G", True),
+    ("Exact", "Is the text the same? Without a judge.", "G", False),
+    ("Operation", "What did it cost, and did it run?", "O", True),
+)
+
+_NAMES = """## Names that mean several things
+
+The same word stands for different quantities in different tools. Here each quantity has a name of its own.
+
+- **Context precision** is three things. Average precision over the ranks of relevant chunks (Ragas, DeepEval): here
+  `context_precision`. The share of chunks that support a claim of the reference, whatever their rank (RAGChecker): here
+  the mean of `chunk_relevance` is nearest, with relevance to the question instead. The share of retrieved document ids
+  that are relevant (Ragas, by id): here `document_precision`.
+- **Answer correctness** is two things. F1 of claims blended with an embedding cosine (Ragas): here
+  `answer_correctness_claims`. F1 of words blended with a cosine: here `answer_correctness_lexical`. A yes or no of a
+  judge (MLflow) is neither; it is `correctness`.
+- **Groundedness and faithfulness** ask the same of the same claims: do the contexts support them? `groundedness` is the
+  mean of graded support (TruLens), `faithfulness` the share of supported claims (Ragas). MLflow's groundedness is one
+  yes or no for the response as a whole: see the verdict of `groundedness` with `pass_mark=1`.
+- **Context relevance** is three things: the mean grade of the chunks (TruLens), `context_relevance`; the share of relevant
+  sentences (an early Ragas, and DeepEval by statements), `context_relevance_ratio`; one rating of all chunks by two
+  templates (NVIDIA), `context_relevance_dual`.
+- **Context utilization** is, in RAGChecker, the share of the retrieved evidence that the answer uses, and so it is here.
+  In Ragas it is context precision against the response: `context_precision(against=response)`.
+- **Hallucination** counts claims in neither contexts nor reference here and in RAGChecker; contexts that the answer
+  agrees with in DeepEval; and is a label of the whole answer in Phoenix.
+- **Answer relevance** is a rating of how much of the question is answered (TruLens), `answer_relevance`, or how close
+  the question is to those the answer would answer (Ragas), `answer_relevance_reverse`.
+
 """
 
 _CLAIMS = """## Claims
@@ -36,30 +70,61 @@ With `claims=llm` the judge's model lists the claims instead (one more call a ro
 
 def page(metrics: Sequence[type[MetricBase]]) -> str:
     """The reference of these metrics in Markdown."""
-    rows = [_row(kind.declaration) for kind in metrics]
-    return "".join([_INTRO, *rows, "\n", *(_section(kind) for kind in metrics), _CLAIMS, _weights()])
+    groups = (_group(*group, [kind.declaration for kind in metrics]) for group in _GROUPS)
+    return "".join([_INTRO, *groups, "\n", _NAMES, *(_section(kind) for kind in metrics), _CLAIMS, _weights()])
 
 
-def _row(d: Declaration) -> str:
-    needs = ", ".join(f"`{name}`" for name in d.needs)
-    return f"| [{d.name}](#{d.name}) | {d.title} | {_range(d)} | {needs} | {'yes' if d.judged else 'no'} |\n"
+def _group(title: str, asks: str, prefix: str, judged: bool, metrics: Sequence[Declaration]) -> str:
+    # An exact metric compares texts; document ids are compared exactly, too, but say how good the retrieval is.
+    found = [d for d in metrics if d.id.startswith(prefix) and (prefix != "G" or d.judged is judged)]
+    head = f"\n### {title}\n\n{asks}\n\n| metric | measures | better | needs | calls a row |\n|---|---|---|---|---|\n"
+    better = {True: "higher", False: "lower", None: "neither"}
+    return head + "".join(
+        f"| [{d.name}](#{d.name}) | {d.title} | {better[d.higher_is_better]} | {_needs(d)} | {cell(_calls(d))} |\n"
+        for d in found
+    )
 
 
 def _section(kind: type[MetricBase]) -> str:
     d = kind.declaration
+    direction = {True: "higher is better", False: "lower is better", None: "neither end is better by itself"}
     lines = [f"## {d.name}\n", f"{d.title}\n", f"- value: {d.formula}"]
-    direction = {True: ", higher is better", False: ", lower is better", None: ", neither end is better by itself"}
-    lines.append(f"- range: {_range(d)}{direction[d.higher_is_better]}")
-    lines.append(f"- needs: {', '.join(f'`{name}`' for name in d.needs)}")
-    if d.rubrics:
-        lines.append(f"- rubrics: {', '.join(d.rubrics)}")
+    lines.append(f"- range: {_range(d)}, {direction[d.higher_is_better]}")
+    lines.append(f"- needs: {_needs(d)}")
     parameters = [f"`{f.name}={_short(f.default)}`" for f in fields(kind)]  # type: ignore[arg-type]
     if parameters:
-        lines.append(f"- parameters and defaults: {', '.join(parameters)}")
-    if d.aka:
-        lines.append(f"- also called: {', '.join(d.aka)}")
+        lines.append(f"- parameters and defaults: {', '.join(parameters)}. {_about(kind)}")
+    if d.edges:
+        lines += ["- edge cases:", *(f"    - {edge}" for edge in d.edges)]
+    lines.append(f"- calls a row: {_calls(d)}" + (f" (rubrics: {', '.join(d.rubrics)})" if d.rubrics else ""))
     lines.append(f"- source: {d.source} ({d.id})")
+    if d.elsewhere:
+        lines += ["", "| elsewhere | name there | how it differs |", "|---|---|---|"]
+        lines += [f"| {other.tool} | {cell(other.name)} | {cell(differs(other))} |" for other in d.elsewhere]
     return "\n".join(lines) + "\n\n"
+
+
+def differs(other: Elsewhere) -> str:
+    """How the quantity of another tool differs from ours, in words."""
+    return other.differs or "the same quantity"
+
+
+def cell(text: str) -> str:
+    """The text as a cell of a Markdown table."""
+    return text.replace("|", "\\|")
+
+
+def _about(kind: type[MetricBase]) -> str:
+    """The class's docstring on one line: it says what the parameters mean."""
+    return " ".join(inspect.cleandoc(kind.__doc__ or "").split())
+
+
+def _calls(d: Declaration) -> str:
+    return d.calls or "none"
+
+
+def _needs(d: Declaration) -> str:
+    return ", ".join(" or ".join(f"`{name}`" for name in need.split("|")) for need in d.needs)
 
 
 def _range(d: Declaration) -> str:

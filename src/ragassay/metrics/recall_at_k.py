@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Sample, Score
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.parameters import check_count
 from ragassay.metrics.ranking import NEEDS, SOURCE, measured, ranking_of
 from ragassay.scoring import recall_at_k
@@ -19,7 +19,17 @@ class RecallAtK(MetricBase):
     declaration: ClassVar[Declaration] = Declaration(
         id="R8", name="recall_at_k", title="Share of the relevant documents that are among the first k.",
         formula="relevant documents among the first k / relevant documents.",
-        needs=NEEDS, judged=False, source=SOURCE, aka=("recall_k", "recall@k"),
+        needs=NEEDS, judged=False, source=SOURCE,
+        edges=(
+            "nothing was retrieved: 0", "relevant_ids names no relevant document: not applicable",
+            "a chunk without an id: not applicable, as it cannot be matched",
+            "an id that is repeated counts once, at its best rank",
+        ),
+        calls="none",
+        elsewhere=(
+            Elsewhere("trec_eval", "recall_k"),
+            Elsewhere("MLflow", "recall_at_k"),
+        ),
     )  # fmt: skip
     k: int = 5
 

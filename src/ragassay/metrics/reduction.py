@@ -31,7 +31,7 @@ def part_of(
         rating=judgment.rating if value is not None else None, value=value,
         passed=None if value is None else _passes(judgment, value, mark),
         probability=judgment.probability if value is not None else None, rationale=judgment.rationale,
-        evidence=judgment.evidence, flags=judgment.flags, reason=reason, key=judgment.key,
+        evidence=judgment.evidence, flags=judgment.flags, reason=reason, key=judgment.key, sources=judgment.sources,
     )  # fmt: skip
 
 
@@ -43,12 +43,12 @@ def _passes(judgment: Judgment, value: float, mark: float) -> bool:
 
 def ruled(
     kind: str, *, rationale: str, text: str = "", start: int | None = None, end: int | None = None,
-    context: int | None = None, value: float = 0.0, flags: tuple[str, ...] = (),
+    context: int | None = None, value: float = 0.0, flags: tuple[str, ...] = (), sources: tuple[int, ...] | None = None,
 ) -> Part:  # fmt: skip
     """A part that a rule settles without a judge, such as an empty chunk."""
     return Part(
         kind=kind, status=Status.JUDGED, text=text, start=start, end=end, context=context, value=value,
-        passed=value >= GRADE_MARK, rationale=rationale, flags=flags,
+        passed=value >= GRADE_MARK, rationale=rationale, flags=flags, sources=sources,
     )  # fmt: skip
 
 
@@ -72,6 +72,12 @@ def partial(parts: Sequence[Part]) -> tuple[str, ...]:
     return (PARTIAL,) if lost(parts) else ()
 
 
+def abstained(parts: Sequence[Part]) -> tuple[str, ...]:
+    """The flag for a response that is nothing but admissions of not knowing."""
+    found = judged(parts)
+    return (ABSTENTION,) if found and not lost(parts) and all(ABSTENTION in part.flags for part in found) else ()
+
+
 def all_lost(metric: str, parts: Sequence[Part], *, pass_mark: float | None, verdict: bool = True) -> Score:
     """The Score when nothing that was asked has a value: its status is the most frequent loss, the first on a tie."""
     gone = lost(parts)
@@ -81,6 +87,17 @@ def all_lost(metric: str, parts: Sequence[Part], *, pass_mark: float | None, ver
         metric=metric, status=status, reason=reasons[0][0] if reasons else "no verdict arrived", parts=tuple(parts),
         verdict=Verdict.UNDECIDED if verdict else None, pass_mark=pass_mark, counts=counts_of(parts),
     )  # fmt: skip
+
+
+def at_most(bad: int, unknown: int, total: int, mark: float) -> Verdict:
+    """The verdict under "at most `mark` of `total` are bad" (total > 0), when `unknown` of them have no verdict.
+
+    PASS when it holds although every unknown one should be bad; FAIL when it does not although none should be; else
+    UNDECIDED.
+    """
+    if bad / total > mark:
+        return Verdict.FAIL
+    return Verdict.PASS if (bad + unknown) / total <= mark else Verdict.UNDECIDED
 
 
 def at_least_one(passed: int, unknown: int) -> Verdict:

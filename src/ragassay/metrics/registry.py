@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pkgutil
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from functools import cache
@@ -18,7 +20,7 @@ from ragassay.metrics.parameters import refuse
 DEFAULT_METRICS: tuple[str, ...] = (
     "context_relevance", "chunk_relevance", "groundedness", "faithfulness", "answer_relevance", "abstention",
     "document_recall", "precision_at_k", "recall_at_k", "hit_rate", "mrr", "map", "ndcg_at_k",
-    "app_tokens", "app_input_tokens", "app_output_tokens", "app_cost", "app_latency",
+    "app_tokens", "app_input_tokens", "app_output_tokens", "app_cost", "app_latency", "app_error",
 )  # fmt: skip
 """What is measured when nothing is asked for. Where a row lacks the input, a metric is not applicable."""
 
@@ -26,6 +28,8 @@ _AT = {
     "ndcg": "ndcg_at_k", "precision": "precision_at_k", "p": "precision_at_k", "recall": "recall_at_k",
     "r": "recall_at_k", "hit": "hit_rate", "hit_rate": "hit_rate", "success": "hit_rate",
 }  # fmt: skip
+NO_METRICS: Mapping[str, Metric] = MappingProxyType({})
+_CODE = re.compile(r"\s*[A-Za-z_][\w.]*:[A-Za-z_]\w*\s*")
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\)|@\s*(\d{1,9}))?\s*", re.DOTALL)
 
 
@@ -42,22 +46,27 @@ def catalogue() -> Mapping[str, type[MetricBase]]:
     return MappingProxyType({name: found[name] for name in ordered})
 
 
-def parse(text: str) -> Metric:
+def parse(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> Metric:
     """The metric of a printed name: "groundedness", "groundedness(pass_mark=0.8, claims=llm)", "ndcg@5".
 
-    `str(metric)` reads back: parse(str(m)) == m. Raises SetupError E0201 for a name that no metric has, E0202 for a
-    parameter that it does not take.
+    custom: further metrics by name, such as those of the user's rubric files. "module:name" is the user's own metric in
+    an importable module. `str(metric)` reads back: parse(str(m)) == m. Raises SetupError E0201 for a name that no
+    metric has, E0202 for a parameter that it does not take.
     """
+    if text.strip() in custom:
+        return custom[text.strip()]
+    if _CODE.fullmatch(text):
+        return _imported(text.strip())
     match = _NAME.fullmatch(text)
     if match is None:
-        raise _unknown(text)
+        raise _unknown(text, custom)
     name, inside, at = match.groups()
     name = name.lower()
     if at is not None:
         name, inside = _AT.get(name, name), f"k={at}"
     kind = catalogue().get(name)
     if kind is None:
-        raise _unknown(name)
+        raise _unknown(name, custom)
     given: dict[str, object] = {}
     known: dict[str, Field[object]] = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
     for part in inside.split(",") if inside and inside.strip() else ():
@@ -77,7 +86,7 @@ def parse(text: str) -> Metric:
     return metric
 
 
-def parse_list(text: str) -> tuple[Metric, ...]:
+def parse_list(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> tuple[Metric, ...]:
     """Metrics of a comma-separated list, in order, repeated ones once: "groundedness, ndcg_at_k(k=5)"."""
     names, depth, start = [], 0, 0
     for i, char in enumerate(text):
@@ -86,7 +95,7 @@ def parse_list(text: str) -> tuple[Metric, ...]:
             names.append(text[start:i])
             start = i + 1
     names.append(text[start:])
-    metrics = [parse(name) for name in names if name.strip()]
+    metrics = [parse(name, custom) for name in names if name.strip()]
     if not metrics:
         raise SetupError("E0201", "No metric is named.", where="metrics", fix=f"name at least one of: {_choices()}")
     return tuple({str(metric): metric for metric in metrics}.values())
@@ -102,11 +111,42 @@ def _value(metric: str, name: str, text: str, default: object) -> object:
         raise refuse(metric, name, text, "a whole number" if isinstance(default, int) else "a number") from None
 
 
-def _unknown(text: str) -> SetupError:
+def _imported(text: str) -> Metric:
+    """The metric "module:name" of the user's own code; the current folder is looked in first."""
+    module, _, name = text.partition(":")
+    try:
+        found = load(module, name)
+    except ImportError as error:
+        raise SetupError(
+            "E0201", f"The metric {text} cannot be imported.", where="metrics", why=shorten(str(error), 200),
+            fix="name a module that Python finds from here, and a metric in it: --metrics my_metrics:polite",
+        ) from error  # fmt: skip
+    if not isinstance(found, Metric):
+        raise SetupError(
+            "E0201", f"{text} is no metric.", where="metrics", why=f"it is a {type(found).__name__}",
+            fix="put @ragassay.metric above the function",
+        )  # fmt: skip
+    return found
+
+
+def load(module: str, name: str) -> object:
+    """What `name` is in an importable module; the current folder is looked in first. Raises ImportError, with the reason,
+    whatever importing it raises."""
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        return getattr(import_module(module), name)
+    except AttributeError:
+        raise ImportError(f"{module} has no {name}.{nearest(name, vars(import_module(module)))}") from None
+    except Exception as error:  # a module may raise anything at all when it runs
+        raise ImportError(f"{type(error).__name__}: {error}") from error
+
+
+def _unknown(text: str, custom: Mapping[str, Metric]) -> SetupError:
     base = text.split("(")[0].split("@")[0].strip()
     return SetupError(
         "E0201", f"No metric is called {shorten(base, 40)!r}.", where="metrics", why=shorten(text),
-        fix=f"choose from: {_choices()}.{nearest(base.lower(), catalogue())}",
+        fix=f"choose from: {', '.join((*custom, *catalogue()))}.{nearest(base.lower(), (*custom, *catalogue()))}",
     )  # fmt: skip
 
 

@@ -1,0 +1,271 @@
+"""How does a Python function become a metric? (`ragassay.metric`)
+
+    @ragassay.metric
+    def short(response):
+        return len(response) <= 300                      # yes or no
+
+    @ragassay.metric(pass_mark=0.5)
+    def quoted(response, contexts):
+        found = sum(text in response for text in contexts)
+        return found / len(contexts), f"{found} chunks"  # a number, and why
+
+    @ragassay.metric
+    def on_topic(question, response):                    # asks the judge: yield Requests, get Judgments
+        answer = yield Request("answer_relevance", {"question": question, "response": response})
+        return answer.value
+
+The parameters name what the function reads of a row; a row that lacks one that has no default is not applicable.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import overload
+
+from ragassay.core import Counts, Judgment, Request, Sample, Score, SetupError, Status, Verdict, nearest, shorten
+from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.parameters import refuse
+from ragassay.metrics.reduction import PARTIAL
+from ragassay.metrics.registry import catalogue
+
+FIELDS = (
+    "question", "response", "contexts", "reference", "expected_facts", "relevant_ids", "guidelines", "answerable",
+    "slices", "labels", "usage", "error",
+)  # fmt: skip
+"""What a metric's parameters may be called, beside "row" for the whole Sample. contexts are the chunks' texts."""
+_PARAMETERS = (*FIELDS, "row")
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,59}")
+
+
+# No slots: the declaration is written from the function, so it is the instance's and not the class's.
+@dataclass(frozen=True)
+class FunctionMetric(MetricBase):
+    """A function as a metric; calling it calls the function, which keeps its tests simple."""
+
+    declaration: Declaration  # type: ignore[misc]
+    function: Callable[..., object]
+    pass_mark: float | None = None
+    reads: Mapping[str, bool] = field(default_factory=dict, hash=False)  # parameter -> whether it has a default
+
+    def __str__(self) -> str:
+        return self.declaration.name
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """What the function itself returns."""
+        return self.function(*args, **kwargs)
+
+    @property
+    def reference(self) -> str:
+        """ "module:name", by which a resumed run imports the metric again; "" for one that no module holds."""
+        module, name = getattr(self.function, "__module__", ""), getattr(self.function, "__qualname__", "")
+        return f"{module}:{name}" if module and module != "__main__" and name.isidentifier() else ""
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        given: dict[str, object] = {}
+        for name, has_default in self.reads.items():
+            value = _read(sample, name)
+            if value is not None:
+                given[name] = value
+            elif not has_default:
+                lacks = self.not_applicable(f"the row has no {name}")
+                return (MetricBase.missing(self, sample) or lacks) if name == "response" else lacks
+        result, answers = self.function(**given), list[Judgment]()
+        if isinstance(result, Generator):
+            result = yield from _asked(result, answers)
+        if inspect.isawaitable(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            raise TypeError("it returned something to await; a metric is a plain function")
+        return self._score(result, answers)
+
+    def _score(self, result: object, answers: list[Judgment]) -> Score:
+        """The Score of what the function returned, given what it was told."""
+        if isinstance(result, Score):
+            return replace(result, metric=str(self))
+        why = ""
+        if isinstance(result, tuple):
+            if len(result) != 2 or not isinstance(result[1], str):
+                raise TypeError("it returned a tuple that is not (value, rationale)")
+            result, why = result
+        counts = Counts.of(answer.status for answer in answers)
+        gone = [answer for answer in answers if answer.status not in (Status.JUDGED, Status.NOT_APPLICABLE)]
+        if gone and not counts.judged:
+            # Whatever the function makes of it: no number stands for what was not judged.
+            return Score(
+                str(self), gone[0].status, reason=gone[0].reason or "no verdict arrived", counts=counts,
+                verdict=None if self.pass_mark is None else Verdict.UNDECIDED, pass_mark=self.pass_mark, rationale=why,
+            )  # fmt: skip
+        if result is None:
+            return replace(self.not_applicable(why or "the function returned None for this row"), counts=counts)
+        value, verdict = self._measured(result)
+        if gone and verdict is Verdict.PASS:
+            verdict = Verdict.UNDECIDED
+        return Score(
+            str(self), Status.JUDGED, value=value, verdict=verdict, pass_mark=self.pass_mark, counts=counts,
+            rationale=why, flags=(PARTIAL,) if gone else (),
+        )  # fmt: skip
+
+    def _measured(self, result: object) -> tuple[float, Verdict | None]:
+        """The value, checked, and its verdict: true is good, or the pass mark decides."""
+        better = self.declaration.higher_is_better
+        result = _plain(result)
+        if not isinstance(result, Real):
+            raise TypeError(f"it returned {type(result).__name__}; return a number, True or False, None, or a Score")
+        value, mark = float(result), self.pass_mark
+        low, high = self.declaration.low, self.declaration.high
+        if not math.isfinite(value) or value < low or (high is not None and value > high):
+            span = f"from {low:g} to {high:g}" if high is not None else f"from {low:g} on"
+            raise ValueError(f"it returned {value!r}, which is not {span}")
+        if mark is None:
+            if not isinstance(result, bool) or better is None:
+                return value, None
+            mark = 1.0 if better else 0.0
+        good = value >= mark if better else value <= mark
+        return value, Verdict.PASS if good else Verdict.FAIL
+
+
+@overload
+def metric(function: Callable[..., object], /) -> FunctionMetric: ...
+@overload
+def metric(
+    *, name: str = ..., pass_mark: float | None = ..., higher_is_better: bool | None = ..., low: float = ...,
+    high: float | None = ..., unit: str = ...,
+) -> Callable[[Callable[..., object]], FunctionMetric]: ...  # fmt: skip
+def metric(
+    function: Callable[..., object] | None = None, /, *, name: str = "", pass_mark: float | None = None,
+    higher_is_better: bool | None = True, low: float = 0.0, high: float | None = 1.0, unit: str = "",
+) -> FunctionMetric | Callable[[Callable[..., object]], FunctionMetric]:  # fmt: skip
+    """Make a function a metric: `@ragassay.metric`, or `@ragassay.metric(name="...", pass_mark=0.5)`.
+
+    Parameters of the function: fields of a row (FIELDS; `contexts` are the chunks' texts), or `row` for the whole Sample.
+    It returns True or False (1 or 0, with a verdict), a number from low to high, None (not applicable to this row),
+    (value, rationale), or a Score; or it is a generator that yields a Request or several, is sent their Judgments, and
+    returns one of these. What it raises, and a number out of range, make its Score failed on that row and nothing else.
+
+    name: the metric's printed name, the function's by default. pass_mark: the value from which the row passes (up to
+    which, where higher_is_better is False); without one only True and False have a verdict. higher_is_better: None
+    where neither end is better. high: None = unbounded. unit: as in "s", "USD", "tokens".
+
+    Raises SetupError E0202 when the function cannot be a metric: a parameter that no row has, async, no parameter.
+
+    >>> @metric
+    ... def short(response):
+    ...     return len(response) < 20
+    >>> short("Paris."), str(short), short.declaration.needs
+    (True, 'short', ('response',))
+    """
+    if function is None:
+        return lambda found: metric_of(found, name, pass_mark, higher_is_better, low, high, unit)
+    return metric_of(function, name, pass_mark, higher_is_better, low, high, unit)
+
+
+def metric_of(
+    function: Callable[..., object], name: str, pass_mark: float | None, higher_is_better: bool | None, low: float,
+    high: float | None, unit: str,
+) -> FunctionMetric:  # fmt: skip
+    """The metric of a function, once everything about it is checked."""
+    if not callable(function):
+        raise refuse("metric", "function", function, "a function: @ragassay.metric stands right above it")
+    name = name or getattr(function, "__name__", "")
+    if not _NAME.fullmatch(name):
+        raise refuse("metric", "name", name, 'a name of small letters, digits and _, such as name="is_short"')
+    if name in catalogue():
+        raise refuse(name, "name", name, "another name: a metric of RagAssay is called that, and their scores could not be "
+                     "told apart")  # fmt: skip
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise _unfit(
+            name, f"The metric {name} is an async function.", "a metric asks the judge, and nothing else of the world",
+            "make it a plain function; to ask the judge, yield Requests from it; look anything else up beforehand, and "
+            "hand it over in the row's labels",
+        )  # fmt: skip
+    for option, number in (("low", low), ("high", high), ("pass_mark", pass_mark)):
+        if number is not None and (
+            isinstance(number, bool) or not isinstance(number, Real) or not math.isfinite(number)
+        ):
+            raise refuse(name, option, number, "a finite number")
+    if high is not None and low >= high:
+        raise refuse(name, "high", high, f"a number above low={low:g}, or None for no upper end")
+    if pass_mark is not None:
+        if higher_is_better is None:
+            raise refuse(name, "pass_mark", pass_mark, "a direction with it: higher_is_better=True or False")
+        if pass_mark < low or (high is not None and pass_mark > high):
+            raise refuse(name, "pass_mark", pass_mark, f"a number in the metric's range, from {low:g} on")
+    reads = _parameters(function, name)
+    title = (inspect.getdoc(function) or "").split("\n")[0].strip() or f"Your function {name}."
+    declaration = Declaration(
+        id="G11", name=name, title=title, formula=f"what your function {name} returns.", low=low, high=high, unit=unit,
+        needs=tuple(given for given, has_default in reads.items() if not has_default and given != "row"),
+        higher_is_better=higher_is_better, judged=inspect.isgeneratorfunction(function), calls="as the function asks",
+        source=f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}",
+        edges=("the row lacks a field that the function reads, or the function returns None: not applicable",
+               "the function raises, or returns a number out of range: failed"),
+    )  # fmt: skip
+    return FunctionMetric(declaration, function, pass_mark, reads)
+
+
+def _parameters(function: Callable[..., object], name: str) -> dict[str, bool]:
+    """Parameter -> whether it has a default."""
+    reads: dict[str, bool] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise _unfit(
+                name, f"The metric {name} takes {parameter}, which names no field of a row.", "",
+                f"name what it reads, each by itself: {', '.join(_PARAMETERS)}",
+            )  # fmt: skip
+        if parameter.name not in _PARAMETERS:
+            raise _unfit(
+                name, f"The metric {name} reads {shorten(parameter.name, 40)!r}, which no row has.", "",
+                f"choose from: {', '.join(_PARAMETERS)}.{nearest(parameter.name, _PARAMETERS)}",
+            )  # fmt: skip
+        reads[parameter.name] = parameter.default is not parameter.empty
+    if not reads:
+        raise _unfit(
+            name, f"The metric {name} has no parameter, so it would read nothing of a row.", "",
+            f"give it at least one of: {', '.join(_PARAMETERS)}",
+        )  # fmt: skip
+    return reads
+
+
+def _unfit(name: str, what: str, why: str, fix: str) -> SetupError:
+    return SetupError("E0202", what, where=f"@ragassay.metric, function {name}", why=why, fix=fix)
+
+
+def _read(sample: Sample, name: str) -> object:
+    """What a parameter of that name gets, None where the row does not have it."""
+    if name == "row":
+        return sample
+    if name == "contexts":
+        return None if sample.contexts is None else tuple(chunk.text for chunk in sample.contexts)
+    value: object = getattr(sample, name)
+    return None if name in ("guidelines", "slices", "labels") and not value else value
+
+
+def _asked(
+    flow: Generator[object, object, object], answers: list[Judgment]
+) -> Generator[tuple[Request, ...], tuple[Judgment, ...], object]:
+    """Drive the user's generator: one Request is answered by one Judgment, several by a tuple of them."""
+    try:
+        asked = next(flow)
+        while True:
+            one = isinstance(asked, Request)
+            requests = (asked,) if one else tuple(asked) if isinstance(asked, tuple | list) else ()
+            wrong = next((type(r).__name__ for r in requests if not isinstance(r, Request)), "")
+            if wrong or (not requests and not isinstance(asked, tuple | list)):
+                flow.close()
+                raise TypeError(f"it yielded {wrong or type(asked).__name__}; yield a Request or a tuple of Requests")
+            got = yield tuple(r for r in requests if isinstance(r, Request))
+            answers += got
+            asked = flow.send(got[0] if one else got)
+    except StopIteration as done:
+        return done.value
+
+
+def _plain(value: object) -> object:
+    """The Python value of a number of NumPy, PyTorch and the like, which know it by `item`."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) and not isinstance(value, Mapping) else value

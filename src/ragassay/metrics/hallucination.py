@@ -1,0 +1,117 @@
+"""Which share of the response's claims is made up: in neither the contexts nor the reference? (G13)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.core import Part, Sample, Score, Status
+from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.graph import CLAIMS, Graph, GraphMetric, Wants, judge_graph
+from ragassay.metrics.parameters import check_choice, check_share
+from ragassay.metrics.reduction import all_lost, at_most, counts_of, judged, partial
+from ragassay.metrics.statements import NEEDS_TRUTH
+from ragassay.metrics.support import outcome
+from ragassay.scoring import unsupported_shares
+
+UNSUPPORTED_EDGES = (
+    "the response is empty, or makes no claim: not applicable",
+    "an admission of not knowing is neither right nor made up: it is left out; a response that is nothing else is not "
+    "applicable, flag abstention",
+    "nothing was retrieved: no claim is in the contexts, and the reference alone decides",
+    "the reference is empty, makes no statement, or declines to answer: not applicable",
+    "a verdict is lost: the value is over the claims that are certain, flag partial; a verdict stands only where the lost "
+    "ones could not change it",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Hallucination(GraphMetric):
+    """Share of made-up claims; lower is better. against: "both" (in neither the contexts nor the reference) or
+    "contexts" (not in the contexts; needs no reference). pass_mark: the largest share that passes. claims: "sentences"
+    (a splitter, no call) or "llm" (the judge's model lists them)."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="G13", name="hallucination", title="Share of the response's claims that are in neither contexts nor reference.",
+        formula="claims that neither the contexts support nor the reference states / judged claims; with against=contexts "
+        "claims that the contexts do not support / judged claims. The row passes when the value is at most the pass mark. "
+        "faithfulness + hallucination + self_knowledge = 1 where no claim is an admission.",
+        needs=("response", "contexts", NEEDS_TRUTH), level="claim", higher_is_better=False,
+        rubrics=("groundedness", "answer_relevance", "entailment", "claims"),
+        source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)", edges=UNSUPPORTED_EDGES,
+        calls="2; 0 beside groundedness and answer_correctness_claims; claims=llm: 1 more",
+        elsewhere=(
+            Elsewhere("RAGChecker", "hallucination", "there 0, the best value, when there are no claims or no chunks"),
+            Elsewhere("DeepEval", "HallucinationMetric", "there the unit is the context: the share of contexts that the "
+                      "answer agrees with, higher is better since version 4"),
+            Elsewhere("Phoenix", "Hallucination", "there yes or no for the response as a whole, against the contexts"),
+        ),
+    )  # fmt: skip
+    against: str = "both"
+    pass_mark: float = 0.0
+    claims: str = "sentences"
+
+    def __post_init__(self) -> None:
+        check_choice("hallucination", "against", self.against, ("both", "contexts"))
+        check_share("hallucination", "pass_mark", self.pass_mark)
+        check_choice("hallucination", "claims", self.claims, CLAIMS)
+
+    @property
+    def wants(self) -> Wants:
+        """Claim x contexts, and claim x truth where that counts."""
+        return Wants(self.claims, claim_contexts=True, claim_truth=self.against == "both")
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        graph = yield from judge_graph(self, sample)
+        if isinstance(graph, Score):
+            return graph
+        right, held = right_and_held(graph)
+        if not unknown(graph):  # a claim that the truth states is not made up, whether the contexts support it or not
+            held = [False if ok is None and true else ok for ok, true in zip(held, right, strict=True)]
+        parts = unsupported_parts(graph, right, held, when=False)
+        found, asked = judged(parts), sum(part.status is not Status.NOT_APPLICABLE for part in graph.claims)
+        if not found:
+            return all_lost(str(self), parts, pass_mark=self.pass_mark)
+        bad = sum(part.passed is False for part in found)
+        return Score(
+            metric=str(self), status=Status.JUDGED, value=unsupported_shares(right, held).hallucination,
+            verdict=at_most(bad, unknown(graph), asked, self.pass_mark), pass_mark=self.pass_mark,
+            counts=counts_of(parts), parts=parts, flags=partial(parts),
+            rationale=f"{bad} of {len(found)} judged claims are made up",
+        )  # fmt: skip
+
+
+def unknown(graph: Graph) -> int:
+    """Claims of which no edge that is known settles whether they are made up: one that holds is enough to clear a claim."""
+    truth = [part.passed for part in graph.truth] or [False] * len(graph.claims)
+    return sum(
+        part.status is not Status.NOT_APPLICABLE and not part.passed and not ok and (part.passed is None or ok is None)
+        for part, ok in zip(graph.claims, truth, strict=True)
+    )
+
+
+def right_and_held(graph: Graph) -> tuple[list[bool | None], list[bool | None]]:
+    """Of each piece of the response: does the truth state it, do the contexts support it? None where that is not known.
+
+    Of a claim that the contexts support the truth is not needed: it is neither made up nor known without them. But while
+    the lost verdicts leave some claim open, such a claim is left out like it: else losses would thin out the bad ones
+    only, and the share would lean to the good side. Without a truth no claim is right.
+    """
+    held = [part.passed for part in graph.claims]
+    right = [part.passed for part in graph.truth] or [False] * len(held)
+    if unknown(graph):
+        return right, held
+    return [False if ok else true for ok, true in zip(held, right, strict=True)], held
+
+
+def unsupported_parts(
+    graph: Graph, right: Sequence[bool | None], held: Sequence[bool | None], *, when: bool
+) -> tuple[Part, ...]:
+    """One part a piece: it counts when the contexts do not support it and the truth does (when=True) or does not."""
+    parts = []
+    for i, (true, ok) in enumerate(zip(right, held, strict=True)):
+        counts = None if ok is None or true is None else not ok and true is when
+        edges = (graph.claims[i], graph.truth[i]) if graph.truth else (graph.claims[i],)
+        parts.append(outcome(edges, counts, good=None if when else False))
+    return tuple(parts)
