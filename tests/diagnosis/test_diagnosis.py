@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import Context, Part, Sample, Score, Status, Verdict
-from ragassay.diagnosis import CAUSES, PATTERNS, diagnose, pattern_of
+from ragassay.diagnosis import CAUSES, PATTERNS, diagnose, pattern_of, shows
 
 ROW = Sample(
     "r", question="When did it open?", response="It opened in 1999. It is red.",
@@ -120,6 +120,57 @@ def test_with_ground_truth_sufficiency_and_correctness_take_their_places_in_the_
     assert cause(undecided, grounded(F), chunks(F)) == "retrieval_irrelevant"  # it gave no verdict, so chunks stand in
 
 
+@pytest.mark.parametrize(
+    ("metric", "value", "name"),
+    [
+        ("app_error", 1.0, "application_error"),
+        ("context_precision", 0.3, "context_diluted"), ("context_precision", 0.0, "retrieval_irrelevant"),
+        ("context_precision(against=question)", 0.3, "context_diluted"),
+        ("context_relevance_ratio", 0.1, "context_diluted"), ("document_precision", 0.2, "context_diluted"),
+        ("document_precision", 0.0, "document_missed"), ("context_relevance_dual", 0.25, "retrieval_irrelevant"),
+        ("context_recall", 0.5, "insufficient_context"), ("context_entity_recall", 0.5, "insufficient_context"),
+        ("hallucination", 0.5, "ungrounded"), ("noise_sensitivity(mode=relevant)", 0.5, "ungrounded"),
+        ("response_groundedness_dual", 0.25, "ungrounded"), ("citation_support", 0.0, "ungrounded"),
+        ("correctness(form=three)", 0.0, "incorrect"), ("answer_correctness_claims(part=recall)", 0.2, "incorrect"),
+        ("answer_correctness_lexical", 0.1, "incorrect"), ("answer_accuracy_dual", 0.25, "incorrect"),
+        ("answer_relevance_reverse", 0.2, "answer_irrelevant"), ("guidelines", 0.5, "guideline_broken"),
+        ("toxicity", 1.0, "unsafe"), ("bias", 1.0, "unsafe"), ("pii", 1.0, "unsafe"), ("tone", 0.0, "other"),
+    ],
+)  # fmt: skip
+def test_every_metric_of_the_catalogue_has_its_cause(metric: str, value: float, name: str) -> None:
+    assert cause(score(metric, F, value)) == name
+    assert cause(score(metric, F, value), row=replace(ROW, error="boom")) == name
+
+
+def test_the_error_of_the_application_comes_before_everything_and_is_quoted() -> None:
+    row = replace(ROW, error="TimeoutError: no reply", response=None, answerable=False)
+    found = diagnose(row, [score("abstention", F), chunks(F), score("app_error", F, 1.0)])
+    assert found.cause is not None
+    assert (found.cause.name, found.cause.detail) == ("application_error", "TimeoutError: no reply")
+
+
+def test_a_metric_that_stands_in_counts_before_custom_ones_only_where_nothing_decided_in_its_place() -> None:
+    assert cause(score("hallucination", F), score("mine", F)) == "ungrounded"
+    assert cause(score("hallucination", F), score("mine", F), grounded(P)) == "other"
+    assert cause(score("guidelines", F), score("mine", F), score("pii", F, 1.0)) == "unsafe"
+    assert cause(score("mine", F), score("guidelines", F)) == "guideline_broken"
+    assert cause(score("context_recall", F), chunks(F)) == "retrieval_irrelevant"
+
+
+def test_an_answer_that_declines_is_not_called_wrong_by_any_metric_that_compares_it() -> None:
+    declined = score("abstention", None, 1.0, "abstention")
+    for metric in ("correctness", "answer_correctness_claims", "answer_accuracy_dual"):
+        assert cause(score(metric, F), declined) == "declined"
+    assert cause(score("correctness", F, 0.0, "empty_response")) == "no_answer"
+
+
+def test_the_metrics_that_show_a_cause_are_those_that_have_it() -> None:
+    for name in CAUSES:
+        assert bool(shows(name)) == (name != "other")
+    assert shows("ungrounded")[:2] == ("groundedness", "faithfulness")
+    assert shows("declined")[:2] == ("answer_relevance", "abstention")
+
+
 def test_a_failure_outside_the_order_still_has_a_cause_that_names_its_metric() -> None:
     found = diagnose(ROW, [chunks(P, 1.0), score("politeness(scale=5)", F)])
     assert found.cause is not None
@@ -224,3 +275,10 @@ def test_a_judge_that_finds_no_chunk_relevant_is_outranked_by_a_document_known_t
 def test_without_a_known_document_among_the_chunks_the_judge_decides() -> None:
     assert cause(chunks(F), score("document_recall", F), grounded(P)) == "retrieval_irrelevant"
     assert cause(chunks(F), score("document_recall", None), grounded(P)) == "retrieval_irrelevant"
+
+
+def test_a_rating_of_the_contexts_as_a_whole_is_proven_by_its_reason_and_not_by_the_question() -> None:
+    part = Part("statement", Status.JUDGED, text=ROW.question or "", value=0.0, passed=False)
+    found = diagnose(ROW, [score("context_sufficiency", F, parts=(part,))])
+    assert found.cause is not None
+    assert found.cause.detail == "context_sufficiency says so"

@@ -31,7 +31,7 @@ def test_rows_are_paired_by_id(store, pair):
     assert (groundedness.result.wins, groundedness.result.ties, groundedness.result.losses) == (8, 11, 0)
     assert groundedness.result.p < groundedness.p < 0.05
     assert (c.fixed, c.broken) == (8, 0)
-    assert c.headline == "groundedness rises beyond chance; 8 rows fixed, 0 broken of 19 compared"
+    assert c.headline == "groundedness rises (better) beyond chance; 8 rows fixed, 0 broken of 19 compared"
     assert {r.id for r in c.changed} == {f"row-{i}" for i in range(11, 19)}
 
 

@@ -120,6 +120,7 @@ def test_a_parsed_gate_is_checked_like_its_text(summary):
                 "passed": True,
                 "message": "groundedness>=0.7: met, it is 0.750 over 6 of 8 rows",
                 "rows": 6,
+                "note": "",
             }
         ],
         "incomplete": [],

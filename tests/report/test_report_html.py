@@ -265,3 +265,42 @@ def test_the_bars_of_a_distribution_are_the_rows_of_its_table(report, visit):
     assert chart.locator("rect[fill='url(#hatch)']").count() == 2
     assert chart.locator("rect.fa").count() == 1
     assert "4 of 6 rows between 0.9 and 1.0; 1 below 0.5; 2 fail" in chart.get_attribute("aria-label")
+
+
+def test_a_metric_that_is_better_when_lower_sorts_from_its_highest_value(make, save, store, tmp_path, visit):
+    from dataclasses import replace
+
+    from ragassay.core import Score, Status
+
+    def row(i, value):
+        score = Score("hallucination", Status.JUDGED, value) if value is not None else None
+        return replace(make.row(i), scores=(score,) if score else ())
+
+    rows = [row(i, value) for i, value in enumerate((0.2, None, 0.9, 0.0))]
+    write_html(store, save(rows, metrics=("hallucination",), lower_is_better=("hallucination",)), tmp_path / "l.html")
+    tab = visit(tmp_path / "l.html")
+    tab.get_by_label("Sort").select_option(label="hallucination, highest first")
+    assert tab.locator("details.row .id").all_inner_texts() == ["row-3", "row-1", "row-4", "row-2"]
+
+
+def test_what_lies_behind_a_cause_and_listed_parts_are_in_the_page_and_fit_it(make, save, store, tmp_path, visit):
+    from dataclasses import replace
+
+    from ragassay.core import Part, Score, Status, Verdict
+    from ragassay.diagnosis import CAUSES, FINER
+
+    made = make.row(0, sentences=(("It costs nothing.", 0),))
+    finer = tuple(replace(FINER[name], detail=XSS[0]) for name in ("hallucination", "right_without_evidence"))
+    kept = Part("guideline", Status.JUDGED, text=XSS[2], value=0.0, passed=False, rationale=XSS[3])
+    score = Score("guidelines", Status.JUDGED, 0.0, verdict=Verdict.FAIL, parts=(kept,))
+    row = replace(
+        made, scores=(*made.scores, score), diagnosis=replace(made.diagnosis, cause=CAUSES["ungrounded"], finer=finer)
+    )
+    write_html(store, save([row], metrics=("groundedness", "guidelines")), tmp_path / "f.html")
+    tab = visit(tmp_path / "f.html", viewport={"width": 320, "height": 800})
+    tab.locator("details.row summary").first.click()
+    text = tab.locator("details.row .body").inner_text()
+    for words in ("Behind it, one or more of these:", FINER["hallucination"].title, "✗ broken", XSS[2]):
+        assert words in text
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 320
+    assert tab.seen == []

@@ -82,7 +82,7 @@ def lines_of(path):
 def test_the_arrow_table_has_a_row_per_score(store, mixed):
     table = scores_table(store, mixed)
     assert table.column_names == ["id", "index", "metric", "value", "status", "reason", "asked", "judged", "coverage",
-                                  "verdict", "pass_mark", "probability", "cause", "flags"]  # fmt: skip
+                                  "verdict", "pass_mark", "probability", "cause", "flags", "better"]  # fmt: skip
     assert table.num_rows == 28
     frame = table.to_pandas()
     lost = frame[(frame.id == "row-5") & (frame.metric == "groundedness")].iloc[0]

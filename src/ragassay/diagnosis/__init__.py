@@ -1,7 +1,12 @@
-"""Pure rules: the row's verdict, its root cause and its score pattern."""
+"""Pure rules: the row's verdict, its root cause, what lies behind it, and its score pattern."""
 
-from ragassay.diagnosis.causes import CAUSES
+from ragassay.diagnosis.causes import CAUSES, FINER
+from ragassay.diagnosis.evidence import part_text, quote_of, worst_part
+from ragassay.diagnosis.finer import RULES, Rule
 from ragassay.diagnosis.patterns import HIGH, LOW, PATTERNS, Pattern, pattern_of
-from ragassay.diagnosis.rules import diagnose
+from ragassay.diagnosis.rules import diagnose, shows
 
-__all__ = ["CAUSES", "HIGH", "LOW", "PATTERNS", "Pattern", "diagnose", "pattern_of"]
+__all__ = [
+    "CAUSES", "FINER", "HIGH", "LOW", "PATTERNS", "RULES", "Pattern", "Rule", "diagnose", "part_text", "pattern_of",
+    "quote_of", "shows", "worst_part",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which root causes are there, and which knob does each one point at? (D5)"""
+"""Which causes are there, root and finer, and which knob does each one point at? (D4, D5)"""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from types import MappingProxyType
 
 from ragassay.core import Cause
 
-_ALL = (
+_ROOT = (
+    Cause(
+        "application_error", "The application failed on the row",
+        "Read the error and run the question again by itself: time-outs, rate limits, a prompt that is too long, an "
+        "exception in retrieval or parsing. Until it is mended, the other metrics say nothing about such rows.",
+    ),
     Cause(
         "nothing_retrieved", "Nothing was retrieved",
         "Find out why the retriever returns no chunk for such questions: a filter or score threshold that is too "
@@ -18,6 +23,11 @@ _ALL = (
         "retrieval_irrelevant", "No retrieved chunk is relevant",
         "Work on the retriever: hybrid (keyword + embedding) search, query rewriting, a better embedding model, "
         "a reranker over more candidates, other chunk sizes. First check that the corpus holds the answer at all.",
+    ),
+    Cause(
+        "context_diluted", "Relevant chunks are few, or stand behind irrelevant ones",
+        "Rerank, retrieve fewer chunks or cut below a retrieval score, and remove near-duplicates; smaller chunks where "
+        "only a sentence or two of each matters.",
     ),
     Cause(
         "document_missed", "The document known to be relevant was not retrieved",
@@ -65,10 +75,67 @@ _ALL = (
         "Add a safety instruction and an output filter, and check the retrieved chunks for injected instructions.",
     ),
     Cause(
+        "guideline_broken", "The response breaks a guideline",
+        "Put the guideline into the system prompt in the same words, with an example that keeps it; check that two "
+        "guidelines do not contradict each other.",
+    ),
+    Cause(
         "other", "Another metric failed",
         "Open the row and read the rationale of the metric that is named there.",
     ),
 )  # fmt: skip
 
-CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _ALL})
-"""Name -> cause with its knob; `detail` is empty here and quotes the row in a Diagnosis."""
+CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _ROOT})
+"""Name -> root cause with its knob; `detail` is empty here and quotes the row in a Diagnosis."""
+
+_FINER = (
+    Cause(
+        "corpus_gap", "The corpus lacks the answer",
+        "Add the missing document, or let the application say that it does not know. No change of the retriever helps.",
+    ),
+    Cause(
+        "retrieval_miss", "The corpus holds the answer, and the search did not find it",
+        "Compare the words of the question with those of the missed document: hybrid search, query rewriting, another "
+        "embedding model, other chunks, and the filters that apply to it.",
+    ),
+    Cause(
+        "ranking_cutoff", "The evidence was found in part, or ranked too low",
+        "Rerank, or retrieve more before the cut: what was needed stands behind the cut-off or behind other chunks.",
+    ),
+    Cause(
+        "over_refusal", "It refuses although the evidence was there",
+        "Soften the instruction to refuse, show an example that answers from such a context, and look for a safety "
+        "filter that triggers wrongly.",
+    ),
+    CAUSES["failed_abstention"],
+    Cause(
+        "hallucination", "It claims what neither the chunks nor the reference say",
+        "Tell the generator to use only the context, ask for citations, lower the temperature, or use a stronger model.",
+    ),
+    Cause(
+        "noise_distraction", "It takes a wrong claim from a chunk",
+        "Cut irrelevant chunks by a reranker or a score threshold, and ask the generator to name the chunk it relies "
+        "on; where a relevant chunk is wrong, mend the corpus.",
+    ),
+    Cause(
+        "incomplete", "What it says holds, and something needed is missing",
+        "Ask for every part of the question, raise the limit on the answer's length, and check that the chunks with "
+        "the missing part reach the prompt.",
+    ),
+    Cause(
+        "wrong_focus", "It answers another question",
+        "Put the question after the context and repeat what is asked for; check query rewriting and the history.",
+    ),
+    Cause(
+        "right_without_evidence", "What it claims is right, but not from the chunks",
+        "The model answers from memory: right today, unproven to the reader. Retrieve the source, or ask for citations.",
+    ),
+    Cause(
+        "doubtful_reference", "The reference itself is in doubt",
+        "Read the reference beside the chunks: an outdated answer, another reading of the question, or a fact that the "
+        "corpus does not hold. Mend the reference before the application.",
+    ),
+)  # fmt: skip
+
+FINER: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _FINER})
+"""Name -> finer cause with its knob, in causal order."""

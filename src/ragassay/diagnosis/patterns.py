@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.core import Score
+from ragassay.diagnosis.evidence import base
 
 HIGH = 2 / 3
 LOW = 0.5
@@ -53,11 +54,6 @@ def pattern_of(scores: Sequence[Score]) -> str:
         if all(level is None or seen[name] == level for name, level in wanted.items()):
             return pattern.says
     return ""
-
-
-def base(score: Score) -> str:
-    """The metric's name without its parameters."""
-    return score.metric.partition("(")[0]
 
 
 def _context(scores: Sequence[Score]) -> float | None:

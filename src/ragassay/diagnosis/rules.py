@@ -1,9 +1,10 @@
 """Did the row pass, and if not, what broke first? (D1, D2)
 
-Causal order: an answer can hardly be good when its evidence is missing, so retrieval comes before groundedness, and
-groundedness before what the answer says. With ground truth, context_sufficiency and correctness decide; where they
-give no verdict, chunk_relevance (with document_recall) and answer_relevance take their places. Safety follows, then
-every other metric that failed, so that no failed row is without a cause.
+Causal order: where the application failed, nothing else counts. An answer can hardly be good when its evidence is
+missing, so retrieval comes before groundedness, and groundedness before what the answer says. With ground truth,
+context_sufficiency and correctness decide; where one of these three gives no verdict, its stand-ins take its place.
+Safety follows, then guidelines, the user's own metrics, and whatever else failed, so that no failed row is without a
+cause.
 
 A question that the row marks as not answerable has no relevant chunk to be found and no relevant answer to be given:
 there the retrieval and relevance metrics say nothing about the application, and do not count once it declines. And
@@ -13,29 +14,70 @@ is known outranks what is judged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ragassay.core import Cause, Diagnosis, Part, Sample, Score, Verdict, shorten
+from ragassay.core import Cause, Diagnosis, Sample, Score, Verdict, shorten
 from ragassay.diagnosis.causes import CAUSES
-from ragassay.diagnosis.patterns import base, pattern_of
+from ragassay.diagnosis.evidence import QUOTE, base, proof_of, quoted
+from ragassay.diagnosis.finer import finer_causes
+from ragassay.diagnosis.patterns import pattern_of
 
-_RETRIEVAL = ("chunk_relevance", "context_relevance", "document_recall")
-_TRUTH = {"context_sufficiency": _RETRIEVAL, "correctness": ("answer_relevance", "abstention")}
-_NEEDS_AN_ANSWER = frozenset({*_RETRIEVAL, "context_sufficiency", "answer_relevance", "correctness"})
-_CAUSE = {
-    "context_sufficiency": "insufficient_context", "chunk_relevance": "retrieval_irrelevant",
-    "context_relevance": "retrieval_irrelevant", "document_recall": "document_missed", "groundedness": "ungrounded",
-    "faithfulness": "ungrounded", "correctness": "incorrect", "answer_relevance": "answer_irrelevant",
-    "abstention": "failed_abstention", "safety": "unsafe",
+_ORDER: Mapping[str, tuple[str, ...]] = {
+    "context_sufficiency": (
+        "chunk_relevance", "context_relevance", "context_relevance_dual", "document_recall", "document_precision",
+        "context_precision", "context_relevance_ratio", "context_recall", "context_entity_recall",
+    ),
+    "groundedness": (
+        "faithfulness", "response_groundedness_dual", "hallucination", "noise_sensitivity", "citation_support",
+    ),
+    "correctness": (
+        "answer_correctness_claims", "answer_accuracy_dual", "answer_correctness_lexical", "answer_relevance",
+        "answer_relevance_reverse", "abstention",
+    ),
+    "safety": ("toxicity", "bias", "pii"),
 }  # fmt: skip
-_REST_ON_CHUNKS = frozenset({*_RETRIEVAL, "context_sufficiency", "groundedness", "faithfulness"})
-_RETRIEVAL_CAUSES = frozenset({"nothing_retrieved", "retrieval_irrelevant", "document_missed", "insufficient_context"})
-_QUOTE = 240
+"""The metrics in causal order, each with those that take its place where it gives no verdict."""
+_SAFETY = frozenset({"safety", *_ORDER["safety"]})  # no stand-ins: each says something of its own
+
+_CAUSE = {
+    "app_error": "application_error",
+    "context_sufficiency": "insufficient_context", "chunk_relevance": "retrieval_irrelevant",
+    "context_relevance": "retrieval_irrelevant", "context_relevance_dual": "retrieval_irrelevant",
+    "document_recall": "document_missed", "document_precision": "context_diluted",
+    "context_precision": "context_diluted", "context_relevance_ratio": "context_diluted",
+    "context_recall": "insufficient_context", "context_entity_recall": "insufficient_context",
+    "groundedness": "ungrounded", "faithfulness": "ungrounded", "response_groundedness_dual": "ungrounded",
+    "hallucination": "ungrounded", "noise_sensitivity": "ungrounded", "citation_support": "ungrounded",
+    "correctness": "incorrect", "answer_correctness_claims": "incorrect", "answer_accuracy_dual": "incorrect",
+    "answer_correctness_lexical": "incorrect", "answer_relevance": "answer_irrelevant",
+    "answer_relevance_reverse": "answer_irrelevant", "abstention": "failed_abstention",
+    "safety": "unsafe", "toxicity": "unsafe", "bias": "unsafe", "pii": "unsafe", "guidelines": "guideline_broken",
+}  # fmt: skip
+
+_RETRIEVAL = frozenset({"context_sufficiency", *_ORDER["context_sufficiency"]})
+_ANSWER = frozenset({"correctness", *_ORDER["correctness"]})
+_NEEDS_AN_ANSWER = (_RETRIEVAL | _ANSWER | {"context_utilization"}) - {"abstention"}
+_REST_ON_CHUNKS = _RETRIEVAL | {"groundedness", *_ORDER["groundedness"]}
+_RETRIEVAL_CAUSES = frozenset(
+    {"nothing_retrieved", "retrieval_irrelevant", "context_diluted", "document_missed", "insufficient_context"}
+)
+
+
+def shows(cause: str) -> tuple[str, ...]:
+    """The names of the metrics whose failure has this root cause or shows it, in causal order."""
+    if cause == "nothing_retrieved":
+        return tuple(name for name in _CAUSE if name in _REST_ON_CHUNKS)
+    if cause in ("declined", "no_answer"):
+        return ("answer_relevance", "abstention", *(name for name in _CAUSE if name in _ANSWER))
+    if cause == "retrieval_irrelevant":
+        return tuple(name for name in _CAUSE if _CAUSE[name] in (cause, "context_diluted"))
+    return tuple(name for name, shown in _CAUSE.items() if shown == cause)
 
 
 def diagnose(sample: Sample, scores: Sequence[Score]) -> Diagnosis:
-    """The row's verdict, its root cause with quoted proof, its further causes in causal order, and its pattern.
+    """The row's verdict, its root cause with quoted proof and what lies behind it, its further causes in causal order,
+    and its pattern.
 
     Verdict: FAIL when any score fails, UNDECIDED when none fails and one is undecided, PASS when all that have one
     pass, None when none has one. Two metrics that fail for one reason (groundedness and faithfulness) are one cause.
@@ -45,14 +87,15 @@ def diagnose(sample: Sample, scores: Sequence[Score]) -> Diagnosis:
     verdict = next((v for v in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS) if v in verdicts), None)
     causes: dict[str, Cause] = {}
     for score in _in_order(sample, [s for s in counted if s.verdict is Verdict.FAIL], scores):
-        name = _cause(sample, score)
+        name = _cause(sample, score, scores)
         if name == "declined" and not _RETRIEVAL_CAUSES.isdisjoint(causes):
             continue  # it declined rightly: there was nothing to answer from
         causes.setdefault(name, replace(CAUSES[name], detail=_detail(sample, score, name)))
     first, *others = causes.values() or (None,)
     return Diagnosis(
-        verdict=verdict, cause=first, others=tuple(cause for cause in others if cause), pattern=pattern_of(scores)
-    )
+        verdict=verdict, cause=first, others=tuple(cause for cause in others if cause), pattern=pattern_of(scores),
+        finer=finer_causes(first.name, sample, scores) if first is not None else (),
+    )  # fmt: skip
 
 
 def _declined(scores: Sequence[Score]) -> bool:
@@ -69,69 +112,47 @@ def _excused(sample: Sample, scores: Sequence[Score], score: Score) -> bool:
     )
 
 
-def _in_order(sample: Sample, failed: Sequence[Score], scores: Sequence[Score]) -> Iterator[Score]:
-    """The failed scores in causal order; each metric of the order first, then the rest as they come."""
+def _in_order(sample: Sample, failed: Sequence[Score], scores: Sequence[Score]) -> list[Score]:
+    """The failed scores in causal order, whatever order they come in; metrics of one rank by their printed names."""
     decided = {base(s) for s in scores if s.verdict in (Verdict.PASS, Verdict.FAIL)}
-    order: list[str] = []
+    order = ["app_error"]
     if sample.answerable is False:
         order.append("abstention")  # it should have declined: no retrieval could have helped
-    for slot in ("context_sufficiency", "groundedness", "correctness", "safety"):
-        order += [slot] if slot not in _TRUTH or slot in decided else _TRUTH[slot]
-    order = list(dict.fromkeys(order))
-    # sorted() is stable: metrics of one name, and those outside the order, stay as the user named them.
-    return iter(sorted(failed, key=lambda s: order.index(base(s)) if base(s) in order else len(order) + _late(base(s))))
+    for name, stand_ins in _ORDER.items():
+        order += [name] if name in decided and name not in _SAFETY else [name, *stand_ins]
+    # Outside the order: guidelines and the user's own metrics (""), then ours that another one has stood in for.
+    places = list(dict.fromkeys([*order, "guidelines", "", *_CAUSE]))
+    return sorted(failed, key=lambda s: (places.index(base(s) if base(s) in places else ""), s.metric))
 
 
-def _late(name: str) -> int:
-    """Outside the order: custom metrics first, then ours that another one has stood in for."""
-    return 1 if name in _CAUSE else 0
-
-
-def _cause(sample: Sample, score: Score) -> str:
+def _cause(sample: Sample, score: Score, scores: Sequence[Score]) -> str:
     name = base(score)
     if "nothing_retrieved" in score.flags or (name in _REST_ON_CHUNKS and sample.contexts == ()):
         return "nothing_retrieved"  # nor could anything have supported the claims
-    if name == "answer_relevance" and "empty_response" in score.flags:
-        return "no_answer"
-    if name in ("answer_relevance", "abstention", "correctness") and "abstention" in score.flags:
-        return "declined"
-    return _CAUSE.get(name, "other")
+    if name in _ANSWER:
+        if "empty_response" in score.flags:
+            return "no_answer"
+        if "abstention" in score.flags or (name != "abstention" and _declined(scores)):
+            return "declined"
+    cause = _CAUSE.get(name, "other")
+    if cause == "context_diluted" and score.value == 0:
+        return "document_missed" if name == "document_precision" else "retrieval_irrelevant"
+    return cause
 
 
 def _detail(sample: Sample, score: Score, cause: str) -> str:
     """The claim, chunk or document that shows it, quoted."""
-    why = shorten(score.rationale or score.reason, _QUOTE)
+    why = shorten(score.rationale or score.reason, QUOTE)
     if cause == "other":
-        return f"{score.metric}: {_proof(sample, score) or why}"
+        return f"{score.metric}: {proof_of(score, sample) or why}"
+    if cause == "application_error":
+        return shorten(sample.error or "", QUOTE) or why
     if cause == "nothing_retrieved":
-        return f"no chunk for the question {_quoted(sample.question or '')}"
+        return f"no chunk for the question {quoted(sample.question or '')}"
     if cause == "document_missed":
         have = {chunk.id for chunk in sample.contexts or ()}
         missed = [id_ for id_, grade in (sample.relevant_ids or {}).items() if grade >= 1 and id_ not in have]
-        return "not retrieved: " + shorten(", ".join(missed[:5]) + (" ..." if len(missed) > 5 else ""), _QUOTE)
+        return "not retrieved: " + shorten(", ".join(missed[:5]) + (" ..." if len(missed) > 5 else ""), QUOTE)
     if cause in ("declined", "failed_abstention", "answer_irrelevant", "no_answer"):
-        return f"asked {_quoted(sample.question or '')}, answered {_quoted(sample.response or '')}"
-    return _proof(sample, score) or why
-
-
-def _proof(sample: Sample, score: Score) -> str:
-    """The failing part that says most: the least supported claim, or the best chunk where not even that is relevant."""
-    failed = [part for part in score.parts if part.passed is False]
-    if not failed:
-        return ""
-    chunks = all(part.kind == "chunk" for part in failed)
-    part = (max if chunks else min)(failed, key=lambda p: p.value or 0.0)
-    where = f"context {part.context + 1}: " if part.kind == "chunk" and part.context is not None else ""
-    return where + _quoted(_text(sample, part))
-
-
-def _text(sample: Sample, part: Part) -> str:
-    if part.text:
-        return part.text
-    if part.context is not None and sample.contexts and 0 <= part.context < len(sample.contexts):
-        return sample.contexts[part.context].text
-    return (sample.response or "")[part.start or 0 : part.end or 0]
-
-
-def _quoted(text: str) -> str:
-    return f"“{shorten(' '.join(text[: 4 * _QUOTE].split()), _QUOTE)}”"
+        return f"asked {quoted(sample.question or '')}, answered {quoted(sample.response or '')}"
+    return proof_of(score, sample) or why

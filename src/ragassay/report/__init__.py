@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ragassay.report.html import write_html
     from ragassay.report.jsonable import as_json, row_json, run_json, summary_json
     from ragassay.report.junit import write_junit
+    from ragassay.report.mlflow_run import log_to_mlflow, mlflow_metrics
     from ragassay.report.records import FORMATS, export, scores_table
     from ragassay.report.summary import summarise
     from ragassay.report.terminal import (
@@ -34,6 +35,7 @@ _HOMES = {
     "html": ("write_html",),
     "jsonable": ("as_json", "row_json", "run_json", "summary_json"),
     "junit": ("write_junit",),
+    "mlflow_run": ("log_to_mlflow", "mlflow_metrics"),
     "summary": ("summarise",),
     "text": ("plain",),
     "terminal": ("render_comparison", "render_gates", "render_row", "render_runs", "render_summary", "summary_text"),
@@ -42,7 +44,7 @@ _HOMES = {
 
 __all__ = [
     "FORMATS", "ChangedRow", "Comparison", "Gate", "GateOutcome", "GateResult", "MetricComparison", "as_json",
-    "check_gates", "compare", "comparison_json", "export", "headline", "parse_gate", "plain", "render_comparison",
+    "check_gates", "compare", "comparison_json", "export", "headline", "log_to_mlflow", "mlflow_metrics", "parse_gate", "plain", "render_comparison",
     "render_gates", "render_row", "render_runs", "render_summary", "row_json", "run_json", "scores_table", "summarise",
     "summary_json", "summary_text", "write_html", "write_junit",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ragassay.core import Manifest, Verdict
-from ragassay.report.wording import count, unit_of
+from ragassay.report.wording import better_end, change_word, count, unit_of
 from ragassay.scoring import PairedResult, holm, paired_difference
 
 if TYPE_CHECKING:
@@ -20,18 +20,31 @@ CHANGED_SHOWN = 12
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
     """One metric in both runs, over result.n paired rows. p: the result's p, Holm-corrected over the metrics; None where
-    it has none. dropped: rows of both runs left out because only one of the two has a value."""
+    it has none. dropped: rows of both runs left out because only one of the two has a value. better: which end of the
+    metric is the good one, "higher", "lower" or "neither"; change: "better" or "worse" for b, "" where neither."""
 
     metric: str
     unit: str
     result: PairedResult
     p: float | None
     dropped: int
+    better: str = "higher"
+    change: str = ""
+
+    @property
+    def won(self) -> int:
+        """Rows where b is better; where neither end is, those where it is higher."""
+        return self.result.losses if self.better == "lower" else self.result.wins
+
+    @property
+    def lost(self) -> int:
+        """Rows where b is worse; where neither end is, those where it is lower."""
+        return self.result.wins if self.better == "lower" else self.result.losses
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """A row whose value on a metric changed: in run a and in run b."""
+    """A row whose value on a metric changed: in run a and in run b. change: "better", "worse", or "" for neither."""
 
     id: str
     metric: str
@@ -39,6 +52,7 @@ class ChangedRow:
     b: float
     verdict_a: Verdict | None
     verdict_b: Verdict | None
+    change: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +77,10 @@ class Comparison:
         turned = f"{count(self.fixed, 'row')} fixed, {self.broken:,} broken of {self.both:,} compared"
         if not sure:
             return f"No difference beyond chance; {turned}"
-        words = [f"{m.metric} {'rises' if (m.result.difference or 0) > 0 else 'falls'}" for m in sure]
+        words = [
+            f"{m.metric} {'rises' if (m.result.difference or 0) > 0 else 'falls'}" + (m.change and f" ({m.change})")
+            for m in sure
+        ]
         return f"{', '.join(words)} beyond chance; {turned}"
 
 
@@ -84,7 +101,7 @@ def compare(store: Store, a: str, b: str) -> Comparison:
         high = None if units[metric] else 1.0
         results[metric] = paired_difference(_values(pairs), low=0.0, high=high)
         if not units[metric]:  # seconds and dollars are on another scale than ratios
-            changed += heapq.nlargest(CHANGED_SHOWN, _changes(metric, pairs), key=_by_change)
+            changed += heapq.nlargest(CHANGED_SHOWN, _changes(metric, pairs, first), key=_by_change)
     known = [(metric, result.p) for metric, result in results.items() if result.p is not None]
     corrected = dict(zip((metric for metric, _ in known), holm([p for _, p in known]), strict=True))
     return Comparison(
@@ -96,7 +113,16 @@ def compare(store: Store, a: str, b: str) -> Comparison:
         fixed=turns.count((Verdict.FAIL, Verdict.PASS)),
         broken=turns.count((Verdict.PASS, Verdict.FAIL)),
         metrics=tuple(
-            MetricComparison(m, units[m], result, corrected.get(m), dropped[m]) for m, result in results.items()
+            MetricComparison(
+                m,
+                units[m],
+                result,
+                corrected.get(m),
+                dropped[m],
+                better_end(m, first),
+                change_word(result.difference, m, first),
+            )
+            for m, result in results.items()
         ),
         changed=tuple(heapq.nlargest(CHANGED_SHOWN, changed, key=_by_change)),
         warnings=tuple(_warnings(first, second, len(rows_a) - len(both), len(rows_b) - len(both))),
@@ -109,14 +135,16 @@ def _values(pairs: list[tuple[ScoreLine, ScoreLine]]) -> Iterator[tuple[float, f
             yield one.value, other.value, one.cluster
 
 
-def _changes(metric: str, pairs: list[tuple[ScoreLine, ScoreLine]]) -> Iterator[ChangedRow]:
+def _changes(metric: str, pairs: list[tuple[ScoreLine, ScoreLine]], manifest: Manifest) -> Iterator[ChangedRow]:
     for one, other in pairs:
         if one.value is not None and other.value is not None and one.value != other.value:
-            yield ChangedRow(one.row_id, metric, one.value, other.value, one.verdict, other.verdict)
+            word = change_word(other.value - one.value, metric, manifest)
+            yield ChangedRow(one.row_id, metric, one.value, other.value, one.verdict, other.verdict, word)
 
 
-def _by_change(row: ChangedRow) -> tuple[float, str, str]:
-    return abs(row.b - row.a), row.id, row.metric
+def _by_change(row: ChangedRow) -> tuple[float, bool, str, str]:
+    """The largest change first; of equal ones those for the worse."""
+    return abs(row.b - row.a), row.change == "worse", row.id, row.metric
 
 
 def _warnings(a: Manifest, b: Manifest, only_a: int, only_b: int) -> Iterator[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ragassay.core import MetricSummary, SetupError, Summary, nearest
-from ragassay.report.wording import count, figure, percent
+from ragassay.core import Manifest, MetricSummary, SetupError, Summary, nearest
+from ragassay.report.wording import better_end, count, figure, percent
 
 _GATE = re.compile(r"(?P<left>.*)(?P<op>>=|<=|>|<)\s*(?P<number>[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)\s*")
 _OF = re.compile(r"(?P<figure>\w+)\((?P<metric>.*)\)")
@@ -42,13 +42,14 @@ class Gate:
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
     """One gate on one run, over `rows` rows. passed None: the figure does not exist, or rows without a verdict could
-    turn it, so the gate is not met and not failed."""
+    turn it, so the gate is not met and not failed. note: a warning, "" for none; it is in the message, too."""
 
     gate: Gate
     value: float | None
     passed: bool | None
     message: str
     rows: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,14 @@ class GateResult:
     def to_json(self) -> dict[str, object]:
         """As JSON-like values, for `--json`."""
         gates = [
-            {"gate": o.gate.text, "value": o.value, "passed": o.passed, "message": o.message, "rows": o.rows}
+            {
+                "gate": o.gate.text,
+                "value": o.value,
+                "passed": o.passed,
+                "message": o.message,
+                "rows": o.rows,
+                "note": o.note,
+            }
             for o in self.outcomes
         ]
         return {"gates": gates, "incomplete": list(self.incomplete), "exit_code": self.exit_code}
@@ -104,7 +112,7 @@ def check_gates(summary: Summary, gates: Sequence[str | Gate], min_coverage: flo
     """
     metrics = {m.metric: m for m in summary.metrics}
     texts = [gate.text if isinstance(gate, Gate) else gate for gate in gates]
-    outcomes = tuple(_check(parse_gate(text, metrics), metrics) for text in texts)
+    outcomes = tuple(_noted(_check(parse_gate(text, metrics), metrics), summary.manifest) for text in texts)
     incomplete = [outcome.message for outcome in outcomes if outcome.passed is None]
     if summary.pending:
         incomplete.append(f"{summary.pending:,} of {summary.rows:,} rows are not evaluated yet")
@@ -114,6 +122,21 @@ def check_gates(summary: Summary, gates: Sequence[str | Gate], min_coverage: flo
         incomplete += _lacking((metrics[name] for name in gated), min_coverage)
     failed = any(outcome.passed is False for outcome in outcomes)
     return GateResult(outcomes, tuple(incomplete), 1 if failed else 3 if incomplete else 0)
+
+
+def _noted(outcome: GateOutcome, manifest: Manifest) -> GateOutcome:
+    """The outcome with a warning where the gate asks for values at the bad end of its metric."""
+    gate = outcome.gate
+    good, asked = better_end(gate.metric, manifest), "higher" if gate.op.startswith(">") else "lower"
+    if "pass_rate" in gate.figure or good in ("neither", asked) or good == "higher":
+        return outcome  # of a metric that is better when higher, an upper limit may be meant as one
+    note = (
+        f"{gate.metric} is better when lower, and this gate asks for high values; {_TURNED[gate.op]} was probably meant"
+    )
+    return replace(outcome, note=note, message=f"{outcome.message}; note: {note}")
+
+
+_TURNED = {">=": "<=", ">": "<"}
 
 
 def _check(gate: Gate, metrics: dict[str, MetricSummary]) -> GateOutcome:

@@ -12,18 +12,31 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ragassay.core import EnvironmentFailure, MetricSummary, Part, RowResult, Sample, Score, Status, Summary, Verdict
+from ragassay.core import (
+    EnvironmentFailure,
+    Manifest,
+    MetricSummary,
+    Part,
+    RowResult,
+    Sample,
+    Score,
+    Status,
+    Summary,
+    Verdict,
+)
+from ragassay.diagnosis import part_text
 from ragassay.report import wording as say
 from ragassay.report.claims import claims_of
 from ragassay.report.marks import Segment, Span, segments
-from ragassay.report.proof import located, part_text, place, worst_score
+from ragassay.report.proof import badness, located, place, worst_score
 from ragassay.report.summary import summarise
 from ragassay.report.text import one_line, page
+from ragassay.report.worst import worst_rows
 
 if TYPE_CHECKING:
     from ragassay.store import Store
@@ -64,8 +77,8 @@ def write_html(store: Store, run_id: str, path: str | Path, *, max_rows: int = 1
             ledger=say.ledger_words(summary),
             shown=shown,
             rows=(
-                _row(row, i, summary.manifest.metrics)
-                for i, row in enumerate(store.rows(run_id, order="worst", limit=max_rows))
+                _row(row, i, summary.manifest)
+                for i, row in enumerate(worst_rows(store, run_id, summary.manifest, max_rows))
             ),
         )
     )
@@ -163,6 +176,7 @@ class _Claim:
     quotes: tuple[tuple[int, str], ...]  # evidence that is not highlighted: (context from 1, quote)
     located: bool
     weight: str
+    sources: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +200,23 @@ class _ContextView:
     long: bool
 
 
+class _Item(NamedTuple):
+    """A part that is listed by itself."""
+
+    kind: str
+    word: str
+    text: str
+    rationale: str
+
+
+class _Section(NamedTuple):
+    """Parts of one metric under a title of their own."""
+
+    title: str
+    metric: str
+    parts: list[_Item]
+
+
 @dataclass(slots=True)
 class _RowView:
     row: RowResult
@@ -198,6 +229,7 @@ class _RowView:
     response: list[_Piece] = field(default_factory=list)
     response_cut: int = 0
     contexts: list[_ContextView] = field(default_factory=list)
+    sections: list[_Section] = field(default_factory=list)
     scores: list[tuple[Score, str]] = field(default_factory=list)
 
 
@@ -219,17 +251,18 @@ class _Evidence:
         return [Span(start, end, n) for (where, start, end), n in self.numbers.items() if where == context]
 
 
-def _row(row: RowResult, number: int, metrics: tuple[str, ...]) -> _RowView:
+def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
     diagnosis, anchor = row.diagnosis, f"r{number + 1}"
-    marked = [s.value for s in row.scores if s.value is not None and s.pass_mark is not None]
-    worst, values = worst_score(row), {s.metric: s.value for s in row.scores}
+    marked = [s for s in row.scores if s.value is not None and s.pass_mark is not None]
+    lowest = max(marked, key=lambda score: badness(score, manifest), default=None)
+    worst, values = worst_score(row, manifest) or lowest, {s.metric: s.value for s in row.scores}
     view = _RowView(
         row=row,
         anchor=anchor,
         verdict="unreadable" if row.bad is not None else say.VERDICT_WORDS[diagnosis.verdict],
         cause=diagnosis.cause.name if diagnosis.cause is not None else "",
-        value=worst.value if worst is not None else min(marked, default=None),
-        metrics=" ".join("-" if values.get(name) is None else f"{values[name]:.4g}" for name in metrics),
+        value=worst.value if worst is not None else None,
+        metrics=" ".join("-" if values.get(name) is None else f"{values[name]:.4g}" for name in manifest.metrics),
     )
     sample = row.sample
     if sample is None:
@@ -251,7 +284,23 @@ def _row(row: RowResult, number: int, metrics: tuple[str, ...]) -> _RowView:
         rated = [(score, part) for score, part in chunks if part.context == index]
         view.contexts.append(_context(anchor, index, sample, rated, evidence))
     view.scores = [(score, _why(score)) for score in row.scores]
+    view.sections = list(_sections(row))
     return view
+
+
+def _sections(row: RowResult) -> Iterator[_Section]:
+    """What was judged part by part beside claims and chunks: statements of the reference, guidelines, citations ..."""
+    for score in row.scores:
+        found: dict[str, list[_Item]] = {}
+        for part in score.parts:
+            title, word = say.section(score.metric, part)
+            if title:
+                sign = "✓" if part.passed else "✗" if part.passed is False else "–" if part.value is not None else "?"
+                sign = "–" if part.status is Status.NOT_APPLICABLE else sign
+                text = one_line(part_text(part, row.sample), 400)
+                found.setdefault(title, []).append(_Item(_KINDS[sign], f"{sign} {word}", text, part.rationale))
+        for title, items in found.items():
+            yield _Section(title, score.metric, items)
 
 
 def _shown(end: int) -> bool:
@@ -276,7 +325,7 @@ def _claim(part: Part, number: int, sample: Sample, evidence: _Evidence, weight:
     return _Claim(
         number, sign, _KINDS[sign], word, one_line(part_text(part, sample), 90 if found_there else 400),
         say.why_unjudged(part) if unjudged else "", part.rationale, tuple(links), tuple(quotes),
-        found_there, weight,
+        found_there, weight, say.sources(part),
     )  # fmt: skip
 
 

@@ -9,10 +9,10 @@ from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from ragassay.core import EnvironmentFailure, RowResult, Score, Status, Verdict
+from ragassay.core import EnvironmentFailure, Manifest, RowResult, Score, Status, Verdict
 from ragassay.report.proof import proof
 from ragassay.report.text import one_line, xml
-from ragassay.report.wording import STATUS_WORDS, figure, pass_mark
+from ragassay.report.wording import STATUS_WORDS, behind, figure, pass_mark
 
 if TYPE_CHECKING:
     from ragassay.store import Store
@@ -52,7 +52,7 @@ def _write(store: Store, run_id: str, out: TextIO) -> None:
         for row in store.rows(run_id, order="index"):
             for score in row.scores:
                 if score.metric in spools:
-                    _case(row, score, spools[score.metric])
+                    _case(row, score, spools[score.metric], manifest)
         for metric, numbers in tests.items():
             out.write(f"<testsuite name={_attribute(metric)} {_numbers(numbers)}>\n")
             spools[metric].seek(0)
@@ -82,7 +82,7 @@ def _kind(status: Status, verdict: Verdict | None) -> int:
     return 2 if verdict is Verdict.UNDECIDED or status is not Status.JUDGED else 0
 
 
-def _case(row: RowResult, score: Score, out: TextIO | SpooledTemporaryFile[str]) -> None:
+def _case(row: RowResult, score: Score, out: TextIO | SpooledTemporaryFile[str], manifest: Manifest) -> None:
     out.write(f"<testcase classname={_attribute(score.metric)} name={_attribute(row.id)}")
     kind = _kind(score.status, score.verdict)
     if kind == 0:
@@ -94,13 +94,16 @@ def _case(row: RowResult, score: Score, out: TextIO | SpooledTemporaryFile[str])
         out.write(f'><error type="{score.status.value}" message={_attribute(message)}/></testcase>\n')
     else:
         shown, cause = proof(score, row.sample), row.diagnosis.cause
-        mark = f", passes at {pass_mark(score.pass_mark, score.metric)}" if score.pass_mark is not None else ""
+        mark = (
+            f", passes at {pass_mark(score.pass_mark, score.metric, manifest)}" if score.pass_mark is not None else ""
+        )
         message = f"{score.metric} is {figure(score.value)}{mark}" + (f"; {cause.title}" if cause is not None else "")
         body = [
             shown.what,
             f"“{shown.quote}”" if shown.quote else "",
             shown.rationale,
             f"try: {cause.knob}" if cause else "",
+            behind(row.diagnosis),
         ]
         out.write(f'><failure type="{cause.name if cause is not None else "fail"}" message={_attribute(message)}>'
                   f"{_body(chr(10).join(line for line in body if line))}</failure></testcase>\n")  # fmt: skip

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragassay.core import Evidence, Part, RowResult, Sample, Score, Status, Verdict
-from ragassay.report.wording import chunk_word, claim_word
+from ragassay.core import Evidence, Manifest, Part, RowResult, Sample, Score, Verdict
+from ragassay.diagnosis import quote_of, shows, worst_part
+from ragassay.report.wording import chunk_word, claim_word, lower_is_better, section
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,19 +16,6 @@ class Proof:
     what: str
     quote: str
     rationale: str
-
-
-def part_text(part: Part, sample: Sample | None) -> str:
-    """The words of a claim or chunk, wherever they stand; "" when they are nowhere."""
-    if part.text or sample is None:
-        return part.text
-    if part.kind == "chunk":
-        contexts = sample.contexts or ()
-        inside = part.context is not None and 0 <= part.context < len(contexts)
-        return contexts[part.context].text if inside and part.context is not None else ""
-    if part.start is None or part.end is None:
-        return ""
-    return (sample.response or "")[part.start : part.end]
 
 
 def place(part: Part, evidence: Evidence) -> int:
@@ -46,52 +34,43 @@ def located(evidence: Evidence, context: int, sample: Sample) -> bool:
     return contexts[context].text[evidence.start : evidence.end] == evidence.quote
 
 
-_SHOWS = {
-    "nothing_retrieved": ("chunk_relevance", "context_relevance"),
-    "retrieval_irrelevant": ("chunk_relevance", "context_relevance"),
-    "document_missed": ("document_recall",),
-    "ungrounded": ("groundedness", "faithfulness"),
-    "declined": ("answer_relevance", "abstention"),
-    "failed_abstention": ("abstention",),
-    "no_answer": ("answer_relevance",),
-    "answer_irrelevant": ("answer_relevance",),
-}
-"""Which metrics show a root cause, so that a row's quote and its cause speak of one thing."""
+def badness(score: Score, manifest: Manifest | None = None) -> float:
+    """How bad the score's value is, from 0 (best) to 1 for a ratio; 2 where there is none. Only for ordering."""
+    if score.value is None:
+        return 2.0
+    return score.value if lower_is_better(score.metric, manifest) else 1.0 - score.value
 
 
-def worst_score(row: RowResult) -> Score | None:
-    """The failing score that shows the root cause; else the failing one with the lowest value; else the undecided
+def worst_score(row: RowResult, manifest: Manifest | None = None) -> Score | None:
+    """The failing score that shows the root cause; else the failing one with the worst value; else the undecided
     one; else None. Ties go to the first."""
     cause = row.diagnosis.cause
-    for name in _SHOWS.get(cause.name, ()) if cause is not None else ():
+    for name in shows(cause.name) if cause is not None else ():
         for score in row.scores:
             if score.verdict is Verdict.FAIL and score.metric.partition("(")[0] == name:
                 return score
     for verdict in (Verdict.FAIL, Verdict.UNDECIDED):
         found = [score for score in row.scores if score.verdict is verdict]
         if found:
-            return min(found, key=lambda score: -1.0 if score.value is None else score.value)
+            return max(found, key=lambda score: badness(score, manifest))
     return None
 
 
 def proof(score: Score, sample: Sample | None) -> Proof:
     """The part that speaks most against the score: a failed one, else an unjudged one; else the score's own words."""
-    failed = [(i, part) for i, part in enumerate(score.parts) if part.passed is False]
-    if not failed:
-        unjudged = (Status.JUDGED, Status.NOT_APPLICABLE)
-        failed = [(i, part) for i, part in enumerate(score.parts) if part.status not in unjudged]
-    if not failed:
+    worst = worst_part(score, unjudged=True)
+    if worst is None:
         return Proof("", "", score.rationale or score.reason)
-    # The lowest claim says most; of chunks that all fail, the best one does: not even it is relevant.
-    best = max if all(part.kind == "chunk" for _, part in failed) else min
-    i, part = best(failed, key=lambda item: 0.0 if item[1].value is None else item[1].value)
-    number = part.context + 1 if part.kind == "chunk" and part.context is not None else i + 1
-    if part.kind == "statement":  # a rating of the response as a whole
-        what = "the response is not judged" if part.passed is None else "the response falls short"
+    i, part = worst
+    title, word = section(score.metric, part)
+    if title:
+        what = f"{part.kind} {i + 1} is {word}" if part.kind != "citation" else f"citation {i + 1}: {word}"
+    elif part.kind == "chunk":
+        what = f"context {part.context + 1 if part.context is not None else i + 1} is {chunk_word(part)}"
+    elif part.kind == "statement":  # a rating of the response or of the contexts as a whole
+        whole = "the contexts" if score.metric.startswith("context_") else "the response"
+        lost, short = ("are", "fall") if whole == "the contexts" else ("is", "falls")
+        what = f"{whole} {lost} not judged" if part.passed is None else f"{whole} {short} short"
     else:
-        what = (
-            f"context {number} is {chunk_word(part)}"
-            if part.kind == "chunk"
-            else f"claim {number} is {claim_word(part)}"
-        )
-    return Proof(what, part_text(part, sample), part.rationale or part.reason or score.reason)
+        what = f"claim {i + 1} is {claim_word(part)}"
+    return Proof(what, quote_of(part, sample), part.rationale or part.reason or score.reason)

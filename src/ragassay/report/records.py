@@ -9,9 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ragassay.core import EnvironmentFailure, RowResult, Score, SetupError, nearest
+from ragassay.core import EnvironmentFailure, Manifest, RowResult, Score, SetupError, nearest
 from ragassay.report.proof import place, proof
 from ragassay.report.text import cell, page
+from ragassay.report.wording import better_end
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 FORMATS = ("jsonl", "csv", "parquet")
 _COLUMNS = (
     "id", "index", "metric", "value", "status", "reason", "asked", "judged", "verdict", "pass_mark",
-    "rationale", "evidence", "parts", "flags", "cause",
+    "rationale", "evidence", "parts", "flags", "cause", "finer", "better",
 )  # fmt: skip
 _GROUP = 5000  # rows of a Parquet row group, and what is held in memory
 
@@ -30,7 +31,8 @@ def export(store: Store, run_id: str, format: str, target: str | Path | TextIO) 
     """Write one record per row and metric to a path or, for jsonl and csv, an open text stream; how many were written.
 
     A row that could not be read is one record with metric null, status "bad_row" and the error as its reason.
-    evidence: list of {context (from 0), start, end, quote}; in CSV as JSON. CSV texts that a spreadsheet would take
+    evidence: list of {context (from 0), start, end, quote}; in CSV as JSON. finer: names of what may lie behind the
+    cause. better: the good end of the metric, "higher", "lower" or "neither". CSV texts that a spreadsheet would take
     for a formula get a leading '. Raises SetupError E0101 (unknown format), E0105 (Parquet without pyarrow),
     EnvironmentFailure E0107 (the file cannot be written).
     """
@@ -53,18 +55,20 @@ def export(store: Store, run_id: str, format: str, target: str | Path | TextIO) 
 
 def records(store: Store, run_id: str) -> Iterator[dict[str, Any]]:
     """The records in row order, metrics in the run's order."""
+    manifest = store.run(run_id).manifest
     for row in store.rows(run_id, order="index"):
         if row.bad is not None:
             reason = f"{row.bad.code}: {row.bad.what} {row.bad.why}".strip()
             yield dict.fromkeys(_COLUMNS) | {
                 "id": page(row.id), "index": row.index, "status": "bad_row", "reason": page(reason),
                 "asked": 0, "judged": 0, "rationale": "", "evidence": [], "parts": 0, "flags": [], "cause": "",
+                "finer": [], "better": "",
             }  # fmt: skip
         for score in row.scores:
-            yield _record(row, score)
+            yield _record(row, score, manifest)
 
 
-def _record(row: RowResult, score: Score) -> dict[str, Any]:
+def _record(row: RowResult, score: Score, manifest: Manifest) -> dict[str, Any]:
     cause = row.diagnosis.cause
     return {
         "id": page(row.id),
@@ -86,6 +90,8 @@ def _record(row: RowResult, score: Score) -> dict[str, Any]:
         "parts": len(score.parts),
         "flags": list(score.flags),
         "cause": cause.name if cause is not None else "",
+        "finer": [behind.name for behind in row.diagnosis.finer],
+        "better": better_end(score.metric, manifest),
     }
 
 
@@ -102,7 +108,7 @@ def _csv(store: Store, run_id: str, out: TextIO) -> int:
     n = 0
     for n, record in enumerate(records(store, run_id), 1):  # noqa: B007 - n is the count
         record["evidence"] = json.dumps(record["evidence"], ensure_ascii=False)
-        record["flags"] = " ".join(record["flags"])
+        record |= {name: " ".join(record[name]) for name in ("flags", "finer")}
         writer.writerow([cell(value) if isinstance(value, str) else value for value in record.values()])
     return n
 
@@ -132,6 +138,7 @@ def _parquet(store: Store, run_id: str, target: str | Path | TextIO) -> int:
     types = {
         "index": pa.int64(), "value": pa.float64(), "asked": pa.int64(), "judged": pa.int64(),
         "pass_mark": pa.float64(), "parts": pa.int64(), "evidence": pa.list_(found), "flags": pa.list_(pa.string()),
+        "finer": pa.list_(pa.string()),
     }  # fmt: skip
     schema = pa.schema([(name, types.get(name, pa.string())) for name in _COLUMNS])
     n, stream = 0, records(store, run_id)
@@ -153,14 +160,16 @@ def _unwritable(target: object, error: OSError) -> EnvironmentFailure:
 
 def scores_table(store: Store, run_id: str) -> pa.Table:
     """All scores as an Arrow table: id, index, metric, value, status, reason, asked, judged, coverage, verdict,
-    pass_mark, probability, cause, flags. One row per row and metric. Raises SetupError E0105 without pyarrow."""
+    pass_mark, probability, cause, flags, better ("higher", "lower" or "neither"). One row per row and metric. Raises SetupError E0105 without pyarrow."""
     pa = _arrow()
     strings, floats, integers = pa.string(), pa.float64(), pa.int64()
     schema = pa.schema([
         ("id", strings), ("index", integers), ("metric", strings), ("value", floats), ("status", strings),
         ("reason", strings), ("asked", integers), ("judged", integers), ("coverage", floats), ("verdict", strings),
         ("pass_mark", floats), ("probability", floats), ("cause", strings), ("flags", pa.list_(strings)),
+        ("better", strings),
     ])  # fmt: skip
+    manifest = store.run(run_id).manifest
     causes = {line.index: line.cause for line in store.row_lines(run_id)}
     lines = (
         {
@@ -168,6 +177,7 @@ def scores_table(store: Store, run_id: str) -> pa.Table:
             "reason": page(s.reason), "asked": s.counts.asked, "judged": s.counts.judged, "coverage": s.counts.coverage,
             "verdict": s.verdict.value if s.verdict is not None else None, "pass_mark": s.pass_mark,
             "probability": s.probability, "cause": causes.get(s.index, ""), "flags": list(s.flags),
+            "better": better_end(s.metric, manifest),
         }
         for s in store.score_lines(run_id)
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,10 @@ from ragassay.core import (
     Verdict,
     WorstRow,
 )
-from ragassay.diagnosis import CAUSES
+from ragassay.diagnosis import CAUSES, FINER
 from ragassay.report.proof import proof, worst_score
-from ragassay.report.wording import STATUS_WORDS, AppTotals, count, unit_of
+from ragassay.report.wording import STATUS_WORDS, AppTotals, better_end, count, unit_of
+from ragassay.report.worst import worst_rows
 from ragassay.scoring import MeanAccumulator, clustered_rate_interval, gap_to_rest, holm
 
 if TYPE_CHECKING:
@@ -37,6 +38,23 @@ EXAMPLES = 3
 # A "slice" with more values than this is an identifier, not a grouping; it is left out, and a note says so.
 MOST_VALUES = 100
 _SPENT = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
+
+
+@dataclass(frozen=True, slots=True)
+class FinerShare:
+    """A finer cause behind a root cause. rows: how many of its failing rows may have it; alone: those of them in which it
+    is the only one that may."""
+
+    cause: Cause
+    rows: int
+    alone: int
+
+
+@dataclass(frozen=True, slots=True)
+class CauseSplit(CauseShare):
+    """A root cause's share of the failing rows, with what lies behind it, the most frequent first."""
+
+    finer: tuple[FinerShare, ...] = ()
 
 
 def summarise(store: Store, run_id: str, *, worst: int | None = None) -> Summary:
@@ -52,6 +70,8 @@ def summarise(store: Store, run_id: str, *, worst: int | None = None) -> Summary
     rows = _Rows()
     for line in store.row_lines(run_id):
         rows.add(line.id, line.verdict, line.cause, line.pattern, line.cluster, line.usage, line.bad, line.done)
+        if line.done and line.verdict is Verdict.FAIL:
+            rows.add_finer(line.cause, line.finer)
     # One pass for all metrics: a row's scores lie in one record, which is decoded once.
     tallies = {metric: _Metric(metric, unit_of(metric, manifest)) for metric in manifest.metrics}
     groups = {metric: _Slices() for metric in manifest.metrics}
@@ -85,8 +105,9 @@ def summarise(store: Store, run_id: str, *, worst: int | None = None) -> Summary
         slices=_most_telling(
             [pair for pair in found if pair[0].slice not in too_many],
             {metric for metric, tally in tallies.items() if tally.unit},
+            {metric: better_end(metric, manifest) for metric in tallies},
         ),
-        worst=tuple(_worst_rows(store, run_id, _tenth(manifest.rows) if worst is None else worst)),
+        worst=tuple(_worst_rows(store, run_id, manifest, _tenth(manifest.rows) if worst is None else worst)),
         bad_rows=tuple(rows.bad_rows),
         app=rows.usage(),
         app_rows=rows.with_usage,
@@ -107,6 +128,8 @@ class _Rows:
         self._causes: dict[str, Counter[str | None]] = {}  # cause -> cluster -> failing rows
         self._failing: Counter[str | None] = Counter()
         self._examples: dict[str, list[str]] = {}
+        self._finer: dict[str, Counter[str]] = {}  # root cause -> finer cause -> rows that may have it
+        self._alone: dict[str, Counter[str]] = {}
         self._sums: dict[str, float] = {}
         self._seen: Counter[str] = Counter()
 
@@ -143,14 +166,29 @@ class _Rows:
             if len(examples) < EXAMPLES:
                 examples.append(row)
 
+    def add_finer(self, cause: str, finer: tuple[str, ...]) -> None:
+        """Count what lies behind a failed row's root cause."""
+        self._finer.setdefault(cause, Counter()).update(finer)
+        self._alone.setdefault(cause, Counter()).update(finer if len(finer) == 1 else ())
+
+    def _behind(self, name: str) -> tuple[FinerShare, ...]:
+        known, alone = self._finer.get(name, Counter()), self._alone.get(name, Counter())
+        ordered = sorted(known.items(), key=lambda item: (-item[1], item[0]))
+        return tuple(FinerShare(cause_named(finer), rows, alone[finer]) for finer, rows in ordered)
+
     def shares(self) -> tuple[CauseShare, ...]:
         failing = self._failing.total()
         out = []
         for name, clusters in sorted(self._causes.items(), key=lambda item: (-item[1].total(), item[0])):
             rows = clusters.total()
             out.append(
-                CauseShare(
-                    cause_named(name), rows, rows / failing, self._interval(clusters), tuple(self._examples[name])
+                CauseSplit(
+                    cause_named(name),
+                    rows,
+                    rows / failing,
+                    self._interval(clusters),
+                    tuple(self._examples[name]),
+                    self._behind(name),
                 )
             )
         return tuple(out)
@@ -178,7 +216,7 @@ class _Rows:
 
 def cause_named(name: str) -> Cause:
     """The cause as the diagnosis room words it; an unknown name stands for itself."""
-    known = CAUSES.get(name)
+    known = CAUSES.get(name) or FINER.get(name)
     return replace(known, detail="") if known is not None else Cause(name, name.replace("_", " "), "")
 
 
@@ -294,15 +332,20 @@ class _Slices:
                 yield SliceSummary(name, kind, metric, result.n, result.mean, result.interval, rate, gap, p), len(kinds)
 
 
-def _most_telling(tested: list[tuple[SliceSummary, int]], operation: set[str]) -> tuple[SliceSummary, ...]:
-    """The smallest p first, Holm-corrected over everything that was compared; of two mirror images the lower.
+def _most_telling(
+    tested: list[tuple[SliceSummary, int]], operation: set[str], better: Mapping[str, str]
+) -> tuple[SliceSummary, ...]:
+    """The smallest p first, Holm-corrected over everything that was compared; of two mirror images the worse.
 
     operation: metrics in dollars, seconds or tokens; they come after those that say how good the answers are.
+    better: metric -> which end is the good one.
     """
 
     def key(item: tuple[SliceSummary, int]) -> tuple[bool, bool, float, float, str, str]:
         x = item[0]
-        return x.p is None, x.metric in operation, x.p or 0.0, x.gap or 0.0, x.metric, x.value
+        gain = -(x.gap or 0.0) if better[x.metric] == "lower" else x.gap or 0.0
+        p = float(f"{x.p or 0.0:.9g}")  # mirror images have one p, but for the last bits
+        return x.p is None, x.metric in operation, p, gain, x.metric, x.value
 
     tested.sort(key=key)
     corrected = iter(holm([found.p for found, _ in tested if found.p is not None]))
@@ -323,13 +366,15 @@ def _tenth(rows: int) -> int:
     return min(100, max(10, math.ceil(rows / 10)))
 
 
-def _worst_rows(store: Store, run_id: str, limit: int) -> Iterator[WorstRow]:
-    for row in store.rows(run_id, order="worst", limit=limit) if limit else ():
-        score = worst_score(row)
+def _worst_rows(store: Store, run_id: str, manifest: Manifest, limit: int) -> Iterator[WorstRow]:
+    for row in worst_rows(store, run_id, manifest, limit):
+        score = worst_score(row, manifest)
         if row.bad is not None or score is None:
             continue
         shown = proof(score, row.sample)
         cause = row.diagnosis.cause
+        detail = cause.detail if cause is not None else ""
+        told = detail[:40] and shown.rationale.startswith(detail[:40])  # the cause quotes what the judge says anyway
         yield WorstRow(
             id=row.id,
             index=row.index,
@@ -337,6 +382,6 @@ def _worst_rows(store: Store, run_id: str, limit: int) -> Iterator[WorstRow]:
             cause=cause.name if cause is not None else "",
             metric=score.metric,
             value=score.value,
-            quote=shown.quote or (cause.detail if cause is not None else ""),
+            quote=shown.quote or ("" if told else detail),
             rationale=shown.rationale,
         )

@@ -15,12 +15,25 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ragassay.core import Cause, Interval, MetricSummary, Part, RowResult, Score, Status, Summary, Verdict
+from ragassay.core import (
+    Cause,
+    Diagnosis,
+    Interval,
+    Manifest,
+    MetricSummary,
+    Part,
+    RowResult,
+    Score,
+    Status,
+    Summary,
+    Verdict,
+)
+from ragassay.diagnosis import part_text
 from ragassay.report import wording as say
 from ragassay.report.claims import claims_of
 from ragassay.report.comparison import Comparison
 from ragassay.report.gate import GateResult
-from ragassay.report.proof import part_text, place
+from ragassay.report.proof import place
 from ragassay.report.text import one_line, plain
 
 if TYPE_CHECKING:
@@ -31,6 +44,9 @@ _STYLE = {
     "supported": "green", "admits not knowing": "green", "relevant": "green",
     "not supported": "red", "not relevant": "red",
     "not judged": "yellow",
+    "in the reference": "green", "stated": "green", "used": "green", "kept": "green", "found": "green",
+    "supports it": "green", "not in the reference": "red", "missing": "red", "not used": "red", "broken": "red",
+    "not found": "red", "does not support it": "red",
 }  # fmt: skip
 _SIGNS = {"green": "✓", "red": "✗", "yellow": "?", "dim": "·", "": "·"}
 _ASCII = {"✓": "+", "✗": "x", "?": "?", "·": "-"}
@@ -123,10 +139,10 @@ def _metrics(page: _Page, s: Summary) -> None:
     page.title("Metrics")
     shown = [m for m in s.metrics if m.n or m.asked or m.undecided]
     if page.console.width >= WIDE:
-        _wide_metrics(page, shown)
+        _wide_metrics(page, shown, s.manifest)
     else:
         heads = [("metric", False), ("mean [95 %]", False), ("pass rate [95 %]", False)]
-        page.table(heads, [_narrow_cells(m) for m in shown])
+        page.table(heads, [_narrow_cells(m, s.manifest) for m in shown])
     for words in say.absences(s):
         page.line(words, "dim", indent=2)
     for note in s.notes:
@@ -136,7 +152,7 @@ def _metrics(page: _Page, s: Summary) -> None:
 WIDE = 120  # columns from which the figures of a metric fit on one line
 
 
-def _wide_metrics(page: _Page, shown: list[MetricSummary]) -> None:
+def _wide_metrics(page: _Page, shown: list[MetricSummary], manifest: Manifest) -> None:
     open_rows, likely = any(m.undecided for m in shown), any(m.probability is not None for m in shown)
     heads = [("metric", False), ("mean [95 %]", False), ("rows", True), ("pass rate [95 %]", False)]
     heads += [("undec.", True)] if open_rows else []
@@ -145,12 +161,12 @@ def _wide_metrics(page: _Page, shown: list[MetricSummary]) -> None:
         [*heads, ("prob.", True)] if likely else heads,
         [
             [
-                m.metric,
+                (m.metric, _marked_direction(m, manifest)),
                 _mean(m.mean, m.interval, m.unit),
                 f"{m.n:,}",
                 say.pass_rate(m),
                 *([f"{m.undecided:,}" if m.undecided else ""] if open_rows else []),
-                say.pass_mark(m.pass_mark, m.metric),
+                say.pass_mark(m.pass_mark, m.metric, manifest),
                 f"{m.judged:,}/{m.asked:,}" if m.asked else "",
                 *([f"{m.probability:.2f}" if m.probability is not None else ""] if likely else []),
             ]
@@ -161,10 +177,17 @@ def _wide_metrics(page: _Page, shown: list[MetricSummary]) -> None:
         page.line("prob.: mean probability, as the judge sees it, of the judged parts", "dim", indent=2)
 
 
-def _narrow_cells(m: MetricSummary) -> list[tuple[str, str]]:
-    judged = [f"{m.judged:,}/{m.asked:,} judged"] if m.asked else []
+def _marked_direction(m: MetricSummary, manifest: Manifest) -> str:
+    """The direction where it is not the usual one; of tokens, dollars and seconds it needs no saying."""
+    return "" if m.unit else say.direction(m.metric, manifest)
+
+
+def _narrow_cells(m: MetricSummary, manifest: Manifest) -> list[tuple[str, str]]:
+    turned = _marked_direction(m, manifest)
+    judged = [turned] if turned else []
+    judged += [f"{m.judged:,}/{m.asked:,} judged"] if m.asked else []
     judged += [f"probability {m.probability:.2f}"] if m.probability is not None else []
-    marks = [f"passes at {say.pass_mark(m.pass_mark, m.metric)}"] if m.pass_mark is not None else []
+    marks = [f"passes at {say.pass_mark(m.pass_mark, m.metric, manifest)}"] if m.pass_mark is not None else []
     marks += [f"{m.undecided:,} undecided"] if m.undecided else []
     return [
         (m.metric, ", ".join(judged)),
@@ -188,6 +211,8 @@ def _causes(page: _Page, s: Summary) -> None:
         )
         if share.cause.knob:
             page.line(f"try: {share.cause.knob}", "cyan", indent=6)
+        for finer in say.finer_shares(share):
+            page.line(finer, indent=6)
         page.line(f"e.g. {', '.join(share.examples)}", "dim", indent=6)
     for name, n in s.patterns.items():
         page.line(f"pattern in {say.count(n, 'failing row')}: {name}", "dim", indent=2)
@@ -228,6 +253,8 @@ def _slices(page: _Page, s: Summary) -> None:
     else:
         page.title("Slices: none differs from the rest beyond chance; the likeliest")
     units = {m.metric: m.unit for m in s.metrics}
+    # Where lower is better for one of them, the sign alone misleads.
+    turned = any(say.direction(x.metric, s.manifest) for x in telling or s.slices[:3])
     page.table(
         [("slice", False), ("metric", False), ("mean [95 %]", False), ("gap", True), ("rows", True), ("p", False)],
         [
@@ -235,7 +262,10 @@ def _slices(page: _Page, s: Summary) -> None:
                 f"{one_line(x.slice, 40)} = {one_line(x.value, 40)}",
                 x.metric,
                 _mean(x.mean, x.interval, units.get(x.metric, "")),
-                say.signed(x.gap, units.get(x.metric, "")),
+                (
+                    say.signed(x.gap, units.get(x.metric, "")),
+                    say.change_word(x.gap, x.metric, s.manifest) if turned else "",
+                ),
                 f"{x.n:,}",
                 say.p_value(x.p) or "too few rows",
             ]
@@ -287,8 +317,9 @@ def _next(page: _Page, s: Summary, store: str) -> None:
     page.line(f"ragassay compare {run} OTHER_RUN{store}", indent=2)
 
 
-def render_row(row: RowResult, console: Console) -> None:
-    """One row: verdict and cause, question, response claim by claim with evidence, contexts, scores."""
+def render_row(row: RowResult, console: Console, manifest: Manifest | None = None) -> None:
+    """One row: verdict, cause and what lies behind it, question, response claim by claim with evidence, contexts,
+    what else was judged part by part, scores. manifest: its run's, for units and directions; else by the names."""
     page = _Page(console)
     if row.bad is not None or row.sample is None:
         bad = row.bad
@@ -303,6 +334,8 @@ def render_row(row: RowResult, console: Console) -> None:
     page.marked(word, f"row {row.id}" + (f", line {sample.line}" if sample.line else ""), indent=0)
     for i, cause in enumerate(((d.cause,) if d.cause else ()) + d.others):
         _cause(page, cause, "cause" if i == 0 else "also")
+        if i == 0:
+            _finer(page, d)
     if not row.done:
         page.line("This row is not finished: a resume will judge the rest.", "yellow")
     page.title("Question")
@@ -320,11 +353,12 @@ def render_row(row: RowResult, console: Console) -> None:
             weight = say.weight(weights.get(say.claim_place(claim)))
             text = f"{i}. {part_text(claim, sample)}" + (f" ({weight})" if weight else "")
             _part(page, claim, say.claim_word(claim), text)
+    _sections(page, row)
     _contexts(page, row)
     page.title("Scores")
     page.table(
         [("metric", False), ("value", True), ("verdict", False), ("judged", True), ("why", False)],
-        [_score_cells(score) for score in row.scores],
+        [_score_cells(score, manifest) for score in row.scores],
     )
 
 
@@ -336,17 +370,43 @@ def _cause(page: _Page, cause: Cause, label: str) -> None:
         page.line(f"try: {cause.knob}", "cyan", indent=4)
 
 
+def _finer(page: _Page, diagnosis: Diagnosis) -> None:
+    finer = say.finer_of(diagnosis)
+    if len(finer) > 1:
+        page.line("behind it, one or more of these:", indent=4)
+    for cause in finer:
+        page.line(("behind it: " if len(finer) == 1 else "- ") + cause.title, "bold", indent=4)
+        if cause.detail:
+            page.line(cause.detail, indent=6)
+        page.line(f"try: {cause.knob}", "cyan", indent=6)
+
+
+def _sections(page: _Page, row: RowResult) -> None:
+    """What was judged part by part beside claims and chunks: statements of the reference, guidelines, citations ..."""
+    for score in row.scores:
+        title = ""
+        for part in score.parts:
+            found, word = say.section(score.metric, part)
+            if found and found != title:
+                title = found
+                page.title(f"{title} ({score.metric})")
+            if found:
+                _part(page, part, word, one_line(part_text(part, row.sample), 400))
+
+
 def _part(page: _Page, part: Part, word: str, words: str) -> None:
     page.marked(word, words)
-    if part.passed is None and part.status is not Status.NOT_APPLICABLE:
+    if part.passed is None and part.value is None and part.status is not Status.NOT_APPLICABLE:
         page.line(say.why_unjudged(part), "yellow", indent=6)
     if part.rationale:
         page.line(part.rationale, "dim", indent=6)
     # What a judge points at for a claim that it does not find supported is no evidence, only the nearest there is.
     nearest = "nearest, " if part.passed is False else ""
+    if say.sources(part):
+        page.line(say.sources(part), "dim", indent=6)
     for evidence in part.evidence:
         page.line(f"{nearest}context {place(part, evidence) + 1}: “{one_line(evidence.quote, 400)}”", indent=6)
-    if part.passed is False and not part.evidence and part.kind != "chunk":
+    if word == "not supported" and not part.evidence and part.kind != "chunk":
         page.line("no evidence found in the contexts", indent=6)
 
 
@@ -372,15 +432,21 @@ def _contexts(page: _Page, row: RowResult) -> None:
             page.line(rationale, "dim", indent=5)
 
 
-def _score_cells(score: Score) -> list[str]:
+def _score_cells(score: Score, manifest: Manifest | None) -> list[str]:
     verdict = say.VERDICT_WORDS[score.verdict] if score.verdict is not None else ""
     if score.verdict is not None and score.pass_mark is not None:
-        verdict += f" ({say.pass_mark(score.pass_mark, score.metric)})"
+        verdict += f" ({say.pass_mark(score.pass_mark, score.metric, manifest)})"
     why = score.reason or score.rationale
     if score.status is not Status.JUDGED:
         why = f"{say.STATUS_WORDS[score.status]}: {why}" if why else say.STATUS_WORDS[score.status]
     judged = f"{score.counts.judged}/{score.counts.asked}" if score.counts.asked else ""
-    return [score.metric, say.figure(score.value, say.unit_of(score.metric)), verdict, judged, one_line(why, 300)]
+    return [
+        score.metric,
+        say.figure(score.value, say.unit_of(score.metric, manifest)),
+        verdict,
+        judged,
+        one_line(why, 300),
+    ]
 
 
 def render_runs(runs: Iterable[StoredRun], console: Console) -> None:
@@ -418,6 +484,9 @@ def render_gates(result: GateResult, console: Console) -> None:
         page.line("All that was asked for is met.", indent=2)
 
 
+_TURNED = {"higher": "", "lower": ", lower is better", "neither": ", neither end is better"}
+
+
 def render_comparison(comparison: Comparison, console: Console) -> None:
     """Two runs, row by row: the differences with their intervals, and the rows that changed most."""
     page, c = _Page(console), comparison
@@ -433,16 +502,16 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
         ],
         [
             [
-                (m.metric, f"{m.result.n:,} paired, {m.dropped:,} dropped"),
+                (m.metric, f"{m.result.n:,} paired, {m.dropped:,} dropped{_TURNED[m.better]}"),
                 say.figure(m.result.mean_a, m.unit), say.figure(m.result.mean_b, m.unit),
-                f"{say.signed(m.result.difference, m.unit)} {_signed_interval(m.result.interval, m.unit)}".strip(),
-                say.p_value(m.p) or "–", f"{m.result.wins}/{m.result.ties}/{m.result.losses}",
+                (f"{say.signed(m.result.difference, m.unit)} {_signed_interval(m.result.interval, m.unit)}".strip(), m.change),
+                say.p_value(m.p) or "–", f"{m.won}/{m.result.ties}/{m.lost}",
             ]
             for m in c.metrics
         ],
     )  # fmt: skip
     page.line(
-        "won: B is higher. dropped: rows of both runs with a value in only one of them. p is corrected for the number "
+        "won: B is better (where neither end is, higher). dropped: rows of both runs with a value in only one of them. p is corrected for the number "
         "of metrics. Each difference that could have been found:",
         "dim",
         indent=2,
@@ -463,7 +532,7 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
                     r.metric,
                     say.figure(r.a),
                     say.figure(r.b),
-                    say.signed(r.b - r.a),
+                    f"{say.signed(r.b - r.a)} {r.change}".rstrip(),
                     _turn(r.verdict_a, r.verdict_b),
                 ]
                 for r in c.changed

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from ragassay.core import (
     AppUsage,
+    Cause,
+    CauseShare,
+    Diagnosis,
     Interval,
     Manifest,
     MetricSummary,
@@ -50,17 +53,56 @@ class AppTotals(AppUsage):
 def unit_of(metric: str, manifest: Manifest | None = None) -> str:
     """The metric's unit: "" for a ratio in [0, 1], else "USD", "s" or "tokens".
 
-    From the manifest's options["units"] (metric -> unit) where it says so, else by the metric's name.
+    From the manifest where it says so, else (runs of old, rows without their run) by the metric's name.
     """
-    units = manifest.options.get("units") if manifest is not None else None
-    if isinstance(units, Mapping) and isinstance(units.get(metric), str):
-        return str(units[metric])
+    if manifest is not None and metric in manifest.units:
+        return manifest.units[metric]
     base = metric.split("(")[0]
     if base.endswith("tokens"):
         return "tokens"
     if base.endswith("cost"):
         return "USD"
     return "s" if base.endswith("latency") else ""
+
+
+_LOWER = frozenset({"hallucination", "noise_sensitivity", "toxicity", "bias", "pii", "app_error"})
+_NEUTRAL = frozenset({"abstention", "self_knowledge"})
+
+
+def lower_is_better(metric: str, manifest: Manifest | None = None) -> bool:
+    """Whether low values of the metric are the good ones: by the manifest, without one by the metric's name."""
+    if manifest is not None and metric in manifest.lower_is_better:
+        return True
+    known = manifest is not None and manifest.lower_is_better
+    return not known and (metric.partition("(")[0] in _LOWER or unit_of(metric, manifest) != "")
+
+
+def neutral(metric: str, manifest: Manifest | None = None) -> bool:
+    """Whether neither end of the metric's range is the good one."""
+    if manifest is not None and (manifest.neutral or manifest.lower_is_better):
+        return metric in manifest.neutral
+    return metric.partition("(")[0] in _NEUTRAL
+
+
+def better_end(metric: str, manifest: Manifest | None = None) -> str:
+    """Which end of the metric is the good one: "higher", "lower" or "neither"."""
+    if neutral(metric, manifest):
+        return "neither"
+    return "lower" if lower_is_better(metric, manifest) else "higher"
+
+
+def direction(metric: str, manifest: Manifest | None = None) -> str:
+    """The direction in words where it is not the usual one: "lower is better", "neither end is better"; else ""."""
+    end = better_end(metric, manifest)
+    return {"lower": "lower is better", "neither": "neither end is better", "higher": ""}[end]
+
+
+def change_word(change: float | None, metric: str, manifest: Manifest | None = None) -> str:
+    """What a change of the metric means: "better", "worse", or "" where it says neither."""
+    end = better_end(metric, manifest)
+    if not change or end == "neither":
+        return ""
+    return "better" if (change > 0) == (end == "higher") else "worse"
 
 
 def figure(value: float | None, unit: str = "") -> str:
@@ -153,6 +195,64 @@ def claim_word(part: Part) -> str:
     return "supported" if part.passed else "not supported"
 
 
+_WORDS: Mapping[tuple[str, str], tuple[str, str, str]] = {
+    # (metric, kind): title of the section, word for a part that passes, for one that fails
+    ("answer_correctness_claims", "claim"): (
+        "Claims of the response, against the reference", "in the reference", "not in the reference"),
+    ("answer_correctness_claims", "statement"): ("Statements of the reference, in the response", "stated", "missing"),
+    ("context_recall", "statement"): ("Statements of the reference, in the contexts", "supported", "not supported"),
+    ("context_utilization", "statement"): ("Statements that the contexts support", "used", "not used"),
+    ("", "guideline"): ("Guidelines", "kept", "broken"),
+    ("", "entity"): ("Entities of the reference", "found", "not found"),
+    ("", "citation"): ("Citations", "supports it", "does not support it"),
+    ("", "question"): ("Questions that the response would answer", "close to the question", "far from the question"),
+}  # fmt: skip
+
+
+def section(metric: str, part: Part) -> tuple[str, str]:
+    """The title under which the part of this metric is listed in a row's view, and what became of it; ("", "") where
+    it is shown elsewhere: claims with the response, chunks with the contexts, ratings of the whole with the scores."""
+    known = _WORDS.get((metric.partition("(")[0], part.kind)) or _WORDS.get(("", part.kind))
+    if known is None:
+        return "", ""
+    title, good, bad = known
+    if part.status is Status.NOT_APPLICABLE:
+        return title, claim_word(part)
+    if part.passed is None:
+        return title, f"{part.value:.2f}" if part.value is not None else "not judged"
+    return title, good if part.passed else bad
+
+
+def finer_of(diagnosis: Diagnosis) -> tuple[Cause, ...]:
+    """The finer causes that say more than the root cause's own name."""
+    return tuple(c for c in diagnosis.finer if diagnosis.cause is None or c.name != diagnosis.cause.name)
+
+
+def behind(diagnosis: Diagnosis) -> str:
+    """What lies behind the root cause, in one line: "behind it: ...", "behind it, one or more of these: ...; ..."."""
+    finer = finer_of(diagnosis)
+    lead = "behind it" if len(finer) == 1 else "behind it, one or more of these"
+    return f"{lead}: {'; '.join(cause.title for cause in finer)}" if finer else ""
+
+
+def finer_shares(share: CauseShare) -> list[str]:
+    """One line a finer cause of the share: "behind it in 6 rows, in 4 of them for certain: ..."."""
+    lines = []
+    for finer in getattr(share, "finer", ()):  # a plain CauseShare does not split
+        if finer.cause.name != share.cause.name:
+            sure = "" if finer.alone == finer.rows else f", in {finer.alone:,} of them for certain"
+            maybe = "perhaps behind it" if not finer.alone else "behind it"
+            lines.append(f"{maybe} in {count(finer.rows, 'row')}{sure if finer.alone else ''}: {finer.cause.title}")
+    return lines
+
+
+def sources(part: Part) -> str:
+    """Which contexts support the part: "supported by context 1, 3"; "" where none does or it is not known."""
+    if not part.sources or part.passed is False:
+        return ""
+    return "supported by context " + ", ".join(str(i + 1) for i in part.sources)
+
+
 def chunk_word(part: Part) -> str:
     """What became of a chunk: relevant, not relevant, not judged."""
     return "not judged" if part.passed is None else "relevant" if part.passed else "not relevant"
@@ -189,19 +289,20 @@ def weight(value: float | None) -> str:
 # What a pass mark is compared with, where that is not the row's value.
 _MARKED = {
     "groundedness": "of claims", "faithfulness": "of claims", "context_relevance": "in the best chunk",
-    "document_recall": "of documents",
+    "document_recall": "of documents", "context_recall": "of statements", "citation_support": "of marks",
+    "hallucination": "of claims", "noise_sensitivity": "of claims", "guidelines": "of guidelines",
 }  # fmt: skip
 
 
-def pass_mark(mark: float | None, metric: str = "") -> str:
-    """A pass mark as shown, with what it is compared with: "≥ 90 % of its claims", "≥ 0.667 in the best chunk"."""
+def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = None) -> str:
+    """A pass mark as shown, with what it is compared with: "≥ 90 % of claims", "≥ 0.667 in the best chunk"; for a
+    metric that is better when lower "≤ 10 % of claims"."""
     if mark is None:
         return ""
-    base = metric.partition("(")[0]
-    of = _MARKED.get(base, "")
-    if base in ("groundedness", "faithfulness", "document_recall"):
-        return f"≥ {mark:.0%} {of}".replace("%", " %")
-    return f"≥ {mark:.3g} {of}".rstrip()
+    of, sign = _MARKED.get(metric.partition("(")[0], ""), "≤" if lower_is_better(metric, manifest) else "≥"
+    if of.startswith("of "):
+        return f"{sign} {mark:.0%} {of}".replace("%", " %")
+    return f"{sign} {mark:.3g} {of}".rstrip()
 
 
 def signed(value: float | None, unit: str = "") -> str:

@@ -40,7 +40,8 @@ class StoredRun:
 
 
 class RowLine(NamedTuple):
-    """One row without its texts. cause: name of the root cause, "" for none; pattern: as in Diagnosis."""
+    """One row without its texts. cause: name of the root cause, "" for none; finer: names of the finer ones; pattern: as
+    in Diagnosis."""
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody asks of a line
     id: str
@@ -52,6 +53,7 @@ class RowLine(NamedTuple):
     usage: AppUsage | None
     bad: BadRow | None
     done: bool
+    finer: tuple[str, ...] = ()
 
 
 class ScoreLine(NamedTuple):
@@ -97,6 +99,8 @@ def pack(row: RowResult) -> bytes:
         None if row.bad is None else astuple(row.bad),
         row.done,
         [_pack_score(score) for score in row.scores],
+        # Where there are none nothing is added: rows that an older version stored are packed like theirs.
+        *([[cause.name for cause in row.diagnosis.finer]] if row.diagnosis.finer else []),
     ]
     return codec.dump(codec.finite(plain))
 
@@ -119,16 +123,18 @@ def _pack_score(score: Score) -> list[object]:
 
 def row_line(data: bytes) -> RowLine:
     """The row's own line out of what `pack` wrote."""
-    index, id_, verdict, cause, pattern, cluster, slices, usage, bad, done, _ = codec.load(data)
+    # Lines of an older version end before the finer causes.
+    index, id_, verdict, cause, pattern, cluster, slices, usage, bad, done, _, *finer = codec.load(data)
     return RowLine(
         index, id_, _VERDICT[verdict], cause, pattern, cluster, slices,
         None if usage is None else AppUsage(*usage), None if bad is None else BadRow(*bad), done,
+        tuple(finer[0]) if finer else (),
     )  # fmt: skip
 
 
 def score_lines(data: bytes, metric: str | None = None) -> Iterator[ScoreLine]:
     """The lines of the row's scores, in the order of its metrics; only those of `metric` where it is given."""
-    index, id_, _, _, _, cluster, slices, _, _, _, scores = codec.load(data)
+    index, id_, _, _, _, cluster, slices, _, _, _, scores, *_ = codec.load(data)
     for name, value, status, reason, verdict, mark, counts, probability, flags, extra in scores:
         if metric is None or name == metric:
             yield ScoreLine(

@@ -25,6 +25,7 @@ from ragassay.core import (
     Manifest,
     RowResult,
     RunState,
+    Sample,
     SetupError,
     Spend,
     Status,
@@ -356,7 +357,8 @@ class Store:
     # ── rows ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def reopen_failed(self, run_id: str) -> int:
-        """Mark as not done the rows in which a judgment failed, was refused or could not be read, and say how many.
+        """Mark as not done the rows in which a judgment failed, was refused or could not be read, or on which the
+        application failed, and say how many.
 
         What was judged in them is found again by its key; only the lost judgments are asked once more.
         """
@@ -364,7 +366,11 @@ class Store:
         lost = {
             line.index
             for line in self.score_lines(run_id)
-            if line.counts.failed or line.counts.unparsed or line.counts.refused or line.status is Status.FAILED
+            if line.counts.failed
+            or line.counts.unparsed
+            or line.counts.refused
+            or line.status is Status.FAILED
+            or (line.metric == "app_error" and line.verdict is Verdict.FAIL)
         }
         for row in self.rows(run_id) if lost else ():
             if row.index in lost and row.done:
@@ -475,6 +481,18 @@ class Store:
                 .limit(1)
             ).one_or_none()
         return None if found is None else self._value(RowResult, found.payload, run_id, "body", found.idx)
+
+    def answered(self, run_id: str) -> dict[int, Sample]:
+        """The samples, by index, of rows that are not done and that the application has answered."""
+        number, rows, bodies = self._number(run_id), schema.rows.c, schema.bodies.c
+        with self._read() as connection:
+            found = connection.execute(
+                select(bodies.idx, bodies.payload)
+                .join_from(schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx))
+                .where(rows.run == number, ~rows.done)
+            ).all()
+        results = [self._value(RowResult, payload, run_id, "body", idx) for idx, payload in found]
+        return {r.index: r.sample for r in results if r.sample is not None and r.sample.response is not None}
 
     def row_ids_like(self, run_id: str, text: str) -> list[str]:
         """Up to 10 ids of the run that a mistyped `text` may have meant, best first: those that hold it (whatever

@@ -20,13 +20,13 @@
     $("count").textContent = shown === 1 ? "1 row" : shown + " rows";
     $("none").hidden = shown > 0;
   };
-  const value = (row, metric) => {
+  const value = (row, metric, sign) => {
     const found = row.dataset.m.split(" ")[metric];
-    return found === "-" ? Infinity : Number(found);
+    return found === "-" ? Infinity : sign * Number(found);
   };
   const sort = () => {
     const by = $("sort").value;
-    const key = by.startsWith("m") ? (row) => value(row, Number(by.slice(1))) : by === "index" ? (row) => Number(row.dataset.i) : (row) => worst.get(row);
+    const key = /^[mh]\d/.test(by) ? (row) => value(row, Number(by.slice(1)), by[0] === "h" ? -1 : 1) : by === "index" ? (row) => Number(row.dataset.i) : (row) => worst.get(row);
     const id = (row) => row.querySelector(".id").textContent;
     const keys = new Map(rows.map((row) => [row, by === "id" ? id(row) : key(row)]));
     const ordered = rows.slice().sort((a, b) => {

@@ -1,0 +1,53 @@
+"""Which rows are the worst, whichever end of each metric is the good one?"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ragassay.core import Manifest, RowResult, Verdict
+from ragassay.report.wording import lower_is_better, unit_of
+
+if TYPE_CHECKING:
+    from ragassay.store import ScoreLine, Store
+
+_KINDS = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}
+
+
+def worst_rows(store: Store, run_id: str, manifest: Manifest, limit: int) -> Iterator[RowResult]:
+    """At most `limit` rows: failed ones first, then undecided ones, then the rest; within each the lowest mean of the
+    scores with a pass mark, where a score that is better when lower counts as 1 - value. Ties by index.
+
+    Without such a metric that is the order the store keeps; with one, the lines of all rows are read first.
+    """
+    if not limit:
+        return
+    lower = {m for m in manifest.metrics if lower_is_better(m, manifest) and not unit_of(m, manifest)}
+    if not lower:
+        yield from store.rows(run_id, order="worst", limit=limit)
+        return
+    for *_, row_id in heapq.nsmallest(limit, _keys(store, run_id, lower)):
+        row = store.row(run_id, row_id)
+        if row is not None:
+            yield row
+
+
+def _keys(store: Store, run_id: str, lower: set[str]) -> Iterator[tuple[int, float, int, str]]:
+    groups = groupby(store.score_lines(run_id), key=lambda line: line.index)
+    index, scores = next(groups, (-1, iter(())))
+    for line in store.row_lines(run_id):  # both streams come by index; unreadable rows have no scores
+        mine: Iterable[ScoreLine] = ()
+        if line.index == index:
+            mine = list(scores)
+            index, scores = next(groups, (-1, iter(())))
+        good = [
+            1 - s.value if s.metric in lower else s.value
+            for s in mine
+            if s.value is not None and s.pass_mark is not None
+        ]
+        mean = math.fsum(good) / len(good) if good else math.inf
+        kind = 2 if line.verdict is None else _KINDS.get(line.verdict, 2)
+        yield kind, mean, line.index, line.id
