@@ -1,6 +1,35 @@
-"""Which rows are to be evaluated: reading them from files and memory, and writing a Sample down."""
+"""Which rows are to be evaluated: reading them from files, folders and memory, and writing them for other tools."""
 
+from ragassay.datasets.beir import beir_samples
 from ragassay.datasets.dataset import FORMATS, Dataset, Scan, open_rows
 from ragassay.datasets.record import from_record, to_record
+from ragassay.datasets.trec import (
+    TopicCounts,
+    count_topics,
+    read_qrels,
+    read_run,
+    retrieval_rows,
+    write_qrels,
+    write_run,
+)
+from ragassay.datasets.writing import WRITTEN_SHAPES, WriteReport, write_rows
 
-__all__ = ["FORMATS", "Dataset", "Scan", "from_record", "open_rows", "to_record"]
+__all__ = [
+    "FORMATS",
+    "WRITTEN_SHAPES",
+    "Dataset",
+    "Scan",
+    "TopicCounts",
+    "WriteReport",
+    "beir_samples",
+    "count_topics",
+    "from_record",
+    "open_rows",
+    "read_qrels",
+    "read_run",
+    "retrieval_rows",
+    "to_record",
+    "write_qrels",
+    "write_rows",
+    "write_run",
+]

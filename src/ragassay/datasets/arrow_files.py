@@ -5,10 +5,13 @@ pyarrow is an optional dependency, imported here when the first such source is o
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from ragassay.core import DataError, SetupError, shorten
 from ragassay.datasets.source import FileReader, Row, Trouble, broken_file
@@ -125,6 +128,42 @@ class ArrowFile(FileReader):
                 yield from batch_rows(self._batches(self._open(source)), self.pyarrow)
         except (OSError, ValueError, self.pyarrow.ArrowException) as error:
             raise broken_file(self.path, error) from error
+
+
+class SavedDataset:
+    """A folder that Dataset.save_to_disk of Hugging Face wrote: state.json names its Arrow files, read one after another.
+
+    Raises DataError (E0310) when state.json is broken or names what is no file of the folder.
+    """
+
+    textual = False
+    notes: tuple[str, ...] = ("a dataset saved by Hugging Face datasets",)
+
+    def __init__(self, folder: Path) -> None:
+        self.source, self.folder = str(folder), folder
+        try:
+            state = orjson.loads((folder / "state.json").read_bytes())
+            names = [part["filename"] for part in state["_data_files"]]
+            if any(Path(name).name != name or not (folder / name).is_file() for name in names):
+                raise ValueError(f"not files of the folder: {names!r}")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise broken_file(folder / "state.json", error) from error
+        self.files = [ArrowFile(folder / name) for name in names]
+        self.columns: tuple[str, ...] | None = self.files[0].columns if self.files else None
+
+    def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        number = 0
+        for file in self.files:
+            for _, row in file.rows():
+                number += 1
+                yield number, row
+
+    def where(self, line: int) -> str:
+        return f"{self.folder.name}:row {line}"
+
+    def content_hash(self) -> str:
+        whole = "".join(file.content_hash() for file in self.files)
+        return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
 class ArrowTable:

@@ -43,6 +43,7 @@ TEXT_KEYS = ("text", "content", "page_content", "chunk", "passage", "body", "doc
 ID_KEYS = ("id", "doc_id", "doc_uri", "document_id", "source", "uri", "url", "document.id")
 SCORE_KEYS = ("score", "similarity", "relevance_score", "document.score")
 GRADE_KEYS = ("grade", "relevance", "score", "rating")
+_RETRIEVED_KEYS = ("retrieved_context", "retrieved_contexts", "contexts", "context")
 _MESSAGE_KEYS = (
     "content",
     "text",
@@ -111,7 +112,13 @@ def spoken(value: object, field: str, problems: Problems) -> str | None:
     for _ in range(6):
         if value is None or isinstance(value, str):
             break
-        inner = _inner(value, last_of="" if field == "response" else "user")
+        if (
+            isinstance(value, dict)
+            and value
+            and all(k in _RETRIEVED_KEYS or (v is None and k in _MESSAGE_KEYS) for k, v in value.items())
+        ):
+            return None  # an output that says what was retrieved and no answer
+        inner = _inner(value, last_of="user" if field == "question" else "")
         if inner is None:
             break
         value = inner
@@ -123,7 +130,11 @@ def _inner(value: object, last_of: str) -> object:
         for key in ("messages", "choices", "message", *_MESSAGE_KEYS):
             if value.get(key) is not None:
                 found: object = value[key]
-                return found[0] if key == "choices" and isinstance(found, list) and found else found
+                if key == "choices" and isinstance(found, list):
+                    if not found:
+                        continue  # a model that gave nothing
+                    return found[0]
+                return found
     elif isinstance(value, list) and value and all(isinstance(m, dict) for m in value):
         if all("content" in m and ("role" in m or "type" in m) for m in value):
             of_user = [m for m in value if m.get("role", m.get("type")) in ("user", "human")] if last_of else value
@@ -131,6 +142,38 @@ def _inner(value: object, last_of: str) -> object:
         parts = [m.get("text") for m in value if m.get("type") in ("text", "input_text", "output_text")]
         if parts and all(isinstance(p, str) for p in parts):
             return "".join(p for p in parts if isinstance(p, str))
+    return None
+
+
+def last_reply(value: object) -> object:
+    """What the assistant said after the last turn of the user, in a list of messages; None where it said nothing."""
+    if isinstance(value, list):
+        for message in reversed(value):
+            role = message.get("role", message.get("type")) if isinstance(message, dict) else None
+            if role in ("user", "human"):
+                return None
+            if role in ("assistant", "ai") and message.get("content"):
+                return message["content"]
+    return None
+
+
+def failure(value: object, field: str, problems: Problems, notes: Counter[str]) -> str | None:
+    """What the application said when it failed: a text, or an object with a message. Empty, false and 0: it did not.
+
+    A number other than 0 is a measure of its own (an error rate) and not read, which is noted.
+    """
+    for _ in range(4):  # an object in a list, and its message
+        if isinstance(value, dict) and value:
+            value = _first(value, ("message", "error", "detail", "type")) or "an error without a message"
+        elif isinstance(value, list) and value:
+            value = value[0] or "an error without a message"
+    if isinstance(value, str):
+        return text(value, field, problems) or None
+    if isinstance(value, bool) or not value:
+        return "true" if value is True else None
+    if isinstance(value, dict | list):
+        return "an error without a message"
+    notes["error cells hold no text and were not read"] += 1
     return None
 
 
@@ -359,7 +402,7 @@ def reference(value: object, field: str, problems: Problems, notes: Counter[str]
         if len(value) > 1:
             notes["rows hold several references; the first is read"] += 1
         value = value[0] if value else None
-    return text(value, field, problems)
+    return spoken(value, field, problems) if isinstance(value, dict) else text(value, field, problems)
 
 
 def grades(value: object, field: str, problems: Problems) -> dict[str, float] | None:
@@ -394,6 +437,10 @@ def grades(value: object, field: str, problems: Problems) -> dict[str, float] | 
 
 def label(value: object, field: str, problems: Problems, textual: bool) -> float | str | None:
     """A human label: a number, a text, or true and false as 1 and 0. textual: digits are a number."""
+    if isinstance(value, dict) and "value" in value:  # a score with its explanation
+        value = value["value"]
+        if value is None or isinstance(value, dict | list):
+            return None
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float) or (textual and isinstance(value, str) and NUMBER.fullmatch(value)):

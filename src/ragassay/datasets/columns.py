@@ -2,7 +2,7 @@
 
 For each field the first of these decides: `--map field=column`; a column with the field's own name; the name
 that the recognised tool uses; the only column with a known name. Two known names left over are an error
-(E0311), except for the id, where the first of the list below is taken. Names are compared without regard to
+(E0311), except for the id and the error, where the first of the list below is taken. Names are compared without regard to
 case, camelCase, blanks and hyphens. A dot walks into nested objects.
 """
 
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import field as of
 
 from ragassay.core import SetupError, nearest, shorten
+from ragassay.datasets.shapes import SHAPES, Shape
 
 # fmt: off
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -23,7 +25,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "question": (
         "user_input", "query", "input", "prompt", "request", "inputs", "user_query", "user_question", "main_input",
-        "attributes.input.value", "input.value",
+        "attributes.input.value", "input.value", "inputs.question", "inputs.query", "inputs.input",
     ),
     "contexts": (
         "retrieved_contexts", "retrieval_context", "retrieved_context", "context", "retrieved_documents",
@@ -37,12 +39,14 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "response": (
         "answer", "output", "actual_output", "outputs", "completion", "generated_answer", "generated_text",
         "model_response",
-        "prediction", "main_output", "attributes.output.value", "output.value",
+        "prediction", "main_output", "attributes.output.value", "output.value", "outputs.response", "outputs.answer",
+        "outputs.output",
     ),
     "reference": (
         "ground_truth", "ground_truths", "expected_output", "expected_response", "expected_answer", "gt_answer",
         "gold_answer",
         "golden_answers", "reference_answer", "correct_answer", "ideal", "target", "expectations.expected_response",
+        "reference.answer", "reference.output", "reference.response", "reference_outputs", "reference_outputs.answer",
     ),
     "expected_facts": ("expectations.expected_facts",),
     "relevant_ids": (
@@ -58,11 +62,22 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "labels": ("human_labels",),
     "label": ("human_label",),
     "usage": (),
-    "latency": ("latency_seconds", "latency_s"),
-    "cost": ("total_cost", "cost_usd"),
-    "total_tokens": ("attributes.llm.token_count.total", "llm.token_count.total"),
-    "input_tokens": ("prompt_tokens", "attributes.llm.token_count.prompt", "llm.token_count.prompt"),
-    "output_tokens": ("completion_tokens", "attributes.llm.token_count.completion", "llm.token_count.completion"),
+    "latency": ("latency_seconds", "latency_s", "agent/latency_seconds"),
+    "cost": ("total_cost", "cost_usd", "attributes.llm.cost.total", "llm.cost.total"),
+    "total_tokens": ("attributes.llm.token_count.total", "llm.token_count.total", "agent/total_token_count"),
+    "input_tokens": (
+        "prompt_tokens", "attributes.llm.token_count.prompt", "llm.token_count.prompt",
+        "agent/total_input_token_count",
+    ),
+    "output_tokens": (
+        "completion_tokens", "attributes.llm.token_count.completion", "llm.token_count.completion",
+        "agent/total_output_token_count",
+    ),
+    "latency_ms": ("latency_milliseconds", "execution_time_ms", "execution_duration_ms"),
+    "start_time": (),
+    "end_time": (),
+    "trace": (),
+    "error": ("app_error", "exception", "error_message"),
 }
 """Field -> the names it goes by elsewhere. Every key is also a column name of its own."""
 
@@ -74,61 +89,15 @@ SUBSTANCE = (
 """Fields that something can be measured on; a source with none of them is refused (E0307)."""
 # fmt: on
 
+TIMES = ("start_time", "end_time")
+"""Read only where a recognised tool means the run of the application by them, or where --map says so."""
+
+_ROOTS = ("inputs", "outputs", "expectations", "metadata", "reference_outputs")
+"""Objects that tables flatten into dotted columns; their presence gives a shape away all the same."""
+
 _FIELD_OF = {alias: name for name, aliases in ALIASES.items() for alias in (name, *aliases)}
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _GAPS = re.compile(r"[\s\-]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """One tool's rows. all_of, any_of: columns that give it away. reads: field -> column. skips: column -> why not."""
-
-    name: str
-    all_of: tuple[str, ...]
-    any_of: tuple[str, ...]
-    reads: Mapping[str, str]
-    skips: Mapping[str, str]
-
-
-# fmt: off
-SHAPES = (
-    Shape("RagAssay", ("question", "response"), ("contexts", "relevant_ids", "expected_facts"), {}, {}),
-    Shape(
-        "Ragas", (), ("user_input", "retrieved_contexts", "reference_contexts"),
-        {"question": "user_input", "contexts": "retrieved_contexts", "relevant_ids": "reference_context_ids"}, {},
-    ),
-    Shape(
-        "DeepEval", (), ("actual_output", "expected_output", "retrieval_context"),
-        {"question": "input", "response": "actual_output", "reference": "expected_output",
-         "contexts": "retrieval_context"},
-        {"context": "in DeepEval rows it is the ideal context, not the retrieved one"},
-    ),
-    Shape(
-        "RAGChecker", ("query",), ("gt_answer", "retrieved_context"),
-        {"id": "query_id", "question": "query", "reference": "gt_answer", "contexts": "retrieved_context"}, {},
-    ),
-    Shape(
-        "Databricks Agent Evaluation", ("request",),
-        ("response", "retrieved_context", "expected_response", "expected_facts", "expected_retrieved_context"),
-        {"id": "request_id", "question": "request", "contexts": "retrieved_context",
-         "reference": "expected_response"}, {},
-    ),
-    Shape("MLflow", ("inputs",), ("outputs", "expectations"), {"question": "inputs", "response": "outputs"}, {}),
-    Shape(
-        "Phoenix", (), ("context.span_id", "attributes.input.value", "attributes.retrieval.documents",
-        "document_position"),
-        {"question": "attributes.input.value", "response": "attributes.output.value",
-         "contexts": "attributes.retrieval.documents"}, {},
-    ),
-    Shape(
-        "TruLens", ("input", "output"), ("record_id", "app_id", "app_name"),
-        {"id": "record_id", "question": "input", "response": "output"}, {},
-    ),
-    Shape("older Ragas", ("question",), ("ground_truth", "ground_truths"), {"response": "answer"}, {}),
-    Shape("older Ragas", ("question", "answer"), ("contexts",), {"response": "answer"}, {}),
-    Shape("input/output", ("input",), ("output",), {"question": "input", "response": "output"}, {}),
-)
-# fmt: on
 
 
 def normal(name: str) -> str:
@@ -140,6 +109,7 @@ def normal(name: str) -> str:
 class Columns:
     """The choice. read: field -> column. slices: slice columns asked for. ignored: columns not read, in order.
 
+    quiet: fields whose column no row has shown yet; marks: columns that are labels by their names; form: the shape.
     `adopt` adds columns that first appear later; so every reading starts from a copy.
     """
 
@@ -149,15 +119,28 @@ class Columns:
     ignored: list[str]
     why_ignored: dict[str, str]
     fixed: frozenset[str]
+    quiet: set[str] = of(default_factory=set)
+    marks: tuple[str, ...] = ()
+    form: Shape | None = None
 
     def copy(self) -> Columns:
-        return Columns(self.shape, dict(self.read), self.slices, list(self.ignored), dict(self.why_ignored), self.fixed)
+        return replace(
+            self,
+            read=dict(self.read),
+            ignored=list(self.ignored),
+            why_ignored=dict(self.why_ignored),
+            quiet=set(self.quiet),
+        )
 
     def adopt(self, column: str, line: int) -> bool:
         """Read a column that first appears in this line, if its field is still free. Says whether it is."""
         name = _FIELD_OF.get(normal(column))
-        if name is not None and name not in self.read and name not in self.fixed and column not in self.slices:
+        if name in TIMES and not (self.form and self.form.timed):
+            name = None
+        free = name is not None and (name not in self.read or name in self.quiet) and name not in self.fixed
+        if name is not None and free and column not in self.slices:
             self.read[name] = column
+            self.quiet.discard(name)
             return True
         if name is not None and column not in self.slices:
             self.why_ignored[column] = (
@@ -170,10 +153,11 @@ class Columns:
     def lines(self) -> list[str]:
         """What is told to the user: one line a column."""
         said = [f"looks like {self.shape} rows"] if self.shape else []
-        own = [f for f, c in self.read.items() if c == f]
+        own = [f for f, c in self.read.items() if c == f and f not in self.quiet]
         if own:
             said.append(f"read {', '.join(own)} by {'their own names' if len(own) > 1 else 'its own name'}")
-        said += [f"read {shorten(c, 60)} as {f}" for f, c in self.read.items() if c != f]
+        said += [f"read {shorten(c, 60)} as {f}" for f, c in self.read.items() if c != f and f not in self.quiet]
+        said += [f"read {shorten(c, 60)} as the label {shorten(c, 60)}" for c in self.marks]
         said += [f"read {shorten(c, 60)} as the slice {shorten(c, 60)}" for c in self.slices]
         said += [f"ignored {shorten(c, 60)}: {why}" for c, why in self.why_ignored.items()]
         rest = [shorten(c, 40) for c in self.ignored if c not in self.why_ignored]
@@ -198,7 +182,7 @@ def choose(
     for column in everything:
         if column not in taken:
             known.setdefault(normal(column), []).append(column)
-    present = {normal(c) for c in everything}
+    present = {normal(c) for c in everything} | {r for c in columns if (r := c.partition(".")[0]) in _ROOTS}
     shape = next((s for s in SHAPES if set(s.all_of) <= present and any(a in present for a in s.any_of)), None)
     skips = dict(shape.skips) if shape else {}
     prefer = dict(shape.reads) if shape else {}
@@ -206,14 +190,17 @@ def choose(
         _phoenix(present, prefer, skips)
     read = dict(mapping)
     for field, aliases in ALIASES.items():
-        if field not in mapping:
+        if field not in mapping and (field not in TIMES or (shape and shape.timed)):
             liked = prefer.get(field, "")
             names = [n for n in (field, liked, *aliases) if n in known and (n == liked or n not in skips)]
             if field == "reference" and prefer.get("contexts") == "reference":
                 names = [n for n in names if n != "reference"]
             if picked := _pick(field, list(dict.fromkeys(names)), known, prefer.get(field), name):
                 read[field] = picked
-    used = {*read.values(), *slices}
+    marks: tuple[str, ...] = ()
+    if shape and shape.marks:
+        marks = tuple(c for c in columns if c not in {*read.values(), *slices} and normal(c).endswith(shape.marks))
+    used = {*read.values(), *slices, *marks}
     ignored = [c for c in columns if c not in used and not any(u.startswith(c + ".") for u in used)]
     if not any(field in read for field in SUBSTANCE):
         raise SetupError(
@@ -225,10 +212,16 @@ def choose(
             + (" ..." if len(everything) > 20 else ""),
             fix=f"name the columns: ragassay evaluate {name} {_guess(everything)}",
         )
+    roots = {c.partition(".")[0] for c in everything}
+    quiet = {f: c for f, c in (shape.also if shape else {}).items() if f not in read and c.partition(".")[0] in roots}
+    read |= quiet
     present_skips = {c: skips[normal(c)] for c in ignored if normal(c) in skips}
     order = {field: place for place, field in enumerate(ALIASES)}
     read = dict(sorted(read.items(), key=lambda pair: order[pair[0]]))
-    return Columns(shape.name if shape else "", read, tuple(slices), ignored, present_skips, frozenset(mapping))
+    return Columns(
+        shape.name if shape else "", read, tuple(slices), ignored, present_skips, frozenset(mapping), set(quiet), marks,
+        shape,
+    )  # fmt: skip
 
 
 def _phoenix(present: set[str], prefer: dict[str, str], skips: dict[str, str]) -> None:
@@ -251,7 +244,7 @@ def _pick(
             return found[0]
     candidates = [c for name in names for c in known[name]]
     candidates = [c for c in candidates if not any(c.startswith(f"{outer}.") for outer in candidates)]
-    if field == "id" and candidates:
+    if field in ("id", "error") and candidates:
         return candidates[0]
     if len(candidates) > 1:
         raise SetupError(

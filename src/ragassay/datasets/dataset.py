@@ -173,7 +173,8 @@ class Dataset:
 
 
 def _said(columns: Columns) -> dict[str, str]:
-    return {c: f for f, c in columns.read.items()} | dict.fromkeys(columns.slices, "slice")
+    said = {c: f for f, c in columns.read.items() if f not in columns.quiet}
+    return said | dict.fromkeys(columns.slices, "slice") | dict.fromkeys(columns.marks, "label")
 
 
 def _written(item: Sample | BadRow) -> bytes:
@@ -191,7 +192,8 @@ def open_rows(
 ) -> Dataset:
     """Open rows, recognise their columns, and return them as a Dataset.
 
-    source: a path (.jsonl .ndjson .json .csv .tsv, also .gz; .parquet .arrow .feather), a list of dicts or
+    source: a path (.jsonl .ndjson .json .csv .tsv, also .gz; .parquet .arrow .feather; a BEIR folder, or one that
+    Dataset.save_to_disk of Hugging Face wrote), a list of dicts or
     Samples, a pandas or polars data frame, a pyarrow Table, RecordBatch or RecordBatchReader, a Hugging Face
     dataset, or a generator of dicts. mapping: field -> column, for columns that are not recognised. slices:
     columns that are slices. format: of the file, where its name does not say. make_ids: number the rows by
@@ -245,7 +247,12 @@ def _reader(source: object, format: str | None) -> Reader:
         from ragassay.datasets import memory
 
         return memory.reader_for(source)
-    path = find_file(Path(os.fsdecode(source)))
+    path = Path(os.fsdecode(source))
+    if path.is_dir():
+        from ragassay.datasets import folders
+
+        return folders.reader_for(path.absolute())
+    path = find_file(path)
     kind = format or _format(path)
     if kind in ("jsonl", "json"):
         from ragassay.datasets.json_files import json_reader
@@ -315,6 +322,7 @@ _OWN = Columns(
             "cluster",
             "labels",
             "usage",
+            "error",
         )
     },
     (),

@@ -11,8 +11,10 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from ragassay.core import Context, Sample, SetupError, shorten
 from ragassay.datasets.arrow_files import ArrowTable, check_columns
@@ -121,7 +123,9 @@ def plain(value: Any, depth: int = 0) -> object:
         return None
     if isinstance(value, str):
         return str.__str__(value)
-    return float(value) if isinstance(value, float) else value
+    if isinstance(value, float | Decimal):
+        return float(value)
+    return str(value) if isinstance(value, UUID) else value
 
 
 def reader_for(source: object) -> Reader:

@@ -37,6 +37,8 @@ def to_record(sample: Sample) -> dict[str, object]:
         record["usage"] = {name: value for name, value in parts.items() if value is not None}
     if sample.labels:
         record["labels"] = dict(sample.labels)
+    if sample.error:
+        record["error"] = sample.error
     return record
 
 

@@ -11,6 +11,7 @@ from ragassay.datasets import cells
 from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.columns import Columns
 from ragassay.datasets.source import Reader, Row, Trouble, show
+from ragassay.datasets.traces import seconds_between, totals
 
 _USAGE_FIELDS = ("latency", "cost", "total_tokens", "input_tokens", "output_tokens")
 _USAGE_KEYS = {
@@ -95,7 +96,12 @@ class RowMaker:
                 else:
                     continue
             got[field] = value
+            if field in self.columns.quiet:
+                self.columns.quiet.discard(field)
         get = got.get
+        form = self.columns.form
+        if form and form.trailing and "response" not in got and (reply := cells.last_reply(get("question"))):
+            got["response"] = reply
         slices: dict[str, str] = {}
         if "slices" in got:
             for key, value in cells.pairs(got["slices"], "slices", problems):
@@ -119,10 +125,13 @@ class RowMaker:
                     labels[key] = mark
         if "label" in got and (mark := cells.label(got["label"], "label", problems, textual)) is not None:
             labels["label"] = mark
+        for column in self.columns.marks:
+            if (mark := cells.label(row.get(column), f"label {shorten(column, 40)}", problems, textual)) is not None:
+                labels[column] = mark
         return Sample(
             id=row_id,
             question=cells.spoken(get("question"), "question", problems),
-            contexts=self._contexts(get("contexts"), get("context_ids"), problems),
+            contexts=self._contexts(got, problems),
             response=cells.spoken(get("response"), "response", problems),
             reference=cells.reference(get("reference"), "reference", problems, notes, textual)
             if "reference" in got
@@ -137,17 +146,28 @@ class RowMaker:
             cluster=cells.name(get("cluster"), "cluster", problems) if "cluster" in got else None,
             usage=self._usage(got, problems),
             labels=labels,
+            error=cells.failure(get("error"), "error", problems, notes) if "error" in got else None,
             line=line,
         )
 
-    def _contexts(self, value: object, ids: object, problems: Problems) -> tuple[Context, ...] | None:
-        found = cells.contexts(value, "contexts", problems, self.notes)
+    def _contexts(self, got: Mapping[str, object], problems: Problems) -> tuple[Context, ...] | None:
+        value, ids = got.get("contexts"), got.get("context_ids")
+        form = self.columns.form
+        if form and form.whole and isinstance(value, str):
+            whole = cells.text(value, "contexts", problems)
+            found: tuple[Context, ...] | None = None if whole is None else (Context(whole),)
+        else:
+            found = cells.contexts(value, "contexts", problems, self.notes)
         if ids is None:
             return found
-        if found is None:
-            self.notes["rows have ids of retrieved documents and no texts; the ids are not read"] += 1
-            return None
         names = cells.unpack(ids)
+        if found is None:
+            if "question" in got or "response" in got or not isinstance(names, list | tuple):
+                self.notes["rows have ids of retrieved documents and no texts; the ids are not read"] += 1
+                return None
+            # Nothing but a ranking: no judge can be asked about its chunks, so their texts may be empty.
+            self.notes["rows are rankings of document ids without texts"] += 1
+            found = (Context(""),) * len(names)
         if not isinstance(names, list | tuple) or len(names) != len(found):
             problems.append(
                 Problem(
@@ -169,6 +189,14 @@ class RowMaker:
         for name in _USAGE_FIELDS:
             if name in got:
                 parts[name] = (name, got[name])
+        if "latency_ms" in got and "latency" not in parts:
+            took = cells.amount(got["latency_ms"], "latency_ms", problems)
+            parts["latency"] = ("latency_ms", None if took is None else took / 1000)
+        if "start_time" in got and "end_time" in got and "latency" not in parts:
+            parts["latency"] = ("latency", seconds_between(got["start_time"], got["end_time"], problems))
+        if "trace" in got:
+            found = totals(got["trace"], self.notes)
+            parts |= {name: (f"trace.{name}", value) for name, value in found.items() if name not in parts}
         if not parts and "usage" not in got:
             return None
         return AppUsage(

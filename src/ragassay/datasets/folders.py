@@ -1,0 +1,42 @@
+"""Which folders hold rows: a BEIR folder, and one that Dataset.save_to_disk of Hugging Face wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+
+from ragassay.core import DataError, SetupError, shorten
+from ragassay.datasets.arrow_files import SavedDataset
+from ragassay.datasets.beir import BeirFolder, is_beir
+from ragassay.datasets.source import Reader, find_file
+
+
+def reader_for(folder: Path) -> Reader:
+    """The reader of a folder. Raises SetupError (E0101) for several splits, DataError (E0102) for any other folder."""
+    try:
+        if (folder / "dataset_dict.json").is_file():
+            raise _several(folder)
+        if (folder / "state.json").is_file():
+            return SavedDataset(folder)
+        if is_beir(folder):
+            return BeirFolder(folder)
+    except OSError as error:
+        raise DataError("E0102", f"The folder {folder.name} cannot be read.", why=shorten(str(error))) from error
+    find_file(folder)  # raises: a folder, not a file of rows
+    raise AssertionError
+
+
+def _several(folder: Path) -> SetupError:
+    try:
+        names = orjson.loads((folder / "dataset_dict.json").read_bytes())["splits"]
+        splits = [str(name) for name in names] if isinstance(names, list) else []
+    except (OSError, ValueError, KeyError, TypeError):
+        splits = []
+    return SetupError(
+        "E0101",
+        "The rows are in several splits.",
+        where=str(folder),
+        why=shorten(", ".join(splits)) or "dataset_dict.json names none",
+        fix=f"choose one: {folder.name}/{shorten(splits[0], 40)}" if splits else "choose one of its folders",
+    )

@@ -1,0 +1,105 @@
+"""What is a tool's row shape: how its rows are recognised and read, and how a Sample is written as one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ragassay.core import Context, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How one tool's rows are recognised and read.
+
+    all_of, any_of: columns that give it away. reads: field -> the column that is preferred for it. skips: column ->
+    why it is not read. also: field -> dotted column that is read where no other is, even when the first rows do not
+    have it (free metadata, where our own fields travel). marks: columns whose names end in this are human labels.
+    whole: the contexts cell is the text of one chunk, never a list. timed: start_time and end_time are the run's.
+    trailing: a conversation without a response column ends with the response.
+    """
+
+    name: str
+    all_of: tuple[str, ...]
+    any_of: tuple[str, ...]
+    reads: Mapping[str, str]
+    skips: Mapping[str, str]
+    also: Mapping[str, str] = field(default_factory=dict)
+    marks: str = ""
+    whole: bool = False
+    timed: bool = False
+    trailing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """How a Sample is written as one tool's row.
+
+    row: the row as a JSON-like dict; it counts into the Counter what of this Sample it had to leave out, beyond the
+    parts that `held` does not name. held: the parts of a Sample that the shape holds (see `parts`). columns: dotted
+    names, the header of a table. needs: fields that the tool cannot do without. native: the file format that the tool
+    reads ("jsonl", "json" for an array, "tsv"). key: the name under which a JSON file of the tool holds its rows.
+    """
+
+    row: Callable[[Sample, Counter[str]], dict[str, object]]
+    held: frozenset[str]
+    columns: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    native: str = "jsonl"
+    key: str = ""
+
+
+def parts(sample: Sample) -> set[str]:
+    """What the Sample says, by part: field names, and contexts.id, contexts.score, relevant_ids.grade, usage.cost ..."""
+    found = {
+        name
+        for name in (
+            "question", "contexts", "response", "reference", "expected_facts", "relevant_ids", "answerable", "cluster",
+        )
+        if getattr(sample, name) is not None
+    }  # fmt: skip
+    found |= {name for name in ("guidelines", "slices", "labels", "error") if getattr(sample, name)}
+    for chunk in sample.contexts or ():
+        if chunk.id is not None:
+            found.add("contexts.id")
+        if chunk.score is not None:
+            found.add("contexts.score")
+    if any(grade != 1.0 for grade in (sample.relevant_ids or {}).values()):
+        found.add("relevant_ids.grade")
+    if sample.usage is not None:
+        for name in ("input_tokens", "output_tokens", "total_tokens", "cost", "latency"):
+            if getattr(sample.usage, name) is not None:
+                found.add(f"usage.{name}")
+    return found
+
+
+USAGE = frozenset({"usage.input_tokens", "usage.output_tokens", "usage.total_tokens", "usage.cost", "usage.latency"})
+KNOWLEDGE = ("relevant_ids", "expected_facts", "guidelines", "answerable", "slices", "cluster", "labels")
+"""What is known about a row: it travels in the free metadata of the tools that have some."""
+
+
+def texts(contexts: tuple[Context, ...] | None) -> list[str] | None:
+    """The chunks' texts in rank order."""
+    return None if contexts is None else [chunk.text for chunk in contexts]
+
+
+def relevant(sample: Sample) -> list[str] | None:
+    """The ids with a grade of at least 1, for shapes that have no grades."""
+    return None if sample.relevant_ids is None else [id_ for id_, grade in sample.relevant_ids.items() if grade >= 1]
+
+
+def spent(sample: Sample, name: str) -> float | None:
+    """One figure of the application's usage."""
+    return None if sample.usage is None else getattr(sample.usage, name)
+
+
+def knowledge(sample: Sample) -> dict[str, object]:
+    """What is known about the row, by our own field names; absent fields are left out."""
+    found: dict[str, object] = {}
+    for name in KNOWLEDGE:
+        value = getattr(sample, name)
+        if value is None or (name in ("guidelines", "slices", "labels") and not value):
+            continue
+        found[name] = list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+    return found

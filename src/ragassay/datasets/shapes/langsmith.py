@@ -1,0 +1,87 @@
+"""How are the rows of LangSmith read and written: dataset examples, runs, and the table of an experiment.
+
+In an example `outputs` is the right answer; in a run it is what the application answered, and `reference_outputs` is
+the right answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ragassay.core import Sample
+from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer, knowledge, spent
+
+_META = {name: f"metadata.{name}" for name in (*KNOWLEDGE, "latency")}
+
+RUNS = Shape(
+    "LangSmith",
+    ("inputs",),
+    ("run_type", "dotted_order", "reference_outputs", "reference_example_id", "parent_run_id"),
+    {"question": "inputs", "response": "outputs", "reference": "reference_outputs"},
+    {},
+    also={"contexts": "outputs.contexts", **_META},
+    timed=True,
+)
+EXAMPLES = Shape(
+    "LangSmith",
+    ("inputs",),
+    ("dataset_id", "source_run_id"),
+    {"question": "inputs", "reference": "outputs"},
+    dict.fromkeys(
+        ("outputs", "outputs.answer", "outputs.response", "outputs.output"), "in an example it is the right answer"
+    ),
+    also=_META,
+)
+EXPERIMENT = Shape(
+    "LangSmith",
+    ("execution_time",),
+    ("example_id",),
+    {"latency": "execution_time", "cluster": "example_id"},
+    {},
+)
+
+
+def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
+    outputs: dict[str, object] = {}
+    if sample.response is not None:
+        outputs["answer"] = sample.response
+    if sample.contexts is not None:
+        outputs["contexts"] = [
+            {
+                name: value
+                for name, value in (("text", chunk.text), ("id", chunk.id), ("score", chunk.score))
+                if value is not None
+            }
+            for chunk in sample.contexts
+        ]
+    meta = knowledge(sample)
+    if (latency := spent(sample, "latency")) is not None:
+        meta["latency"] = latency
+    return {
+        "id": sample.id,
+        "run_type": "chain",
+        "inputs": {"question": sample.question},
+        "outputs": outputs or None,
+        "reference_outputs": None if sample.reference is None else {"answer": sample.reference},
+        "error": sample.error or None,
+        "prompt_tokens": spent(sample, "input_tokens"),
+        "completion_tokens": spent(sample, "output_tokens"),
+        "total_tokens": spent(sample, "total_tokens"),
+        "total_cost": spent(sample, "cost"),
+        "metadata": meta or None,
+    }
+
+
+WRITER = Writer(
+    _row,
+    frozenset(
+        {"question", "contexts", "contexts.id", "contexts.score", "response", "reference", "relevant_ids.grade", "error"}
+    )
+    | frozenset(KNOWLEDGE)
+    | USAGE,
+    (
+        "id", "run_type", "inputs.question", "outputs.answer", "outputs.contexts", "reference_outputs.answer", "error",
+        "prompt_tokens", "completion_tokens", "total_tokens", "total_cost", *_META.values(),
+    ),
+    needs=("question",),
+)  # fmt: skip

@@ -1,0 +1,26 @@
+"""How are our own rows recognised and written: see `record.to_record`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ragassay.core import Sample
+from ragassay.datasets.record import to_record
+from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer
+
+SHAPE = Shape("RagAssay", ("question", "response"), ("contexts", "relevant_ids", "expected_facts"), {}, {})
+
+
+def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
+    return to_record(sample)
+
+
+WRITER = Writer(
+    _row,
+    frozenset(
+        {"question", "contexts", "contexts.id", "contexts.score", "response", "reference", "error", *KNOWLEDGE}
+        | {"relevant_ids.grade"}
+    )
+    | USAGE,
+    ("id", "question", "contexts", "response", "reference", *KNOWLEDGE, "usage", "error"),
+)

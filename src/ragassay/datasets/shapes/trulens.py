@@ -1,0 +1,34 @@
+"""How are TruLens records read and written: the columns of its data frame of records, which has no chunks."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ragassay.core import Sample
+from ragassay.datasets.shapes.base import Shape, Writer, spent
+
+SHAPE = Shape(
+    "TruLens",
+    ("input", "output"),
+    ("record_id", "app_id", "app_name"),
+    {"id": "record_id", "question": "input", "response": "output"},
+    {},
+)
+
+
+def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
+    return {
+        "record_id": sample.id,
+        "input": sample.question,
+        "output": sample.response,
+        "latency": spent(sample, "latency"),
+        "total_tokens": spent(sample, "total_tokens"),
+        "total_cost": spent(sample, "cost"),
+    }
+
+
+WRITER = Writer(
+    _row,
+    frozenset({"question", "response", "usage.latency", "usage.total_tokens", "usage.cost"}),
+    ("record_id", "input", "output", "latency", "total_tokens", "total_cost"),
+)
