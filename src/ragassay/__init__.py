@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from ragassay import judge
     from ragassay.api import Run, aevaluate, aresume, compare, evaluate, forecast, open_run, resume, runs
-    from ragassay.core import Context, RagAssayError, Sample, Score
+    from ragassay.core import Context, RagAssayError, Request, Sample, Score
+    from ragassay.metrics import metric
 
 _HOMES = {
     "ragassay.api": ("Run", "aevaluate", "aresume", "compare", "evaluate", "forecast", "open_run", "resume", "runs"),
-    "ragassay.core": ("Context", "RagAssayError", "Sample", "Score"),
+    "ragassay.core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
+    "ragassay.metrics": ("metric",),
 }
 
 __all__ = [
     "Context",
     "RagAssayError",
+    "Request",
     "Run",
     "Sample",
     "Score",
@@ -34,6 +38,8 @@ __all__ = [
     "compare",
     "evaluate",
     "forecast",
+    "judge",
+    "metric",
     "open_run",
     "resume",
     "runs",
@@ -41,6 +47,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "judge":
+        from importlib import import_module
+
+        return import_module("ragassay.judge")
     for home, names in _HOMES.items():
         if name in names:
             from importlib import import_module

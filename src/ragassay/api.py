@@ -16,34 +16,21 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import uuid4
 
 from ragassay import __version__
-from ragassay.core import (
-    BadRow,
-    JudgeInfo,
-    Ledger,
-    Manifest,
-    RagAssayError,
-    RowResult,
-    RunState,
-    Sample,
-    SetupError,
-    Summary,
-    Verdict,
-)
+from ragassay.core import Ledger, Manifest, RagAssayError, RowResult, RunState, SetupError, Summary, Verdict
+from ragassay.planning import Options, Plan, make_options, make_plan, manifest_of, restore, say
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from ragassay.datasets import Dataset, Scan
-    from ragassay.judges import Judge
+    from ragassay.application import App
     from ragassay.metrics import Metric
-    from ragassay.models import Model
     from ragassay.report import Comparison
     from ragassay.runner import Engine, Forecast, Progress
     from ragassay.store import Store, StoredRun
@@ -55,68 +42,14 @@ Tell = Callable[[str], None]
 """Called with each line about how the rows are read ("read user_input as question")."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Everything that shapes a run, as the manifest keeps it. Fields are `evaluate`'s arguments.
-
-    What only says how hard to drive (concurrency, timeouts, caps) is kept too, and may be changed when resuming.
-    """
-
-    metrics: tuple[str, ...] = ()
-    judge: str = "offline"
-    base_url: str | None = None
-    api_key_env: str | None = None
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    slices: tuple[str, ...] = ()
-    format: str | None = None
-    make_ids: bool = False
-    limit: int | None = None
-    rubrics: tuple[str, ...] = ()
-    claims: str = "sentences"
-    single_calls: bool = False
-    temperature: float | None = 0.0
-    concurrency: int = 32
-    call_timeout: float = 120.0
-    attempts: int = 5
-    max_calls: int | None = None
-    max_cost: float | None = None
-    price: str | None = None
-    cache: bool = True
-    no_network: bool = False
-
-    def check(self) -> None:
-        """Raise SetupError for a value no run can have."""
-        limits: tuple[tuple[str, float | None, float], ...] = (
-            ("limit", self.limit, 1),
-            ("concurrency", self.concurrency, 1),
-            ("max_calls", self.max_calls, 0),
-            ("max_cost", self.max_cost, 0),
-            ("call_timeout", self.call_timeout, 0.001),
-            ("attempts", self.attempts, 1),
-        )
-        for name, value, low in limits:
-            if value is not None and not low <= value < float("inf"):
-                raise SetupError(
-                    "E0101",
-                    f"{name} must be a number from {low:g} up.",
-                    where=f"--{name.replace('_', '-')}",
-                    why=str(value),
-                    fix=f"give {name} a value of {low:g} or more, or leave it out",
-                )
-        if self.claims not in ("sentences", "llm"):
-            raise SetupError(
-                "E0101",
-                "claims is either 'sentences' or 'llm'.",
-                where="--claims",
-                why=str(self.claims),
-                fix="use --claims sentences (no extra call) or --claims llm (one extra call a row)",
-            )
-
-
 def evaluate(
     rows: object,
     metrics: str | Sequence[str | Metric] | None = None,
     *,
+    preset: str | None = None,
+    app: str | App | None = None,
+    app_timeout: float = 120.0,
+    app_concurrency: int = 8,
     judge: str = "offline",
     base_url: str | None = None,
     api_key_env: str | None = None,
@@ -145,7 +78,11 @@ def evaluate(
     """Measure rows, diagnose each, and return the Run.
 
     rows: a path (JSONL, JSON, CSV, TSV, Parquet, Arrow), a list of dicts or Samples, a DataFrame or an Arrow table.
-    metrics: names with parameters, such as "groundedness, ndcg_at_k(k=5)"; None = the default set.
+    metrics: names with parameters, such as "groundedness, ndcg_at_k(k=5)", and functions under `@ragassay.metric`;
+    None = the preset ("quick", "retrieval", "hallucination", "production", "ab", "chunking"), else the default set.
+    app: your application, a function of the question (or "module:function"), synchronous or asynchronous, that is run on
+    every row and returns the response, (response, contexts), or a mapping or object with both; its errors and its
+    latency are kept with the row. app_timeout: seconds a row; app_concurrency: rows at once.
     judge: "offline" (no key, no network) or "openai:MODEL" behind any OpenAI-compatible server at base_url
     (default: OPENAI_BASE_URL or the hosted service); the key is read from the variable api_key_env names
     (default OPENAI_API_KEY). mapping: field -> column where a column's name is not known. slices: columns to slice by.
@@ -158,15 +95,15 @@ def evaluate(
     Raises SetupError, DataError, NothingToDo, EnvironmentFailure (with what to do). A row's failure never raises: it is
     a status on its scores. A run stopped by a cap or Ctrl-C is returned with `run.state`; `resume` continues it.
     """
-    options = _options(locals())
-    return _block_on(lambda: _evaluate(rows, options, metrics, store, name, watch, tell))
+    options, handed = make_options(locals()), _handed(app)
+    return block_on(lambda: _evaluate(rows, options, metrics, handed, store, name, watch, tell))
 
 
 async def aevaluate(rows: object, metrics: str | Sequence[str | Metric] | None = None, **options: Any) -> Run:
     """`evaluate` for callers inside an event loop; the same arguments."""
     store, name = options.pop("store", None), options.pop("name", "")
     watch, tell = options.pop("watch", None), options.pop("tell", None)
-    return await _evaluate(rows, _options(options), metrics, store, name, watch, tell)
+    return await _evaluate(rows, make_options(options), metrics, _handed(options.get("app")), store, name, watch, tell)
 
 
 def resume(
@@ -174,6 +111,8 @@ def resume(
     *,
     store: str | os.PathLike[str] | None = None,
     rows: object = None,
+    metrics: Sequence[str | Metric] | None = None,
+    app: App | None = None,
     retry_failed: bool = False,
     watch: Watch | None = None,
     tell: Tell | None = None,
@@ -181,11 +120,22 @@ def resume(
 ) -> Run:
     """Go on with a run that was stopped or killed; what was judged is not asked again.
 
-    rows: the rows again, for a run whose rows were in memory. retry_failed: also do rows again in which a judgment
-    failed or could not be read. changes: options that only say how hard to drive (concurrency, max_cost ...).
+    rows: the rows again, for a run whose rows were in memory; metrics, app: likewise, for metrics or an application
+    that cannot be imported by their names. retry_failed: also do rows again in which a judgment failed or could not be
+    read, or on which the application failed. changes: options that only say how hard to drive (concurrency, max_cost ...).
     """
-    return _block_on(
-        lambda: aresume(run, store=store, rows=rows, retry_failed=retry_failed, watch=watch, tell=tell, **changes)
+    return block_on(
+        lambda: aresume(
+            run,
+            store=store,
+            rows=rows,
+            metrics=metrics,
+            app=app,
+            retry_failed=retry_failed,
+            watch=watch,
+            tell=tell,
+            **changes,
+        )
     )
 
 
@@ -194,17 +144,19 @@ async def aresume(
     *,
     store: str | os.PathLike[str] | None = None,
     rows: object = None,
+    metrics: Sequence[str | Metric] | None = None,
+    app: App | None = None,
     retry_failed: bool = False,
     watch: Watch | None = None,
     tell: Tell | None = None,
     **changes: Any,
 ) -> Run:
     """`resume` for callers inside an event loop."""
-    opened = _open_store(store)
+    opened = open_store(store)
     try:
         run_id = opened.resolve(run)
         stored = opened.run(run_id)
-        options = _restore(stored.manifest, changes)
+        options = restore(stored.manifest, changes)
         source = rows if rows is not None else stored.manifest.source
         if rows is None and stored.manifest.source == "memory":
             raise SetupError(
@@ -213,7 +165,15 @@ async def aresume(
                 where=f"run {run_id}",
                 fix=f"in Python: ragassay.resume({run_id!r}, rows=the_same_rows)",
             )
-        plan = _plan(source, options, None)
+        plan = make_plan(source, options, metrics, app=app)
+        if tuple(map(str, plan.metrics)) != stored.manifest.metrics:
+            raise SetupError(
+                "E0106",
+                "The metrics are not those the run began with.",
+                where=f"run {run_id}",
+                why=f"it began with {', '.join(stored.manifest.metrics)}",
+                fix="hand over the same metrics in the same order, or start a new run (the cache keeps it cheap)",
+            )
         if plan.scan.source_hash != stored.manifest.source_hash:
             raise SetupError(
                 "E0106",
@@ -255,9 +215,9 @@ def forecast(
 
     options.pop("name", None)
     tell = options.pop("tell", None)
-    plan = _plan(rows, _options(options), metrics)
-    _say(plan, tell)
-    opened = _open_store(store) if plan.options.cache else None
+    plan = make_plan(rows, make_options(options), metrics, app=_handed(options.get("app")))
+    say(plan, tell)
+    opened = open_store(store) if plan.options.cache else None
     try:
         return count(
             (row for _, row in plan.rows()),
@@ -274,7 +234,7 @@ def forecast(
 
 def open_run(run: str = "last", *, store: str | os.PathLike[str] | None = None) -> Run:
     """A run in the store, by id, unique start of an id, name, or "last". Raises SetupError E0103."""
-    opened = _open_store(store)
+    opened = open_store(store)
     try:
         return Run(opened, opened.resolve(run))
     except BaseException:
@@ -284,7 +244,7 @@ def open_run(run: str = "last", *, store: str | os.PathLike[str] | None = None) 
 
 def runs(*, store: str | os.PathLike[str] | None = None, limit: int = 50) -> list[StoredRun]:
     """The newest runs of the store."""
-    with _open_store(store) as opened:
+    with open_store(store) as opened:
         return opened.runs(limit)
 
 
@@ -292,7 +252,7 @@ def compare(a: str, b: str, *, store: str | os.PathLike[str] | None = None) -> C
     """Paired differences of two runs, row by row, with intervals and Holm-corrected p-values."""
     from ragassay.report import compare as pair
 
-    with _open_store(store) as opened:
+    with open_store(store) as opened:
         return pair(opened, opened.resolve(a), opened.resolve(b))
 
 
@@ -372,6 +332,18 @@ class Run:
             export(self._store, self.id, kind, target)
         return target
 
+    def to_mlflow(
+        self, *, tracking_uri: str | None = None, experiment: str = "ragassay", into: str | None = None
+    ) -> str:
+        """Write figures, tags and rows into an MLflow run (a new one, or the one with the id `into`); its id.
+
+        Figures stand under the names of Agent Evaluation where it has one, and all of them under "ragassay/". Needs the
+        extra 'mlflow' (else SetupError E0105).
+        """
+        from ragassay.report import log_to_mlflow
+
+        return log_to_mlflow(self._store, self.id, tracking_uri=tracking_uri, experiment=experiment, into=into)
+
     def close(self) -> None:
         """Let go of the store."""
         self._store.close()
@@ -392,145 +364,12 @@ class Run:
         return summary_text(self.summary)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+def _handed(app: str | App | None) -> App | None:
+    """The application itself, where it is not just named."""
+    return None if isinstance(app, str) else app
 
 
-@dataclass(frozen=True)
-class _Plan:
-    options: Options
-    dataset: Dataset
-    scan: Scan
-    metrics: tuple[Metric, ...]
-    judge: Judge
-    model: Model
-    info: JudgeInfo
-
-    def rows(self) -> Iterator[tuple[int, Sample | BadRow]]:
-        """(index, row) pairs, up to the limit."""
-        return itertools.islice(enumerate(self.dataset), self.options.limit)
-
-
-def _options(given: Mapping[str, Any]) -> Options:
-    names = Options.__dataclass_fields__
-    values = {k: v for k, v in given.items() if k in names and k != "metrics" and v is not None}
-    unknown = set(given) - set(names) - {"rows", "metrics", "store", "name", "watch", "tell"}
-    if unknown:
-        raise TypeError(f"evaluate() got unexpected arguments {sorted(unknown)}")
-    values["mapping"] = dict(given.get("mapping") or {})
-    values["slices"] = tuple(given.get("slices") or ())
-    values["rubrics"] = tuple(os.path.abspath(p) for p in given.get("rubrics") or ())
-    if "temperature" in given:  # None means: leave the server's default
-        values["temperature"] = given["temperature"]
-    options = Options(**values)
-    options.check()
-    return options
-
-
-def _restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
-    free = ("concurrency", "call_timeout", "attempts", "max_calls", "max_cost", "price", "no_network", "api_key_env")
-    for name in changes:
-        if name not in free:
-            raise SetupError(
-                "E0101",
-                f"{name} cannot be changed when resuming.",
-                where=name,
-                fix=f"resume without it, or start a new run; free to change: {', '.join(free)}",
-            )
-    kept = dict(manifest.options)
-    for name in ("metrics", "slices", "rubrics"):
-        kept[name] = tuple(kept.get(name) or ())  # type: ignore[arg-type]
-    options = replace(Options(**kept), **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]
-    options.check()
-    return options
-
-
-def _plan(rows: object, options: Options, metrics: str | Sequence[str | Metric] | None) -> _Plan:
-    """Everything that can be wrong with the set-up is found here, before a row is judged or a call is paid."""
-    from ragassay.datasets import open_rows
-    from ragassay.judges import LLMJudge, OfflineJudge, RubricBook
-    from ragassay.metrics import DEFAULT_METRICS, parse, parse_list
-    from ragassay.models import connect
-
-    wanted = metrics if metrics is not None else (options.metrics or DEFAULT_METRICS)
-    chosen = (
-        tuple(parse_list(wanted))
-        if isinstance(wanted, str)
-        else tuple(parse(m) if isinstance(m, str) else m for m in wanted)
-    )
-    if options.claims == "llm":
-        chosen = tuple(_with_claims(m) for m in chosen)
-    chosen = tuple({str(m): m for m in chosen}.values())
-    if not chosen:
-        raise SetupError(
-            "E0201", "No metric is asked for.", where="--metrics", fix="name at least one; see `ragassay metrics`"
-        )
-    options = replace(options, metrics=tuple(str(m) for m in chosen))
-
-    model = connect(
-        options.judge,
-        base_url=options.base_url,
-        api_key_env=options.api_key_env,
-        price=options.price,
-        concurrency=options.concurrency,
-        no_network=options.no_network,
-    )
-    book = RubricBook.default().with_files(options.rubrics)
-    judge: Judge
-    if options.judge == "offline":
-        from ragassay.models.offline import OfflineModel
-
-        assert isinstance(model, OfflineModel)
-        tasks: tuple[Literal["support", "relevance", "answer"], ...] = ("support", "relevance", "answer")
-        judge = OfflineJudge(model.version, {task: model.agreement(task) for task in tasks}, book, model.cuts)
-    else:
-        judge = LLMJudge(
-            options.judge,
-            book,
-            single_calls=options.single_calls,
-            temperature=options.temperature,
-            parameters={"base_url": str(getattr(model, "base_url", ""))},  # one name, two servers: two judges
-        )
-    if options.max_cost is not None and model.price(1000, 1000) is None:
-        raise SetupError(
-            "E0406",
-            "The model's price is not known, so a cost cap cannot be kept.",
-            where=options.judge,
-            fix="give --price IN,OUT (US dollars per million tokens), or cap calls with --max-calls; "
-            "pip install 'ragassay[prices]' knows hosted models",
-        )
-    needed = sorted({rubric for m in chosen if m.declaration.judged for rubric in _rubrics(m)})
-    info = JudgeInfo(
-        uri=options.judge,
-        rubrics={r: judge.rubric_version(r) for r in needed},
-        fingerprints={r: judge.fingerprint(r) for r in needed},
-        agreement=judge.agreement,
-        base_url=str(getattr(model, "base_url", "")),
-    )
-    dataset = open_rows(
-        rows, mapping=options.mapping, slices=options.slices, format=options.format, make_ids=options.make_ids
-    )
-    return _Plan(options, dataset, dataset.scan(), chosen, judge, model, info)
-
-
-def _say(plan: _Plan, tell: Tell | None) -> None:
-    if tell is not None:
-        for line in (*plan.scan.lines, *plan.scan.notes):
-            tell(line)
-
-
-def _rubrics(metric: Metric) -> tuple[str, ...]:
-    asked = getattr(metric, "rubrics", None)
-    return tuple(asked) if asked is not None else metric.declaration.rubrics
-
-
-def _with_claims(metric: Metric) -> Metric:
-    if "claims" in getattr(metric, "__dataclass_fields__", {}):
-        changed: Metric = replace(metric, claims="llm")  # type: ignore[type-var]
-        return changed
-    return metric
-
-
-def _open_store(store: str | os.PathLike[str] | None) -> Store:
+def open_store(store: str | os.PathLike[str] | None) -> Store:
     from ragassay.store import Store, default_location
 
     return Store.open(store if store is not None else default_location())  # type: ignore[arg-type]
@@ -540,28 +379,17 @@ async def _evaluate(
     rows: object,
     options: Options,
     metrics: str | Sequence[str | Metric] | None,
+    app: App | None,
     store: str | os.PathLike[str] | None,
     name: str,
     watch: Watch | None,
     tell: Tell | None,
 ) -> Run:
-    plan = _plan(rows, options, metrics)
-    _say(plan, tell)
-    total = plan.scan.rows if options.limit is None else min(options.limit, plan.scan.rows)
-    manifest = Manifest(
-        run_id=_new_id(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        version=__version__,
-        source=plan.scan.source,
-        source_hash=plan.scan.source_hash,
-        rows=total,
-        mapping=plan.scan.mapping,
-        metrics=plan.options.metrics,
-        judge=plan.info,
-        name=name,
-        options={f: _plain(getattr(plan.options, f)) for f in Options.__dataclass_fields__},
-    )
-    opened = _open_store(store)
+    plan = make_plan(rows, options, metrics, app=app)
+    say(plan, tell)
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    manifest = manifest_of(plan, _new_id(), created, __version__, name)
+    opened = open_store(store)
     try:
         opened.create_run(manifest)
         return await _drive(plan, opened, manifest, Ledger(), 0.0, False, watch, tell)
@@ -571,7 +399,7 @@ async def _evaluate(
 
 
 async def _drive(
-    plan: _Plan,
+    plan: Plan,
     store: Store,
     manifest: Manifest,
     base: Ledger,
@@ -618,6 +446,8 @@ async def _drive(
             cache=options.cache,
             total=manifest.rows,
             save_ledger=lambda ledger: save(RunState.RUNNING, "", ledger),
+            prepare=None if plan.application is None else plan.application.answer,
+            prepared={} if plan.application is None else store.answered(run_id),
         )
         engine.progress.rows = len(done)
 
@@ -640,6 +470,8 @@ async def _drive(
             ticker.cancel()
             await asyncio.gather(ticker, return_exceptions=True)
             await plan.model.close()
+            if plan.application is not None:
+                plan.application.close()
         save(outcome.state, outcome.reason, outcome.ledger)
         silent = getattr(plan.model, "replies_without_usage", 0)
         if tell is not None and silent:
@@ -695,7 +527,7 @@ def _stop_on_signals(engine: Engine, go_on: str, tell: Tell | None) -> Iterator[
             loop.remove_signal_handler(kind)
 
 
-def _block_on(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def block_on(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine to its end, also where a loop is running already (a notebook): then in a thread of its own."""
     try:
         asyncio.get_running_loop()
@@ -750,12 +582,6 @@ def store_option(store: Path) -> str:
 def _new_id() -> str:
     """Time first, so that ids sort by age; then chance."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid4().hex[:6]}"
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(value)
-    return dict(value) if isinstance(value, Mapping) else value
 
 
 __all__ = [

@@ -10,14 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from ragassay.cli import interop
+from ragassay.cli.output import (
+    check_gates,
+    check_target,
+    console,
+    finish,
+    note,
+    pairs,
+    print_forecast,
+    print_json,
+    show_error,
+    store_file,
+)
+from ragassay.cli.output import display as shown
+from ragassay.cli.parameters import JsonOption, StoreOption
 from ragassay.core.errors import RagAssayError, SetupError, nearest
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ragassay.api import Run
-    from ragassay.core import Summary
-    from ragassay.runner import Forecast
+    pass
 
 app = typer.Typer(
     name="ragassay",
@@ -29,6 +40,9 @@ app = typer.Typer(
 )
 rubric_app = typer.Typer(help="Look at rubrics and check your own.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(rubric_app, name="rubric")
+app.command()(interop.retrieval)
+app.command()(interop.convert)
+app.command()(interop.mlflow)
 
 
 class Format(StrEnum):
@@ -48,13 +62,6 @@ class Claims(StrEnum):
     llm = "llm"
 
 
-StoreOption = Annotated[
-    str | None,
-    typer.Option("--store", help="SQLite file of runs and judgments [default: $RAGASSAY_STORE or .ragassay/store.db]"),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
-
-
 @app.command()
 def evaluate(
     rows: Annotated[str, typer.Argument(help="File of rows: JSONL, JSON, CSV, TSV, Parquet or Arrow.")],
@@ -67,8 +74,20 @@ def evaluate(
     ] = None,
     metrics: Annotated[
         str | None,
-        typer.Option("--metrics", "-m", help="Comma-separated, with parameters: 'groundedness,ndcg_at_k(k=5)'."),
+        typer.Option(
+            "--metrics", "-m", help="Comma-separated: 'groundedness,ndcg_at_k(k=5)', or your own: 'my_metrics:polite'."
+        ),
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="Metrics for an occasion: quick, retrieval, hallucination, production, ab, chunking."),
+    ] = None,
+    app_: Annotated[
+        str | None,
+        typer.Option("--app", help="Run your application on each row: module:function of the question."),
+    ] = None,
+    app_timeout: Annotated[float, typer.Option(help="Seconds the application may take for a row.")] = 120.0,
+    app_concurrency: Annotated[int, typer.Option(help="Rows the application is run on at once.")] = 8,
     map_: Annotated[
         list[str] | None, typer.Option("--map", help="field=column, where a column's name is not known. Repeatable.")
     ] = None,
@@ -116,7 +135,11 @@ def evaluate(
         "judge": judge,
         "base_url": base_url,
         "api_key_env": api_key_env,
-        "mapping": _pairs(map_ or []),
+        "preset": preset,
+        "app": app_,
+        "app_timeout": app_timeout,
+        "app_concurrency": app_concurrency,
+        "mapping": pairs(map_ or []),
         "slices": slice_ or [],
         "rubrics": rubric or [],
         "claims": claims.value,
@@ -132,16 +155,23 @@ def evaluate(
         "format": format_,
         "make_ids": make_ids,
     }
-    _check_gates(gate or [], min_coverage, metrics)
-    _check_target(html, rows, _store_file(store), junit, *(rubric or []))
-    _check_target(junit, rows, _store_file(store), *(rubric or []))
+    if preset is not None and metrics is not None:
+        raise SetupError(
+            "E0104", "Both --preset and --metrics say what to measure.", where=f"--preset {preset}",
+            why=f"--metrics {metrics}", fix="give one of them; `ragassay metrics` lists what a preset holds",
+        )  # fmt: skip
+    from ragassay.planning import metric_names
+
+    check_gates(gate or [], min_coverage, metric_names(metrics, preset, rubric or []) if gate else [])
+    check_target(html, rows, store_file(store), junit, *(rubric or []))
+    check_target(junit, rows, store_file(store), *(rubric or []))
     if forecast:
-        _print_forecast(api.forecast(rows, metrics, store=store, tell=_note, **options), max_cost, json_)
+        print_forecast(api.forecast(rows, metrics, store=store, tell=note, **options), max_cost, json_)
         return
-    with _display(max_cost) as display:
-        run = api.evaluate(rows, metrics, store=store, name=name, watch=display, tell=_note, **options)
+    with shown(max_cost) as watch:
+        run = api.evaluate(rows, metrics, store=store, name=name, watch=watch, tell=note, **options)
     with run:
-        _finish(run, gate or [], min_coverage, html, junit, store, json_)
+        finish(run, gate or [], min_coverage, html, junit, store, json_)
 
 
 @app.command()
@@ -166,23 +196,23 @@ def resume(
     """Go on with a run that was stopped or killed. Nothing that was judged is asked again."""
     from ragassay import api
 
-    _check_gates(gate or [], min_coverage, known=False)
-    _check_target(html, _store_file(store), junit)
-    _check_target(junit, _store_file(store))
-    with _display(max_cost) as display:
+    check_gates(gate or [], min_coverage, [])
+    check_target(html, store_file(store), junit)
+    check_target(junit, store_file(store))
+    with shown(max_cost) as watch:
         resumed = api.resume(
             run,
             store=store,
             retry_failed=retry_failed,
-            watch=display,
-            tell=_note,
+            watch=watch,
+            tell=note,
             concurrency=concurrency,
             call_timeout=call_timeout,
             max_calls=max_calls,
             max_cost=max_cost,
         )
     with resumed:
-        _finish(resumed, gate or [], min_coverage, html, junit, store, json_)
+        finish(resumed, gate or [], min_coverage, html, junit, store, json_)
 
 
 @app.command()
@@ -193,27 +223,19 @@ def demo(
 ) -> None:
     """Evaluate the bundled example rows offline: no key, no network."""
     from ragassay import api
-    from ragassay.examples import rows_path
+    from ragassay.examples import agreement, rows_path
 
-    _check_target(html, _store_file(store))
-    with _display(None) as display:
-        run = api.evaluate(str(rows_path()), store=store, name="demo", watch=display, tell=_note)
+    check_target(html, store_file(store))
+    with shown(None) as watch:
+        run = api.evaluate(str(rows_path()), store=store, name="demo", watch=watch, tell=note)
     with run:
-        # The rows carry labels made by hand, so the demo can say how far its own verdicts are right.
-        verdicts = causes = rows = fine = 0
-        for row in run:
-            labels = row.sample.labels if row.sample is not None else {}
-            cause = row.diagnosis.cause.name if row.diagnosis.cause is not None else "none"
-            rows += 1
-            fine += labels.get("verdict") == "pass"
-            verdicts += row.diagnosis.verdict == labels.get("verdict")
-            causes += cause == labels.get("cause")
-        _note(
-            f"Beside the labels that people gave these rows: the verdict is right in {verdicts} of {rows} rows, the root "
-            f"cause in {causes} (calling every row fine would be right in {fine}).\n"
+        found = agreement(run)
+        note(
+            f"Beside the labels that people gave these rows: the verdict is right in {found.verdicts} of {found.rows} rows, "
+            f"the root cause in {found.causes} (calling every row fine would be right in {found.fine}).\n"
             "The offline judge is a small model: good for a first look; see docs/judges.md for its limits."
         )
-        _finish(run, [], None, html, None, store, json_)
+        finish(run, [], None, html, None, store, json_)
 
 
 @app.command(name="runs")
@@ -228,9 +250,9 @@ def list_runs(
 
     found = api.runs(store=store, limit=limit)
     if json_:
-        _print_json({"schema": 1, "runs": [run_json(r) for r in found]})
+        print_json({"schema": 1, "runs": [run_json(r) for r in found]})
     else:
-        render_runs(found, _console())
+        render_runs(found, console())
 
 
 @app.command()
@@ -247,9 +269,9 @@ def show(
     with api.open_run(run, store=store) as opened:
         if row is None:
             if json_:
-                _print_json(summary_json(opened.summary))
+                print_json(summary_json(opened.summary))
             else:
-                render_summary(opened.summary, _console(), store=api.store_option(opened.store_path))
+                render_summary(opened.summary, console(), store=api.store_option(opened.store_path))
             return
         try:
             result = opened[row]
@@ -262,9 +284,9 @@ def show(
                 fix=f"list the rows with: ragassay export {opened.id} --format jsonl{api.store_option(opened.store_path)}",
             ) from None
         if json_:
-            _print_json(row_json(result))
+            print_json(row_json(result))
         else:
-            render_row(result, _console())
+            render_row(result, console(), opened.manifest)
 
 
 @app.command()
@@ -285,8 +307,8 @@ def export(
             write(opened._store, opened.id, format_.value, sys.stdout)
             return
         target = output or Path(f"{opened.id}.{'xml' if format_ is Format.junit else format_.value}")
-        _check_target(target, opened.store_path, opened.manifest.source)
-        _note(f"wrote {opened.export(target, format_.value)}")
+        check_target(target, opened.store_path, opened.manifest.source)
+        note(f"wrote {opened.export(target, format_.value)}")
 
 
 @app.command()
@@ -302,21 +324,22 @@ def compare(
 
     result = api.compare(a, b, store=store)
     if json_:
-        _print_json(comparison_json(result))
+        print_json(comparison_json(result))
     else:
-        render_comparison(result, _console())
+        render_comparison(result, console())
 
 
 @app.command()
 def metrics(json_: JsonOption = False) -> None:
     """List the metrics: what each needs, and what it is called elsewhere."""
-    from ragassay.metrics import DEFAULT_METRICS, catalogue
+    from ragassay.metrics import DEFAULT_METRICS, PRESETS, catalogue
 
     found = {name: kind.declaration for name, kind in catalogue().items()}
     if json_:
         from dataclasses import asdict
 
-        _print_json({"schema": 1, "metrics": [asdict(d) for d in found.values()]})
+        presets = {name: asdict(preset) for name, preset in PRESETS.items()}
+        print_json({"schema": 1, "metrics": [asdict(d) for d in found.values()], "presets": presets})
         return
     from rich.table import Table
 
@@ -324,10 +347,14 @@ def metrics(json_: JsonOption = False) -> None:
     for name, declared in found.items():
         mark = "*" if name in DEFAULT_METRICS else ""
         table.add_row(name + mark, declared.title, ", ".join(declared.needs), ", ".join(declared.aka))
-    _console().print(table)
-    _console().print(
-        "* in the default set. Parameters: 'groundedness(pass_mark=0.8)'. Formulas: docs/metrics.md", markup=False
+    console().print(table)
+    console().print(
+        "* in the default set. Parameters: 'groundedness(pass_mark=0.8)'. Formulas: docs/metrics.md\n", markup=False
     )
+    table = Table("--preset", "for", "metrics", box=None, header_style="bold", pad_edge=False)
+    for name, preset in PRESETS.items():
+        table.add_row(name, preset.title, ", ".join(preset.metrics))
+    console().print(table)
 
 
 @app.command()
@@ -340,7 +367,7 @@ def explain(code: Annotated[str, typer.Argument(help="An error code, such as E03
         raise SetupError(
             "E0101", f"No error has that code.{nearest(wanted, CATALOGUE)}", where=code, fix="codes look like E0301"
         )
-    _console().print(f"{wanted}: {CATALOGUE[wanted]}", markup=False, highlight=False)
+    console().print(f"{wanted}: {CATALOGUE[wanted]}", markup=False, highlight=False)
 
 
 @rubric_app.command(name="list")
@@ -351,15 +378,17 @@ def list_rubrics() -> None:
     book = RubricBook.default()
     for rubric_id in book.ids():
         found = book.get(rubric_id)
-        _console().print(f"{found.ref:<28} {found.purpose}", markup=False, highlight=False)
+        console().print(f"{found.ref:<28} {found.purpose}", markup=False, highlight=False)
 
 
 @rubric_app.command(name="check")
 def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -> None:
     """Check a rubric file and explain every mistake in it."""
-    from ragassay.judges import check
+    from ragassay.judges import RubricBook, check
+    from ragassay.metrics import catalogue
 
-    problems = check(file)
+    reserved = frozenset(catalogue())
+    problems = check(file, reserved)
     if problems:
         raise SetupError(
             "E0204",
@@ -368,7 +397,9 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
             why="\n       ".join(problems),
             fix="see docs/rubrics.md for the form of the file",
         )
-    _console().print(f"{file}: a valid rubric", markup=False, highlight=False)
+    own = RubricBook.default().with_files([file], reserved).custom
+    what = f"a valid judge of your own, measured as {own[0].id}" if own else "a valid rubric"
+    console().print(f"{file}: {what}", markup=False, highlight=False)
 
 
 def _version(value: bool) -> None:
@@ -393,7 +424,7 @@ def run() -> NoReturn:
     try:
         code = app(standalone_mode=False)  # typer hands typer.Exit's code back instead of raising it
     except RagAssayError as error:
-        _show_error(error)
+        show_error(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -404,13 +435,13 @@ def run() -> NoReturn:
     except Exception as error:
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's own usage errors
             usage = getattr(getattr(error, "ctx", None), "command_path", "ragassay")
-            _note(f"error: {error.format_message()}\n  fix: {usage} --help")
+            note(f"error: {error.format_message()}\n  fix: {usage} --help")
             sys.exit(2)
         if type(error).__name__ == "Abort":
             sys.exit(130)
         if os.environ.get("RAGASSAY_DEBUG"):
             raise
-        _note(
+        note(
             f"error: {type(error).__name__}: {str(error)[:500]}\n"
             "  this is a fault of RagAssay, not yours; what was judged is kept (ragassay runs)\n"
             "  fix: set RAGASSAY_DEBUG=1 and run again to see where, and report it"
@@ -422,218 +453,3 @@ def run() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-
-
-def _finish(
-    run: Run,
-    gates: list[str],
-    min_coverage: float | None,
-    html: Path | None,
-    junit: Path | None,
-    store: str | None,
-    json_: bool,
-) -> None:
-    """Print the summary, write the files, and leave with the exit code."""
-    from ragassay.api import resume_command, store_option
-    from ragassay.core import BudgetExhausted, GateFailed, Incomplete, RunState
-    from ragassay.report import check_gates, parse_gate, render_gates, render_summary, summary_json
-
-    summary = run.summary
-    if min_coverage is None and os.environ.get("CI") and gates:
-        min_coverage = 1.0
-    result = check_gates(summary, [parse_gate(g) for g in gates], min_coverage)
-    if json_:
-        _print_json({**summary_json(summary), "gates": result.to_json()})
-    else:
-        render_summary(summary, _console(), store=store_option(run.store_path))
-        if gates or min_coverage is not None:
-            render_gates(result, _console())
-    for target, kind in ((html, "html"), (junit, "junit")):
-        if target is not None:
-            run.export(target, kind)
-            _note(f"wrote {target}")
-    state = run.state
-    go_on = resume_command(run.id, run.store_path)
-    if state is RunState.BUDGET:
-        _show_error(
-            BudgetExhausted(
-                "E0604",
-                "A cap was reached before all rows were judged.",
-                where=f"run {run.id}",
-                why=summary.stop_reason,
-                fix=f"{go_on} with a higher --max-calls or --max-cost (they count the whole run)",
-            )
-        )
-        raise typer.Exit(BudgetExhausted.exit_code)
-    if state is not RunState.FINISHED:
-        _note(f"{summary.stop_reason[:1].upper()}{summary.stop_reason[1:]}. To go on: {go_on}")
-        raise typer.Exit(130 if state is RunState.INTERRUPTED else 5)
-    asked = sum(m.asked for m in summary.metrics)
-    judged = sum(m.judged for m in summary.metrics)
-    again = f"{go_on} --retry-failed"
-    if asked and not judged:
-        _show_error(
-            Incomplete("E0603", "Nothing could be judged.", where=f"run {run.id}", why=_first_loss(summary), fix=again)
-        )
-        raise typer.Exit(Incomplete.exit_code)
-    if judged < asked:
-        _note(
-            f"{asked - judged:,} of {asked:,} verdicts were lost ({_first_loss(summary)}). To ask for them again: {again}"
-        )
-    if result.exit_code == GateFailed.exit_code:
-        missed = "; ".join(o.message for o in result.outcomes if o.passed is False)
-        worst = f"ragassay show {run.id}{store_option(run.store_path)}"
-        _show_error(
-            GateFailed(
-                "E0602",
-                "A gate's threshold was not met.",
-                where=f"run {run.id}",
-                why=missed,
-                fix=f"see the worst rows: {worst}",
-            )
-        )
-    elif result.exit_code == Incomplete.exit_code:
-        fix = again if judged < asked else "give the rows what the metric needs, or gate on another metric"
-        _show_error(
-            Incomplete(
-                "E0603",
-                "Too little was judged to decide.",
-                where=f"run {run.id}",
-                why="; ".join(result.incomplete),
-                fix=fix,
-            )
-        )
-    raise typer.Exit(result.exit_code)
-
-
-def _first_loss(summary: Summary) -> str:
-    """Why most verdicts of the first metric that lost some are missing."""
-    for metric in summary.metrics:
-        if metric.judged < metric.asked and metric.reasons:
-            return max(metric.reasons.items(), key=lambda item: item[1])[0][:200]
-    return "see the rows' statuses"
-
-
-def _display(cap: float | None) -> Any:
-    from ragassay.cli.progress import Display
-
-    return Display(_console(stderr=True), cap=cap)
-
-
-def _print_forecast(found: Forecast, cap: float | None, json_: bool) -> None:
-    if json_:
-        from dataclasses import asdict
-
-        _print_json({"schema": 1, "forecast": asdict(found)})
-        return
-    money = (
-        "price unknown (give --price IN,OUT)"
-        if found.cost is None
-        else f"≈ ${found.cost:.4f}, at most ${found.bound:.4f}"
-    )
-    _console().print(
-        f"{found.rows} rows, {found.requests} judgments to make, {found.cached} of them known already\n"
-        f"≈ {found.calls} calls, ≈ {found.input_tokens:,} input and {found.output_tokens:,} output tokens, {money}"
-        f"{f', cap ${cap:.2f}' if cap is not None else ''}\n"
-        f"≈ {found.seconds:.0f} s at 1.5 s a call. Nothing was sent.",
-        markup=False,
-        highlight=False,
-    )
-
-
-def _pairs(items: list[str]) -> dict[str, str]:
-    found = {}
-    for item in items:
-        name, sign, column = item.partition("=")
-        if not sign or not name.strip() or not column.strip():
-            raise SetupError(
-                "E0101", "--map takes field=column.", where=f"--map {item}", fix="for example --map question=prompt"
-            )
-        found[name.strip()] = column.strip()
-    return found
-
-
-def _check_gates(
-    gates: list[str], min_coverage: float | None, metrics: str | None = None, *, known: bool = True
-) -> None:
-    """Refuse a malformed gate, or one on a metric that is not asked for, before anything is judged."""
-    if min_coverage is not None and not 0 <= min_coverage <= 1:
-        raise SetupError(
-            "E0101",
-            "The floor of coverage is a share from 0 to 1.",
-            where="--min-coverage",
-            why=str(min_coverage),
-            fix="for example --min-coverage 0.95",
-        )
-    if gates:
-        from ragassay.metrics import DEFAULT_METRICS, parse, parse_list
-        from ragassay.report import parse_gate
-
-        names = [str(m) for m in (parse_list(metrics) if metrics else map(parse, DEFAULT_METRICS))] if known else []
-        for text in gates:
-            parse_gate(text, names)
-
-
-def _check_target(target: Path | None, *others: str | Path | None) -> None:
-    """Refuse an output path that cannot be written, or that is one of `others`, before anything is paid for."""
-    if target is None:
-        return
-    taken = [
-        Path(f"{other}{ending}") for other in others if other is not None for ending in ("", "-wal", "-shm")
-    ]  # a store is three files
-    if target.is_dir() or not target.absolute().parent.is_dir() or not os.access(target.absolute().parent, os.W_OK):
-        why = ""
-    elif target.exists() and not target.is_file():
-        why = "it is a device or a pipe, not a file"
-    elif any(target.absolute() == other.absolute() or _same(target, other) for other in taken):
-        why = "it is the store, the rows, a rubric or another output of this command"
-    else:
-        return
-    raise SetupError(
-        "E0107",
-        "The output file cannot be written.",
-        where=str(target),
-        why=why,
-        fix="name a file of its own in a folder that exists and that you may write to",
-    )
-
-
-def _same(a: Path, b: Path) -> bool:
-    try:
-        return a.samefile(b)
-    except OSError:
-        return False
-
-
-def _store_file(store: str | None) -> str:
-    from ragassay.store import default_location
-
-    return store or default_location()
-
-
-def _show_error(error: RagAssayError) -> None:
-    lines = [f"error[{error.code}]: {error.what}"]
-    lines += [f"  {name}: {text}" for name in ("where", "why", "fix") if (text := getattr(error, name))]
-    lines.append(f"  more: ragassay explain {error.code}")
-    _note("\n".join(lines))
-
-
-def _console(*, stderr: bool = False) -> Console:
-    from rich.console import Console
-
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
-
-
-def _note(text: str) -> None:
-    from ragassay.report import plain
-
-    print(plain(text), file=sys.stderr)
-
-
-def _print_json(value: object) -> None:
-    import orjson
-
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")

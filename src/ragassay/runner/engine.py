@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragassay.core import (
@@ -35,6 +35,8 @@ from ragassay.runner.dispatch import CallPolicy, Dispatcher, Stopped, Traffic
 from ragassay.runner.journal import Journal, JournalStore, Pair
 
 Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
+Prepare = Callable[[Sample], Awaitable[Sample]]
+"""Runs the application on a row: the row with its response, contexts, latency or error. Does not raise."""
 
 RECENT = 1024
 """Judgments kept in memory, so that rows that share contexts do not go to the disk for what was just judged."""
@@ -86,9 +88,14 @@ class Engine:
         cache: bool = True,
         total: int = 0,
         save_ledger: Callable[[Ledger], None] | None = None,
+        prepare: Prepare | None = None,
+        prepared: Mapping[int, Sample] | None = None,
     ) -> None:
+        """prepare: what is done to a row before it is measured; its result is durable before it is used. prepared: rows
+        (by index) on which that was done already, in an earlier part of the run."""
         self._metrics, self._judge, self._diagnose, self._budget = tuple(metrics), judge, diagnose, budget
         self._journal = Journal(store, run_id, own_run_only=not cache, save_ledger=save_ledger)
+        self._prepare, self._prepared = prepare, dict(prepared or {})
         self._concurrency = concurrency
         self._dispatch = Dispatcher(
             model,
@@ -165,6 +172,8 @@ class Engine:
                 self.progress.bad += 1
             else:
                 try:
+                    if self._prepare is not None:
+                        row = await self._prepare_row(index, row)
                     scores, capped = await self._score(row)
                 except Stopped:
                     return
@@ -172,6 +181,15 @@ class Engine:
             await self._journal.row(result)
             self.progress.rows += 1
             await asyncio.sleep(0)  # rows answered from the cache must not starve the display and Ctrl-C
+
+    async def _prepare_row(self, index: int, row: Sample) -> Sample:
+        """The row as the application answered it: its answer is paid for as well, and kept before anything rests on it."""
+        if (known := self._prepared.pop(index, None)) is not None:
+            return known
+        assert self._prepare is not None
+        answered = await self._prepare(row)
+        await self._journal.answered(RowResult(index, answered, done=False))
+        return answered
 
     async def _score(self, sample: Sample) -> tuple[tuple[Score, ...], bool]:
         """Advance all flows of a row together, so that what several metrics ask is asked once.

@@ -99,15 +99,18 @@ def _waves(sample: Sample, metrics: Sequence[Metric]) -> Iterable[tuple[Request,
             asked = next(flow)
             while True:
                 yield asked
-                asked = flow.send(tuple(_stand_in(sample, request) for request in asked))
+                asked = flow.send(tuple(_stand_in(request) for request in asked))
         except StopIteration:
             continue
 
 
-def _stand_in(sample: Sample, request: Request) -> Judgment:
-    # A decomposition is guessed as one claim a sentence; a rating stands for "judged", its value is never used.
-    texts = tuple(t for t in (sample.response or "").split(". ") if t.strip()) if request.rubric == "claims" else ()
-    return Judgment(request.key, "", request.rubric, Status.JUDGED, rating=1, value=1.0, texts=texts)
+def _stand_in(request: Request) -> Judgment:
+    # A decomposition is guessed as one claim a sentence; a rating stands for "judged", its value is never used, nor which
+    # context it names as the source.
+    texts = tuple(t for t in request.text("response").split(". ") if t.strip()) if request.rubric == "claims" else ()
+    return Judgment(
+        request.key, "", request.rubric, Status.JUDGED, rating=1, value=1.0, texts=texts, passes=True, sources=(0,)
+    )
 
 
 def _first_calls(judge: Judge, group: tuple[Request, ...]) -> tuple[object, ...]:

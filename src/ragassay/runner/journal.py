@@ -103,6 +103,10 @@ class Journal:
             await asyncio.sleep(0.01)
             waiting = len(self._rows)
 
+    async def answered(self, result: RowResult) -> None:
+        """Make durable a row that is not done yet, with what the application answered."""
+        await self._submit("row", result)
+
     def _submit(self, kind: str, what: object) -> asyncio.Future[Any]:
         assert self._loop is not None, "the journal is used outside its context"
         future: asyncio.Future[Any] = self._loop.create_future()
@@ -118,7 +122,7 @@ class Journal:
                 while not (self._queue or self._closed or len(self._rows) >= HEAP):
                     if not self._lock.wait(HEAP_SECONDS) and self._rows:
                         break
-                urgent = any(kind != "put" for kind, _, _ in self._queue)
+                urgent = any(kind not in ("put", "row") for kind, _, _ in self._queue)
                 closed = self._closed
             if not urgent and not closed:
                 time.sleep(LINGER)  # answers come in bursts: a moment's patience saves commits
@@ -129,7 +133,7 @@ class Journal:
                 if closed or due or len(self._rows) >= HEAP:
                     rows, self._rows = self._rows, []
             done: list[tuple[asyncio.Future[Any], Any, BaseException | None]] = []
-            for kind in ("put", "intent", "get"):
+            for kind in ("put", "row", "intent", "get"):
                 jobs = [(what, future) for k, what, future in batch if k == kind]
                 if jobs:
                     done += self._serve(kind, jobs)
@@ -154,6 +158,8 @@ class Journal:
         try:
             if kind == "put":
                 self._store.put_judgments(self._run_id, [j for judgments, _ in jobs for j in judgments])
+            elif kind == "row":
+                self._store.put_rows(self._run_id, [result for result, _ in jobs])
             elif kind == "intent":
                 if self._save is not None:
                     self._save(jobs[-1][0])

@@ -1,0 +1,91 @@
+"""Which commands exchange rows, rankings and results with other tools?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragassay.cli.output import check_gates, check_target, finish, note, pairs, store_file
+from ragassay.cli.output import display as shown
+from ragassay.cli.parameters import JsonOption, StoreOption
+
+RANKING = "document_recall,document_precision,precision_at_k,recall_at_k,hit_rate,mrr,map,ndcg_at_k"
+
+
+def convert(
+    rows: Annotated[str, typer.Argument(help="File or folder of rows, in any shape that is read.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="ragassay, ragas, deepeval, mlflow, trulens, ragchecker, ares, phoenix, langsmith, inspect; "
+            "qrels or run for TREC files.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; its ending says the format.")],
+    map_: Annotated[list[str] | None, typer.Option("--map", help="field=column. Repeatable.")] = None,
+    format_: Annotated[str | None, typer.Option("--format", help="Format of the input.")] = None,
+) -> None:
+    """Write rows in the shape of another tool, and say what that shape cannot hold."""
+    from ragassay.datasets import open_rows, write_qrels, write_rows, write_run
+
+    check_target(output, rows)
+    dataset = open_rows(rows, mapping=pairs(map_ or []), format=format_)
+    for line in dataset.scan().lines:
+        note(line)
+    if to == "qrels":
+        report = write_qrels(dataset, output)
+    elif to == "run":
+        report = write_run(dataset, output)
+    else:
+        report = write_rows(dataset, output, to)
+    for line in report.lines:
+        note(line)
+
+
+def retrieval(
+    run: Annotated[Path, typer.Option("--run", help="TREC run file: topic Q0 document rank score tag.")],
+    qrels: Annotated[Path, typer.Option("--qrels", help="TREC qrels, or BEIR's TSV.")],
+    metrics: Annotated[str, typer.Option("--metrics", "-m", help="Ranking metrics, such as 'ndcg@10,map'.")] = RANKING,
+    gate: Annotated[list[str] | None, typer.Option(help="'map>=0.3'; exit 1 when not met. Repeatable.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the HTML report here.")] = None,
+    name: Annotated[str, typer.Option(help="A name for the run.")] = "",
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Measure a ranking against relevance judgements, with the numbers of trec_eval (-c: topics that are not in the run
+    count as retrieving nothing)."""
+    from ragassay import api
+    from ragassay.datasets import count_topics, read_qrels, read_run, retrieval_rows
+    from ragassay.planning import metric_names
+
+    check_gates(gate or [], None, metric_names(metrics, None, []) if gate else [])
+    check_target(html, run, qrels, store_file(store))
+    ranked, judged = read_run(run), read_qrels(qrels)
+    for line in count_topics(ranked, judged).lines:
+        note(line)
+    with shown(None) as watch:
+        done = api.evaluate(
+            list(retrieval_rows(ranked, judged)), metrics, name=name or run.name, store=store, watch=watch, tell=note
+        )
+    with done:
+        finish(done, gate or [], None, html, None, store, json_)
+
+
+def mlflow(
+    run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
+    tracking_uri: Annotated[
+        str | None, typer.Option(help="MLflow's address [default: MLFLOW_TRACKING_URI, or MLflow's own].")
+    ] = None,
+    experiment: Annotated[str, typer.Option(help="The MLflow experiment; made where there is none.")] = "ragassay",
+    into: Annotated[str | None, typer.Option(help="Id of an MLflow run to write into, instead of a new one.")] = None,
+    store: StoreOption = None,
+) -> None:
+    """Write a run's figures and rows into an MLflow run (needs the extra 'mlflow')."""
+    from ragassay import api
+
+    with api.open_run(run, store=store) as opened:
+        written = opened.to_mlflow(tracking_uri=tracking_uri, experiment=experiment, into=into)
+        note(f"wrote run {opened.id} into the MLflow run {written}")

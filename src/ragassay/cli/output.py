@@ -1,0 +1,228 @@
+"""What do commands share: checks before a run, what is shown at its end, and where things are printed?"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ragassay.core.errors import RagAssayError, SetupError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ragassay.api import Run
+    from ragassay.core import Summary
+    from ragassay.runner import Forecast
+
+
+def finish(
+    run: Run,
+    gates: list[str],
+    min_coverage: float | None,
+    html: Path | None,
+    junit: Path | None,
+    store: str | None,
+    json_: bool,
+) -> None:
+    """Print the summary, write the files, and leave with the exit code."""
+    from ragassay.api import resume_command, store_option
+    from ragassay.core import BudgetExhausted, GateFailed, Incomplete, RunState
+    from ragassay.report import check_gates, parse_gate, render_gates, render_summary, summary_json
+
+    summary = run.summary
+    if min_coverage is None and os.environ.get("CI") and gates:
+        min_coverage = 1.0
+    result = check_gates(summary, [parse_gate(g) for g in gates], min_coverage)
+    if json_:
+        print_json({**summary_json(summary), "gates": result.to_json()})
+    else:
+        render_summary(summary, console(), store=store_option(run.store_path))
+        if gates or min_coverage is not None:
+            render_gates(result, console())
+    for target, kind in ((html, "html"), (junit, "junit")):
+        if target is not None:
+            run.export(target, kind)
+            note(f"wrote {target}")
+    state = run.state
+    go_on = resume_command(run.id, run.store_path)
+    if state is RunState.BUDGET:
+        show_error(
+            BudgetExhausted(
+                "E0604",
+                "A cap was reached before all rows were judged.",
+                where=f"run {run.id}",
+                why=summary.stop_reason,
+                fix=f"{go_on} with a higher --max-calls or --max-cost (they count the whole run)",
+            )
+        )
+        raise typer.Exit(BudgetExhausted.exit_code)
+    if state is not RunState.FINISHED:
+        note(f"{summary.stop_reason[:1].upper()}{summary.stop_reason[1:]}. To go on: {go_on}")
+        raise typer.Exit(130 if state is RunState.INTERRUPTED else 5)
+    asked = sum(m.asked for m in summary.metrics)
+    judged = sum(m.judged for m in summary.metrics)
+    again = f"{go_on} --retry-failed"
+    if asked and not judged:
+        show_error(
+            Incomplete("E0603", "Nothing could be judged.", where=f"run {run.id}", why=_first_loss(summary), fix=again)
+        )
+        raise typer.Exit(Incomplete.exit_code)
+    if judged < asked:
+        note(
+            f"{asked - judged:,} of {asked:,} verdicts were lost ({_first_loss(summary)}). To ask for them again: {again}"
+        )
+    if result.exit_code == GateFailed.exit_code:
+        missed = "; ".join(o.message for o in result.outcomes if o.passed is False)
+        worst = f"ragassay show {run.id}{store_option(run.store_path)}"
+        show_error(
+            GateFailed(
+                "E0602",
+                "A gate's threshold was not met.",
+                where=f"run {run.id}",
+                why=missed,
+                fix=f"see the worst rows: {worst}",
+            )
+        )
+    elif result.exit_code == Incomplete.exit_code:
+        fix = again if judged < asked else "give the rows what the metric needs, or gate on another metric"
+        show_error(
+            Incomplete(
+                "E0603",
+                "Too little was judged to decide.",
+                where=f"run {run.id}",
+                why="; ".join(result.incomplete),
+                fix=fix,
+            )
+        )
+    raise typer.Exit(result.exit_code)
+
+
+def _first_loss(summary: Summary) -> str:
+    """Why most verdicts of the first metric that lost some are missing."""
+    for metric in summary.metrics:
+        if metric.judged < metric.asked and metric.reasons:
+            return max(metric.reasons.items(), key=lambda item: item[1])[0][:200]
+    return "see the rows' statuses"
+
+
+def display(cap: float | None) -> Any:
+    from ragassay.cli.progress import Display
+
+    return Display(console(stderr=True), cap=cap)
+
+
+def print_forecast(found: Forecast, cap: float | None, json_: bool) -> None:
+    if json_:
+        from dataclasses import asdict
+
+        print_json({"schema": 1, "forecast": asdict(found)})
+        return
+    money = (
+        "price unknown (give --price IN,OUT)"
+        if found.cost is None
+        else f"≈ ${found.cost:.4f}, at most ${found.bound:.4f}"
+    )
+    console().print(
+        f"{found.rows} rows, {found.requests} judgments to make, {found.cached} of them known already\n"
+        f"≈ {found.calls} calls, ≈ {found.input_tokens:,} input and {found.output_tokens:,} output tokens, {money}"
+        f"{f', cap ${cap:.2f}' if cap is not None else ''}\n"
+        f"≈ {found.seconds:.0f} s at 1.5 s a call. Nothing was sent.",
+        markup=False,
+        highlight=False,
+    )
+
+
+def pairs(items: list[str]) -> dict[str, str]:
+    found = {}
+    for item in items:
+        name, sign, column = item.partition("=")
+        if not sign or not name.strip() or not column.strip():
+            raise SetupError(
+                "E0101", "--map takes field=column.", where=f"--map {item}", fix="for example --map question=prompt"
+            )
+        found[name.strip()] = column.strip()
+    return found
+
+
+def check_gates(gates: list[str], min_coverage: float | None, names: list[str]) -> None:
+    """Refuse a malformed gate, or one on a metric that is not among `names` (where these are known), before anything is
+    judged."""
+    if min_coverage is not None and not 0 <= min_coverage <= 1:
+        raise SetupError(
+            "E0101",
+            "The floor of coverage is a share from 0 to 1.",
+            where="--min-coverage",
+            why=str(min_coverage),
+            fix="for example --min-coverage 0.95",
+        )
+    if gates:
+        from ragassay.report import parse_gate
+
+        for text in gates:
+            parse_gate(text, names)
+
+
+def check_target(target: Path | None, *others: str | Path | None) -> None:
+    """Refuse an output path that cannot be written, or that is one of `others`, before anything is paid for."""
+    if target is None:
+        return
+    taken = [
+        Path(f"{other}{ending}") for other in others if other is not None for ending in ("", "-wal", "-shm")
+    ]  # a store is three files
+    if target.is_dir() or not target.absolute().parent.is_dir() or not os.access(target.absolute().parent, os.W_OK):
+        why = ""
+    elif target.exists() and not target.is_file():
+        why = "it is a device or a pipe, not a file"
+    elif any(target.absolute() == other.absolute() or _same(target, other) for other in taken):
+        why = "it is the store, the rows, a rubric or another output of this command"
+    else:
+        return
+    raise SetupError(
+        "E0107",
+        "The output file cannot be written.",
+        where=str(target),
+        why=why,
+        fix="name a file of its own in a folder that exists and that you may write to",
+    )
+
+
+def _same(a: Path, b: Path) -> bool:
+    try:
+        return a.samefile(b)
+    except OSError:
+        return False
+
+
+def store_file(store: str | None) -> str:
+    from ragassay.store import default_location
+
+    return store or default_location()
+
+
+def show_error(error: RagAssayError) -> None:
+    lines = [f"error[{error.code}]: {error.what}"]
+    lines += [f"  {name}: {text}" for name in ("where", "why", "fix") if (text := getattr(error, name))]
+    lines.append(f"  more: ragassay explain {error.code}")
+    note("\n".join(lines))
+
+
+def console(*, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def note(text: str) -> None:
+    from ragassay.report import plain
+
+    print(plain(text), file=sys.stderr)
+
+
+def print_json(value: object) -> None:
+    import orjson
+
+    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")

@@ -1,0 +1,342 @@
+"""What is to be done: rows, metrics, judge and model made ready, and every mistake in the set-up found before a call."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from ragassay.application import App, Application, name_of, open_application
+from ragassay.core import BadRow, JudgeInfo, Manifest, Sample, SetupError, nearest, shorten
+from ragassay.metrics import DEFAULT_METRICS, PRESETS, Metric, catalogue, custom_metric, parse, parse_list
+
+if TYPE_CHECKING:
+    from ragassay.datasets import Dataset, Scan
+    from ragassay.judges import Judge, RubricBook
+    from ragassay.models import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything that shapes a run, as the manifest keeps it. Fields are `evaluate`'s arguments.
+
+    What only says how hard to drive (concurrency, timeouts, caps) is kept too, and may be changed when resuming.
+    """
+
+    metrics: tuple[str, ...] = ()
+    preset: str | None = None
+    judge: str = "offline"
+    base_url: str | None = None
+    api_key_env: str | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    slices: tuple[str, ...] = ()
+    format: str | None = None
+    make_ids: bool = False
+    limit: int | None = None
+    rubrics: tuple[str, ...] = ()
+    claims: str = "sentences"
+    single_calls: bool = False
+    temperature: float | None = 0.0
+    concurrency: int = 32
+    call_timeout: float = 120.0
+    attempts: int = 5
+    max_calls: int | None = None
+    max_cost: float | None = None
+    price: str | None = None
+    cache: bool = True
+    no_network: bool = False
+    app: str | None = None
+    app_timeout: float = 120.0
+    app_concurrency: int = 8
+
+    def check(self) -> None:
+        """Raise SetupError for a value no run can have."""
+        limits: tuple[tuple[str, float | None, float], ...] = (
+            ("limit", self.limit, 1),
+            ("concurrency", self.concurrency, 1),
+            ("max_calls", self.max_calls, 0),
+            ("max_cost", self.max_cost, 0),
+            ("call_timeout", self.call_timeout, 0.001),
+            ("attempts", self.attempts, 1),
+            ("app_timeout", self.app_timeout, 0.001),
+            ("app_concurrency", self.app_concurrency, 1),
+        )
+        for name, value, low in limits:
+            if value is not None and not low <= value < float("inf"):
+                raise SetupError(
+                    "E0101",
+                    f"{name} must be a number from {low:g} up.",
+                    where=f"--{name.replace('_', '-')}",
+                    why=str(value),
+                    fix=f"give {name} a value of {low:g} or more, or leave it out",
+                )
+        if self.claims not in ("sentences", "llm"):
+            raise SetupError(
+                "E0101",
+                "claims is either 'sentences' or 'llm'.",
+                where="--claims",
+                why=str(self.claims),
+                fix="use --claims sentences (no extra call) or --claims llm (one extra call a row)",
+            )
+
+
+@dataclass(frozen=True)
+class Plan:
+    options: Options
+    dataset: Dataset
+    scan: Scan
+    metrics: tuple[Metric, ...]
+    judge: Judge
+    model: Model
+    info: JudgeInfo
+    application: Application | None = None
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> Iterator[tuple[int, Sample | BadRow]]:
+        """(index, row) pairs, up to the limit."""
+        return itertools.islice(enumerate(self.dataset), self.options.limit)
+
+
+def make_options(given: Mapping[str, Any]) -> Options:
+    names = Options.__dataclass_fields__
+    values = {k: v for k, v in given.items() if k in names and k != "metrics" and v is not None}
+    unknown = set(given) - set(names) - {"rows", "metrics", "store", "name", "watch", "tell"}
+    if given.get("app") is not None and not isinstance(given["app"], str):
+        values["app"] = name_of(given["app"])
+    if unknown:
+        raise TypeError(f"evaluate() got unexpected arguments {sorted(unknown)}")
+    values["mapping"] = dict(given.get("mapping") or {})
+    values["slices"] = tuple(given.get("slices") or ())
+    values["rubrics"] = tuple(os.path.abspath(p) for p in given.get("rubrics") or ())
+    if "temperature" in given:  # None means: leave the server's default
+        values["temperature"] = given["temperature"]
+    options = Options(**values)
+    options.check()
+    return options
+
+
+def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
+    free = (
+        "app_timeout",
+        "app_concurrency",
+        "concurrency",
+        "call_timeout",
+        "attempts",
+        "max_calls",
+        "max_cost",
+        "price",
+        "no_network",
+        "api_key_env",
+    )
+    for name in changes:
+        if name not in free:
+            raise SetupError(
+                "E0101",
+                f"{name} cannot be changed when resuming.",
+                where=name,
+                fix=f"resume without it, or start a new run; free to change: {', '.join(free)}",
+            )
+    kept = dict(manifest.options)
+    for name in ("metrics", "slices", "rubrics"):
+        kept[name] = tuple(kept.get(name) or ())  # type: ignore[arg-type]
+    options = replace(Options(**kept), **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]
+    options.check()
+    return options
+
+
+def make_plan(
+    rows: object,
+    options: Options,
+    metrics: str | Sequence[str | Metric] | None,
+    *,
+    app: App | None = None,
+) -> Plan:
+    """Everything that can be wrong with the set-up is found here, before a row is judged or a call is paid.
+
+    app: the application itself, where it was handed over and not named.
+    """
+    from ragassay.datasets import open_rows
+    from ragassay.judges import RubricBook
+
+    book = RubricBook.default().with_files(options.rubrics, reserved=frozenset(catalogue()))
+    chosen = _metrics(metrics, options, book)
+    model = _model(options)
+    judge, model = _judge(options, book, model)
+    notes: list[str] = []
+    if options.preset is not None and metrics is None:
+        chosen = _answerable(chosen, options, notes)
+    options = replace(options, metrics=tuple(_reference(m) for m in chosen))
+    if options.max_cost is not None and model.price(1000, 1000) is None:
+        raise SetupError(
+            "E0406",
+            "The model's price is not known, so a cost cap cannot be kept.",
+            where=options.judge,
+            fix="give --price IN,OUT (US dollars per million tokens), or cap calls with --max-calls; "
+            "pip install 'ragassay[prices]' knows hosted models",
+        )
+    needed = sorted({rubric for m in chosen if m.declaration.judged for rubric in _rubrics(m)})
+    info = JudgeInfo(
+        uri=options.judge,
+        rubrics={r: judge.rubric_version(r) for r in needed},
+        fingerprints={r: judge.fingerprint(r) for r in needed},
+        agreement=judge.agreement,
+        base_url=str(getattr(model, "base_url", "")),
+    )
+    application = None
+    if options.app is not None:
+        application = open_application(
+            app if app is not None else options.app,
+            timeout=options.app_timeout,
+            concurrency=options.app_concurrency,
+        )
+    dataset = open_rows(
+        rows, mapping=options.mapping, slices=options.slices, format=options.format, make_ids=options.make_ids
+    )
+    return Plan(options, dataset, dataset.scan(), chosen, judge, model, info, application, tuple(notes))
+
+
+def metric_names(metrics: str | None, preset: str | None, rubrics: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """The printed names of the metrics that these options of a run choose. Raises as `make_plan`."""
+    from ragassay.judges import RubricBook
+
+    book = RubricBook.default().with_files(rubrics, reserved=frozenset(catalogue()))
+    return [str(metric) for metric in _metrics(metrics, Options(preset=preset), book)]
+
+
+def _metrics(metrics: str | Sequence[str | Metric] | None, options: Options, book: RubricBook) -> tuple[Metric, ...]:
+    """The metrics asked for; else those of the preset or the default ones, and every judge of the user's."""
+    own = {rubric.id: custom_metric(rubric) for rubric in book.custom}
+    wanted: str | Sequence[str | Metric]
+    if metrics is not None:
+        wanted = metrics
+    elif options.metrics:
+        wanted = options.metrics
+    elif options.preset is not None:
+        wanted = (*_preset(options.preset), *own)
+    else:
+        wanted = (*DEFAULT_METRICS, *own)
+    named = parse_list(wanted, own) if isinstance(wanted, str) else wanted
+    chosen = tuple(parse(m, own) if isinstance(m, str) else m for m in named)
+    for metric in chosen:
+        if not isinstance(metric, Metric):
+            raise SetupError(
+                "E0201", "That is no metric.", where="metrics", why=f"it is a {type(metric).__name__}",
+                fix="give names, such as 'groundedness', or functions under @ragassay.metric",
+            )  # fmt: skip
+    if options.claims == "llm":
+        chosen = tuple(_with_claims(m) for m in chosen)
+    chosen = tuple({str(m): m for m in chosen}.values())
+    if not chosen:
+        raise SetupError(
+            "E0201", "No metric is asked for.", where="--metrics", fix="name at least one; see `ragassay metrics`"
+        )
+    return chosen
+
+
+def _preset(name: str) -> tuple[str, ...]:
+    if name not in PRESETS:
+        raise SetupError(
+            "E0101", f"No preset is called {shorten(name, 40)!r}.{nearest(name, PRESETS)}", where="--preset",
+            fix="choose from: " + "; ".join(f"{key} ({preset.title})" for key, preset in PRESETS.items()),
+        )  # fmt: skip
+    return PRESETS[name].metrics
+
+
+def _answerable(chosen: tuple[Metric, ...], options: Options, notes: list[str]) -> tuple[Metric, ...]:
+    """Of a preset, what the judge can answer; the rest is left out, and said."""
+    from ragassay.judges import answers_offline
+
+    if options.judge != "offline":
+        return chosen
+    able = [m for m in chosen if not m.declaration.judged or all(answers_offline(r) for r in _rubrics(m))]
+    if left := [str(m) for m in chosen if m not in able]:
+        notes.append(f"left out of the preset, for the offline judge cannot answer them: {', '.join(left)}")
+    return tuple(able)
+
+
+def _model(options: Options) -> Model:
+    from ragassay.models import connect
+
+    return connect(
+        options.judge,
+        base_url=options.base_url,
+        api_key_env=options.api_key_env,
+        price=options.price,
+        concurrency=options.concurrency,
+        no_network=options.no_network,
+    )
+
+
+def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Model]:
+    """The judge over the model; similarity of texts is measured by the encoder of the package, whoever judges the rest."""
+    from ragassay.judges import LLMJudge, OfflineJudge, RoutedJudge, SimilarityJudge
+    from ragassay.models import JoinedModel
+    from ragassay.models.offline import OfflineModel
+
+    offline = model if isinstance(model, OfflineModel) else OfflineModel()
+    judge: Judge
+    if offline is model:
+        tasks: tuple[Literal["support", "relevance", "answer"], ...] = ("support", "relevance", "answer")
+        judge = OfflineJudge(offline.version, {task: offline.agreement(task) for task in tasks}, book, offline.cuts)
+    else:
+        judge = LLMJudge(
+            options.judge,
+            book,
+            single_calls=options.single_calls,
+            temperature=options.temperature,
+            parameters={"base_url": str(getattr(model, "base_url", ""))},  # one name, two servers: two judges
+        )
+        model = JoinedModel(model, offline)
+    return RoutedJudge(judge, {"similarity": SimilarityJudge(offline.version)}), model
+
+
+def manifest_of(plan: Plan, run_id: str, created: str, version: str, name: str) -> Manifest:
+    """Everything needed to repeat the run."""
+    declared = {str(m): m.declaration for m in plan.metrics}
+    return Manifest(
+        run_id=run_id,
+        created=created,
+        version=version,
+        source=plan.scan.source,
+        source_hash=plan.scan.source_hash,
+        rows=plan.scan.rows if plan.options.limit is None else min(plan.options.limit, plan.scan.rows),
+        mapping=plan.scan.mapping,
+        metrics=tuple(declared),
+        judge=plan.info,
+        name=name,
+        options={f: _plain(getattr(plan.options, f)) for f in Options.__dataclass_fields__},
+        units={name: d.unit for name, d in declared.items() if d.unit},
+        lower_is_better=tuple(name for name, d in declared.items() if d.higher_is_better is False),
+        neutral=tuple(name for name, d in declared.items() if d.higher_is_better is None),
+    )
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def say(plan: Plan, tell: Callable[[str], None] | None) -> None:
+    if tell is not None:
+        for line in (*plan.scan.lines, *plan.scan.notes, *plan.notes):
+            tell(line)
+
+
+def _reference(metric: Metric) -> str:
+    """What names the metric when the run is resumed: its printed name, or "module:name" of the user's own code."""
+    return str(getattr(metric, "reference", "") or metric)
+
+
+def _rubrics(metric: Metric) -> tuple[str, ...]:
+    asked = getattr(metric, "rubrics", None)
+    return tuple(asked) if asked is not None else metric.declaration.rubrics
+
+
+def _with_claims(metric: Metric) -> Metric:
+    if "claims" in getattr(metric, "__dataclass_fields__", {}):
+        changed: Metric = replace(metric, claims="llm")  # type: ignore[type-var]
+        return changed
+    return metric
