@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.judges import Rubric, RubricBook
-from ragassay.judges.contract import INPUTS
 from ragassay.judges.reply import Claim, Quote, Verdict, parse, render, schema
 
 BOOK = RubricBook.default()
@@ -280,7 +279,7 @@ def test_no_text_gives_a_verdict_for_an_id_that_was_not_asked_or_a_rating_off_th
 
 @given(
     json_like.map(json.dumps) | st.lists(json_like, max_size=5).map(lambda e: reply(*e)),
-    st.sampled_from(sorted(INPUTS)),
+    st.sampled_from(BOOK.ids()),
 )
 def test_no_rubric_reads_anything_but_what_it_writes(text: str, name: str) -> None:
     rubric = BOOK.get(name)

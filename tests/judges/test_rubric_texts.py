@@ -9,7 +9,6 @@ import pytest
 
 from ragassay.core import Request
 from ragassay.judges import LLMJudge, RubricBook, check
-from ragassay.judges.contract import INPUTS
 from ragassay.judges.quotes import Finder
 from ragassay.judges.reply import parse
 from ragassay.judges.rubric import LISTS, Rubric
@@ -54,17 +53,11 @@ def prompt(rubric: Rubric, tag: str) -> tuple[str, str]:
     return system.content, user.content
 
 
-def test_every_rubric_that_the_metrics_ask_is_there_and_no_other() -> None:
-    assert set(IDS) == set(INPUTS)
-    assert set(SCALES) | {"context_relevance", "chunk_relevance", "answer_relevance", "answer_relevance_5", "claims"} == set(IDS)  # fmt: skip
-    assert BOOK.get("groundedness").ref == "groundedness@2"
-
-
 @pytest.mark.parametrize("name", sorted(SCALES))
 def test_it_has_the_scale_that_its_metric_counts_on(name: str) -> None:
     rubric = BOOK.get(name)
     item, batch, ratings, mark = SCALES[name]
-    assert (rubric.inputs, rubric.item, rubric.batch) == (INPUTS[name], item, batch)
+    assert (rubric.item, rubric.batch) == (item, batch)
     if ratings is None:
         assert rubric.scale is None
         return

@@ -20,9 +20,16 @@ _FIX = "see docs/rubrics.md; `ragassay rubric check FILE` lists every mistake of
 class RubricBook:
     """The rubrics of a run: the built-in ones, or a user's where a file replaces them. A value: never changed."""
 
-    def __init__(self, rubrics: Mapping[str, Rubric], files: Mapping[str, str] | None = None) -> None:
-        """rubrics: id -> rubric. files: id -> the user's file that it is from."""
+    def __init__(
+        self,
+        rubrics: Mapping[str, Rubric],
+        files: Mapping[str, str] | None = None,
+        builtin: Mapping[str, Rubric] | None = None,
+    ) -> None:
+        """rubrics: id -> rubric. files: id -> the user's file that it is from. builtin: those of the package, also where a
+        file has replaced them."""
         self._rubrics, self._files = dict(rubrics), dict(files or {})
+        self.builtin: Mapping[str, Rubric] = dict(builtin or {})
 
     @classmethod
     def default(cls) -> RubricBook:
@@ -63,7 +70,8 @@ class RubricBook:
                 fix=_FIX,
             )
         files = {**self._files, rubric.id: str(path)} if own else self._files
-        return RubricBook({**self._rubrics, rubric.id: rubric}, files)
+        builtin = self.builtin if own else {**self.builtin, rubric.id: rubric}
+        return RubricBook({**self._rubrics, rubric.id: rubric}, files, builtin)
 
     @property
     def custom(self) -> tuple[Rubric, ...]:

@@ -18,11 +18,9 @@ from ragassay.core import nearest, shorten
 from ragassay.judges import custom
 from ragassay.judges.contract import (
     FLAGS,
-    INPUTS,
     NOT_RUBRICS,
     REASONS_ARE_MANDATORY,
     SOURCES_ARE_MANDATORY,
-    WRITES,
 )
 from ragassay.judges.rubric import LISTS, Flag, Point, Rating, Rubric, Scale
 from ragassay.judges.template import placeholders, stray_braces
@@ -97,7 +95,7 @@ class Reading:
     def custom(self) -> bool:
         """Whether the file is a judge of the user's own."""
         name = self.given.get("id")
-        return self.own and not (isinstance(name, str) and name in INPUTS)
+        return self.own and not (isinstance(name, str) and name in self.book.builtin)
 
     # -- the file
 
@@ -326,7 +324,7 @@ class Reading:
         offered = (*custom.INPUTS, *([custom.GUIDELINE] if guidelines else []))
         for name in inputs:
             if name not in offered:
-                near = nearest(str(self.given.get("id")), INPUTS) if self.base is not None else ""
+                near = nearest(str(self.given.get("id")), self.book.builtin) if self.base is not None else ""
                 hint = nearest(name, offered) or near.replace("mean", "mean the id")
                 words = f"{name} is no input of a judge of your own; there are {', '.join(custom.INPUTS)}.{hint}"
                 self.problem(words, "inputs" if "inputs" in self.given else "id")
@@ -692,20 +690,18 @@ class Reading:
                 "quotes need contexts or context among the inputs: that is where they are looked up",
                 "writes" if rubric.writes == "quotes" else "asks_quotes",
             )
-        known = INPUTS.get(rubric.id)
-        if known is None:
+        built_in = rubric if not self.own else self.book.builtin.get(rubric.id)
+        if built_in is None:
             self._check_name(rubric.id)
             return
-        if not set(rubric.inputs) <= set(known):
-            extra = ", ".join(sorted(set(rubric.inputs) - set(known)))
-            self.problem(f"{rubric.id} is given {', '.join(known)} and no {extra}", "inputs")
+        if extra := sorted(set(rubric.inputs) - set(built_in.inputs)):
+            self.problem(f"{rubric.id} is given {', '.join(built_in.inputs)} and no {', '.join(extra)}", "inputs")
         if rubric.id in REASONS_ARE_MANDATORY and not rubric.asks_reasons:
             self.problem(f"{rubric.id} always asks for reasons; asks_reasons cannot be switched off", "asks_reasons")
         if rubric.id in SOURCES_ARE_MANDATORY and not rubric.asks_sources:
             self.problem(f"{rubric.id} asks for nothing but sources; asks_sources must be true", "asks_sources")
-        writes = WRITES.get(rubric.id, "ratings")
-        if rubric.writes != writes:
-            self.problem(f"{rubric.id} must write {writes}", "writes")
+        if rubric.writes != built_in.writes:
+            self.problem(f"{rubric.id} must write {built_in.writes}", "writes")
         if missing := set(FLAGS.get(rubric.id, ())) - {flag.name for flag in rubric.flags}:
             self.problem(f"{rubric.id} must keep the flags that metrics read: {', '.join(sorted(missing))}", "flags")
 

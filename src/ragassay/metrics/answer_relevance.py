@@ -19,7 +19,7 @@ class AnswerRelevance(MetricBase):
         id="G4", name="answer_relevance", title="How much of the question the response answers.",
         formula="rating / 3, ratings 0-3; with scale=5 (rating - 1) / 4, ratings 1-5. "
         "A response that declines, and an empty one, is 0.",
-        needs=("question", "response"), rubrics=("answer_relevance",), source="RAG Triad (TruLens)",
+        needs=("question", "response"), rubrics=("answer_relevance", "answer_relevance_5"), source="RAG Triad (TruLens)",
         edges=(
             "the response is empty: 0, not asked, flag empty_response", "the response declines: 0, flag abstention",
             "the question is empty: not applicable", "the judge gives no verdict: no value, undecided",
