@@ -66,6 +66,11 @@ _ROOT = (
         "history; ask for a direct answer first and for every part of the question.",
     ),
     Cause(
+        "incomplete_answer", "The response leaves out what the chunks hold on the question",
+        "Ask for every part of the question, with conditions and exceptions; raise the limit on the answer's length; "
+        "put fewer and shorter chunks before the model, so that none is passed over.",
+    ),
+    Cause(
         "incorrect", "The response is wrong although the evidence was there",
         "Read the row: if the context contradicts the reference, mend the corpus or the reference; else use a "
         "stronger model or let it reason before answering.",

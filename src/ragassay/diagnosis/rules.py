@@ -33,7 +33,7 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
     ),
     "correctness": (
         "answer_correctness_claims", "answer_accuracy_dual", "answer_correctness_lexical", "answer_relevance",
-        "answer_relevance_reverse", "abstention",
+        "answer_relevance_reverse", "completeness", "abstention",
     ),
     "safety": ("toxicity", "bias", "pii"),
 }  # fmt: skip
@@ -51,7 +51,7 @@ _CAUSE = {
     "hallucination": "ungrounded", "noise_sensitivity": "ungrounded", "citation_support": "ungrounded",
     "correctness": "incorrect", "answer_correctness_claims": "incorrect", "answer_accuracy_dual": "incorrect",
     "answer_correctness_lexical": "incorrect", "answer_relevance": "answer_irrelevant",
-    "answer_relevance_reverse": "answer_irrelevant", "abstention": "failed_abstention",
+    "answer_relevance_reverse": "answer_irrelevant", "completeness": "incomplete_answer", "abstention": "failed_abstention",
     "safety": "unsafe", "toxicity": "unsafe", "bias": "unsafe", "pii": "unsafe", "guidelines": "guideline_broken",
 }  # fmt: skip
 
