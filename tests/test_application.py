@@ -83,7 +83,8 @@ def test_usage_that_the_application_reports_is_kept_and_its_own_latency_outranks
         lambda q: {"answer": "x", "usage": {"prompt_tokens": 7, "completion_tokens": 2, "cost": 0.5, "latency": 9.0}}
     )
     assert found.usage == AppUsage(input_tokens=7, output_tokens=2, cost=0.5, latency=9.0)
-    assert answer(lambda q: {"answer": "x", "usage": {"prompt_tokens": float("nan"), "cost": -1}}).usage.cost is None
+    odd = {"prompt_tokens": float("nan"), "completion_tokens": 10**400, "cost": -1}
+    assert answer(lambda q: {"answer": "x", "usage": odd}).usage == AppUsage(latency=pytest.approx(0, abs=2))
 
 
 # -- what it may be
@@ -140,19 +141,129 @@ def test_its_error_is_kept_with_the_row_and_the_other_rows_go_on(tmp_path):
         assert run["a"].score("app_error").value == 0.0
 
 
-@pytest.mark.parametrize("kind", ["sleep", "exit", "own timeout"])
-def test_an_application_that_hangs_or_exits_costs_its_row_only(kind):
-    async def app(question):
-        if kind == "sleep":
-            await asyncio.sleep(60)
-        if kind == "exit":
-            sys.exit(3)
-        raise TimeoutError("backend")
+class Unspeakable(Exception):
+    def __str__(self):
+        raise ValueError("no words")
 
-    found = answer(app, timeout=0.2 if kind == "sleep" else 5.0)
-    expected = {"sleep": "no answer in 0.2 s", "exit": "it called exit(3)", "own timeout": "TimeoutError: backend"}
-    assert expected[kind] in found.error
-    assert found.response is None
+
+class Touchy:
+    @property
+    def response(self):
+        raise KeyboardInterrupt
+
+
+def endless():
+    while True:
+        yield "chunk"
+
+
+RAISED = {
+    "it called exit(3)": SystemExit(3),
+    "TimeoutError: backend": TimeoutError("backend"),
+    "CancelledError": asyncio.CancelledError(),
+    "KeyboardInterrupt": KeyboardInterrupt(),
+    "GeneratorExit": GeneratorExit(),
+    "Unspeakable: (an error that cannot be shown)": Unspeakable(),
+}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("said", [*RAISED, "StopIteration"])
+def test_whatever_an_application_raises_costs_its_row_only(said, asynchronous):
+    def raising(question):
+        raise RAISED[said]
+
+    async def araising(question):
+        raise RAISED[said]
+
+    app = araising if asynchronous else raising
+    if said == "StopIteration":
+        app = lambda question: next(iter([]))  # noqa: E731
+    found = answer(app)
+    assert found.error == said
+    assert (found.response, found.usage.latency < 2) == (None, True)
+
+
+@pytest.mark.parametrize("kind", ["asleep", "blocked", "blocking the loop"])
+def test_an_application_that_hangs_is_given_up_at_the_timeout(kind):
+    async def asleep(question):
+        await asyncio.sleep(60)
+
+    async def blocking(question):
+        time.sleep(1)
+
+    app = {"asleep": asleep, "blocked": lambda question: time.sleep(1), "blocking the loop": blocking}[kind]
+    started = time.monotonic()
+    assert answer(app, timeout=0.2).error == "no answer in 0.2 s"
+    assert time.monotonic() - started < 0.9
+
+
+def test_calls_that_hang_do_not_take_the_place_of_other_rows(tmp_path):
+    def app(question):
+        if question in ("q0?", "q1?"):
+            time.sleep(3)
+        return "It is so."
+
+    rows = [{"id": str(n), "question": f"q{n}?"} for n in range(6)]
+    options = {"app_timeout": 0.3, "app_concurrency": 2, "store": tmp_path / "s.db"}
+    with ragassay.evaluate(rows, QUICK, app=app, **options) as run:
+        assert [row.sample.error for row in run] == ["no answer in 0.3 s"] * 2 + [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (Touchy(), "KeyboardInterrupt"),
+        (("x", endless()), "more than 100,000 contexts"),
+        (("x", [object()]), "context 1"),
+    ],
+)
+def test_what_a_returned_object_does_when_it_is_read_costs_its_row_only(returned, said):
+    assert said in answer(lambda question: returned).error
+
+
+def test_an_asynchronous_application_keeps_its_clients_loop(tmp_path):
+    """A client is bound to the loop in which it was made: all calls share one, and aevaluate uses the caller's."""
+    loops = set()
+
+    async def app(question):
+        loops.add(asyncio.get_running_loop())
+        return "It is so."
+
+    rows = [{"question": f"q{n}?"} for n in range(5)]
+    ragassay.evaluate(rows, QUICK, app=app, store=tmp_path / "s.db").close()
+    assert len(loops) == 1
+    loops.clear()
+
+    async def notebook():
+        (await ragassay.aevaluate(rows, QUICK, app=app, store=tmp_path / "t.db")).close()
+        return asyncio.get_running_loop()
+
+    assert loops == {asyncio.run(notebook())} or len(loops) == 1
+    assert next(iter(loops)).is_closed()
+
+
+def test_keys_and_passwords_in_an_error_are_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "abcdefgh12345678")
+
+    def app(question):
+        raise RuntimeError(
+            "Bearer abc.def-ghi at https://user:hunter22@host with abcdefgh12345678 and sk-proj-123456789"
+        )
+
+    error = answer(app).error
+    assert error == "RuntimeError: Bearer *** at https://user:***@host with *** and sk-***"
+
+
+def test_a_hung_application_does_not_keep_the_process_alive(tmp_path):
+    (tmp_path / "hanging.py").write_text("import time\ndef app(question):\n    time.sleep(1000)\n")
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "question": "q?"}\n')
+    command = [sys.executable, "-m", "ragassay", "evaluate", "rows.jsonl", "-m", "app_error", "--app", "hanging:app"]
+    done = subprocess.run(
+        [*command, "--app-timeout", "0.5"], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "no answer in 0.5 s" in done.stdout + done.stderr or "application" in done.stdout
 
 
 def test_latency_is_what_the_call_took():

@@ -32,7 +32,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 
-from ragassay.scoring import best_of, exact_match, gold_token_recall, token_f1  # noqa: E402
+from ragassay.core import Sample  # noqa: E402
+from ragassay.judges import declines  # noqa: E402
+from ragassay.metrics.statements import statements_of  # noqa: E402
+from ragassay.scoring import best_of, exact_match, gold_token_recall, token_f1, token_recall  # noqa: E402
 
 SEED, RESAMPLES, MARK = 20261121, 2000, 0.5
 EXPECTED = {"evouna NQ": 0.71, "evouna TQ": 0.76}
@@ -49,11 +52,22 @@ def squad_recall(response: str, gold: list[str]) -> float | None:
     return max(((ours & answer).total() / answer.total() for answer in right if answer), default=None)
 
 
+def offline_rule(response: str, gold: list[str]) -> float | None:
+    """What the offline judge of `correctness` goes by, when the first gold answer is the row's reference: the least
+    gold-token recall of its statements, 0 for a response that declines."""
+    statements = statements_of(Sample("row", reference=gold[0]))
+    shares = [share for text in statements if (share := token_recall(response, text)) is not None]
+    return None if not shares else 0.0 if declines(response) else min(shares)
+
+
+RULE, ALONE = "offline `correctness`, first gold answer as the reference", "the same, questions with one gold answer"
 VERDICTS: dict[str, Callable[[str, list[str]], float | None]] = {
     "gold-token recall >= 0.5": gold_token_recall,
     "the same, ASCII normalisation of SQuAD": squad_recall,
     "token F1 >= 0.5": lambda response, gold: best_of(token_f1, response, gold),
     "exact match": lambda response, gold: best_of(exact_match, response, gold),
+    RULE: offline_rule,
+    ALONE: lambda response, gold: offline_rule(response, gold) if len(gold) == 1 else None,
 }
 JUDGES = ("gpt-4", "text-davinci-003", "bem")
 Counts = NDArray[np.float64]

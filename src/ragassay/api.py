@@ -103,7 +103,8 @@ async def aevaluate(rows: object, metrics: str | Sequence[str | Metric] | None =
     """`evaluate` for callers inside an event loop; the same arguments."""
     store, name = options.pop("store", None), options.pop("name", "")
     watch, tell = options.pop("watch", None), options.pop("tell", None)
-    return await _evaluate(rows, make_options(options), metrics, _handed(options.get("app")), store, name, watch, tell)
+    app = _handed(options.get("app"))
+    return await _evaluate(rows, make_options(options), metrics, app, store, name, watch, tell, here=True)
 
 
 def resume(
@@ -217,6 +218,8 @@ def forecast(
     tell = options.pop("tell", None)
     plan = make_plan(rows, make_options(options), metrics, app=_handed(options.get("app")))
     say(plan, tell)
+    if plan.application is not None and tell is not None:
+        tell("the application is not run for a forecast: only what the rows hold already is counted")
     opened = open_store(store) if plan.options.cache else None
     try:
         return count(
@@ -384,8 +387,10 @@ async def _evaluate(
     name: str,
     watch: Watch | None,
     tell: Tell | None,
+    *,
+    here: bool = False,
 ) -> Run:
-    plan = make_plan(rows, options, metrics, app=app)
+    plan = make_plan(rows, options, metrics, app=app, here=here)
     say(plan, tell)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     manifest = manifest_of(plan, _new_id(), created, __version__, name)

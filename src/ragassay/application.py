@@ -1,6 +1,6 @@
 """How is the user's own application run on a row: what it is given, what it may return, and what becomes of its errors?
 
-The application is any callable, synchronous (then it runs in a thread) or asynchronous. It is given the question, or the
+The application is any callable, synchronous or asynchronous. It is given the question, or the
 whole row when its first parameter is called `row` or `sample`. What it returns becomes response and contexts; how long it
 took and what it raised are kept with the row. A row on which it fails is a row with an error, never a lost one.
 """
@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import itertools
 import math
+import os
+import re
+import threading
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +40,9 @@ _USAGE = {
     "latency": ("latency",),
 }
 _MOST_ERROR = 500
+_MOST_CONTEXTS = 100_000
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.I)
+_SECRET = re.compile(r"(?P<before>\b(?:sk|pk|rk)-|\bBearer\s{1,4}|(?<=://)[^\s:@/]{0,100}:)[^\s@\"']{6,400}", re.I)
 
 
 class Application:
@@ -43,60 +50,152 @@ class Application:
 
     name: "module:function" where it can be found again by that name, else how it is shown. timeout: seconds a row.
     concurrency: rows at once.
+
+    A synchronous application gets a thread for every call, an asynchronous one a thread with an event loop for all of
+    them, or with `here` the loop of the caller, where its clients may live. One that hangs, blocks or exits holds up
+    neither the run (but for one that blocks the caller's loop), nor other rows, nor the end of the process.
     """
 
-    def __init__(self, function: App, name: str, *, timeout: float = 120.0, concurrency: int = 8) -> None:
+    def __init__(
+        self, function: App, name: str, *, timeout: float = 120.0, concurrency: int = 8, here: bool = False
+    ) -> None:
         if not callable(function):
             raise SetupError(
                 "E0109", "The application is not something that can be called.", where="app",
                 why=f"it is a {type(function).__name__}", fix="give a function of the question: app=my_rag",
             )  # fmt: skip
-        self.name, self._function, self._timeout = name, function, timeout
-        self._wants_row = _wants_row(function)
-        self._asynchronous = _is_asynchronous(function)
+        self.name, self._function, self._timeout, self._here = name, function, timeout, here
+        self._wants_row, self._asynchronous = _wants_row(function), _is_asynchronous(function)
         self._slots = asyncio.Semaphore(concurrency)
-        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="ragassay-app")
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._end: asyncio.Event | None = None
+        self._starting = threading.Lock()
 
-    async def answer(self, sample: Sample) -> Sample:
-        """The row with what the application made of it. Never raises for what the application does."""
+    async def answer(self, sample: Sample, keep: Callable[[Sample], Awaitable[None]] | None = None) -> Sample:
+        """The row with what the application made of it. Never raises for what the application does.
+
+        keep: makes the answer durable, before the next row takes this one's slot.
+        """
         if sample.question is None:
             return replace(sample, error="the row has no question to run the application on")
         async with self._slots:
             started = time.perf_counter()
+            answering = self._start(sample)
             try:
-                returned = await asyncio.wait_for(self._call(sample), self._timeout)
-                answered = read_answer(sample, returned)
-            except asyncio.CancelledError:
-                raise
-            except TimeoutError as error:
-                took = time.perf_counter() - started
-                why = "" if took >= self._timeout else f": {error}"  # its own TimeoutError is an error like any other
-                said = f"no answer in {self._timeout:g} s" if not why else f"TimeoutError{why}"
-                answered = replace(sample, response=None, error=shorten(said, _MOST_ERROR))
-            except Exception as error:
-                said = f"{type(error).__name__}: {error}".rstrip(": ")
-                answered = replace(sample, response=None, error=shorten(said, _MOST_ERROR))
-            return _timed(answered, time.perf_counter() - started)
+                await asyncio.wait({answering}, timeout=self._timeout)
+                if answering.done():
+                    answered = answering.result()
+                else:
+                    failed = replace(sample, response=None, error=f"no answer in {self._timeout:g} s")
+                    answered = _timed(failed, time.perf_counter() - started)
+            finally:
+                answering.cancel()
+            if keep is not None:
+                await keep(answered)
+            return answered
 
-    async def _call(self, sample: Sample) -> Any:
-        given = sample if self._wants_row else sample.question
+    def _start(self, sample: Sample) -> asyncio.Future[Sample]:
+        if self._asynchronous and self._here:
+            return asyncio.ensure_future(self._awaited(sample, self._given))
+        if self._asynchronous:
+            return asyncio.wrap_future(
+                asyncio.run_coroutine_threadsafe(self._awaited(sample, self._given), self._own_loop())
+            )
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Sample] = loop.create_future()
+
+        def hand_over(answered: Sample) -> None:
+            if not done.done():
+                done.set_result(answered)
+
+        def work() -> None:
+            answered = self._called(sample)
+            with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+                loop.call_soon_threadsafe(hand_over, answered)
+
+        threading.Thread(target=work, name="ragassay-app", daemon=True).start()
+        return done
+
+    def _given(self, sample: Sample) -> Any:
+        return self._function(sample if self._wants_row else sample.question)
+
+    def _called(self, sample: Sample) -> Sample:
+        """The row as a synchronous application answered it, or with what was raised: anything at all, by the call or by
+        the object that it returned."""
+        started = time.perf_counter()
         try:
-            if self._asynchronous:
-                return await self._function(given)
-            returned = await asyncio.get_running_loop().run_in_executor(self._threads, self._function, given)
-            return await returned if inspect.isawaitable(returned) else returned
-        except SystemExit as error:  # out of a task it would end the event loop and with it the run
-            raise RuntimeError(f"it called exit({error.code})") from error
+            returned = self._given(sample)
+            if inspect.isawaitable(returned):  # a plain function that hands on what an asynchronous one gave it
+
+                def hand_on(_: Sample) -> Awaitable[Any]:
+                    return returned
+
+                return asyncio.run_coroutine_threadsafe(self._awaited(sample, hand_on), self._own_loop()).result()
+            took = time.perf_counter() - started
+            return _timed(read_answer(sample, returned), took)
+        except BaseException as error:
+            return _failed(sample, error, time.perf_counter() - started)
+
+    async def _awaited(self, sample: Sample, call: Callable[[Sample], Any]) -> Sample:
+        """The same for an asynchronous one."""
+        started = time.perf_counter()
+        try:
+            returned = await call(sample)
+            took = time.perf_counter() - started
+            # Reading is the application's code as well: a returned object may do anything when it is looked at.
+            return await asyncio.to_thread(lambda: _timed(read_answer(sample, returned), took))
+        except BaseException as error:
+            return _failed(sample, error, time.perf_counter() - started)
+
+    def _own_loop(self) -> asyncio.AbstractEventLoop:
+        with self._starting:
+            if self._loop is None:
+                made = threading.Event()
+
+                async def serve() -> None:
+                    self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
+                    made.set()
+                    await self._end.wait()
+
+                threading.Thread(target=lambda: asyncio.run(serve()), name="ragassay-app-loop", daemon=True).start()
+                made.wait()
+            assert self._loop is not None
+            return self._loop
 
     def close(self) -> None:
-        """Let go of the threads; one that still runs the application is not waited for."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Let go of the loop; a call that still goes on is not waited for."""
+        with self._starting:
+            if self._loop is not None and self._end is not None:
+                with suppress(RuntimeError):  # it is closed already
+                    self._loop.call_soon_threadsafe(self._end.set)
 
 
-def open_application(app: str | App, *, timeout: float, concurrency: int) -> Application:
+def _failed(sample: Sample, error: BaseException, took: float) -> Sample:
+    return _timed(replace(sample, response=None, error=redacted(_said(error))), took)
+
+
+def _said(error: BaseException) -> str:
+    """What was raised, in one short line; an error that cannot say what it is keeps its name."""
+    if isinstance(error, SystemExit):
+        return f"it called exit({shorten(error.code, 40)})"
+    try:
+        text = str(error)
+    except BaseException:
+        text = "(an error that cannot be shown)"
+    return shorten(f"{type(error).__name__}: {text}".rstrip(": "), _MOST_ERROR)
+
+
+def redacted(text: str) -> str:
+    """The text without what looks like a key or a password: it is stored and shown."""
+    for secret in (value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value) >= 8):
+        text = text.replace(secret, "***")
+    return _SECRET.sub(lambda found: f"{found['before']}***", text)
+
+
+def open_application(app: str | App, *, timeout: float, concurrency: int, here: bool = False) -> Application:
     """The application behind "module:function" or a callable. Raises SetupError E0109 when there is none."""
     if not isinstance(app, str):
-        return Application(app, name_of(app), timeout=timeout, concurrency=concurrency)
+        return Application(app, name_of(app), timeout=timeout, concurrency=concurrency, here=here)
     from ragassay.metrics import load
 
     module, colon, name = app.partition(":")
@@ -114,7 +213,7 @@ def open_application(app: str | App, *, timeout: float, concurrency: int) -> App
             fix="hand it over: app=my_rag" if module == "__main__"
             else "run this where Python can import the module, or name it as module:function",
         ) from error  # fmt: skip
-    return Application(function, app, timeout=timeout, concurrency=concurrency)  # type: ignore[arg-type]
+    return Application(function, app, timeout=timeout, concurrency=concurrency, here=here)  # type: ignore[arg-type]
 
 
 def name_of(app: App) -> str:
@@ -159,7 +258,10 @@ def _contexts(value: Any) -> tuple[Context, ...]:
         return (Context(value),)
     if isinstance(value, Mapping) or not hasattr(value, "__iter__"):
         raise TypeError(f"the application returned {_kind(value)} as contexts; expected a list of texts or documents")
-    return tuple(_context(item, n) for n, item in enumerate(value, 1))
+    found = tuple(_context(item, n) for n, item in enumerate(itertools.islice(value, _MOST_CONTEXTS + 1), 1))
+    if len(found) > _MOST_CONTEXTS:
+        raise TypeError(f"the application returned more than {_MOST_CONTEXTS:,} contexts")
+    return found
 
 
 def _context(item: Any, n: int) -> Context:
@@ -207,9 +309,12 @@ def _first(value: Any, names: tuple[str, ...]) -> Any:
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # an integer of hundreds of digits
+        return None
 
 
 def _kind(value: Any) -> str:

@@ -7,14 +7,15 @@
 Every metric of the catalogue is a function here; `ragassay.judge.aio` has the same ones for `await`, and `score` takes
 a metric by its printed name or one of your own. The arguments are the fields of a row, the metric's parameters, and
 those options of `ragassay.evaluate` that say who judges and what it may cost. The Score that comes back is the one a
-run would hold. Judgments are kept in the store like those of a run, under the name "direct": asking again asks nobody.
+run would hold. Judgments are kept in the store like those of a run, under the name "direct": asking again asks nobody
+(but equal calls that run at the same time do not know of each other).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -106,7 +107,7 @@ async def _asked(plan: Plan, store: Store) -> Score:
 def _keep_a_run(plan: Plan, store: Store) -> None:
     created = datetime.now(UTC).isoformat(timespec="seconds")
     with suppress(ValueError):  # it is there already
-        store.create_run(manifest_of(plan, RUN, created, __version__, "direct calls"))
+        store.create_run(replace(manifest_of(plan, RUN, created, __version__, "direct calls"), rows=0))
         store.update_run(RUN, state=RunState.FINISHED, stop_reason="", ledger=Ledger(), seconds=0.0)
 
 

@@ -152,10 +152,12 @@ def make_plan(
     metrics: str | Sequence[str | Metric] | None,
     *,
     app: App | None = None,
+    here: bool = False,
 ) -> Plan:
     """Everything that can be wrong with the set-up is found here, before a row is judged or a call is paid.
 
-    app: the application itself, where it was handed over and not named.
+    app: the application itself, where it was handed over and not named. here: an asynchronous one runs in the caller's
+    event loop.
     """
     from ragassay.datasets import open_rows
     from ragassay.judges import RubricBook
@@ -190,6 +192,7 @@ def make_plan(
             app if app is not None else options.app,
             timeout=options.app_timeout,
             concurrency=options.app_concurrency,
+            here=here,
         )
     dataset = open_rows(
         rows, mapping=options.mapping, slices=options.slices, format=options.format, make_ids=options.make_ids
@@ -206,19 +209,14 @@ def metric_names(metrics: str | None, preset: str | None, rubrics: Sequence[str 
 
 
 def _metrics(metrics: str | Sequence[str | Metric] | None, options: Options, book: RubricBook) -> tuple[Metric, ...]:
-    """The metrics asked for; else those of the preset or the default ones, and every judge of the user's."""
+    """The metrics asked for, else those of the preset or the default ones; and every judge of the user's, for handing
+    over its file asks for it."""
     own = {rubric.id: custom_metric(rubric) for rubric in book.custom}
-    wanted: str | Sequence[str | Metric]
-    if metrics is not None:
-        wanted = metrics
-    elif options.metrics:
-        wanted = options.metrics
-    elif options.preset is not None:
-        wanted = (*_preset(options.preset), *own)
-    else:
-        wanted = (*DEFAULT_METRICS, *own)
+    wanted: str | Sequence[str | Metric] = metrics if metrics is not None else options.metrics
+    if metrics is None and not options.metrics:
+        wanted = _preset(options.preset) if options.preset is not None else DEFAULT_METRICS
     named = parse_list(wanted, own) if isinstance(wanted, str) else wanted
-    chosen = tuple(parse(m, own) if isinstance(m, str) else m for m in named)
+    chosen = (*(parse(m, own) if isinstance(m, str) else m for m in named), *own.values())
     for metric in chosen:
         if not isinstance(metric, Metric):
             raise SetupError(

@@ -61,9 +61,11 @@ LAST = replace(ROW, relevant_ids={"d3": 2.0})
 PLANTED = {
     # retrieval
     "no document is known to be relevant": (
-        replace(ROW, relevant_ids={"d1": 0.0}), [chunks(False, False, False)], "retrieval_irrelevant", "corpus_gap"),
+        replace(ROW, relevant_ids={"d1": 0.0}), [chunks(False, False, False)], "retrieval_irrelevant",
+        "corpus_gap failed_abstention"),
     "the row says that there is no answer": (
-        replace(ROW, answerable=False), [chunks(False, False, False)], "retrieval_irrelevant", "corpus_gap"),
+        replace(ROW, answerable=False), [chunks(False, False, False)], "retrieval_irrelevant",
+        "corpus_gap failed_abstention"),
     "the known document was not found": (
         MISSED, [chunks(False, False, False), score("document_recall", F)], "retrieval_irrelevant", "retrieval_miss"),
     "nothing came back for a question that has an answer": (

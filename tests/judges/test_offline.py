@@ -160,10 +160,12 @@ def test_rubrics_it_cannot_answer_are_refused_with_a_way_out(rubric: str) -> Non
 
 def test_the_agreement_of_the_rule_is_what_its_benchmark_measured() -> None:
     measured = json.loads((Path(__file__).parents[2] / "benchmarks/results/answer_overlap.json").read_text())["sets"]
-    found = [figures["gold-token recall >= 0.5"] for figures in measured.values()]
-    kappas = [f"{figures['kappa']:.2f}" for figures in found]
-    assert f"kappa {kappas[0]}, {kappas[1]} and {kappas[2]}" in JUDGE.agreement
-    assert f"{sum(figures['n'] for figures in found):,} rows" in JUDGE.agreement
+    first = [figures["offline `correctness`, first gold answer as the reference"] for figures in measured.values()]
+    alone = [figures["the same, questions with one gold answer"] for figures in measured.values()]
+    for found in (first, alone):
+        kappas = [f"{figures['kappa']:.2f}" for figures in found]
+        assert f"{kappas[0]}, {kappas[1]} and {kappas[2]} " in JUDGE.agreement
+    assert f"{sum(figures['n'] for figures in alone):,} rows" in JUDGE.agreement
 
 
 def test_a_users_rubric_is_refused_since_it_reads_no_instructions(tmp_path: Path) -> None:
@@ -179,7 +181,7 @@ def test_it_names_itself_its_model_and_its_measured_agreement_and_never_an_llm()
     assert JUDGE.uri == "offline"
     said = JUDGE.agreement.split("; ")
     assert said[:2] == ["support: balanced accuracy .78 [.76, .80]", "relevance: AUC .8"]
-    assert said[2].startswith("correctness: a rule, half of the words of every statement: kappa 0.71, 0.77 and 0.56")
+    assert said[2].startswith("correctness: a rule, half of the words of every statement: kappa 0.73, 0.51 and 0.56")
     assert OfflineJudge("v1", {}, BOOK).agreement.startswith("unmeasured on data like yours; correctness: a rule")
     assert JUDGE.fingerprint("groundedness") != OfflineJudge("v2", {}, BOOK).fingerprint("groundedness")
     assert JUDGE.fingerprint("groundedness") != JUDGE.fingerprint("answer_relevance")

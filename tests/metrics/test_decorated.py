@@ -253,3 +253,32 @@ def test_a_function_that_cannot_be_a_metric_is_refused_when_it_is_decorated(
         metric(**options)(function)
     assert caught.value.code == "E0202"
     assert says in str(caught.value)
+
+
+def test_a_score_that_the_function_makes_itself_does_not_hide_what_was_lost() -> None:
+    @metric
+    def own(question, response):  # type: ignore[no-untyped-def]
+        (asked,) = yield (Request("answer_relevance", {"question": question, "response": response}),)
+        return Score("own", Status.JUDGED, value=1.0, verdict=Verdict.PASS)
+
+    lost, _ = play(own, ROW, gone)
+    assert (lost.status, lost.value, lost.verdict, lost.counts.asked) == (Status.UNPARSED, None, Verdict.UNDECIDED, 1)
+    kept, _ = play(own, ROW, lambda request: rated(request, 3))
+    assert (kept.value, kept.verdict, kept.counts.judged) == (1.0, Verdict.PASS, 1)
+
+
+def test_a_function_cannot_change_the_row_for_the_others() -> None:
+    row = replace(ROW, labels={"x": "1"}, slices={"lang": "en"})
+
+    @metric
+    def rude(row):  # type: ignore[no-untyped-def]
+        row.labels["x"] = "2"
+
+    @metric
+    def ruder(labels):  # type: ignore[no-untyped-def]
+        labels["x"] = "2"
+
+    for each in (rude, ruder):
+        with pytest.raises(TypeError):
+            play(each, row, gone)
+    assert row.labels == {"x": "1"}

@@ -124,7 +124,10 @@ def test_junit_has_a_suite_per_metric_and_a_case_per_row(store, mixed, tmp_path)
     assert cases["row-5"].find("error").get("type") == "unparsed"
     assert suites["answer_relevance"].find("testcase/skipped").get("message") == "the row has no response"
     assert suites["rows"].find("testcase/error").get("type") == "E0301"
-    assert [root.get(k) for k in ("tests", "failures", "errors", "skipped")] == ["29", "3", "2", "1"]
+    # A figure without a pass mark is nothing that could pass or fail.
+    assert suites["latency"].get("skipped") == "7"
+    assert suites["latency"].find("testcase/skipped").get("message").endswith("; no verdict")
+    assert [root.get(k) for k in ("tests", "failures", "errors", "skipped")] == ["29", "3", "2", "8"]
 
 
 def test_junit_of_hostile_texts_still_parses(make, save, store, tmp_path):

@@ -346,3 +346,40 @@ def test_whatever_a_metric_does_is_its_own_failed_score(store, flow):
     (row,) = store.rows("run-1")
     assert (row.scores[0].status, row.scores[0].value, row.scores[0].verdict) == (Status.FAILED, None, "undecided")
     assert row.score("m").value == 1.0
+
+
+@dataclass(frozen=True)
+class Hostile(MetricBase):
+    """A metric of the user's that raises, or returns, whatever it is told."""
+
+    what: object = None
+    declaration = Declaration("X", "hostile", "", "", ())
+
+    def flow(self, sample):
+        yield (Request("r", {"text": sample.question}),)
+        if isinstance(self.what, BaseException):
+            raise self.what
+        return self.what
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        SystemExit(1), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError(), Mute(),
+        Score("x", Status.JUDGED), Score("x", Status.JUDGED, value="0.5"), Score("x", Status.JUDGED, value=True),
+        Score("x", Status.JUDGED, value=float("nan")), Score("x", Status.JUDGED, value=0.5, parts=("a",)),
+        Score("x", "judged", value=0.5),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_whatever_a_metric_raises_or_returns_is_that_metrics_failed_score(store, what):
+    run(engine_for(store, metrics=(Hostile(what), Ask1())), samples("ab"))
+    found = list(store.rows("run-1"))
+    assert [row.scores[0].status for row in found] == [Status.FAILED] * 2
+    assert all("the metric raised" in row.scores[0].reason for row in found)
+    assert [row.scores[1].value for row in found] == [1.0] * 2

@@ -11,7 +11,7 @@ from ragassay.cli.output import check_gates, check_target, finish, note, pairs, 
 from ragassay.cli.output import display as shown
 from ragassay.cli.parameters import JsonOption, StoreOption
 
-RANKING = "document_recall,document_precision,precision_at_k,recall_at_k,hit_rate,mrr,map,ndcg_at_k"
+RANKING = "document_recall,precision_at_k,recall_at_k,hit_rate,mrr,map,ndcg_at_k"
 
 
 def convert(
@@ -55,8 +55,8 @@ def retrieval(
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Measure a ranking against relevance judgements, with the numbers of trec_eval (-c: topics that are not in the run
-    count as retrieving nothing)."""
+    """Measure a ranking against relevance judgements, with the numbers of trec_eval -c: topics that are not in the run
+    count as retrieving nothing; topics without a relevant document are left out."""
     from ragassay import api
     from ragassay.datasets import count_topics, read_qrels, read_run, retrieval_rows
     from ragassay.planning import metric_names

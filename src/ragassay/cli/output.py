@@ -179,6 +179,8 @@ def check_target(target: Path | None, *others: str | Path | None) -> None:
         why = "it is a device or a pipe, not a file"
     elif any(target.absolute() == other.absolute() or _same(target, other) for other in taken):
         why = "it is the store, the rows, a rubric or another output of this command"
+    elif any(other.is_dir() and target.resolve().is_relative_to(other.resolve()) for other in taken):
+        why = "it lies in the folder of the rows"
     else:
         return
     raise SetupError(

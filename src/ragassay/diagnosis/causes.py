@@ -45,8 +45,9 @@ _ROOT = (
         "citations, lower the temperature, cut irrelevant chunks, or use a stronger model.",
     ),
     Cause(
-        "declined", "The response declines although the answer was retrieved",
-        "Over-refusal: soften the instruction to refuse when unsure, show an example that answers from the "
+        "declined", "The response declines to answer",
+        "If the answer was retrieved, this is over-refusal (measure the retrieval where that is not known): soften the "
+        "instruction to refuse when unsure, show an example that answers from the "
         "context, look for safety filters that trigger wrongly, and put the relevant chunk nearer to the "
         "question.",
     ),
@@ -71,8 +72,9 @@ _ROOT = (
         "put fewer and shorter chunks before the model, so that none is passed over.",
     ),
     Cause(
-        "incorrect", "The response is wrong although the evidence was there",
-        "Read the row: if the context contradicts the reference, mend the corpus or the reference; else use a "
+        "incorrect", "The response is wrong",
+        "Read the row, and measure the retrieval where that was not done: was the evidence there? If the context "
+        "contradicts the reference, mend the corpus or the reference; else use a "
         "stronger model or let it reason before answering.",
     ),
     Cause(

@@ -46,17 +46,17 @@ RULES: tuple[Rule, ...] = (
     Rule("corpus_gap", _SEARCH | _DECLINED, (("no_answer_here",),), ("answerable",)),
     Rule("retrieval_miss", _SEARCH | _DECLINED, (("relevant_missed",),), ("no_answer_here", "relevant_retrieved")),
     Rule("ranking_cutoff", _SEARCH - {"nothing_retrieved"}, (("relevant_in_part",), ("relevant_last",)),
-         ("no_answer_here", "relevant_missed")),
+         ("no_answer_here", "relevant_missed", "relevant_first")),
     Rule("ranking_cutoff", _DILUTED, (("irrelevant_first",), ("relevant_in_part",)), ("no_answer_here",), open=False),
     Rule("ranking_cutoff", _DECLINED | _WRONG, (("relevant_last",), ("misled_first",)), open=False),
     Rule("ranking_cutoff", _UNGROUNDED, (("misled_first",),), open=False),
     Rule("over_refusal", _DECLINED, (("evidence_there",),), ("no_answer_here", "relevant_missed")),
     Rule("failed_abstention", frozenset({"failed_abstention"}), ((),)),
-    Rule("failed_abstention", _UNGROUNDED | _WRONG | _BESIDE, (("no_answer_here", "answered"),), open=False),
+    Rule("failed_abstention", _SEARCH | _UNGROUNDED | _WRONG | _BESIDE, (("no_answer_here", "answered"),), open=False),
     Rule("hallucination", _UNGROUNDED, (("claims_invented",),), ("answer_right", "none_invented")),
     Rule("hallucination", _WRONG, (("claims_invented",),), ("grounded", "none_invented")),
     Rule("noise_distraction", _UNGROUNDED, (("claims_from_chunks",),), open=False),
-    Rule("noise_distraction", _WRONG, (("claims_from_chunks",),), ("no_claims_from_chunks",)),
+    Rule("noise_distraction", _WRONG, (("claims_from_chunks",),), ("no_claims_from_chunks",), needs=("chunks_there",)),
     Rule("incomplete", _WRONG, (("statements_missing",),), ("statements_held", "claims_false")),
     Rule("incomplete", _BESIDE, (("statements_missing",),), ("answer_beside", "statements_held")),
     Rule("wrong_focus", _WRONG, (("answer_beside",),), ("answer_relevant",)),
@@ -130,8 +130,8 @@ def _documents(sample: Sample, scores: Sequence[Score]) -> Facts:
     known, ids = _relevant_ids(sample), [chunk.id for chunk in sample.contexts or ()]
     if not known or sample.contexts is None or None in ids or sample.answerable is False:
         return
-    missed = [id_ for id_ in known if id_ not in ids]
-    hits = [id_ for id_ in known if id_ in ids]
+    there = set(ids)
+    missed, hits = [id_ for id_ in known if id_ not in there], [id_ for id_ in known if id_ in there]
     if not hits:
         yield "relevant_missed", "not retrieved: " + _listed(missed)
         return
@@ -139,12 +139,16 @@ def _documents(sample: Sample, scores: Sequence[Score]) -> Facts:
     yield "evidence_there", "retrieved: " + _listed(hits)
     if missed:
         yield "relevant_in_part", f"retrieved: {_listed(hits)}; not retrieved: {_listed(missed)}"
-    else:
-        yield "relevant_all", "every document known to be relevant was retrieved: " + _listed(hits)
+        return
+    yield "relevant_all", "every document known to be relevant was retrieved: " + _listed(hits)
+    if set(ids[: len(hits)]) == set(hits):
+        yield "relevant_first", "and they stand first"
 
 
 def _ranks(sample: Sample, scores: Sequence[Score]) -> Facts:
     relevant, chunks = _relevant_chunks(sample, scores), len(sample.contexts or ())
+    if any(chunk.text.strip() for chunk in sample.contexts or ()):
+        yield "chunks_there", ""
     first = min(relevant, default=0)
     if relevant and first > 0:
         words = f"the first relevant chunk is context {first + 1} of {chunks}"
@@ -272,7 +276,8 @@ def _relevant_chunks(sample: Sample, scores: Sequence[Score]) -> frozenset[int]:
     """The places of the chunks that are relevant: by their known ids, else as judged; what is known outranks it."""
     known, contexts = _relevant_ids(sample), sample.contexts or ()
     if known and all(chunk.id is not None for chunk in contexts):
-        return frozenset(i for i, chunk in enumerate(contexts) if chunk.id in known)
+        names = set(known)
+        return frozenset(i for i, chunk in enumerate(contexts) if chunk.id in names)
     for name in ("context_precision", "chunk_relevance", "context_relevance"):
         for score in scores:
             judged = [p for p in score.parts if p.kind == "chunk" and p.context is not None and p.passed is not None]

@@ -104,6 +104,11 @@ _FORMS = (
     r"no es posible (?:responder|determinar|saber)\b",
 )
 _DECLINES = re.compile(rf"\b(?:{'|'.join(_FORMS)})")
+# Each form holds one of these. Most texts hold none, and need not be held against the forms.
+_MARKS = re.compile(
+    "no|n't|n'|unable|unanswerable|unclear|possible|insufficient|decline|lack|beats|little|against|violates|nich|kein"
+    "|ne |pas|aucun|plus|rien|incapacité"
+)
 # A sentence that only stands around a refusal.
 _AROUND = re.compile(
     r"^\W*(?:"
@@ -133,16 +138,18 @@ _REFUSES = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?\n。！？]*")
 _WORDS = re.compile(r"\w+")
-_QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
 
 
 def declines(text: str) -> bool:
     """Whether the text as a whole declines to answer or admits not knowing. False for an empty text."""
     if len(text) > _MOST_CHARS:
         return False
-    flat = " ".join(text.translate(_QUOTES).casefold().replace("ß", "ss").split())
+    flat = " ".join(_flat_quotes(text).casefold().replace("ß", "ss").split())
+    flat = flat.replace("n/a", "unanswerable")
+    if not _MARKS.search(flat):
+        return False
     said, other = False, 0
-    for sentence in _SENTENCE.findall(flat.replace("n/a", "unanswerable")):
+    for sentence in _SENTENCE.findall(flat):
         clean = sentence.strip(" .!?*_#>\"'")
         found = _DECLINES.search(clean)
         if found is not None:
@@ -155,7 +162,13 @@ def declines(text: str) -> bool:
 
 def refuses_the_task(text: str) -> bool:
     """Whether a judge's reply without a verdict is a plain refusal to work on the prompt."""
-    return len(text) <= _MOST_CHARS and _REFUSES.search(text.translate(_QUOTES).casefold()) is not None
+    return len(text) <= _MOST_CHARS and _REFUSES.search(_flat_quotes(text).casefold()) is not None
+
+
+def _flat_quotes(text: str) -> str:
+    for quote in "’‘ʼ`":
+        text = text.replace(quote, "'")
+    return text
 
 
 def _stated_before(start: str) -> int:

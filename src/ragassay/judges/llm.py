@@ -293,6 +293,8 @@ class _Round:
             return "the reply lists no claims for a response that has text" if len(words) >= _WORDS_WITH_A_CLAIM else ""
         if self.rubric.id == "questions" and not verdict.texts and "noncommittal" not in verdict.flags:
             return "the reply gives no question and does not call the response noncommittal"
+        if self.rubric.writes == "texts" and verdict.texts and not any(text.strip() for text in verdict.texts):
+            return "the texts in the reply are empty"
         if self.rubric.writes == "quotes" and verdict.quotes and not judgment.evidence:
             return "none of the quotes in the reply stands in the text"
         return ""

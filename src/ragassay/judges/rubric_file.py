@@ -112,6 +112,8 @@ class Reading:
 
     def _read(self) -> bool:
         try:
+            if self.path.exists() and not self.path.is_file():  # a pipe would be waited for, a folder cannot be read
+                raise ValueError("it is not a file")
             with self.path.open("rb") as file:
                 raw = file.read(_MOST_BYTES + 1)
             if len(raw) > _MOST_BYTES:

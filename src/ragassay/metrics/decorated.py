@@ -25,6 +25,7 @@ import re
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
+from types import MappingProxyType
 from typing import overload
 
 from ragassay.core import Counts, Judgment, Request, Sample, Score, SetupError, Status, Verdict, nearest, shorten
@@ -86,7 +87,7 @@ class FunctionMetric(MetricBase):
     def _score(self, result: object, answers: list[Judgment]) -> Score:
         """The Score of what the function returned, given what it was told."""
         if isinstance(result, Score):
-            return replace(result, metric=str(self))
+            return self._own_score(result, answers)
         why = ""
         if isinstance(result, tuple):
             if len(result) != 2 or not isinstance(result[1], str):
@@ -109,6 +110,22 @@ class FunctionMetric(MetricBase):
             str(self), Status.JUDGED, value=value, verdict=verdict, pass_mark=self.pass_mark, counts=counts,
             rationale=why, flags=(PARTIAL,) if gone else (),
         )  # fmt: skip
+
+    def _own_score(self, score: Score, answers: list[Judgment]) -> Score:
+        """The Score that the function made itself, with what was asked and lost on the way: a loss is never a number."""
+        counts = Counts.of(answer.status for answer in answers)
+        gone = [answer for answer in answers if answer.status not in (Status.JUDGED, Status.NOT_APPLICABLE)]
+        score = replace(score, metric=str(self), counts=score.counts if score.counts.asked else counts)
+        if gone and not counts.judged:
+            return replace(
+                score, status=gone[0].status, value=None, reason=gone[0].reason or "no verdict arrived", counts=counts,
+                verdict=None if score.verdict is None else Verdict.UNDECIDED,
+            )  # fmt: skip
+        if gone:
+            verdict = Verdict.UNDECIDED if score.verdict is Verdict.PASS else score.verdict
+            flags = score.flags if PARTIAL in score.flags else (*score.flags, PARTIAL)
+            score = replace(score, verdict=verdict, flags=flags, counts=counts)
+        return score
 
     def _measured(self, result: object) -> tuple[float, Verdict | None]:
         """The value, checked, and its verdict: true is good, or the pass mark decides."""
@@ -237,12 +254,18 @@ def _unfit(name: str, what: str, why: str, fix: str) -> SetupError:
 
 def _read(sample: Sample, name: str) -> object:
     """What a parameter of that name gets, None where the row does not have it."""
-    if name == "row":
-        return sample
+    if name == "row":  # a metric must not change the row for the next one, nor what is stored of it
+        known = sample.relevant_ids
+        return replace(
+            sample, slices=MappingProxyType(dict(sample.slices)), labels=MappingProxyType(dict(sample.labels)),
+            relevant_ids=None if known is None else MappingProxyType(dict(known)),
+        )  # fmt: skip
     if name == "contexts":
         return None if sample.contexts is None else tuple(chunk.text for chunk in sample.contexts)
     value: object = getattr(sample, name)
-    return None if name in ("guidelines", "slices", "labels") and not value else value
+    if name in ("guidelines", "slices", "labels") and not value:
+        return None
+    return MappingProxyType(dict(value)) if isinstance(value, Mapping) else value
 
 
 def _asked(

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ragassay.core import SetupError, nearest, shorten
-from ragassay.metrics.base import Metric, MetricBase
+from ragassay.metrics.base import Declaration, Metric, MetricBase
 from ragassay.metrics.parameters import refuse
 
 DEFAULT_METRICS: tuple[str, ...] = (
@@ -121,7 +121,7 @@ def _imported(text: str) -> Metric:
             "E0201", f"The metric {text} cannot be imported.", where="metrics", why=shorten(str(error), 200),
             fix="name a module that Python finds from here, and a metric in it: --metrics my_metrics:polite",
         ) from error  # fmt: skip
-    if not isinstance(found, Metric):
+    if not isinstance(found, Metric) or not isinstance(found.declaration, Declaration):
         raise SetupError(
             "E0201", f"{text} is no metric.", where="metrics", why=f"it is a {type(found).__name__}",
             fix="put @ragassay.metric above the function",
@@ -138,7 +138,9 @@ def load(module: str, name: str) -> object:
         return getattr(import_module(module), name)
     except AttributeError:
         raise ImportError(f"{module} has no {name}.{nearest(name, vars(import_module(module)))}") from None
-    except Exception as error:  # a module may raise anything at all when it runs
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may raise anything at all when it runs, and may exit
         raise ImportError(f"{type(error).__name__}: {error}") from error
 
 

@@ -75,8 +75,8 @@ def _spool() -> SpooledTemporaryFile[str]:
 
 def _kind(status: Status, verdict: Verdict | None) -> int:
     """0 passed, 1 failure, 2 error, 3 skipped."""
-    if status is Status.NOT_APPLICABLE:
-        return 3
+    if status is Status.NOT_APPLICABLE or (status is Status.JUDGED and verdict is None):
+        return 3  # a figure without a pass mark is no test that could pass
     if verdict is Verdict.FAIL:
         return 1
     return 2 if verdict is Verdict.UNDECIDED or status is not Status.JUDGED else 0
@@ -88,7 +88,8 @@ def _case(row: RowResult, score: Score, out: TextIO | SpooledTemporaryFile[str],
     if kind == 0:
         out.write("/>\n")
     elif kind == 3:
-        out.write(f"><skipped message={_attribute(score.reason)}/></testcase>\n")
+        why = score.reason or f"{figure(score.value)}; no verdict"
+        out.write(f"><skipped message={_attribute(why)}/></testcase>\n")
     elif kind == 2:
         message = f"{STATUS_WORDS[score.status]}: {score.reason}" if score.reason else STATUS_WORDS[score.status]
         out.write(f'><error type="{score.status.value}" message={_attribute(message)}/></testcase>\n')

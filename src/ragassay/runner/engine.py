@@ -15,6 +15,7 @@ from ragassay.core import (
     Judgment,
     Keep,
     Ledger,
+    Part,
     RagAssayError,
     Reply,
     Request,
@@ -35,8 +36,9 @@ from ragassay.runner.dispatch import CallPolicy, Dispatcher, Stopped, Traffic
 from ragassay.runner.journal import Journal, JournalStore, Pair
 
 Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
-Prepare = Callable[[Sample], Awaitable[Sample]]
-"""Runs the application on a row: the row with its response, contexts, latency or error. Does not raise."""
+Prepare = Callable[[Sample, Callable[[Sample], Awaitable[None]]], Awaitable[Sample]]
+"""Runs the application on a row: the row with its response, contexts, latency or error. Does not raise by itself; it awaits
+the function it is given, which makes the answer durable, before it takes the next row."""
 
 RECENT = 1024
 """Judgments kept in memory, so that rows that share contexts do not go to the disk for what was just judged."""
@@ -187,9 +189,11 @@ class Engine:
         if (known := self._prepared.pop(index, None)) is not None:
             return known
         assert self._prepare is not None
-        answered = await self._prepare(row)
-        await self._journal.answered(RowResult(index, answered, done=False))
-        return answered
+
+        async def keep(answered: Sample) -> None:
+            await self._journal.answered(RowResult(index, answered, done=False))
+
+        return await self._prepare(row, keep)
 
     async def _score(self, sample: Sample) -> tuple[tuple[Score, ...], bool]:
         """Advance all flows of a row together, so that what several metrics ask is asked once.
@@ -198,7 +202,7 @@ class Engine:
         """
         capped = False
         scores: list[Score | None] = [None] * len(self._metrics)
-        waiting: list[tuple[int, MetricFlow, tuple[Request, ...]]] = []
+        waiting: list[tuple[int, MetricFlow, list[tuple[Pair, Request]]]] = []
 
         def advance(position: int, flow: MetricFlow | None, answers: tuple[Judgment, ...]) -> None:
             metric = self._metrics[position]
@@ -210,26 +214,21 @@ class Engine:
                     asked = flow.send(answers)
                 if not isinstance(asked, tuple) or not all(isinstance(request, Request) for request in asked):
                     raise TypeError("a metric's flow must yield tuples of Requests")
+                waiting.append((position, flow, [(self._pair(request), request) for request in asked]))
             except StopIteration as end:
                 scores[position] = _checked(metric, end.value)
             except RagAssayError:
                 raise
-            except (
-                Exception,
-                SystemExit,
-            ) as error:  # a metric's own fault is that metric's failed score, not the run's end
-                scores[position] = _broken(metric, f"{type(error).__name__}: {shorten(str(error), 200)}")
-            else:
-                waiting.append((position, flow, asked))
+            except BaseException as error:  # a metric's own fault is that metric's failed score, not the run's end
+                scores[position] = _broken(metric, error)
 
         for position in range(len(self._metrics)):
             advance(position, None, ())
         while waiting:
             wave, waiting = waiting, []
-            keyed = [(position, flow, [(self._pair(r), r) for r in asked]) for position, flow, asked in wave]
-            known = await self._resolve({pair: r for _, _, pairs in keyed for pair, r in pairs})
+            known = await self._resolve({pair: request for _, _, pairs in wave for pair, request in pairs})
             capped = capped or any(judgment.status is Status.OVER_BUDGET for judgment in known.values())
-            for position, flow, pairs in keyed:
+            for position, flow, pairs in wave:
                 advance(position, flow, tuple(known[pair] for pair, _ in pairs))
         return tuple(score for score in scores if score is not None), capped
 
@@ -347,19 +346,39 @@ class Engine:
             future.exception()  # marked as seen: a row that has given up does not come to fetch it
 
 
-def _broken(metric: Metric, why: str) -> Score:
-    return Score(str(metric), Status.FAILED, verdict=Verdict.UNDECIDED, reason=f"the metric raised {why}")
+def _broken(metric: Metric, error: BaseException) -> Score:
+    try:
+        words = shorten(str(error), 200)
+    except BaseException:  # an error that cannot say what it is
+        words = "(an error that cannot be shown)"
+    reason = f"the metric raised {type(error).__name__}: {words}"
+    return Score(str(metric), Status.FAILED, verdict=Verdict.UNDECIDED, reason=reason)
 
 
 def _checked(metric: Metric, score: object) -> Score:
-    """The Score a metric returned, or a failed one in its place when it is none or holds a number it must not."""
-    if not isinstance(score, Score):
-        return _broken(metric, f"TypeError: it returned {type(score).__name__} where a Score is due")
-    declared, value = metric.declaration, score.value
-    if value is not None:
-        inside = math.isfinite(value) and declared.low <= value and (declared.high is None or value <= declared.high)
-        if not inside or score.status is not Status.JUDGED:
-            return _broken(
-                metric, f"ValueError: the value {value!r} with the status {score.status} is no score of its range"
-            )
+    """The Score a metric returned, or a failed one in its place when it is none or holds what it must not."""
+    try:
+        _check(metric, score)
+    except Exception as error:  # whatever looking at it raises
+        return _broken(metric, error)
+    assert isinstance(score, Score)
     return score
+
+
+def _check(metric: Metric, score: object) -> None:
+    if not isinstance(score, Score):
+        raise TypeError(f"it returned {type(score).__name__} where a Score is due")
+    if not isinstance(score.status, Status) or not isinstance(score.verdict, Verdict | None):
+        raise TypeError("the status or the verdict of its Score is none")
+    if type(score.parts) is not tuple or not all(isinstance(part, Part) for part in score.parts):
+        raise TypeError("the parts of its Score are no tuple of Parts")
+    declared, value = metric.declaration, score.value
+    if value is None:
+        if score.status is Status.JUDGED:
+            raise ValueError("its Score is judged and has no value")
+        return
+    if type(value) not in (int, float):
+        raise TypeError(f"the value of its Score is a {type(value).__name__}")
+    inside = math.isfinite(value) and declared.low <= value and (declared.high is None or value <= declared.high)
+    if not inside or score.status is not Status.JUDGED:
+        raise ValueError(f"the value {value!r} with the status {score.status} is no score of its range")
