@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re._constants as kinds
+import re._parser as parser
 import time
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.judges import declines
-from ragassay.judges.abstention import refuses_the_task
+from ragassay.judges.abstention import _FORMS, _MARKS, refuses_the_task
 
 DECLINES = {
     "plain": "I don't know.",
@@ -115,6 +118,31 @@ def test_no_pattern_takes_long_on_repetitive_text(piece: str) -> None:
     declines(text)
     declines(text * 2000)
     assert time.process_time() - start < 0.1
+
+
+def _unmarked(tree: Iterable[tuple[object, object]]) -> set[str]:
+    """What a pattern can match, "#" for a stretch of whatever; all that certainly holds one of the marks is one "!"."""
+    found = {""}
+    for kind, value in tree:
+        if kind is kinds.LITERAL:
+            then = {chr(value)}
+        elif kind is kinds.SUBPATTERN:
+            then = _unmarked(value[3])
+        elif kind is kinds.BRANCH:
+            then = set().union(*map(_unmarked, value[1]))
+        elif kind in (kinds.MAX_REPEAT, kinds.MIN_REPEAT):
+            least, most, body = value
+            then = (_unmarked(body) if most == 1 else {"#"}) | ({""} if least == 0 else set())
+        else:  # look-arounds match no character; the others match any
+            then = {""} if kind in (kinds.AT, kinds.ASSERT, kinds.ASSERT_NOT) else {"#"}
+        joined = {before + after for before in found for after in then}
+        found = {"!" if "!" in text or _MARKS.search(text) else text for text in joined}
+    return found
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_no_form_of_declining_goes_without_the_marks_that_are_looked_for_first(form: str) -> None:
+    assert _unmarked(parser.parse(form)) == {"!"}
 
 
 def test_a_judges_refusal_to_work_is_told_from_a_verdict() -> None:

@@ -258,7 +258,7 @@ def test_a_function_that_cannot_be_a_metric_is_refused_when_it_is_decorated(
 def test_a_score_that_the_function_makes_itself_does_not_hide_what_was_lost() -> None:
     @metric
     def own(question, response):  # type: ignore[no-untyped-def]
-        (asked,) = yield (Request("answer_relevance", {"question": question, "response": response}),)
+        yield (Request("answer_relevance", {"question": question, "response": response}),)
         return Score("own", Status.JUDGED, value=1.0, verdict=Verdict.PASS)
 
     lost, _ = play(own, ROW, gone)

@@ -355,6 +355,9 @@ class Hostile(MetricBase):
     what: object = None
     declaration = Declaration("X", "hostile", "", "", ())
 
+    def __str__(self):
+        return "hostile"
+
     def flow(self, sample):
         yield (Request("r", {"text": sample.question}),)
         if isinstance(self.what, BaseException):
