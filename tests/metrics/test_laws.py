@@ -133,6 +133,14 @@ def test_losing_verdicts_never_turns_a_fail_into_a_pass_nor_a_pass_into_a_fail(
 
 
 @pytest.mark.parametrize("name", JUDGED)
+def test_a_judge_that_finds_nothing_to_judge_leaves_no_value_and_no_pass(name: str) -> None:
+    score, _ = play(name, FULL, lambda request: gone(request, Status.NOT_APPLICABLE))
+    assert (score.value, score.counts.judged) == (None, 0)
+    assert score.reason
+    assert score.verdict in (None, Verdict.UNDECIDED)
+
+
+@pytest.mark.parametrize("name", JUDGED)
 @quick
 @given(sample=samples(TEXT), seed=st.integers(0, 99))
 def test_a_row_of_which_every_verdict_is_lost_has_no_value(name: str, sample: Sample, seed: int) -> None:

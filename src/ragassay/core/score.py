@@ -69,9 +69,11 @@ class Counts:
     @classmethod
     def of(cls, statuses: Iterable[Status]) -> Counts:
         """Count statuses; NOT_APPLICABLE is not asked."""
-        n = Counter(statuses)
-        n.pop(Status.NOT_APPLICABLE, None)
-        return cls(asked=sum(n.values()), **{status.value: count for status, count in n.items()})
+        asked = [status for status in statuses if status is not Status.NOT_APPLICABLE]
+        judged = asked.count(Status.JUDGED)
+        if judged == len(asked):  # as nearly always
+            return cls(judged, judged)
+        return cls(asked=len(asked), **{status.value: count for status, count in Counter(asked).items()})
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
@@ -102,7 +104,7 @@ class Score:
     reason: str = ""
     verdict: Verdict | None = None
     pass_mark: float | None = None
-    counts: Counts = field(default_factory=Counts)
+    counts: Counts = Counts()
     parts: tuple[Part, ...] = ()
     rationale: str = ""
     flags: tuple[str, ...] = ()

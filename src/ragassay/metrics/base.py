@@ -81,7 +81,7 @@ class MetricBase:
     def missing(self, sample: Sample) -> Score | None:
         """The not-applicable Score that names the first needed field the sample lacks, else None."""
         for need in self.needs:
-            if all(getattr(sample, name) is None for name in need.split("|")):
+            if getattr(sample, need, None) is None and all(getattr(sample, name) is None for name in need.split("|")):
                 if need == "response" and sample.error is not None:
                     return self.not_applicable("the application failed on this row, so there is no response")
                 return self.not_applicable(f"the row has no {need.replace('|', ' or ')}")

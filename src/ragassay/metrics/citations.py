@@ -44,6 +44,8 @@ def without_marks(sentence: str, chunks: int) -> str:
     >>> without_marks("It opened in 1999 [2].", 3), without_marks("The dose is [2] mg.", 3)
     ('It opened in 1999.', 'The dose is [2] mg.')
     """
+    if "[" not in sentence and "【" not in sentence:
+        return sentence.rstrip()
     kept, at = [], 0
     for mark in MARK.finditer(sentence):
         start, named = mark.start(), _named(mark)

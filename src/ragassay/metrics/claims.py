@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
+
+from ragassay.metrics.recent import recent
 
 MAX_CLAIMS = 1000
 """More claims than this are not judged: each is sent with the whole response, so the cost grows with the square."""
 _MAX_PIECES = 5 * MAX_CLAIMS
-_LONG = 50_000
-"""Characters from which a response is long: the pieces of few such ones are kept for the next metric of the row."""
 _WINDOW = 3_000
 """Characters that the sentence splitter gets at a time: its time grows with their square."""
 
@@ -54,10 +53,12 @@ _LAYOUT = ("code", "heading", "table heading")
 _CODE = re.compile(
     r"[={};]|\w\(|^\s*(?:#|//|--|/?\*|@|(?:if|elif|while|for|return|assert|import|from|def|class|with)\b)"
 )
+_LETTER = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)(?=\S)([^*_]{1,120})\1(:?)[ \t]*$")
 
 
+@recent
 def split_claims(response: str) -> tuple[Piece, ...]:
     """The pieces of a response in order, claims and dropped ones; () for a blank response.
 
@@ -68,11 +69,6 @@ def split_claims(response: str) -> tuple[Piece, ...]:
     >>> [(p.text, p.dropped) for p in split_claims("Sure! Dr. Lee paid $3.5 million. I hope this helps.")]
     [('Sure!', 'politeness'), ('Dr. Lee paid $3.5 million.', ''), ('I hope this helps.', 'politeness')]
     """
-    # A dozen metrics of a row cut the same two texts.
-    return (_split_again if len(response) < _LONG else _split_long_again)(response)
-
-
-def _split(response: str) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     claims = 0
     for start, end, drop in _stretches(response):
@@ -94,9 +90,6 @@ def _split(response: str) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-_split_again, _split_long_again = lru_cache(maxsize=32)(_split), lru_cache(maxsize=2)(_split)
-
-
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Start and end of the sentences of a text that hold a word; every line begins a new one, as headings have no stop."""
     lines = (_Block(*line.span()) for line in re.finditer(r"[^\r\n]+", text))
@@ -115,7 +108,7 @@ def _stretches(response: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _has_words(text: str) -> bool:
-    return any(c.isalnum() for c in text)
+    return _LETTER.search(text) is not None
 
 
 def _lines(text: str) -> list[tuple[int, int]]:
@@ -274,14 +267,14 @@ def _window(part: str) -> list[tuple[int, int]]:
     import sentencex  # compiled; 10 ms to load that a run without claims need not pay
 
     # It takes UTF-8 only; one character for one keeps the offsets.
-    part = re.sub("[\ud800-\udfff]", "\ufffd", part)
+    part = part if part.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", part)
     bounds = sentencex.get_sentence_boundaries("en", part)
     # Built from the starts alone, so that nothing between two sentences can get lost.
     starts = sorted({0, *(int(b["start_index"]) for b in bounds)} - {len(part)})
     cuts = [*starts, len(part)]
     out: list[tuple[int, int]] = []
     for start, end in pairwise(cuts):
-        marks = _CITATIONS.match(part, start) if out else None
+        marks = _CITATIONS.match(part, start) if out and part[start] == "[" else None
         if marks and part[marks.start() : marks.end()].strip():
             cut = min(marks.end(), end)
             out[-1] = (out[-1][0], cut)
@@ -466,10 +459,12 @@ def trivial(text: str) -> str:
         return "question" if _asks(bare) else ""
     if bare.endswith(":") and _leads_in(bare):
         return "lead-in"
-    symbols = [c for c in bare if not c.isascii()]
-    if len(symbols) > _MOST_SYMBOLS or any(c.isalnum() for c in symbols):
-        return ""  # words of another language
-    said = " ".join("".join(c for c in bare if c.isascii()).rstrip(" .!,:;").split())
+    if not bare.isascii():
+        symbols = [c for c in bare if not c.isascii()]
+        if len(symbols) > _MOST_SYMBOLS or any(c.isalnum() for c in symbols):
+            return ""  # words of another language
+        bare = "".join(c for c in bare if c.isascii())
+    said = " ".join(bare.rstrip(" .!,:;").split())
     polite = _POLITE.fullmatch(said)
     if polite and not any(_VERB.search(topic) for topic in polite.groups() if topic):
         return "politeness"

@@ -92,7 +92,7 @@ class ContextPrecision(GraphMetric):
         parts = yield from self._chunks(sample)
         if isinstance(parts, Score):
             return parts
-        if lost(parts):  # which ranks the lost ones leave to the others is not known
+        if any(part.value is None for part in parts):  # which ranks these leave to the others is not known
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
         relevant = [bool(part.passed) for part in parts]
         value = precision_of_ranking(relevant)

@@ -50,8 +50,8 @@ class ContextRelevanceRatio(MetricBase):
             if blank(chunk.text):
                 parts.append(Part("chunk", Status.NOT_APPLICABLE, context=i, reason="the chunk holds no text"))
                 continue
-            part, quoted, total = _share(next(answers), chunk.text)
-            parts.append(replace(part, context=i))
+            part, quoted, total = _share(next(answers), chunk.text, i)
+            parts.append(part)
             relevant, sentences = relevant + quoted, sentences + total
         if not judged(parts):
             if all(part.status is Status.NOT_APPLICABLE for part in parts):
@@ -64,19 +64,24 @@ class ContextRelevanceRatio(MetricBase):
         )  # fmt: skip
 
 
-def _share(answer: Judgment, text: str) -> tuple[Part, int, int]:
+def _share(answer: Judgment, text: str, context: int) -> tuple[Part, int, int]:
     """The chunk as a part, and how many of its sentences are quoted, of how many; (part, 0, 0) for a lost verdict."""
+    status, reason, value, quoted = answer.status, answer.reason, None, 0
+    spans = sentence_spans(text) if answer.judged else []
+    if spans:
+        covered = _covered(answer.evidence, text)
+        quoted = sum(
+            not covered[start:end].isspace() and 2 * _length(covered[start:end]) > _length(text[start:end])
+            for start, end in spans
+        )
+        value = quoted / len(spans)
+    elif answer.judged:
+        status, reason = Status.NOT_APPLICABLE, "the chunk holds no sentence"
     part = Part(
-        "chunk", answer.status, rationale=answer.rationale, flags=answer.flags, reason=answer.reason, key=answer.key
+        "chunk", status, context=context, value=value, rationale=answer.rationale,
+        evidence=answer.evidence if spans else (), flags=answer.flags, reason=reason, key=answer.key,
     )  # fmt: skip
-    if not answer.judged:
-        return part, 0, 0
-    spans = sentence_spans(text)
-    if not spans:
-        return replace(part, status=Status.NOT_APPLICABLE, reason="the chunk holds no sentence"), 0, 0
-    covered = _covered(answer.evidence, text)
-    quoted = sum(2 * _length(covered[start:end]) > _length(text[start:end]) for start, end in spans)
-    return replace(part, value=quoted / len(spans), evidence=answer.evidence), quoted, len(spans)
+    return part, quoted, len(spans)
 
 
 def _covered(quotes: Sequence[Evidence], text: str) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Sample, Score
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
-from ragassay.metrics.ranking import NEEDS, SOURCE, measured, ranking_of
+from ragassay.core import Score
+from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.ranking import NEEDS, SOURCE, Ranked
 from ragassay.scoring import precision_at_k
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentPrecision(MetricBase):
+class DocumentPrecision(Ranked):
     """Relevant documents retrieved / documents retrieved, each counted once."""
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -31,12 +32,9 @@ class DocumentPrecision(MetricBase):
         ),
     )  # fmt: skip
 
-    def flow(self, sample: Sample) -> MetricFlow:
-        ranking = ranking_of(self, sample)
-        if isinstance(ranking, Score):
-            return ranking
+    def measure(self, ranking: tuple[str, ...], grades: Mapping[str, float]) -> float | None:
+        return precision_at_k(ranking, grades, len(ranking))
+
+    def reduce(self, ranking: tuple[str, ...], grades: Mapping[str, float]) -> Score:
         documents = tuple(dict.fromkeys(ranking))
-        if not documents:
-            return self.not_applicable("nothing was retrieved")
-        return measured(self, precision_at_k(documents, sample.relevant_ids or {}, len(documents)))
-        yield  # asks nothing, and is a flow all the same
+        return Ranked.reduce(self, documents, grades) if documents else self.not_applicable("nothing was retrieved")

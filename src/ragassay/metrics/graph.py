@@ -16,12 +16,13 @@ them once more (rubric claim_sources).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ragassay.core import Counts, Judgment, Part, Request, Sample, Score, Status, Verdict
 from ragassay.metrics.base import MetricBase
 from ragassay.metrics.citations import without_marks
 from ragassay.metrics.claims import MAX_CLAIMS, Piece, split_claims
+from ragassay.metrics.recent import recent
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, blank
 from ragassay.metrics.statements import NEEDS_TRUTH, facts_of, no_truth, statements_of, truth_of
 from ragassay.metrics.support import Flow, admits, entailed, left_out, states_nothing, supported, together
@@ -154,17 +155,16 @@ def judge_graph(metric: GraphMetric, sample: Sample) -> Flow[Graph | Score]:
         return _too_many(metric, "truth", "statements", len(texts))
     if wants.of_claims and not wants.silent and not count:
         return _claimless(metric, "the response makes no claim", tuple(map(_dropped, pieces)))
-    if not wants.admissions:
-        pieces = tuple(_without_admission(piece) for piece in pieces)
-    claims = [piece for piece in pieces if not piece.dropped]
+    contexts, sources = tuple(chunk.text for chunk in sample.contexts or ()), wants.sources
+    claims: tuple[Piece, ...] = ()
+    if wants.claims == "llm":
+        pieces, claims = _to_judge(pieces, len(contexts), wants.admissions)
+    elif wants.of_claims:
+        pieces, claims = _sentences_to_judge(response, len(contexts), wants.admissions)
     if wants.of_claims and not wants.silent and not claims:
         return _claimless(metric, _ONLY_ADMITS, tuple(map(_dropped, pieces)), ABSTENTION)
 
     statements = [Piece(-1, -1, text) for text in texts if not admits(text)] if wants.of_statements else []
-    contexts, sources = tuple(chunk.text for chunk in sample.contexts or ()), wants.sources
-    # A mark such as [2] is judged by citation_support; to a judge of the claim it is a number without support.
-    claims = [replace(piece, text=without_marks(piece.text, len(contexts))) if "[" in piece.text or "【" in piece.text
-              else piece for piece in claims]  # fmt: skip
     held, right, there, said = yield from together(
         supported("claim", claims if wants.claim_contexts else (), question, response, contexts, sources=sources),
         entailed("claim", claims if wants.claim_truth else (), question, truth),
@@ -260,6 +260,25 @@ def _without_admitted(part: Part) -> Part:
         part.kind, Status.NOT_APPLICABLE, text=part.text, start=part.start, end=part.end, rationale=part.rationale,
         reason=f"no claim: {_ADMISSION}", flags=(ABSTENTION,), key=part.key,
     )  # fmt: skip
+
+
+def _to_judge(
+    pieces: tuple[Piece, ...], chunks: int, admissions: bool
+) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:  # fmt: skip
+    """The pieces, mere admissions dropped unless they count; and the claims among them as the judge is to read them."""
+    if not admissions:
+        pieces = tuple(_without_admission(piece) for piece in pieces)
+    # A mark such as [2] is judged by citation_support; to a judge of the claim it is a number without support.
+    return pieces, tuple(
+        Piece(piece.start, piece.end, without_marks(piece.text, chunks)) for piece in pieces if not piece.dropped
+    )
+
+
+@recent
+def _sentences_to_judge(
+    response: str, chunks: int, admissions: bool
+) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:  # fmt: skip
+    return _to_judge(split_claims(response), chunks, admissions)
 
 
 def _dropped(piece: Piece) -> Part:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Part, Sample, Score, Status
+from ragassay.core import Part, Sample, Score, Status, Verdict
 from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
 from ragassay.metrics.graph import CLAIMS, Graph, GraphMetric, Wants, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
@@ -21,8 +21,8 @@ UNSUPPORTED_EDGES = (
     "applicable, flag abstention",
     "nothing was retrieved: no claim is in the contexts, and the reference alone decides",
     "the reference is empty, makes no statement, or declines to answer: not applicable",
-    "a verdict is lost: the value is over the claims that are certain, flag partial; a verdict stands only where the lost "
-    "ones could not change it",
+    "a verdict is lost: the value is over the claims both of whose verdicts are there, flag partial; the row passes or "
+    "fails only where the lost ones could not change it",
 )  # fmt: skip
 
 
@@ -67,42 +67,39 @@ class Hallucination(GraphMetric):
         if isinstance(graph, Score):
             return graph
         right, held = right_and_held(graph)
-        if not unknown(graph):  # a claim that the truth states is not made up, whether the contexts support it or not
-            held = [False if ok is None and true else ok for ok, true in zip(held, right, strict=True)]
         parts = unsupported_parts(graph, right, held, when=False)
-        found, asked = judged(parts), sum(part.status is not Status.NOT_APPLICABLE for part in graph.claims)
+        found = judged(parts)
         if not found:
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
-        bad = sum(part.passed is False for part in found)
         return Score(
             metric=str(self), status=Status.JUDGED, value=unsupported_shares(right, held).hallucination,
-            verdict=at_most(bad, unknown(graph), asked, self.pass_mark), pass_mark=self.pass_mark,
+            verdict=_verdict(graph, right, held, self.pass_mark), pass_mark=self.pass_mark,
             counts=counts_of(parts), parts=parts, flags=partial(parts),
-            rationale=f"{bad} of {len(found)} judged claims are made up",
+            rationale=f"{sum(part.passed is False for part in found)} of {len(found)} judged claims are made up",
         )  # fmt: skip
 
 
-def unknown(graph: Graph) -> int:
-    """Claims of which no edge that is known settles whether they are made up: one that holds is enough to clear a claim."""
-    truth = [part.passed for part in graph.truth] or [False] * len(graph.claims)
-    return sum(
-        part.status is not Status.NOT_APPLICABLE and not part.passed and not ok and (part.passed is None or ok is None)
-        for part, ok in zip(graph.claims, truth, strict=True)
-    )
+def _verdict(graph: Graph, right: Sequence[bool | None], held: Sequence[bool | None], mark: float) -> Verdict:
+    """What holds whatever the lost verdicts would say: for a claim to be cleared one of its two edges is enough."""
+    known = [
+        (true, ok)
+        for part, true, ok in zip(graph.claims, right, held, strict=True)
+        if part.status is not Status.NOT_APPLICABLE
+    ]
+    bad = sum(true is False and ok is False for true, ok in known)
+    cleared = sum(bool(true or ok) for true, ok in known)
+    return at_most(bad, len(known) - bad - cleared, len(known), mark)
 
 
 def right_and_held(graph: Graph) -> tuple[list[bool | None], list[bool | None]]:
-    """Of each piece of the response: does the truth state it, do the contexts support it? None where that is not known.
+    """Of each piece of the response: does the truth state it, do the contexts support it? None where that is not known;
+    without a truth no claim is right.
 
-    Of a claim that the contexts support the truth is not needed: it is neither made up nor known without them. But while
-    the lost verdicts leave some claim open, such a claim is left out like it: else losses would thin out the bad ones
-    only, and the share would lean to the good side. Without a truth no claim is right.
+    The shares are over the claims of which both is known. One would often be enough to clear a claim, but never to find it
+    made up: taking in what is half known would make the share lean to the good side, the more the more is lost.
     """
     held = [part.passed for part in graph.claims]
-    right = [part.passed for part in graph.truth] or [False] * len(held)
-    if unknown(graph):
-        return right, held
-    return [False if ok else true for ok, true in zip(held, right, strict=True)], held
+    return [part.passed for part in graph.truth] or [False] * len(held), held
 
 
 def unsupported_parts(

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Sample, Score
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Elsewhere
 from ragassay.metrics.parameters import check_count
-from ragassay.metrics.ranking import NEEDS, SOURCE, measured, ranking_of
+from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import hit_rate
 
 
 @dataclass(frozen=True, slots=True)
-class HitRate(MetricBase):
+class HitRate(Ranked):
     """Whether a relevant document is among the first k."""
 
     declaration: ClassVar[Declaration] = Declaration(
         id="R8", name="hit_rate", title="Whether a relevant document is among the first k.",
         formula="1 when a relevant document is among the first k, else 0.",
-        needs=NEEDS, judged=False, source=SOURCE,
-        edges=(
-            "nothing was retrieved: 0", "relevant_ids names no relevant document: not applicable",
-            "a chunk without an id: not applicable, as it cannot be matched",
-            "an id that is repeated counts once, at its best rank",
-        ),
-        calls="none",
+        needs=NEEDS, judged=False, source=SOURCE, edges=EDGES, calls="none",
         elsewhere=(
             Elsewhere("trec_eval", "success_k"),
         ),
@@ -35,9 +29,5 @@ class HitRate(MetricBase):
     def __post_init__(self) -> None:
         check_count("hit_rate", "k", self.k)
 
-    def flow(self, sample: Sample) -> MetricFlow:
-        ranking = ranking_of(self, sample)
-        if isinstance(ranking, Score):
-            return ranking
-        return measured(self, hit_rate(ranking, sample.relevant_ids or {}, self.k))
-        yield  # asks nothing, and is a flow all the same
+    def measure(self, ranking: tuple[str, ...], grades: Mapping[str, float]) -> float | None:
+        return hit_rate(ranking, grades, self.k)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ragassay.core import Part, Sample, Score, Status
+from ragassay.core import Sample, Score, Status
 from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
 from ragassay.metrics.graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
@@ -37,9 +36,9 @@ class NoiseSensitivity(GraphMetric):
             "an admission of not knowing is no claim that could be wrong: it is left out; a response that is nothing else "
             "is not applicable, flag abstention",
             "the reference is empty, makes no statement, or declines to answer: not applicable",
-            "a verdict is lost: the value is over the claims that are certain, flag partial; the verdict stands only where "
-            "the lost ones could not change it",
-            "a lost statement leaves open which chunks are relevant, but those known to be",
+            "a verdict on a claim is lost: the value is over the claims whose verdicts are all there, flag partial; the row "
+            "passes or fails only where the lost ones could not change it",
+            "a verdict on a statement is lost: no value, for any chunk may be relevant",
         ),
         calls="3; 0 beside groundedness, context_recall and answer_correctness_claims; claims=llm: 2 more; 1 or 2 more "
         "where the judge named no sources",
@@ -80,11 +79,9 @@ class NoiseSensitivity(GraphMetric):
             return graph
         relevant = frozenset(i for part in judged(graph.statements) for i in part.sources or ())
         gone = lost(graph.statements)
-        sources = [_certain(part, relevant, bool(gone)) for part in graph.claims]
-        right = [part.passed for part in graph.truth]
-        if not _unknown(graph.claims, right, sources):
-            # Nothing is open: a claim that no chunk supports is no noise, whatever the truth says of it.
-            right = [False if chunks == () else ok for ok, chunks in zip(right, sources, strict=True)]
+        right, sources = [part.passed for part in graph.truth], [part.sources for part in graph.claims]
+        if gone:  # any of the chunks may be relevant: no claim is measured
+            right = [None] * len(right)
         parts = tuple(
             outcome(
                 (graph.claims[i], graph.truth[i]), good=False, unknown=gone,
@@ -96,7 +93,12 @@ class NoiseSensitivity(GraphMetric):
         if not found:
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
         bad, asked = sum(part.passed is False for part in found), len(found) + len(lost(parts))
-        unknown = _unknown(graph.claims, right, sources)
+        # A claim that is right, or that no chunk supports, is no noise whatever its lost verdict would say. The value
+        # leaves it out all the same: only what is wholly known can be found to be noise.
+        unknown = sum(
+            part.status not in (Status.JUDGED, Status.NOT_APPLICABLE) and not ok and chunks != ()
+            for part, ok, chunks in zip(parts, right, sources, strict=True)
+        )
         return Score(
             metric=str(self), status=Status.JUDGED, value=noise(right, sources, relevant, self.mode),
             verdict=at_most(bad, unknown, asked, self.pass_mark), pass_mark=self.pass_mark,
@@ -105,20 +107,4 @@ class NoiseSensitivity(GraphMetric):
         )  # fmt: skip
 
 
-def _unknown(claims: Sequence[Part], right: Sequence[bool | None], sources: Sequence[tuple[int, ...] | None]) -> int:
-    """Claims that may or may not be noise. One that is right, or that no chunk supports, is none, whatever a lost verdict
-    on it would say; while others are open the value leaves it out with them, or losses would thin out the bad ones only."""
-    return sum(
-        part.status is not Status.NOT_APPLICABLE and not ok and chunks != () and (ok is None or chunks is None)
-        for part, ok, chunks in zip(claims, right, sources, strict=True)
-    )
-
-
 _WHICH = {"irrelevant": "irrelevant chunks only", "relevant": "a relevant chunk"}
-
-
-def _certain(claim: Part, relevant: frozenset[int], more: bool) -> tuple[int, ...] | None:
-    """The claim's sources; None when they are not known, or when a lost statement might make one of them relevant."""
-    if claim.passed is None or claim.sources is None:
-        return None
-    return None if more and claim.sources and relevant.isdisjoint(claim.sources) else claim.sources

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -18,20 +17,21 @@ EMPTY = "empty_response"
 
 def part_of(
     judgment: Judgment, kind: str, *, mark: float = GRADE_MARK, text: str = "", start: int | None = None,
-    end: int | None = None, context: int | None = None,
+    end: int | None = None, context: int | None = None, evidence: bool = True,
 ) -> Part:  # fmt: skip
     """The Judgment as a part of a Score. A judged one without a value from 0 to 1 counts as unparsed."""
     status, reason, value = judgment.status, judgment.reason, judgment.value
-    if status is Status.JUDGED and (value is None or not math.isfinite(value) or not 0 <= value <= 1):
-        status, reason, value = Status.UNPARSED, "the judgment carries no value from 0 to 1", None
-    if status is not Status.JUDGED:
-        value = None
+    rating, probability, passed = judgment.rating, judgment.probability, None
+    if status is Status.JUDGED and (value is None or not 0 <= value <= 1):  # true of NaN as well
+        status, reason = Status.UNPARSED, "the judgment carries no value from 0 to 1"
+    if status is not Status.JUDGED or value is None:
+        rating = value = probability = None
+    else:
+        passed = _passes(judgment, value, mark)
+    # By position: this is where most of the time goes that scoring takes.
     return Part(
-        kind=kind, status=status, text=text, start=start, end=end, context=context,
-        rating=judgment.rating if value is not None else None, value=value,
-        passed=None if value is None else _passes(judgment, value, mark),
-        probability=judgment.probability if value is not None else None, rationale=judgment.rationale,
-        evidence=judgment.evidence, flags=judgment.flags, reason=reason, key=judgment.key, sources=judgment.sources,
+        kind, status, text, start, end, context, rating, value, passed, probability, None, judgment.rationale,
+        judgment.evidence if evidence else (), judgment.flags, reason, judgment.key, judgment.sources,
     )  # fmt: skip
 
 
@@ -79,8 +79,14 @@ def abstained(parts: Sequence[Part]) -> tuple[str, ...]:
 
 
 def all_lost(metric: str, parts: Sequence[Part], *, pass_mark: float | None, verdict: bool = True) -> Score:
-    """The Score when nothing that was asked has a value: its status is the most frequent loss, the first on a tie."""
+    """The Score when nothing that was asked has a value: its status is the most frequent loss, the first on a tie.
+
+    Not applicable where nothing is lost: the judge found nothing to judge, such as facts without a word.
+    """
     gone = lost(parts)
+    if not gone:
+        reason = next((part.reason for part in parts if part.reason), "there is nothing to judge")
+        return Score(metric=metric, status=Status.NOT_APPLICABLE, reason=reason, parts=tuple(parts))
     status = Counter(part.status for part in gone).most_common(1)[0][0]
     reasons = Counter(part.reason for part in gone if part.status is status and part.reason).most_common(1)
     return Score(

@@ -14,6 +14,7 @@ from typing import TypeVar
 from ragassay.core import Judgment, Part, Request, Status
 from ragassay.judges import declines
 from ragassay.metrics.claims import Piece, split_claims
+from ragassay.metrics.recent import recent
 from ragassay.metrics.reduction import ABSTENTION, blank, part_of, ruled
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ def states_nothing(response: str) -> bool:
     return admits(response) or (bool(claims) and all(admits(text) for text in claims))
 
 
-@lru_cache(maxsize=32)
+@recent
 def _requests(rubric: str, question: str, name: str, text: str, contexts: tuple[str, ...] | None,
               claims: tuple[str, ...]) -> tuple[Request, ...]:  # fmt: skip
     # Kept for the other metrics of the row: a Request hashes the contexts once, for its key.
@@ -167,19 +168,17 @@ def entailed(kind: str, pieces: Sequence[Piece], question: str, text: str) -> Fl
     if kind == "statement" and states_nothing(text):
         return tuple(by_rule(kind, piece, "The response declines to answer.") for piece in pieces)
     answers = yield _requests("entailment", question, "text", text, None, tuple(piece.text for piece in pieces))
-    parts = (place(kind, piece, answer) for piece, answer in zip(pieces, answers, strict=True))
     # The places that such a judgment may quote lie in `text`; evidence is of the contexts.
-    return tuple(replace(part, evidence=()) if part.evidence else part for part in parts)
+    return tuple(place(kind, piece, answer, evidence=False) for piece, answer in zip(pieces, answers, strict=True))
 
 
 # -- parts
 
 
-def place(kind: str, piece: Piece, judgment: Judgment) -> Part:
-    """The Judgment on a piece as a part that stands where the piece does."""
-    if piece.start < 0:
-        return part_of(judgment, kind, text=piece.text)
-    return part_of(judgment, kind, start=piece.start, end=piece.end)
+def place(kind: str, piece: Piece, judgment: Judgment, *, evidence: bool = True) -> Part:
+    """The Judgment on a piece as a part that stands where the piece does, with or without the places it quotes."""
+    start, end, text = (None, None, piece.text) if piece.start < 0 else (piece.start, piece.end, "")
+    return part_of(judgment, kind, text=text, start=start, end=end, evidence=evidence)
 
 
 def by_rule(kind: str, piece: Piece, why: str, value: float = 0.0, flag: str = "") -> Part:

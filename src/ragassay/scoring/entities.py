@@ -147,9 +147,9 @@ def _hits(sought: Iterable[tuple[str, bool]], texts: Iterable[str]) -> dict[tupl
 _LETTERS = str.maketrans(
     {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}
 )
-_THOUSANDS = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_THOUSANDS = re.compile(r"[,'’\u00a0\u2009\u202f](?<=\d.)(?=\d{3}(?!\d))")
 _ACCENTS = re.compile(r"[\u0300-\u036f]+")
-_ACRONYM = re.compile(r"\b(?:[^\W\d_]\.){2,}")
+_ACRONYM = re.compile(r"\b[^\W\d_]\.(?:[^\W\d_]\.)+")
 _POSSESSED = re.compile(r"['’]s\b")
 _WORDS = re.compile(r"[^\W_]++(?:(?<=\d)\.(?=\d)[^\W_]++)*+")
 
@@ -157,7 +157,8 @@ _WORDS = re.compile(r"[^\W_]++(?:(?<=\d)\.(?=\d)[^\W_]++)*+")
 def _plain(text: str) -> str:
     """The words of a text, a space between them, in their own case and without accents."""
     text = _POSSESSED.sub("", _THOUSANDS.sub("", text)).replace("%", " percent ").replace("&", " and ")
-    text = _ACCENTS.sub("", compatible(text, "NFKD").translate(_LETTERS))
+    if not text.isascii():
+        text = _ACCENTS.sub("", compatible(text, "NFKD").translate(_LETTERS))
     text = _ACRONYM.sub(lambda found: found[0].replace(".", ""), text)
     if not text.isascii():
         text = SPACELESS.sub(r" \g<0> ", text)
@@ -180,15 +181,17 @@ def _scan(text: str, start: int, end: int, found: list[tuple[int, str]], doubtfu
     token = next(tokens, None)
     while token is not None:
         after = next(tokens, None)
-        gap = text[last : token.start]
-        # "J. Smith": a stop behind a single capital ends no sentence, unless a word follows that may open one.
-        initial = gap == ". " and bool(run) and len(run[-1].text) == 1 and token.text.lower() not in _OPENERS
-        beside = bool(run) and (gap == " " or initial) and not _POSSESSIVE.search(run[-1].text)
+        beside = False
+        if run:
+            gap = text[last : token.start]
+            # "J. Smith": a stop behind a single capital ends no sentence, unless a word follows that may open one.
+            initial = gap == ". " and len(run[-1].text) == 1 and token.text.lower() not in _OPENERS
+            beside = (gap == " " or initial) and not _POSSESSIVE.search(run[-1].text)
         if token.kind != "word":
             _close(run, token, found, doubtful)
             run, joins = [], []
             found.append((token.start, token.text))
-        elif any(char.isupper() for char in token.text):
+        elif not token.text.islower() and any(char.isupper() for char in token.text):
             if beside:
                 run += [*joins, token]
             else:
@@ -197,7 +200,7 @@ def _scan(text: str, start: int, end: int, found: list[tuple[int, str]], doubtfu
             joins = []
         elif beside and token.text in _JOINS and len(joins) < 2:
             joins.append(token)
-        else:
+        elif run:
             _close(run, token, found, doubtful)
             run, joins = [], []
         last, token = token.end, after
@@ -232,9 +235,11 @@ def _tokens(text: str, start: int, end: int) -> Iterator[_Token]:
     """Words, numbers and dates between two places; list numbers and citation marks are passed over."""
     last, fresh = start, start == 0
     for match in _scanner().finditer(text, start, end):
-        fresh = fresh or _STOP.search(text, last, match.start()) is not None
-        kind, last = match.lastgroup, match.end()
+        start, end = match.span()
+        if not fresh and not (start == last + 1 and text[last] == " "):  # as between most words
+            fresh = _STOP.search(text, last, start) is not None
+        kind, last = match.lastgroup, end
         if kind == "mark" or kind is None:
             continue
-        yield _Token(kind, match[0], match.start(), match.end(), fresh)
+        yield _Token(kind, match[0], start, end, fresh)
         fresh = False

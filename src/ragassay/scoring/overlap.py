@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 MAX_WORDS = 100_000
 """`rouge_l` compares the first so many words of either text: half a megabyte of English, about a second."""
@@ -165,8 +165,7 @@ def chrf(response: str, reference: str) -> float | None:
         return None
     orders = min(6, len(ours), len(theirs))
     precision = recall = 0.0
-    for n in range(1, orders + 1):
-        shared = _shared(_ngrams(ours, n), _ngrams(theirs, n))
+    for n, shared in enumerate(_shared_ngrams(ours, theirs, orders), 1):
         precision += shared / (len(ours) - n + 1) / orders
         recall += shared / (len(theirs) - n + 1) / orders
     return min(1.0, 5 * precision * recall / (4 * precision + recall)) if precision and recall else 0.0
@@ -219,8 +218,33 @@ def _shared(ours: Iterable[object], theirs: Iterable[object]) -> int:
     return shared
 
 
-def _ngrams(text: str, n: int) -> list[str]:
-    return [text[at : at + n] for at in range(len(text) - n + 1)]
+def _shared_ngrams(ours: str, theirs: str, orders: int) -> Iterator[int]:
+    """How many n-grams of characters two texts share, for n = 1, 2 ... orders.
+
+    An n-gram is one number, made of that of the n-gram before and the next character. Both texts' numbers are sorted in
+    one array, the lowest bit says whose each is: n-grams that are there a and b times share a + b - |a - b|, halved.
+    """
+    import numpy as np  # three times as fast as counting strings; loaded by who compares n-grams only
+
+    chars = np.frombuffer((ours + theirs).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
+    width = used = int(chars.max()).bit_length() if orders else 0
+    grams = chars
+    for n in range(1, orders + 1):
+        if n > 1:
+            if used + width >= _BITS:  # number those there are afresh
+                grams = np.unique(grams, return_inverse=True)[1]
+                used = len(grams).bit_length()
+            grams = grams[:-1] << width | chars[n - 1 :]
+            used += width
+        both = np.concatenate((grams[: len(ours) - n + 1] << 1, grams[len(ours) :] << 1 | 1))
+        both.sort()
+        gram = both >> 1
+        first = np.flatnonzero(np.concatenate(([True], gram[1:] != gram[:-1])))
+        yield (len(both) - int(np.abs(np.add.reduceat(1 - 2 * (both & 1), first)).sum())) // 2
+
+
+_BITS = 62
+"""What a gram may take of a 64-bit number: the sign and whose it is take one each."""
 
 
 def _runs(found: Sequence[str], n: int) -> list[tuple[str, ...]]:
@@ -261,10 +285,10 @@ def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 _ENTITIES = {"&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">"}
-_SEPARATE = re.compile(r"([{-~\[-` -&(-+:-@/])")
-_STOP_AFTER = re.compile(r"([^0-9])([.,])")
-_STOP_BEFORE = re.compile(r"([.,])([^0-9])")
-_DASH = re.compile(r"([0-9])(-)")
+_SEPARATE = str.maketrans({char: f" {char} " for char in ' !"#$%&()*+/:;<=>?@[\\]^_`{|}~'})
+_STOP_AFTER = re.compile(r"[^0-9][.,]")
+_STOP_BEFORE = re.compile(r"[.,][^0-9]")
+_DASH = re.compile(r"(?<=[0-9])-")
 
 
 def _mteval_words(text: str) -> list[str]:
@@ -272,7 +296,9 @@ def _mteval_words(text: str) -> list[str]:
     text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for name, char in _ENTITIES.items():
         text = text.replace(name, char)
-    text = _SEPARATE.sub(r" \1 ", f" {text} ")
-    text = _STOP_AFTER.sub(r"\1 \2 ", text)
-    text = _STOP_BEFORE.sub(r" \1 \2", text)
-    return _DASH.sub(r"\1 \2 ", text).split()
+    text = f" {text} ".translate(_SEPARATE)
+    text = _STOP_AFTER.sub(lambda found: f"{found[0][0]} {found[0][1]} ", text)
+    text = _STOP_BEFORE.sub(lambda found: f" {found[0][0]} {found[0][1]}", text)
+    if "-" in text:
+        text = _DASH.sub(" - ", text)
+    return text.split()
