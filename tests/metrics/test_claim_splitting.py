@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.metrics import split_claims
-from ragassay.metrics.claims import MAX_CLAIMS
+from ragassay.metrics.claims import MAX_CLAIMS, trivial
 
 
 def kept(response: str) -> list[str]:
@@ -231,3 +231,22 @@ def test_fences_that_nothing_closes_are_looked_for_once() -> None:
     began = time.process_time()
     split_claims("\n".join("`" * n for n in range(1_400, 3, -1)))
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "dropped"),
+    [
+        ("(Passage 1)", "citation"), ("(passages 1 and 2).", "citation"), ("[Source 3]", "citation"),
+        ("(see Document 12, 13)", "citation"), ("(Passage 1 says that it opened)", ""), ("Passage 1 is wrong.", ""),
+    ],
+)  # fmt: skip
+def test_a_bare_reference_to_a_passage_makes_no_claim(text: str, dropped: str) -> None:
+    *_, last = split_claims(f"Bring a pot of water to a boil. {text}")
+    assert (last.text, last.dropped) == (text, dropped)
+
+
+@pytest.mark.parametrize("text", ["(Passage 1" + " and 1" * 60, "(Passage 1" + ", ," * 120, "(Passage 1) " * 30 + "x"])
+def test_a_reference_that_never_closes_costs_no_time(text: str) -> None:
+    started = time.perf_counter()
+    assert trivial(text) == ""
+    assert time.perf_counter() - started < 0.5

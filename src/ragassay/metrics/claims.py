@@ -436,7 +436,9 @@ _LEAD_IN = re.compile(
 )
 _REFERENCE = re.compile(
     r"(?:(?i:sources?|references?|citations?|see also)\s*:?\s*)?"
-    r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][\s,;.]*|\(?(?:https?://|www\.)[!-~]+\s*)+"
+    r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][\s,;.]*|\(?(?:https?://|www\.)[!-~]+\s*"
+    r"|[(\[] ?(?i:(?:see |from |according to )?(?:passage|source|document|context|chunk)s?) \d{1,4}"
+    r"(?:(?:[ :,;–-]|and){1,8}+\d{1,4})*+ ?[)\]][\s,;.]*+)+"
 )
 _LEAD_WORDS = 15
 _MOST_SYMBOLS = 6

@@ -25,7 +25,8 @@ class ContextRelevanceRatio(MetricBase):
         needs=("question", "contexts"), level="chunk", rubrics=("sentence_relevance",),
         source="Ragas, first version (Es et al. 2024, arXiv:2309.15217)",
         edges=(
-            "a quote that is not in the chunk counts for nothing", "a chunk without text has no sentence and is not asked",
+            "a quote that is not in the chunk counts for nothing; where none of a chunk's quotes is, the verdict is asked once "
+            "more, and then lost", "a chunk without text has no sentence and is not asked",
             "the question is empty, or nothing was retrieved: not applicable",
             "a chunk's verdict is lost: its sentences do not count, flagged partial",
         ),

@@ -11,7 +11,8 @@ _APP = ("app_tokens", "app_cost", "app_latency", "app_error")
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Metrics for one occasion. calls: LLM calls a row at most, where every input is there."""
+    """Metrics for one occasion. calls: LLM calls a row, where every input is there, claims are cut by sentences, and the judge
+    names the sources of what it finds supported (else up to 2 more; with claims=llm 1 or 2 more)."""
 
     title: str
     metrics: tuple[str, ...]
