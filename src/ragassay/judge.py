@@ -69,6 +69,7 @@ async def ascore(metric: str | Metric, **given: Any) -> Score:
             fix=f"fields of the row: {', '.join(ROW)}; options: {', '.join(_OPTIONS)}",
         )  # fmt: skip
     plan = make_plan([row or {"question": None}], make_options(given), [metric])
+    plan = replace(plan, metrics=plan.metrics[:1])  # a file of a judge of one's own asks for that judge as well
     opened = open_store(store)
     try:
         return await _asked(plan, opened)

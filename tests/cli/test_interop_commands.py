@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from support.llm_server import LLMServer
+
 ROWS = [
     {"id": "a", "question": "When did it open?", "contexts": [{"text": "It opened in 1937.", "id": "d1"}],
      "response": "It opened in 1937.", "reference": "1937", "slices": {"lang": "en"}},
@@ -137,3 +139,26 @@ def test_metrics_lists_the_catalogue_and_the_presets(folder: Path) -> None:
     listed = json.loads(ragassay("metrics", "--json", cwd=folder).stdout)
     assert {"quick", "retrieval", "hallucination", "production", "ab", "chunking"} == set(listed["presets"])
     assert all(m["edges"] and m["calls"] for m in listed["metrics"])
+
+
+def test_where_nothing_could_be_measured_the_command_says_so_and_is_no_success(folder: Path) -> None:
+    (folder / "bare.jsonl").write_text('{"id": "a", "question": "q?", "response": "r."}\n')
+    done = ragassay("evaluate", "bare.jsonl", "-m", "groundedness", cwd=folder, code=3)
+    assert "the row has no contexts" in done.stderr
+    (folder / "broken.py").write_text("def answer(question):\n    raise ValueError('no index')\n")
+    done = ragassay(
+        "evaluate", "bare.jsonl", "--app", "broken:answer", "-m", "answer_relevance,app_error", cwd=folder, code=3
+    )
+    assert "the application failed on every row" in done.stderr
+
+
+def test_a_judge_of_the_users_own_is_asked_also_beside_named_metrics_and_shows_its_own_mark(folder: Path) -> None:
+    (folder / "ten.md").write_text(
+        "---\nid: ten\npurpose: How clear is it?\nscale:\n  pass: 5\n  points:\n    0-4: unclear\n    5-10: clear\n---\n"
+        "Clear means: one reading.\n"
+    )
+    with LLMServer() as server:
+        judge = ("--judge", "openai:mock", "--base-url", server.url, "--rubric", "ten.md")
+        done = ragassay("evaluate", "rows.jsonl", "-m", "token_f1", *judge, "--json", cwd=folder)
+    measured = {m["metric"]: m["pass_mark"] for m in json.loads(done.stdout)["metrics"]}
+    assert measured == {"token_f1": None, "ten": 0.5}

@@ -129,7 +129,7 @@ def test_with_ground_truth_sufficiency_and_correctness_take_their_places_in_the_
         ("context_relevance_ratio", 0.1, "context_diluted"), ("document_precision", 0.2, "context_diluted"),
         ("document_precision", 0.0, "document_missed"), ("context_relevance_dual", 0.25, "retrieval_irrelevant"),
         ("context_recall", 0.5, "insufficient_context"), ("context_entity_recall", 0.5, "insufficient_context"),
-        ("hallucination", 0.5, "ungrounded"), ("noise_sensitivity(mode=relevant)", 0.5, "ungrounded"),
+        ("hallucination", 0.5, "ungrounded"), ("noise_sensitivity(mode=relevant)", 0.5, "misled"),
         ("response_groundedness_dual", 0.25, "ungrounded"), ("citation_support", 0.0, "ungrounded"),
         ("correctness(form=three)", 0.0, "incorrect"), ("answer_correctness_claims(part=recall)", 0.2, "incorrect"),
         ("answer_correctness_lexical", 0.1, "incorrect"), ("answer_accuracy_dual", 0.25, "incorrect"),

@@ -112,7 +112,7 @@ PLANTED = {
         ROW, [grounded(False, True), score("hallucination", None, 0.0)], "ungrounded", "right_without_evidence"),
     "unsupported, and nothing to compare with": (ROW, [grounded(False, True)], "ungrounded", ""),
     "wrong claims come from chunks": (
-        ROW, [score("noise_sensitivity", F, 0.5)], "ungrounded", "noise_distraction"),
+        ROW, [score("noise_sensitivity", F, 0.5)], "misled", "noise_distraction"),
     # the answer
     "a wrong claim stands in an irrelevant chunk before the relevant one": (
         LABELLED, [grounded(True, True, (0,)), claims(False, True), WRONG], "incorrect",

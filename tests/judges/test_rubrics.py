@@ -240,6 +240,11 @@ BROKEN = {
         WHOLE.replace("id: tone", "id: correctness").replace("## User\n{{response}}\n", ""),
         "1: the section ## User is missing",
     ),
+    "forgets to extend": (
+        "---\nid: groundedness\npurpose: Is it so?\nscale: yes/no\n---\nSo means: it is.\n",
+        "2: groundedness is a built-in rubric: write `extends: groundedness` to change parts of it, give all of it with the "
+        "sections ## System, ## Criteria and ## User, or choose another id for a judge of your own",
+    ),
     "unknown section": (
         WHOLE + "## Notes\nhi\n",
         "21: 'Notes' is not a section; sections are ## System, ## Criteria, ## User",

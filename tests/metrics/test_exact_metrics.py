@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ragassay.core import Context, Sample, Status, Verdict
+from ragassay.diagnosis import diagnose
 from ragassay.metrics import parse
 from support.hand_fed import gone, near, never, play
 
@@ -123,7 +124,10 @@ def test_an_application_error_is_counted_and_fails_the_row() -> None:
     failed, _ = play("app_error", Sample("r", error="timeout after 30 s"), never)
     assert (failed.value, failed.verdict, failed.rationale) == (1.0, Verdict.FAIL, "timeout after 30 s")
     fine, _ = play("app_error", Sample("r", response=""), never)
-    assert (fine.value, fine.verdict) == (0.0, None)
+    assert (fine.value, fine.verdict) == (0.0, Verdict.PASS)
+    # Not to fail is no sign of quality: the row does not pass by it.
+    assert diagnose(Sample("r", response="x"), [fine]).verdict is None
+    assert diagnose(Sample("r", error="timeout"), [failed]).verdict is Verdict.FAIL
     unknown, _ = play("app_error", Sample("r", question="q"), never)
     assert (unknown.status, unknown.reason) == (Status.NOT_APPLICABLE, "the row has no error or response")
     assert parse("app_error").declaration.higher_is_better is False

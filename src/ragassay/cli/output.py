@@ -71,6 +71,14 @@ def finish(
             Incomplete("E0603", "Nothing could be judged.", where=f"run {run.id}", why=_first_loss(summary), fix=again)
         )
         raise typer.Exit(Incomplete.exit_code)
+    measured = [m for m in summary.metrics if m.metric != "app_error"] or summary.metrics
+    if summary.scored and not any(m.n or m.passed or m.failed for m in measured):
+        why = next((max(m.reasons, key=lambda r: m.reasons[r]) for m in summary.metrics if m.reasons), "")
+        fix = "give the rows what the metrics need, or name other metrics (`ragassay metrics` lists what each needs)"
+        if any(m.metric == "app_error" and m.mean == 1.0 for m in summary.metrics):
+            fix = f"the application failed on every row: see ragassay show {run.id}{store_option(run.store_path)}"
+        show_error(Incomplete("E0603", "Nothing could be measured.", where=f"run {run.id}", why=why, fix=fix))
+        raise typer.Exit(Incomplete.exit_code)
     if judged < asked:
         note(
             f"{asked - judged:,} of {asked:,} verdicts were lost ({_first_loss(summary)}). To ask for them again: {again}"

@@ -72,6 +72,11 @@ _ROOT = (
         "put fewer and shorter chunks before the model, so that none is passed over.",
     ),
     Cause(
+        "misled", "The response repeats from the chunks what the reference does not state",
+        "Keep such chunks from the model: rerank, retrieve fewer, filter by source or date; tell it what to do with "
+        "passages that disagree. Where the claims are right, the reference is too short.",
+    ),
+    Cause(
         "incorrect", "The response is wrong",
         "Read the row, and measure the retrieval where that was not done: was the evidence there? If the context "
         "contradicts the reference, mend the corpus or the reference; else use a "

@@ -40,6 +40,7 @@ _DILUTED = frozenset({"context_diluted"})
 _DECLINED = frozenset({"declined"})
 _UNGROUNDED = frozenset({"ungrounded"})
 _WRONG = frozenset({"incorrect"})
+_MISLED = frozenset({"misled"})
 _BESIDE = frozenset({"answer_irrelevant"})
 
 RULES: tuple[Rule, ...] = (
@@ -49,13 +50,13 @@ RULES: tuple[Rule, ...] = (
          ("no_answer_here", "relevant_missed", "relevant_first")),
     Rule("ranking_cutoff", _DILUTED, (("irrelevant_first",), ("relevant_in_part",)), ("no_answer_here",), open=False),
     Rule("ranking_cutoff", _DECLINED | _WRONG, (("relevant_last",), ("misled_first",)), open=False),
-    Rule("ranking_cutoff", _UNGROUNDED, (("misled_first",),), open=False),
+    Rule("ranking_cutoff", _UNGROUNDED | _MISLED, (("misled_first",),), open=False),
     Rule("over_refusal", _DECLINED, (("evidence_there",),), ("no_answer_here", "relevant_missed")),
     Rule("failed_abstention", frozenset({"failed_abstention"}), ((),)),
-    Rule("failed_abstention", _SEARCH | _UNGROUNDED | _WRONG | _BESIDE, (("no_answer_here", "answered"),), open=False),
+    Rule("failed_abstention", _SEARCH | _UNGROUNDED | _WRONG | _MISLED | _BESIDE, (("no_answer_here", "answered"),), open=False),
     Rule("hallucination", _UNGROUNDED, (("claims_invented",),), ("answer_right", "none_invented")),
     Rule("hallucination", _WRONG, (("claims_invented",),), ("grounded", "none_invented")),
-    Rule("noise_distraction", _UNGROUNDED, (("claims_from_chunks",),), open=False),
+    Rule("noise_distraction", _UNGROUNDED | _MISLED, (("claims_from_chunks",),), open=False),
     Rule("noise_distraction", _WRONG, (("claims_from_chunks",),), ("no_claims_from_chunks",), needs=("chunks_there",)),
     Rule("incomplete", _WRONG, (("statements_missing",),), ("statements_held", "claims_false")),
     Rule("incomplete", _BESIDE, (("statements_missing",),), ("answer_beside", "statements_held")),

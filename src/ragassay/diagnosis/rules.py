@@ -29,10 +29,10 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
         "context_precision", "context_relevance_ratio", "context_recall", "context_entity_recall",
     ),
     "groundedness": (
-        "faithfulness", "response_groundedness_dual", "hallucination", "noise_sensitivity", "citation_support",
+        "faithfulness", "response_groundedness_dual", "hallucination", "citation_support",
     ),
     "correctness": (
-        "answer_correctness_claims", "answer_accuracy_dual", "answer_correctness_lexical", "answer_relevance",
+        "noise_sensitivity", "answer_correctness_claims", "answer_accuracy_dual", "answer_correctness_lexical", "answer_relevance",
         "answer_relevance_reverse", "completeness", "abstention",
     ),
     "safety": ("toxicity", "bias", "pii"),
@@ -48,7 +48,7 @@ _CAUSE = {
     "context_precision": "context_diluted", "context_relevance_ratio": "context_diluted",
     "context_recall": "insufficient_context", "context_entity_recall": "insufficient_context",
     "groundedness": "ungrounded", "faithfulness": "ungrounded", "response_groundedness_dual": "ungrounded",
-    "hallucination": "ungrounded", "noise_sensitivity": "ungrounded", "citation_support": "ungrounded",
+    "hallucination": "ungrounded", "noise_sensitivity": "misled", "citation_support": "ungrounded",
     "correctness": "incorrect", "answer_correctness_claims": "incorrect", "answer_accuracy_dual": "incorrect",
     "answer_correctness_lexical": "incorrect", "answer_relevance": "answer_irrelevant",
     "answer_relevance_reverse": "answer_irrelevant", "completeness": "incomplete_answer", "abstention": "failed_abstention",
@@ -83,7 +83,8 @@ def diagnose(sample: Sample, scores: Sequence[Score]) -> Diagnosis:
     pass, None when none has one. Two metrics that fail for one reason (groundedness and faithfulness) are one cause.
     """
     counted = [score for score in scores if score.verdict is not None and not _excused(sample, scores, score)]
-    verdicts = {score.verdict for score in counted}
+    # That the application did not fail is nothing that a row could pass by.
+    verdicts = {s.verdict for s in counted if base(s) != "app_error" or s.verdict is not Verdict.PASS}
     verdict = next((v for v in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS) if v in verdicts), None)
     causes: dict[str, Cause] = {}
     for score in _in_order(sample, [s for s in counted if s.verdict is Verdict.FAIL], scores):

@@ -103,12 +103,26 @@ class Reading:
         """The rubric, or None when there are problems."""
         if not self._read():
             return None
+        if self._forgets_to_extend():
+            return None
         self._extends()
         rubric = self._build()
         if rubric is not None:
             self._check_texts(rubric)
             self._check_contract(rubric)
         return None if self.problems else rubric
+
+    def _forgets_to_extend(self) -> bool:
+        """Whether the file has the id of a built-in rubric and is neither a change of it nor a whole one."""
+        name = self.given.get("id")
+        built_in = self.own and isinstance(name, str) and name in self.book.builtin
+        if not built_in or "extends" in self.given or {"system", "user"} & set(self.sections):
+            return False
+        self.problem(
+            f"{name} is a built-in rubric: write `extends: {name}` to change parts of it, give all of it with the sections "
+            "## System, ## Criteria and ## User, or choose another id for a judge of your own", "id",
+        )  # fmt: skip
+        return True
 
     def _read(self) -> bool:
         try:

@@ -37,12 +37,18 @@ _TOOLS = (
         (
             ("AspectCritic, SimpleCriteria, RubricsScore, InstanceRubrics", "a rubric file ([Rubrics](rubrics.md))",
              "any scale, yes or no, categories; the criteria stand in the file"),
-            ("ContextPrecisionWithoutReference", "context_precision(against=response)",
+            ("ContextPrecisionWithReference, LLMContextPrecisionWithReference", "context_precision",
+             "see ContextPrecision"),
+            ("LLMContextRecall", "context_recall", "see ContextRecall"),
+            ("AnswerSimilarity", "semantic_similarity", "see SemanticSimilarity"),
+            ("ContextPrecisionWithoutReference, LLMContextPrecisionWithoutReference", "context_precision(against=response)",
              "or `against=question`, where the answer shall not decide what is relevant"),
             ("FaithfulnesswithHHEM", "faithfulness with `--judge offline`", "another small model, in the package"),
         ),
         (
             ("NonLLMStringSimilarity, StringPresence", "write a function with `@ragassay.metric`"),
+            ("NonLLMContextPrecisionWithReference, NonLLMContextRecall", "compare by document id: `map`, `recall_at_k`, "
+             "`document_precision`; texts of reference contexts are not compared"),
             ("SummaryScore", "write a rubric: summaries are not measured here"),
             ("ToolCallAccuracy, AgentGoalAccuracy, TopicAdherence", "agents are not measured here"),
             ("MultiModalFaithfulness, MultiModalRelevance", "only text is measured here"),
@@ -76,6 +82,9 @@ _TOOLS = (
             ("language_match", "write a function with `@ragassay.metric`"),
             ("plan_quality, plan_adherence, tool_selection, tool_calling, execution_efficiency, logical_consistency",
              "agents are not measured here"),
+            ("TurnFaithfulnessMetric, TopicAdherenceMetric, GoalAccuracyMetric, ToolUseMetric, ConversationalGEval, "
+             "ConversationalDAGMetric, MultiTurnMCPUseMetric, ArenaGEval",
+             "conversations as a whole are not measured here: give each turn as a row, or write a rubric"),
         ),
     ),
     _Tool(

@@ -63,8 +63,12 @@ class CustomMetric(MetricBase):
             return kept_share(str(self), self.rubric.guidelines, answers)
         (answer,) = yield (Request(self.rubric.id, shared),)
         if "response" in self.rubric.inputs:
-            return rated(str(self), part_of(answer, "statement", start=0, end=len(sample.response or "")))
-        return rated(str(self), part_of(answer, "statement", text=sample.question or ""))
+            part = part_of(answer, "statement", start=0, end=len(sample.response or ""))
+        else:
+            part = part_of(answer, "statement", text=sample.question or "")
+        scale = self.rubric.scale
+        mark = None if scale is None or scale.pass_mark is None else scale.value(scale.pass_mark)
+        return rated(str(self), part, pass_mark=mark)
 
     def _absent(self, sample: Sample) -> Score | None:
         """The Score of a row that lacks an input, or holds nothing in it."""

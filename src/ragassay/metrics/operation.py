@@ -107,12 +107,12 @@ class AppLatency(_Spent):
 
 @dataclass(frozen=True, slots=True)
 class AppError(MetricBase):
-    """1 where the application failed on the row. A row without an error says nothing about quality: no verdict."""
+    """1 where the application failed on the row. Not to fail is no sign of quality: it does not make a row pass by itself."""
 
     declaration: ClassVar[Declaration] = Declaration(
         id="O1", name="app_error", title="Whether the application failed on the row.",
         formula="1 when the row carries the application's error, else 0; the mean is the error rate. A row with an error "
-        "fails; one without has no verdict.",
+        "fails; one without passes here, which alone does not make the row pass.",
         needs=("error|response",), higher_is_better=False, judged=False, source="reported by the application",
         edges=("neither an error nor a response: not applicable",), calls="none",
     )  # fmt: skip
@@ -122,7 +122,7 @@ class AppError(MetricBase):
         if absent is not None:
             return absent
         if sample.error is None:
-            return Score(metric=str(self), status=Status.JUDGED, value=0.0)
+            return Score(metric=str(self), status=Status.JUDGED, value=0.0, verdict=Verdict.PASS)
         return Score(
             metric=str(self), status=Status.JUDGED, value=1.0, verdict=Verdict.FAIL,
             rationale=shorten(sample.error, 200) or "the application failed and gave no message",

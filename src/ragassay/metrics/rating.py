@@ -6,13 +6,15 @@ from ragassay.core import Counts, Part, Score, Status, Verdict
 from ragassay.metrics.reduction import GRADE_MARK, all_lost, counts_of
 
 
-def rated(metric: str, part: Part, flags: tuple[str, ...] = ()) -> Score:
-    """The value of the row is that of its one part, and the row passes when the part does; or the loss of the part."""
+def rated(metric: str, part: Part, flags: tuple[str, ...] = (), pass_mark: float | None = GRADE_MARK) -> Score:
+    """The value of the row is that of its one part, and the row passes when the part does; or the loss of the part.
+
+    pass_mark: the value from which the part passes, None where no value is one (categories)."""
     if part.value is None:
-        return all_lost(metric, (part,), pass_mark=GRADE_MARK)
+        return all_lost(metric, (part,), pass_mark=pass_mark)
     return Score(
         metric=metric, status=Status.JUDGED, value=part.value, verdict=Verdict.PASS if part.passed else Verdict.FAIL,
-        pass_mark=GRADE_MARK, counts=counts_of((part,)), parts=(part,), rationale=part.rationale, flags=flags,
+        pass_mark=pass_mark, counts=counts_of((part,)), parts=(part,), rationale=part.rationale, flags=flags,
     )  # fmt: skip
 
 

@@ -65,6 +65,11 @@ def parse(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> Metric:
     if at is not None:
         name, inside = _AT.get(name, name), f"k={at}"
     kind = catalogue().get(name)
+    if kind is None and name in custom:
+        raise SetupError(
+            "E0202", f"{name} takes no parameters.", where=f"metric {shorten(text)}", why="it is a judge of your own",
+            fix="write its name alone; its scale and pass mark stand in its rubric file",
+        )  # fmt: skip
     if kind is None:
         raise _unknown(name, custom)
     given: dict[str, object] = {}

@@ -76,6 +76,9 @@ class Comparison:
         sure = [m for m in self.metrics if m.p is not None and m.p < 0.05]
         turned = f"{count(self.fixed, 'row')} fixed, {self.broken:,} broken of {self.both:,} compared"
         if not sure:
+            if not self.both or not self.metrics:
+                what = "row" if not self.both else "metric"
+                return f"Nothing to compare: the runs have no {what} in common"
             return f"No difference beyond chance; {turned}"
         words = [
             f"{m.metric} {'rises' if (m.result.difference or 0) > 0 else 'falls'}" + (m.change and f" ({m.change})")

@@ -348,11 +348,12 @@ def _context(
     context = (sample.contexts or ())[index]
     ratings: dict[tuple[str, str], list[str]] = {}
     for score, part in rated:
-        word = say.chunk_word(part)
-        kind = {"relevant": "s", "not relevant": "n"}.get(word, "u")
-        sign = {"s": "✓", "n": "✗", "u": "?"}[kind]
+        word = say.chunk_word(part, score.metric)
+        kind = "u" if part.passed is None else "s" if part.passed else "n"
+        judged = part.status is Status.JUDGED
+        sign = "·" if kind == "u" and judged else {"s": "✓", "n": "✗", "u": "?"}[kind]
         rating = f", rated {part.rating:g}" if isinstance(part.rating, int | float) else ""
-        why = f" ({say.why_unjudged(part)})" if kind == "u" else ""
+        why = "" if judged else f" ({say.why_unjudged(part)})"
         ratings.setdefault((kind, f"{sign} {word}{rating}{why}"), []).append(score.metric)
 
     def piece(part: Segment) -> _Piece:

@@ -66,7 +66,9 @@ def proof(score: Score, sample: Sample | None) -> Proof:
     if title:
         what = f"{part.kind} {i + 1} is {word}" if part.kind != "citation" else f"citation {i + 1}: {word}"
     elif part.kind == "chunk":
-        what = f"context {part.context + 1 if part.context is not None else i + 1} is {chunk_word(part)}"
+        word = chunk_word(part, score.metric)
+        number = part.context + 1 if part.context is not None else i + 1
+        what = f"context {number} {'is ' if word.split()[-1] in ('relevant', 'judged') else ''}{word}"
     elif part.kind == "statement":  # a rating of the response or of the contexts as a whole
         whole = "the contexts" if score.metric.startswith("context_") else "the response"
         lost, short = ("are", "fall") if whole == "the contexts" else ("is", "falls")

@@ -421,7 +421,8 @@ def _contexts(page: _Page, row: RowResult) -> None:
     for i, context in enumerate(contexts):
         ratings = [(s, p) for s in row.scores for p in s.parts if p.kind == "chunk" and p.context == i]
         words = "; ".join(
-            f"{s.metric}: {say.chunk_word(p)}" + (f" (rated {p.rating:g})" if isinstance(p.rating, float | int) else "")
+            f"{s.metric}: {say.chunk_word(p, s.metric)}"
+            + (f" (rated {p.rating:g})" if isinstance(p.rating, float | int) else "")
             for s, p in ratings
         )
         page.line(

@@ -253,9 +253,16 @@ def sources(part: Part) -> str:
     return "supported by context " + ", ".join(str(i + 1) for i in part.sources)
 
 
-def chunk_word(part: Part) -> str:
-    """What became of a chunk: relevant, not relevant, not judged."""
-    return "not judged" if part.passed is None else "relevant" if part.passed else "not relevant"
+_ABOUT_RELEVANCE = frozenset({"context_relevance", "chunk_relevance", "context_precision"})
+
+
+def chunk_word(part: Part, metric: str = "chunk_relevance") -> str:
+    """What became of a chunk: relevant, not relevant, not judged; of a metric that is about something else: passes, does
+    not pass, or its value where there is no verdict."""
+    about = metric.partition("(")[0] in _ABOUT_RELEVANCE
+    if part.passed is not None:
+        return ("relevant" if about else "passes") if part.passed else "not relevant" if about else "does not pass"
+    return f"{part.value:.2f}" if part.status is Status.JUDGED and part.value is not None else "not judged"
 
 
 def why_unjudged(part: Part) -> str:
