@@ -104,9 +104,14 @@ _FIRST_LOST = {
     "first_template_lost": "the peer takes max(NaN, x), which is NaN when the first rating is lost and x when the second is; "
     "ours takes the valid one both ways, and says that one of two was judged"
 }
+_RELEVANCE_OPEN = (
+    "with verdicts on the statements missing nobody knows which chunks are relevant: no value here, while the peer counts "
+    "the missing ones as not supported, or stretches the one that is there"
+)
 _BROADCAST = {
     "one_verdict_of_four_wrong_claim": "the one verdict against the reference is stretched over all four claims; ours knows "
-    "that three have none"
+    "that three have none",
+    "one_statement_verdict_of_four": _RELEVANCE_OPEN,
 }
 _PADDED = (
     "a short reply is padded with Neutral, so a lost verdict counts as not supported and not stated; ours is over the claims "
@@ -354,12 +359,12 @@ PAIRS = (
     Pair(
         "ragchecker", "noise_sensitivity_in_relevant", "noise_sensitivity(mode=relevant)",
         "ragchecker/computation.py evaluate_noise_sensitivity",
-        edges=_PADDED_CLAIMS,
+        edges={**_PADDED_CLAIMS, "one_statement_verdict_of_four": _RELEVANCE_OPEN},
     ),
     Pair(
         "ragchecker", "noise_sensitivity_in_irrelevant", "noise_sensitivity(mode=irrelevant)",
         "ragchecker/computation.py evaluate_noise_sensitivity",
-        edges=_PADDED_CLAIMS,
+        edges={**_PADDED_CLAIMS, "one_statement_verdict_of_four": _RELEVANCE_OPEN},
     ),
     Pair(
         "ragchecker", "hallucination", "hallucination", "ragchecker/computation.py evaluate_unfaithfulness",
