@@ -34,8 +34,9 @@ RESULTS = ROOT / "benchmarks/results"
 
 from ragassay.core import Sample  # noqa: E402
 from ragassay.judges import declines  # noqa: E402
+from ragassay.judges.lexical import shares_of  # noqa: E402
 from ragassay.metrics.statements import statements_of  # noqa: E402
-from ragassay.scoring import best_of, exact_match, gold_token_recall, token_f1, token_recall  # noqa: E402
+from ragassay.scoring import best_of, exact_match, gold_token_recall, token_f1  # noqa: E402
 
 SEED, RESAMPLES, MARK = 20261121, 2000, 0.5
 EXPECTED = {"evouna NQ": 0.71, "evouna TQ": 0.76}
@@ -55,9 +56,8 @@ def squad_recall(response: str, gold: list[str]) -> float | None:
 def offline_rule(response: str, gold: list[str]) -> float | None:
     """What the offline judge of `correctness` goes by, when the first gold answer is the row's reference: the least
     gold-token recall of its statements, 0 for a response that declines."""
-    statements = statements_of(Sample("row", reference=gold[0]))
-    shares = [share for text in statements if (share := token_recall(response, text)) is not None]
-    return None if not shares else 0.0 if declines(response) else min(shares)
+    shares = shares_of(response, statements_of(Sample("row", reference=gold[0])))
+    return None if not shares else 0.0 if declines(response) else min(share for share, _ in shares)
 
 
 RULE, ALONE = "offline `correctness`, first gold answer as the reference", "the same, questions with one gold answer"

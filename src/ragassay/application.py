@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ragassay.core import AppUsage, Context, Sample, SetupError, shorten
+from ragassay.core import AppUsage, Context, Sample, SetupError, message_of, shorten
 
 App = Callable[..., Any]
 
@@ -178,11 +178,7 @@ def _said(error: BaseException) -> str:
     """What was raised, in one short line; an error that cannot say what it is keeps its name."""
     if isinstance(error, SystemExit):
         return f"it called exit({shorten(error.code, 40)})"
-    try:
-        text = str(error)
-    except BaseException:
-        text = "(an error that cannot be shown)"
-    return shorten(f"{type(error).__name__}: {text}".rstrip(": "), _MOST_ERROR)
+    return shorten(f"{type(error).__name__}: {message_of(error)}".rstrip(": "), _MOST_ERROR)
 
 
 def redacted(text: str) -> str:

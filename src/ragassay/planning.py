@@ -84,6 +84,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Plan:
+    """A run made ready. notes: what the user should be told of the choice of metrics."""
+
     options: Options
     dataset: Dataset
     scan: Scan
@@ -100,6 +102,7 @@ class Plan:
 
 
 def make_options(given: Mapping[str, Any]) -> Options:
+    """The Options among `evaluate`'s arguments. Raises TypeError for an argument that is none, SetupError as `check`."""
     names = Options.__dataclass_fields__
     values = {k: v for k, v in given.items() if k in names and k != "metrics" and v is not None}
     unknown = set(given) - set(names) - {"rows", "metrics", "store", "name", "watch", "tell"}
@@ -118,6 +121,7 @@ def make_options(given: Mapping[str, Any]) -> Options:
 
 
 def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
+    """The Options of a run with changes that only say how hard to drive. Raises SetupError E0101 for any other change."""
     free = (
         "app_timeout",
         "app_concurrency",
@@ -160,9 +164,8 @@ def make_plan(
     event loop.
     """
     from ragassay.datasets import open_rows
-    from ragassay.judges import RubricBook
 
-    book = RubricBook.default().with_files(options.rubrics, reserved=frozenset(catalogue()))
+    book = _book(options.rubrics)
     chosen = _metrics(metrics, options, book)
     model = _model(options)
     judge, model = _judge(options, book, model)
@@ -202,10 +205,13 @@ def make_plan(
 
 def metric_names(metrics: str | None, preset: str | None, rubrics: Sequence[str | os.PathLike[str]]) -> list[str]:
     """The printed names of the metrics that these options of a run choose. Raises as `make_plan`."""
+    return [str(metric) for metric in _metrics(metrics, Options(preset=preset), _book(rubrics))]
+
+
+def _book(rubrics: Sequence[str | os.PathLike[str]]) -> RubricBook:
     from ragassay.judges import RubricBook
 
-    book = RubricBook.default().with_files(rubrics, reserved=frozenset(catalogue()))
-    return [str(metric) for metric in _metrics(metrics, Options(preset=preset), book)]
+    return RubricBook.default().with_files(rubrics, reserved=frozenset(catalogue()))
 
 
 def _metrics(metrics: str | Sequence[str | Metric] | None, options: Options, book: RubricBook) -> tuple[Metric, ...]:
@@ -318,6 +324,7 @@ def _plain(value: object) -> object:
 
 
 def say(plan: Plan, tell: Callable[[str], None] | None) -> None:
+    """Tell how the rows are read, and the plan's notes."""
     if tell is not None:
         for line in (*plan.scan.lines, *plan.scan.notes, *plan.notes):
             tell(line)

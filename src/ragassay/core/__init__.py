@@ -24,6 +24,7 @@ from ragassay.core.errors import (
     ProviderError,
     RagAssayError,
     SetupError,
+    message_of,
     nearest,
     shorten,
 )
@@ -97,6 +98,7 @@ __all__ = [
     "Verdict",
     "WorstRow",
     "digest",
+    "message_of",
     "nearest",
     "shorten",
 ]

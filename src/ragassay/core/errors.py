@@ -127,6 +127,14 @@ class CallError(Exception):
         self.retryable, self.retry_after, self.fatal, self.maybe_billed = retryable, retry_after, fatal, maybe_billed
 
 
+def message_of(error: BaseException) -> str:
+    """What an error says, also one of a user's code that cannot say it."""
+    try:
+        return str(error)
+    except BaseException:
+        return "(an error that cannot be shown)"
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """' Did you mean X?' for the choice that looks most like `word`, or '' when none does."""
     found = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)

@@ -28,7 +28,7 @@ def settle(case: Case) -> Judgment:
     if declines(response):
         why = "The response declines to answer or says that it does not know."
         return case.rated("not_attempted" if three else "no", why, flags=() if three else ("declined",))
-    shares = _shares(response, case.request.texts("statements"))
+    shares = shares_of(response, case.request.texts("statements"))
     if not shares:
         return case.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
     share, statement = min(shares, key=lambda found: found[0])
@@ -41,7 +41,7 @@ def settle(case: Case) -> Judgment:
     )
 
 
-def _shares(response: str, statements: tuple[str, ...]) -> list[tuple[float, str]]:
+def shares_of(response: str, statements: tuple[str, ...]) -> list[tuple[float, str]]:
     """Gold-token recall of each statement that has tokens. The response is cut into tokens once: it may be long."""
     held = Counter(tokens(response))
     shares = []

@@ -86,15 +86,15 @@ class FunctionMetric(MetricBase):
 
     def _score(self, result: object, answers: list[Judgment]) -> Score:
         """The Score of what the function returned, given what it was told."""
+        counts = Counts.of(answer.status for answer in answers)
+        gone = [answer for answer in answers if answer.status not in (Status.JUDGED, Status.NOT_APPLICABLE)]
         if isinstance(result, Score):
-            return self._own_score(result, answers)
+            return self._own_score(result, counts, gone)
         why = ""
         if isinstance(result, tuple):
             if len(result) != 2 or not isinstance(result[1], str):
                 raise TypeError("it returned a tuple that is not (value, rationale)")
             result, why = result
-        counts = Counts.of(answer.status for answer in answers)
-        gone = [answer for answer in answers if answer.status not in (Status.JUDGED, Status.NOT_APPLICABLE)]
         if gone and not counts.judged:
             # Whatever the function makes of it: no number stands for what was not judged.
             return Score(
@@ -111,10 +111,8 @@ class FunctionMetric(MetricBase):
             rationale=why, flags=(PARTIAL,) if gone else (),
         )  # fmt: skip
 
-    def _own_score(self, score: Score, answers: list[Judgment]) -> Score:
+    def _own_score(self, score: Score, counts: Counts, gone: list[Judgment]) -> Score:
         """The Score that the function made itself, with what was asked and lost on the way: a loss is never a number."""
-        counts = Counts.of(answer.status for answer in answers)
-        gone = [answer for answer in answers if answer.status not in (Status.JUDGED, Status.NOT_APPLICABLE)]
         score = replace(score, metric=str(self), counts=score.counts if score.counts.asked else counts)
         if gone and not counts.judged:
             return replace(

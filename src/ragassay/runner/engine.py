@@ -26,6 +26,7 @@ from ragassay.core import (
     Spend,
     Status,
     Verdict,
+    message_of,
     shorten,
 )
 from ragassay.judges import Judge
@@ -347,11 +348,7 @@ class Engine:
 
 
 def _broken(metric: Metric, error: BaseException) -> Score:
-    try:
-        words = shorten(str(error), 200)
-    except BaseException:  # an error that cannot say what it is
-        words = "(an error that cannot be shown)"
-    reason = f"the metric raised {type(error).__name__}: {words}"
+    reason = f"the metric raised {type(error).__name__}: {shorten(message_of(error), 200)}"
     return Score(str(metric), Status.FAILED, verdict=Verdict.UNDECIDED, reason=reason)
 
 
