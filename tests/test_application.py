@@ -347,7 +347,8 @@ def test_a_run_whose_application_is_not_importable_is_resumed_with_the_applicati
         ragassay.resume(name, rows=rows, store=tmp_path / "s.db")
 
 
-def test_retry_failed_asks_the_application_again_where_it_had_failed(tmp_path):
+@pytest.mark.parametrize("metrics", [QUICK, "answer_relevance"])
+def test_retry_failed_asks_the_application_again_where_it_had_failed(tmp_path, metrics):
     asked = []
 
     def app(question):
@@ -357,7 +358,7 @@ def test_retry_failed_asks_the_application_again_where_it_had_failed(tmp_path):
         return "It is so."
 
     rows = [{"id": "a", "question": "q?"}]
-    with ragassay.evaluate(rows, QUICK, app=app, store=tmp_path / "s.db") as run:
+    with ragassay.evaluate(rows, metrics, app=app, store=tmp_path / "s.db") as run:
         assert run["a"].sample.error
         name = run.id
     with ragassay.resume(name, rows=rows, app=app, retry_failed=True, store=tmp_path / "s.db") as run:

@@ -366,13 +366,11 @@ class Store:
         lost = {
             line.index
             for line in self.score_lines(run_id)
-            if line.counts.failed
-            or line.counts.unparsed
-            or line.counts.refused
-            or line.status is Status.FAILED
-            or (line.metric == "app_error" and line.verdict is Verdict.FAIL)
+            if line.counts.failed or line.counts.unparsed or line.counts.refused or line.status is Status.FAILED
         }
-        for row in self.rows(run_id) if lost else ():
+        for row in self.rows(run_id):
+            if row.sample is not None and row.sample.error is not None:
+                lost.add(row.index)
             if row.index in lost and row.done:
                 with self._write() as connection:
                     connection.execute(
