@@ -48,23 +48,20 @@ _SECRET = re.compile(r"(?P<before>\b(?:sk|pk|rk)-|\bBearer\s{1,4}|(?<=://)[^\s:@
 class Application:
     """A user's callable, ready to be run on rows.
 
-    name: "module:function" where it can be found again by that name, else how it is shown. timeout: seconds a row.
-    concurrency: rows at once.
+    timeout: seconds a row. concurrency: rows at once. here: an asynchronous one runs in the caller's event loop.
 
     A synchronous application gets a thread for every call, an asynchronous one a thread with an event loop for all of
     them, or with `here` the loop of the caller, where its clients may live. One that hangs, blocks or exits holds up
     neither the run (but for one that blocks the caller's loop), nor other rows, nor the end of the process.
     """
 
-    def __init__(
-        self, function: App, name: str, *, timeout: float = 120.0, concurrency: int = 8, here: bool = False
-    ) -> None:
+    def __init__(self, function: App, *, timeout: float, concurrency: int, here: bool = False) -> None:
         if not callable(function):
             raise SetupError(
                 "E0109", "The application is not something that can be called.", where="app",
                 why=f"it is a {type(function).__name__}", fix="give a function of the question: app=my_rag",
             )  # fmt: skip
-        self.name, self._function, self._timeout, self._here = name, function, timeout, here
+        self._function, self._timeout, self._here = function, timeout, here
         self._wants_row, self._asynchronous = _wants_row(function), _is_asynchronous(function)
         self._slots = asyncio.Semaphore(concurrency)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -191,7 +188,7 @@ def redacted(text: str) -> str:
 def open_application(app: str | App, *, timeout: float, concurrency: int, here: bool = False) -> Application:
     """The application behind "module:function" or a callable. Raises SetupError E0109 when there is none."""
     if not isinstance(app, str):
-        return Application(app, name_of(app), timeout=timeout, concurrency=concurrency, here=here)
+        return Application(app, timeout=timeout, concurrency=concurrency, here=here)
     from ragassay.metrics import load
 
     module, colon, name = app.partition(":")
@@ -209,7 +206,7 @@ def open_application(app: str | App, *, timeout: float, concurrency: int, here: 
             fix="hand it over: app=my_rag" if module == "__main__"
             else "run this where Python can import the module, or name it as module:function",
         ) from error  # fmt: skip
-    return Application(function, app, timeout=timeout, concurrency=concurrency, here=here)  # type: ignore[arg-type]
+    return Application(function, timeout=timeout, concurrency=concurrency, here=here)  # type: ignore[arg-type]
 
 
 def name_of(app: App) -> str:

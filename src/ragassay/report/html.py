@@ -78,7 +78,7 @@ def write_html(store: Store, run_id: str, path: str | Path, *, max_rows: int = 1
             shown=shown,
             rows=(
                 _row(row, i, summary.manifest)
-                for i, row in enumerate(worst_rows(store, run_id, summary.manifest, max_rows))
+                for i, row in enumerate(worst_rows(store, run_id, summary.manifest, summary.metrics, max_rows))
             ),
         )
     )

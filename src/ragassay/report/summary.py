@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import TYPE_CHECKING
@@ -107,7 +107,7 @@ def summarise(store: Store, run_id: str, *, worst: int | None = None) -> Summary
             {metric for metric, tally in tallies.items() if tally.unit},
             {metric: better_end(metric, manifest) for metric in tallies},
         ),
-        worst=tuple(_worst_rows(store, run_id, manifest, _tenth(manifest.rows) if worst is None else worst)),
+        worst=tuple(_worst_rows(store, run_id, manifest, metrics, _tenth(manifest.rows) if worst is None else worst)),
         bad_rows=tuple(rows.bad_rows),
         app=rows.usage(),
         app_rows=rows.with_usage,
@@ -366,8 +366,10 @@ def _tenth(rows: int) -> int:
     return min(100, max(10, math.ceil(rows / 10)))
 
 
-def _worst_rows(store: Store, run_id: str, manifest: Manifest, limit: int) -> Iterator[WorstRow]:
-    for row in worst_rows(store, run_id, manifest, limit):
+def _worst_rows(
+    store: Store, run_id: str, manifest: Manifest, metrics: Sequence[MetricSummary], limit: int
+) -> Iterator[WorstRow]:
+    for row in worst_rows(store, run_id, manifest, metrics, limit):
         score = worst_score(row, manifest)
         if row.bad is not None or score is None:
             continue

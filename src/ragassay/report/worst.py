@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ragassay.core import Manifest, RowResult, Verdict
-from ragassay.report.wording import lower_is_better, unit_of
+from ragassay.core import Manifest, MetricSummary, RowResult, Verdict
+from ragassay.report.wording import lower_is_better
 
 if TYPE_CHECKING:
     from ragassay.store import ScoreLine, Store
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 _KINDS = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}
 
 
-def worst_rows(store: Store, run_id: str, manifest: Manifest, limit: int) -> Iterator[RowResult]:
+def worst_rows(
+    store: Store, run_id: str, manifest: Manifest, metrics: Sequence[MetricSummary], limit: int
+) -> Iterator[RowResult]:
     """At most `limit` rows: failed ones first, then undecided ones, then the rest; within each the lowest mean of the
     scores with a pass mark, where a score that is better when lower counts as 1 - value. Ties by index.
 
@@ -25,7 +27,8 @@ def worst_rows(store: Store, run_id: str, manifest: Manifest, limit: int) -> Ite
     """
     if not limit:
         return
-    lower = {m for m in manifest.metrics if lower_is_better(m, manifest) and not unit_of(m, manifest)}
+    marked = (m for m in metrics if m.pass_mark is not None and not m.unit)
+    lower = {m.metric for m in marked if lower_is_better(m.metric, manifest)}
     if not lower:
         yield from store.rows(run_id, order="worst", limit=limit)
         return
