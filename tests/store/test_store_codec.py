@@ -96,6 +96,12 @@ for kind, fields in FIELDS.items():
 STORED = (Judgment, RowResult, Manifest, Ledger)
 
 
+@pytest.mark.parametrize("number", [2**63, 2**64 + 1, -(2**63) - 1, 10**40 + 1])
+def test_a_whole_number_of_any_size_comes_back_as_it_was(number: int) -> None:
+    usage = AppUsage(total_tokens=number)
+    assert codec.decode(AppUsage, codec.encode(usage)) == usage
+
+
 @pytest.mark.parametrize("kind", STORED)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())

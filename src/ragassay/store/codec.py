@@ -53,15 +53,22 @@ def dump(plain: object) -> bytes:
         return orjson.dumps(plain)
     except TypeError:
         text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode("utf-8", "surrogatepass")
+        slow = text.encode("utf-8", "surrogatepass")
+        try:
+            orjson.loads(slow)
+        except orjson.JSONDecodeError:
+            return slow
+        return b" " + slow  # orjson would read it, but integers over 64 bit as floats: the blank tells `load`
 
 
 def load(data: bytes) -> typing.Any:
     """The inverse of `dump`."""
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return json.loads(data.decode("utf-8", "surrogatepass"))
+    if data[:1] != b" ":
+        try:
+            return orjson.loads(data)
+        except orjson.JSONDecodeError:
+            pass  # lone surrogates
+    return json.loads(data.decode("utf-8", "surrogatepass"))
 
 
 def seal(data: bytes, *identity: object) -> bytes:
