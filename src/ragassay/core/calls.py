@@ -21,7 +21,8 @@ class Message:
 class ChatCall:
     """One chat completion. schema: the JSON Schema the reply must follow, sent where the server can use it.
 
-    max_tokens: the cap on the reply. temperature None = leave the server's default. seed None = none.
+    max_tokens: the cap on the reply. temperature None = leave the server's default. seed None = none. model: the URI of
+    the model it is for, where several stand behind one door; "" = the only one.
     """
 
     messages: tuple[Message, ...]
@@ -30,6 +31,7 @@ class ChatCall:
     max_tokens: int = 2048
     temperature: float | None = 0.0
     seed: int | None = None
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +100,20 @@ class Ask:
 class Keep:
     """A judge's flow settles these Judgments now (they are made durable); it is sent ().
 
-    Each Request is settled exactly once: by a Keep or by the flow's return value.
+    Each Request is settled exactly once: by a Keep or by the flow's return value. beside: the Judgments are those of
+    other judges that this one consults (their fingerprints say which): made durable, they settle nothing.
     """
 
     judgments: tuple[Judgment, ...]
+    beside: bool = False
 
 
-JudgeFlow = Generator[Ask | Keep, tuple[Reply, ...], tuple[Judgment, ...]]
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """A judge's flow asks which of these Judgments, (fingerprint, key of the Request), are known; it is sent those."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+JudgeFlow = Generator[Ask | Keep | Recall, tuple[Reply, ...], tuple[Judgment, ...]]
+"""Only a flow that yields a Recall has to know that Judgments are sent then."""

@@ -22,6 +22,7 @@ CATALOGUE: dict[str, str] = {
     "E0202": "A metric's parameter is unknown or has a value it cannot take.",
     "E0203": "No rubric has that id, or the judge cannot answer it.",
     "E0204": "A rubric file is not valid: front matter, placeholders, scale or criteria.",
+    "E0205": "A benchmark does not say what it compares: the judge, the metric or the cut.",
     # E03 rows
     "E0301": "A line is not valid JSON.",
     "E0302": "A row is not an object of fields.",
@@ -35,6 +36,11 @@ CATALOGUE: dict[str, str] = {
     "E0310": "The file's format is not known or its header is broken.",
     "E0311": "Two columns would both be read as one field.",
     "E0312": "A line or id of a qrels or run file is not as it must be.",
+    "E0313": "A human label is missing everywhere, is no number or lies off the scale.",
+    "E0314": "One row has two labels that differ.",
+    "E0315": "A judge's values and the labels have no row in common.",
+    "E0316": "A published table cannot be read as figures.",
+    "E0317": "A certificate is not what was issued.",
     # E04 judge and provider
     "E0401": "No judge has that URI.",
     "E0402": "The judge needs an API key and none is set.",
@@ -45,6 +51,7 @@ CATALOGUE: dict[str, str] = {
     "E0407": "--no-network forbids the call.",
     "E0408": "The server rejects every call of this kind.",
     "E0409": "The server asks to wait longer than a run waits (its Retry-After).",
+    "E0410": "The URI of a judge composed of others (panel, cascade) cannot be read.",
     # E05 store and machine
     "E0501": "The store cannot be opened or written.",
     "E0502": "The store was written by a newer RagAssay.",
@@ -58,4 +65,5 @@ CATALOGUE: dict[str, str] = {
     "E0602": "A gate's threshold was not met.",
     "E0603": "Coverage is below the floor.",
     "E0604": "A cap on calls or cost was reached.",
+    "E0605": "The labels cannot correct this run: they are of other rows, or were not drawn at random.",
 }

@@ -214,6 +214,34 @@ class WorstRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricTrust:
+    """How far the judge's scores of one metric can be believed on these rows.
+
+    measured: a certificate covers this rubric, model and parameters, and no shift between its rows and the run's was
+    found. sentence: that in words, with the figures or why there are none. certificate: its id, "" where none covers the
+    judge; then dataset, labels, clusters, kind, where and figures are those of it, and feature says where its rows
+    differ most from the run's. others: further certificates that cover the judge.
+    """
+
+    metric: str
+    measured: bool
+    sentence: str
+    certificate: str = ""
+    dataset: str = ""
+    kind: str = ""
+    where: tuple[str, ...] = ()
+    labels: int = 0
+    clusters: int = 0
+    kappa: float | None = None
+    kappa_interval: Interval | None = None
+    balanced_accuracy: float | None = None
+    balanced_accuracy_interval: Interval | None = None
+    feature: str = ""
+    why: str = ""
+    others: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """Everything that is printed first. rows = scored + bad + pending."""
 
@@ -238,6 +266,7 @@ class Summary:
     ledger: Ledger
     seconds: float
     notes: tuple[str, ...] = ()
+    trust: tuple[MetricTrust, ...] = ()
 
     def __str__(self) -> str:
         return f"<Summary of run {self.manifest.run_id}: {self.passed} of {self.rows} rows pass, {self.failed} fail>"
