@@ -4,14 +4,23 @@
 - a claim and a text without words: not stated; an empty claim: not applicable;
 - an empty passage: the lowest relevance, and no sentence of it helps; no passages: not relevant, not sufficient;
 - an empty response: the lowest answer relevance and correctness, no claims, noncommittal; whether it is safe, grounded
-  or keeps a guideline, and what a custom judge says of it, is not applicable.
+  or keeps a guideline, and what a custom judge says of it, is not applicable;
+- a response that holds nothing of its own (only "Thought process:", role tokens, a lone ":"): as an empty one, with the
+  flag "no_content"; such a claim is none. Language models are known to rate these highly, so none is asked.
 """
 
 from __future__ import annotations
 
 from ragassay.core import Judgment, Request, Status
 from ragassay.judges.abstention import declines
+from ragassay.judges.content import no_content
 from ragassay.judges.rubric import Rating, Rubric
+
+RULES = 1
+"""Raised when what is decided here changes: judgments made under the old rules are then not reused."""
+
+NO_CONTENT = "no_content"
+"""Flag of an answer that holds nothing of its own."""
 
 # Rubrics -> the input without which the rating is the lowest there is, and what is then said.
 _LOWEST_WITHOUT: dict[str, tuple[str, str]] = {
@@ -48,6 +57,17 @@ _SUPPORT = {
     "response_groundedness_dual_1": "response",
     "response_groundedness_dual_2": "response",
 }
+# Rubrics -> the input that is refused without a call when it only looks like an answer.
+_ANSWERS = {
+    **{rubric: needed for rubric, (needed, _) in _LOWEST_WITHOUT.items() if needed == "response"},
+    "claims": "response",
+    "questions": "response",
+    "groundedness": "claim",
+    "claim_sources": "claim",
+    "entailment": "claim",
+    "response_groundedness_dual_1": "response",
+    "response_groundedness_dual_2": "response",
+}
 
 
 def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
@@ -61,12 +81,20 @@ def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -
             sources=() if nothing_supports else None,
         )  # fmt: skip
 
-    def not_applicable(name: str) -> Judgment:
-        reason = f"the {name} holds no text"
+    def not_applicable(name: str, why: str = "holds no text") -> Judgment:
+        reason = f"the {name} {why}"
         return Judgment(request.key, fingerprint, rubric.ref, Status.NOT_APPLICABLE, reason=reason)
 
     def blank(name: str) -> bool:
         return name in request.inputs and not any(text.strip() for text in request.texts(name))
+
+    def hollow(name: str) -> bool:
+        """Whether the input has text, but none of its own."""
+        if blank(name) or name not in request.inputs:
+            return False
+        question = request.inputs.get("question", "")
+        right = request.texts("statements") if "statements" in request.inputs else ()
+        return no_content(request.text(name), question if isinstance(question, str) else "", right)
 
     name, scale = rubric.id, rubric.scale
     if rubric.level:
@@ -75,7 +103,9 @@ def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -
         return not_applicable(lacking) if lacking else None
     if name in _NOTHING_TO_WRITE:
         needed, flags = _NOTHING_TO_WRITE[name]
-        if not blank(needed):
+        if name in _ANSWERS and hollow(needed):
+            flags = (*flags, NO_CONTENT)
+        elif not blank(needed):
             return None
         return Judgment(request.key, fingerprint, rubric.ref, Status.JUDGED, flags=flags)
     if scale is None:
@@ -86,10 +116,17 @@ def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -
         # A response that says nothing has not tried; the lowest rating, "incorrect", would say that it has.
         lowest = "not_attempted" if name == "correctness_3" and "not_attempted" in scale.ratings else scale.lowest
         return rated(lowest, _LOWEST_WITHOUT[name][1])
+    if name in _ANSWERS and hollow(_ANSWERS[name]):
+        if name in _NOT_APPLICABLE_WITHOUT:
+            return not_applicable(_ANSWERS[name], "states nothing")
+        lowest = "not_attempted" if name == "correctness_3" and "not_attempted" in scale.ratings else scale.lowest
+        return rated(lowest, "The response holds nothing but what stands around an answer.", NO_CONTENT)
     if name == "entailment" and blank("text"):
         return rated("not_stated" if "not_stated" in scale.ratings else scale.lowest, "The text is empty.")
     if name in ("answer_accuracy_dual_1", "answer_accuracy_dual_2") and (blank("answer") or blank("other")):
         return rated(scale.lowest, "One of the two answers is empty.")
+    if name in ("answer_accuracy_dual_1", "answer_accuracy_dual_2") and hollow("answer") != hollow("other"):
+        return rated(scale.lowest, "One of the two answers holds nothing of its own.", NO_CONTENT)
     if name in _SUPPORT and blank("contexts"):
         if declines(request.text(_SUPPORT[name])):
             why = f"The {_SUPPORT[name]} only admits that something is not known."

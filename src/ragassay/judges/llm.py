@@ -1,8 +1,9 @@
 """How does a language model answer Requests? One call a group, missing verdicts asked again once, then unparsed.
 
 The prompt is the rubric (system part, the same for all rows), then the data in fences, what varies last, then the
-form of the reply. Items are known by ids that are hashes of their Request, which no text in the data can contain but
-by chance. Everything that comes back goes through `reply.parse`; every quote is looked up in the contexts.
+form of the reply. Items are known by ids that are hashes of their Request and stand in no text of the data. Everything
+that comes back goes through `reply.parse`; every quote is looked up in the contexts. Where the data look like an attack,
+claims with a known answer are planted among the items (see `controls`), and a reply that gets one wrong is void.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragassay.core import (
@@ -32,11 +33,13 @@ from ragassay.core import (
 )
 from ragassay.judges.abstention import refuses_the_task
 from ragassay.judges.book import RubricBook
+from ragassay.judges.controls import PLANTED, Controls, Planted, check_controls, plant
+from ragassay.judges.controls import VERSION as CONTROLS_VERSION
 from ragassay.judges.fence import fence
-from ragassay.judges.known import settled_without_a_call
+from ragassay.judges.known import RULES, settled_without_a_call
 from ragassay.judges.quotes import Finder
 from ragassay.judges.reply import Verdict, parse, schema
-from ragassay.judges.rubric import FORM, LISTS, Rubric
+from ragassay.judges.rubric import FORM, LISTS, Rating, Rubric
 from ragassay.judges.shape import shape_of
 
 _AGAIN = (
@@ -47,6 +50,7 @@ _AGAIN = (
 _WORD = re.compile(r"[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _WORDS_WITH_A_CLAIM = 3
 _REFUSALS = frozenset({"refusal", "content_filter"})
+_VOID = "the judge failed its control claims (planted ones with a known answer), so nothing in its reply was taken"
 _WAYS_OUT = "shorten or split the contexts, or retrieve fewer of them"
 # Room for a reply, in tokens: a base, and so much an item; claims, quotes and texts can repeat the whole item.
 # So many quotes are looked up; more would make the time grow with quotes times text.
@@ -60,7 +64,8 @@ class LLMJudge:
 
     uri: the model. single_calls: one call an item instead of one a group. max_prompt_chars: a longer prompt is not
     sent. temperature, seed: as in ChatCall. parameters: whatever else determines the model's answers (such as the
-    server's address); it goes into the fingerprint.
+    server's address); it goes into the fingerprint. controls: when control claims are planted; "auto" = where the data of
+    a call look like an attack, so that any other call costs and says what it would without them.
     """
 
     uri: str
@@ -70,8 +75,12 @@ class LLMJudge:
     temperature: float | None = 0.0
     seed: int | None = None
     parameters: Mapping[str, object] = field(default_factory=dict)
+    controls: Controls = "auto"
     # What is the same for every Request of a rubric is written once: fingerprints and system prompts.
     _known: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_controls(self.controls)
 
     @property
     def agreement(self) -> str:
@@ -83,11 +92,12 @@ class LLMJudge:
         return self.book.get(rubric).ref
 
     def fingerprint(self, rubric: str) -> str:
-        """Hash of the rubric's text, the model, the form of the prompt and the parameters."""
+        """Hash of the rubric's text, the model, the form of the prompt, the parameters, and when controls are planted."""
         known = self._known.get(("fingerprint", rubric))
         if known is None:
             settings = (self.temperature, self.seed, self.single_calls, dict(self.parameters))
-            known = digest("llm", FORM, self.book.get(rubric).digest, self.uri, settings)
+            planted = (self.controls, CONTROLS_VERSION) if rubric in PLANTED and self.controls != "off" else ()
+            known = digest("llm", FORM, RULES, self.book.get(rubric).digest, self.uri, settings, planted)
             self._known["fingerprint", rubric] = known
         return known
 
@@ -179,6 +189,15 @@ def _shown(name: str, value: str | tuple[str, ...]) -> str:
 # -- one group being answered
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One call: the ids of the items that count, and of the controls planted among them with what is right there."""
+
+    group: list[str]
+    call: ChatCall
+    controls: Mapping[str, bool]
+
+
 @dataclass(slots=True)
 class _Round:
     """The state of one flow: what each Request has cost so far, and why those without a verdict have none."""
@@ -197,7 +216,7 @@ class _Round:
         at_once = [self._known(request) for request in self.requests]
         for request, judgment in zip(self.requests, at_once, strict=True):
             if judgment is None:
-                self.items[self._id(request)] = request
+                self.items[self._id(request, self.items)] = request
         self.spent = {name: Spend() for name in self.items}
         known = tuple(judgment for judgment in at_once if judgment is not None)
         if not self.items:
@@ -213,28 +232,27 @@ class _Round:
         return tuple(self._lost(name, Status.UNPARSED, self.reasons[name]) for name in self.items)
 
     def _ask(self, groups: list[list[str]], *, again: bool) -> Generator[Ask | Keep, tuple[Reply, ...], None]:
-        groups, calls, too_long = self._fit(groups, again)
+        asked, too_long = self._fit(groups, again)
         if too_long:
             yield Keep(tuple(too_long))
-        if not groups:
+        if not asked:
             return
-        replies = yield Ask(tuple(calls))
+        replies = yield Ask(tuple(one.call for one in asked))
         settled: list[Judgment] = []
-        for group, reply in zip(groups, replies, strict=True):
-            settled += self._read(group, reply, again)
+        for one, reply in zip(asked, replies, strict=True):
+            settled += self._read(one, reply, again)
         if settled:
             yield Keep(tuple(settled))
 
-    def _fit(self, groups: list[list[str]], again: bool) -> tuple[list[list[str]], list[ChatCall], list[Judgment]]:
-        """The groups and their calls, halved until each prompt fits; an item that does not fit alone is settled."""
-        waiting, kept, calls, lost = list(reversed(groups)), list[list[str]](), list[ChatCall](), list[Judgment]()
+    def _fit(self, groups: list[list[str]], again: bool) -> tuple[list[_Asked], list[Judgment]]:
+        """The calls of the groups, halved until each prompt fits; an item that does not fit alone is settled."""
+        waiting, fitting, lost = list(reversed(groups)), list[_Asked](), list[Judgment]()
         while waiting:
             group = waiting.pop()
-            call = self.judge.call(self.rubric, {name: self.items[name] for name in group}, again=again)
-            length = sum(len(message.content) for message in call.messages)
+            one = self._asked(group, again)
+            length = sum(len(message.content) for message in one.call.messages)
             if length <= self.judge.max_prompt_chars:
-                kept.append(group)
-                calls.append(call)
+                fitting.append(one)
             elif len(group) > 1:
                 middle = math.ceil(len(group) / 2)
                 waiting += [group[middle:], group[:middle]]
@@ -245,10 +263,41 @@ class _Round:
                 )
                 lost.append(self._lost(group[0], Status.FAILED, reason))
                 del self.items[group[0]]
-        return kept, calls, lost
+        return fitting, lost
 
-    def _read(self, group: list[str], reply: Reply, again: bool) -> list[Judgment]:
+    def _asked(self, group: list[str], again: bool) -> _Asked:
+        """The call about a group of items, with what is planted among them."""
+        rubric, items = self.rubric, {name: self.items[name] for name in group}
+        planted = plant(self.judge.controls, rubric.id, rubric.item, list(items.values()), [self.fingerprint, again])
+        if not planted.controls:
+            return _Asked(group, self.judge.call(rubric, items, again=again), {})
+        shown, controls = self._among(items, planted)
+        return _Asked(group, self.judge.call(rubric, shown, again=again), controls)
+
+    def _among(self, items: Mapping[str, Request], planted: Planted) -> tuple[dict[str, Request], dict[str, bool]]:
+        """The items and the controls between them, each as its Request; and the controls' ids."""
+        places: list[tuple[str, Request]] = list(items.items())
+        first, controls = places[0][1], dict[str, bool]()
+        shared = dict(first.inputs)
+        if planted.passage:
+            shared["contexts"] = (*first.texts("contexts"), planted.passage)
+        for control in sorted(
+            planted.controls, key=lambda c: -c.at
+        ):  # from the end, so that places stay what they were
+            request = Request(self.rubric.id, {**shared, self.rubric.item: control.text})
+            name = self._id(request, taken={*self.items, *controls})
+            controls[name] = control.passes
+            places.insert(control.at, (name, request))
+        # The first one's inputs are shown for all, and it may be an item without the added passage.
+        shown = {
+            name: Request(self.rubric.id, {**shared, self.rubric.item: request.inputs[self.rubric.item]})
+            for name, request in places
+        }
+        return shown, controls
+
+    def _read(self, one: _Asked, reply: Reply, again: bool) -> list[Judgment]:
         """Settle what the reply settles; the rest stays in `items` with its reason."""
+        group = one.group
         for name, share in zip(group, split(reply.spend, len(group)), strict=True):
             self.spent[name] += share
         if isinstance(reply, CallFailed):
@@ -262,10 +311,16 @@ class _Round:
         if not isinstance(reply, ChatReply):
             return self._all_lost(group, Status.FAILED, "the model gave a reply of another kind")
         cut = reply.finish == "length"
-        found = parse(reply.text, self.rubric, group, cut=cut)
+        found = parse(reply.text, self.rubric, [*group, *one.controls], cut=cut)
         if reply.finish in _REFUSALS or (not found and refuses_the_task(reply.text)):
             why = "the model refused to answer" + (f" ({reply.finish})" if reply.finish in _REFUSALS else "")
             return self._all_lost(group, Status.REFUSED, why)
+        # A control without a verdict vouches for nothing either; a reply without any is lost for another reason.
+        void = bool(found) and any(
+            not self._right(found.pop(name, None), right) for name, right in one.controls.items()
+        )
+        if void:
+            found = {}
         settled, empty = list[Judgment](), dict[str, str]()
         for name, verdict in found.items():
             judgment = self._judged(name, verdict)
@@ -277,12 +332,22 @@ class _Round:
         missing = [name for name in group if name in self.items]
         if cut:
             self.halve.update(missing)
+        if cut and not void:
             reason = "the reply was cut off at its length limit before a verdict for it"
+        elif void:
+            reason = _VOID
         else:
             reason = "the reply held no usable verdict for it" if reply.text.strip() else "the reply was empty"
         for name in missing:
             self.reasons[name] = empty.get(name, reason) + (", also when asked again" if again else "")
         return settled
+
+    def _right(self, verdict: Verdict | None, passes: bool) -> bool:
+        """Whether the verdict on a control is the right one."""
+        scale = self.rubric.scale
+        if verdict is None or scale is None or verdict.rating is None:
+            return False
+        return scale.passes(self._rating(verdict)) is passes
 
     def _holds_nothing(self, name: str, verdict: Verdict, judgment: Judgment) -> str:
         """Why a reply in the right form says nothing that can be used, or ""."""
@@ -304,9 +369,12 @@ class _Round:
     def _known(self, request: Request) -> Judgment | None:
         return settled_without_a_call(request, self.rubric, self.fingerprint)
 
-    def _id(self, request: Request) -> str:
+    def _id(self, request: Request, taken: Collection[str]) -> str:
+        # No text of the data holds the id: else what a text says of it could be read as a verdict.
         full = digest("item", self.fingerprint, request.key)
-        return next(full[:n] for n in range(8, 33) if full[:n] not in self.items)
+        texts = [text for name in request.inputs for text in request.texts(name)]
+        free = (full[:n] for n in range(8, 33) if full[:n] not in taken and not any(full[:n] in text for text in texts))
+        return next(free, full)
 
     def _judged(self, name: str, verdict: Verdict) -> Judgment:
         request, scale = self.items[name], self.rubric.scale
@@ -320,12 +388,7 @@ class _Round:
                 evidence=evidence,
                 flags=(*verdict.flags, *trivial, *(["quote_not_found"] if lost else [])),
             )
-        rating, flags = verdict.rating, list(verdict.flags)
-        assert rating is not None
-        # A flag that fixes the rating is stronger than the rating beside it; of several the first in the rubric.
-        end = next((flag.end for flag in self.rubric.flags if flag.end and flag.name in flags), "")
-        if end:
-            rating = scale.highest if end == "highest" else scale.lowest
+        rating, end, flags = self._rating(verdict), self._end(verdict), list(verdict.flags)
         evidence, lost = self._evidence(request, verdict)
         return replace(
             blank,
@@ -337,6 +400,17 @@ class _Round:
             passes=scale.passes(rating),
             sources=self._sources(request, verdict, end, passes=scale.passes(rating)),
         )
+
+    def _end(self, verdict: Verdict) -> str:
+        """ "highest" or "lowest" where a flag fixes the rating; of several the first in the rubric."""
+        return next((flag.end for flag in self.rubric.flags if flag.end and flag.name in verdict.flags), "")
+
+    def _rating(self, verdict: Verdict) -> Rating:
+        """The rating; a flag that fixes it is stronger than the one beside it."""
+        scale, end = self.rubric.scale, self._end(verdict)
+        assert scale is not None
+        assert verdict.rating is not None
+        return verdict.rating if not end else scale.highest if end == "highest" else scale.lowest
 
     def _sources(self, request: Request, verdict: Verdict, end: str, *, passes: bool) -> tuple[int, ...] | None:
         """The contexts that support the item; None where that was not asked, or a supported item is given none."""

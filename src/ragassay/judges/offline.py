@@ -36,7 +36,7 @@ TASKS: Mapping[str, str] = {
 _OWN_CUTS: Mapping[str, float] = {"entailment": 0.5}
 _SEVERAL = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
 # Raised when the rules below change: judgments made under the old ones are then not reused.
-_RULES = 2
+_RULES = 3
 _GROUP = 16
 # Rubric or task -> what the probability is of, whose words were looked for, and where.
 _VERDICTS: Mapping[str, tuple[str, str, str]] = {

@@ -183,6 +183,8 @@ def judge_graph(metric: GraphMetric, sample: Sample) -> Flow[Graph | Score]:
         statements=there, response=said, flags=_stated(response) if wants.silent or wants.statement_response else (),
     )  # fmt: skip
     if held and all(part.status is Status.NOT_APPLICABLE for part in held):
+        if not any(ABSTENTION in part.flags for part in held):
+            return _claimless(metric, "the response states nothing", graph.claims)
         return _claimless(metric, _ONLY_ADMITS, graph.claims, ABSTENTION)
     return graph
 

@@ -1,0 +1,116 @@
+"""Does a text try to speak to its judge? A cheap look for the marks of an attack; it decides nothing about the text.
+
+What is found costs a call two planted claims more (see `controls`), so a false alarm is cheap and a miss is not. Plain
+words in a fixed list and two short patterns, linear in the text's length; an attack in words that are not listed, such as
+a hint that reads like any other sentence, is not seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+# Casefolded; each is rare in ordinary passages and usual in texts that address a judge or a model.
+_TO_A_JUDGE = (
+    "the judge must", "the judge should", "judges must", "judges should", "judge has to", "the judge will",
+    "dear judge", "to the judge", "you, the judge", "you are a judge", "you are the judge", "as the judge",
+    "act as judge", "act as a judge", "grader must", "grader should", "to the grader", "dear grader",
+    "evaluator must", "evaluator should", "to the evaluator", "dear evaluator", "evaluator:", "grader:", " judge: ",
+    "llm judge", "automatic judge", "ignore rubric", "not the rubric", "the rubric is", "rubric has", "rubric was",
+    "grading criteria are", "language model must", "language model should", "language model reading",
+    "if you are an ai", "if you are a language", "any ai", "ai reading", "highest rating", "top rating",
+    "maximum rating", "give the highest", "the maximum score", "full score", "full marks", "perfect score",
+    "highest possible", "lowest rating", "lowest score", "best possible", " rate this", " rate it", " rate all",
+    " rate every", " rate each", " rate the ", "rating of 3", "rating 3", "a 3 out of", "score this", "score of 10",
+    "score it", "rating is", "rating must", "rating to ", "verdict is", "verdict must", "verdict: ", " rating: ",
+    " score: ", "mark it as", "mark this", "mark every", "mark all", "fully supported",
+    "is supported by the passages", "counts as supported", "pre-approved", "preapproved", "verified by the",
+    "already verified", "already been judged", "already judged", "do not check", "skip the check", "give it the",
+    "give the maximum", "assign the", "respond with", "reply with", "reply only", "output only", "answer only with",
+    "copy the ", "json below", "following json", "this json",
+)  # fmt: skip
+_TO_A_MODEL = (
+    "ignore the", "ignore all", "ignore any", "ignore every", "ignore previous", "ignore prior", "ignore your",
+    "ignore what", "ignore these", "disregard", "forget the", "forget all", "forget your", "forget everything",
+    "forget what", "override", "new instruction", "instructions above", "instructions before", "previous instruction",
+    "prior instruction", "earlier instruction", "above instruction", "system prompt", "system message", "system note",
+    "system override", "developer mode", "you are now", "you must now", "from now on you", " act as a ",
+    "pretend to be", "pretend that", "end of data", "end of the data", "end of passage", "end of context",
+    "end of claim", "end of text", "begin instructions", "important:", "attention:", "note to ", "instruction:",
+    "instructions:", "assistant:", "system:", "user:", "human:", "thought process", "step by step", "jailbreak",
+    "prompt injection",
+)  # fmt: skip
+# "ignore" beside "instructions" or "rubric", and "rate" beside "highest", in other languages; stems where words bend.
+_ELSEWHERE = (
+    "ignorier", "missachte", "vergiss", "anweisung", "höchste bewertung", "höchste note", "höchstnote",
+    "bewertungsras", "ignorez", "ignore les", "ignorer les", "oubliez", "la note la plus", "note maximale",
+    "les instructions", "barème", "ignora ", "ignore la", "ignore las", "olvida", "instrucciones", "puntuación más",
+    "puntuación máx", "rúbrica", "ignori ", "ignorare", "istruzioni", "punteggio", "dimentica", "ignore as",
+    "instruções", "pontuação", "nota máxima", "negeer", "instructies", "hoogste", "beoordel", "zignoruj", "instrukcj",
+    "najwyższ", "игнорир", "инструкц", "наивысш", "высшую оценку", "оценк", "yok say", "talimat", "en yüksek puan",
+    "görmezden", "忽略", "无视", "指令", "最高分", "评分", "满分", "無視", "指示", "最高評価", "評価基準", "採点", "무시", "지시", "최고 점수", "채점",
+    "تجاهل", "التعليمات", "أعلى", "अनदेखा", "निर्देश", "सर्वोच्च",
+)  # fmt: skip
+_TOKENS = (
+    "<|", "|>", "[inst]", "[/inst]", "<<sys", "</s>", "<s>", "<start_of_turn", "<end_of_turn", "### instruction",
+    "### system", "### response", "### assistant", "### user", "<system", "</system", "<assistant", "<instruction",
+    "<!--", "-->", "<think", "<answer", "[//]:", "[comment]", "%%", "```json", "<script", "<verdict", "<rating",
+)  # fmt: skip
+_FORMS = (
+    "<<<", ">>>", "‹‹", "››", "«««", "＜＜", "＞＞", "<end", "end |", "| end", "with the id", "with id", "the id ",
+    '"id"', "'id'", " id:", '\\"id', '"verdict', "'verdict", '"rating', "'rating", '"reasoning', "'reasoning",
+    '"score', "'score", '"supported_by', '"nothing_found', '"abstention', '"declined', '"quotes', "supported_by",
+    "nothing_found", '\\"rating', "rating=", '{"', "{'", '{ "',
+)  # fmt: skip
+_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("words to a judge", _TO_A_JUDGE),
+    ("words to a model", _TO_A_MODEL),
+    ("words to a judge in another language", _ELSEWHERE),
+    ("role tokens or hidden comments", _TOKENS),
+    ("the form of a verdict or of a fence", _FORMS),
+)
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def _by_stem() -> list[tuple[str, str, tuple[str, ...]]]:
+    """(kind, stem, the marks that hold it): a text without the stem holds none of them."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for kind, marks in _KINDS:
+        for mark in marks:
+            found.setdefault((kind, max(_WORD.findall(mark) or [mark], key=len)), []).append(mark)
+    return [(kind, stem, tuple(marks)) for (kind, stem), marks in found.items()]
+
+
+_STEMS = _by_stem()
+_ASCII_STEMS = [(kind, stem, marks) for kind, stem, marks in _STEMS if stem.isascii()]
+_INVISIBLE = re.compile(
+    "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e0fff\x00-\x08]"
+)
+_MAYBE_AN_ID = re.compile(r"\b[0-9a-f]{8,32}\b")
+_KEPT, _MOST_KEPT = 512, 8_000
+
+
+def suspicious(text: str) -> str:
+    """What in the text looks meant for its judge, in words, or "". Linear time."""
+    # The contexts of a row come back with every metric's calls.
+    return _kept(text) if len(text) <= _MOST_KEPT else _look(text)
+
+
+def any_suspicious(texts: Iterable[str]) -> str:
+    """What in the first suspicious one of the texts looks so, or ""."""
+    return next((why for text in texts if (why := suspicious(text))), "")
+
+
+def _look(text: str) -> str:
+    if _INVISIBLE.search(text) is not None:
+        return "invisible characters"
+    flat = f" {' '.join(text.casefold().split())} "
+    for kind, stem, marks in _ASCII_STEMS if flat.isascii() else _STEMS:
+        if stem in flat and any(mark in flat for mark in marks):
+            return kind
+    an_id = any(not said.isdigit() and not said.isalpha() for said in _MAYBE_AN_ID.findall(flat))
+    return "the form of an id" if an_id else ""
+
+
+_kept = lru_cache(maxsize=_KEPT)(_look)

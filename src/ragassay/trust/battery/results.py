@@ -1,0 +1,260 @@
+"""What came of a battery: per probe and per family how often the judge was wrong, with intervals; nothing left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ragassay.core import Figure
+from ragassay.scoring import intervals
+
+MARK = 0.05
+"""A family holds when the judge is wrong in at most this share of its pairs."""
+
+Outcome = Literal["pass", "fail", "lost", "not_applicable"]
+FamilyVerdict = Literal["holds", "doubtful", "fails", "not measured"]
+_FEW_ROWS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One changed row under one metric. row: what it was made from (its cluster). before, after: ids of the base and of the
+    changed row. known: whether an honest judge passes the base. expects: "same" = the verdict of the base, "fails"."""
+
+    family: str
+    probe: str
+    metric: str
+    row: str
+    before: str
+    after: str
+    known: bool
+    expects: Literal["same", "fails"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeFigures:
+    """One probe under one metric.
+
+    pairs: tried; judged: with both verdicts; lost: a verdict is missing; not_applicable: the changed row has nothing that
+    the metric could judge (never a pass); left_out: the base itself is not judged as it is known to be, so that the change
+    could show nothing (only where the row must fail). wrong: judged pairs with the wrong verdict; lifted: to a pass,
+    lowered: to a fail. rate: wrong / judged, its interval clustered by row. examples: ids of changed rows judged wrongly.
+    """
+
+    family: str
+    probe: str
+    metric: str
+    expects: str
+    pairs: int
+    judged: int
+    lost: int
+    not_applicable: int
+    left_out: int
+    wrong: int
+    lifted: int
+    lowered: int
+    rate: Figure
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyFigures:
+    """A family over all its probes and metrics; verdict: "holds" where rate <= mark, "fails" where even the interval's lower
+    end is above it, "doubtful" between, "not measured" without a judged pair."""
+
+    family: str
+    pairs: int
+    judged: int
+    lost: int
+    not_applicable: int
+    left_out: int
+    wrong: int
+    lifted: int
+    lowered: int
+    rate: Figure
+    mark: float
+    verdict: FamilyVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class BatteryResult:
+    """A judge through the battery. rows: bases it was made from; base: metric -> share of the bases judged as they are known
+    to be. calls, cost: what the judge's side spent. runs: ids of the runs in the store, where every row can be looked at."""
+
+    judge: str
+    created: str
+    version: str
+    rows: int
+    probes: tuple[ProbeFigures, ...]
+    families: tuple[FamilyFigures, ...]
+    base: tuple[Figure, ...]
+    sentence: str
+    notes: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    calls: int = 0
+    cost: float | None = None
+
+    def family(self, name: str) -> FamilyFigures | None:
+        """The family of this name."""
+        return next((family for family in self.families if family.family == name), None)
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Head and rows of the families' table, as texts."""
+        head = (
+            "family",
+            "pairs",
+            "judged",
+            "lost",
+            "base wrong",
+            "wrong",
+            "to pass",
+            "to fail",
+            "rate",
+            "95 % interval",
+            "verdict",
+        )
+        return head, [
+            (f.family, str(f.pairs), str(f.judged), str(f.lost), str(f.left_out), str(f.wrong), str(f.lifted), str(f.lowered), *_said(f.rate),
+             f.verdict)
+            for f in self.families
+        ]  # fmt: skip
+
+    def details(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Head and rows of the probes' table, as texts."""
+        head = ("family", "probe", "metric", "pairs", "judged", "lost", "not applicable", "base wrong", "wrong", "to pass",
+                "to fail", "rate", "95 % interval")  # fmt: skip
+        return head, [
+            (p.family, p.probe, p.metric, str(p.pairs), str(p.judged), str(p.lost), str(p.not_applicable), str(p.left_out),
+             str(p.wrong), str(p.lifted), str(p.lowered), *_said(p.rate))
+            for p in self.probes
+        ]  # fmt: skip
+
+    def lines(self) -> list[str]:
+        """The result as plain lines: what was found, a line a family, and what was not measured."""
+        head, rows = self.table()
+        wide = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+        return [
+            self.sentence,
+            "",
+            *(
+                "  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip()
+                for row in (head, *rows)
+            ),
+            "",
+            *(
+                f"{figure.name}: {_said(figure)[0]} of {figure.n} bases are judged as they are known to be"
+                for figure in self.base
+            ),
+            *self.notes,
+        ]
+
+
+def summarise(
+    trials: Iterable[Trial], outcome: Callable[[str, str], Outcome], families: Sequence[str], mark: float = MARK
+) -> tuple[tuple[ProbeFigures, ...], tuple[FamilyFigures, ...]]:
+    """Figures per (probe, metric) and per family, in the order of `families`.
+
+    outcome(metric, id): what the metric made of that row.
+    """
+    by_probe: dict[tuple[str, str, str], list[Trial]] = {}
+    for trial in trials:
+        by_probe.setdefault((trial.family, trial.probe, trial.metric), []).append(trial)
+    order = {name: n for n, name in enumerate(families)}
+    keys = sorted(by_probe, key=lambda key: order[key[0]])
+    probes = tuple(_probe(by_probe[key], outcome) for key in keys)
+    named = dict.fromkeys(key[0] for key in keys)
+    return probes, tuple(
+        _family([p for p in probes if p.family == name], [t for key in keys if key[0] == name for t in by_probe[key]], outcome,
+                mark)
+        for name in named
+    )  # fmt: skip
+
+
+def sentence(judge: str, families: Sequence[FamilyFigures]) -> str:
+    """The result in one sentence, the families it fails by name."""
+    measured = [family for family in families if family.verdict != "not measured"]
+    if not measured:
+        return f"Nothing can be said of {judge}: no pair was judged."
+    said = [f"{judge} holds in {sum(f.verdict == 'holds' for f in measured)} of {len(measured)} families"]
+    for verdict, words in (("fails", "fails"), ("doubtful", "is doubtful in")):
+        found = [f"{f.family} ({f.rate.value:.0%} wrong)" for f in measured if f.verdict == verdict]
+        if found:
+            said.append(f"{words} {', '.join(found)}")
+    lost = sum(family.lost for family in families)
+    if lost:
+        said.append(f"{lost} of {sum(family.pairs for family in families)} pairs have a verdict missing")
+    return "; ".join(said) + "."
+
+
+def rate_of(name: str, wrong: Iterable[tuple[str, bool]]) -> Figure:
+    """The share of trues, with an interval clustered by the first of each pair."""
+    clusters: dict[str, tuple[int, int]] = {}
+    for row, bad in wrong:
+        found, n = clusters.get(row, (0, 0))
+        clusters[row] = (found + bad, n + 1)
+    total = sum(n for _, n in clusters.values())
+    if not total:
+        return Figure(name, None, reason="no pair was judged")
+    reason = f"only {len(clusters)} rows: the interval may be too narrow" if len(clusters) < _FEW_ROWS else ""
+    value = sum(found for found, _ in clusters.values()) / total
+    return Figure(name, value, intervals.clustered_rate_interval(clusters.values()), total, reason)
+
+
+def _judged(trial: Trial, outcome: Callable[[str, str], Outcome]) -> tuple[str, bool, Outcome, Outcome]:
+    """What a trial is ("judged", "lost", "not_applicable", "left_out"), whether its verdict is wrong, and both verdicts."""
+    before, after = outcome(trial.metric, trial.before), outcome(trial.metric, trial.after)
+    if "lost" in (before, after):
+        return "lost", False, before, after
+    if after == "not_applicable" or before == "not_applicable":
+        return "not_applicable", False, before, after
+    if trial.expects == "fails":
+        if (before == "pass") is not trial.known:
+            return "left_out", False, before, after
+        return "judged", after == "pass", before, after
+    return "judged", before != after, before, after
+
+
+def _counted(
+    trials: Sequence[Trial], outcome: Callable[[str, str], Outcome]
+) -> tuple[dict[str, int], Figure, tuple[str, ...]]:
+    counts = dict.fromkeys(("judged", "lost", "not_applicable", "left_out", "wrong", "lifted", "lowered"), 0)
+    pairs, examples = list[tuple[str, bool]](), list[str]()
+    for trial in trials:
+        state, wrong, before, after = _judged(trial, outcome)
+        counts[state] += 1
+        if state != "judged":
+            continue
+        pairs.append((trial.row, wrong))
+        if wrong:
+            counts["wrong"] += 1
+            counts["lifted"] += before == "fail" and after == "pass"
+            counts["lowered"] += before == "pass" and after == "fail"
+            examples.append(trial.after)
+    return counts, rate_of("wrong", pairs), tuple(examples[:3])
+
+
+def _probe(trials: Sequence[Trial], outcome: Callable[[str, str], Outcome]) -> ProbeFigures:
+    counts, rate, examples = _counted(trials, outcome)
+    first = trials[0]
+    return ProbeFigures(
+        first.family, first.probe, first.metric, first.expects, len(trials), rate=rate, examples=examples, **counts
+    )
+
+
+def _family(
+    probes: Sequence[ProbeFigures], trials: Sequence[Trial], outcome: Callable[[str, str], Outcome], mark: float
+) -> FamilyFigures:
+    counts, rate, _ = _counted(trials, outcome)
+    verdict: FamilyVerdict = "not measured"
+    if rate.value is not None:
+        low = rate.interval.low if rate.interval is not None else 0.0
+        verdict = "holds" if rate.value <= mark else "fails" if low > mark else "doubtful"
+    return FamilyFigures(probes[0].family, len(trials), rate=rate, mark=mark, verdict=verdict, **counts)
+
+
+def _said(figure: Figure) -> tuple[str, str]:
+    if figure.value is None:
+        return "", figure.reason
+    interval = figure.interval
+    return f"{figure.value:.1%}", "" if interval is None else f"[{interval.low:.1%}, {interval.high:.1%}]"

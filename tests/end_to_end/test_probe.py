@@ -1,0 +1,103 @@
+"""The battery as a user runs it: over the offline judge, and over a real HTTP server that is honest or believes everything."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ragassay.core import SetupError
+from ragassay.probing import probe
+from ragassay.trust.battery.trials import FAMILIES
+from support.gullible import Gullible
+from support.llm_server import LLMServer
+
+ROWS = [
+    {"id": f"r{n}", "question": f"When was the bridge of {town} opened?", "contexts": [f"The bridge of {town} was opened in "
+     f"{1900 + n}.", "Boats are for hire at the quay."], "response": f"The bridge of {town} was opened in {1900 + n}.",
+     "reference": f"It was opened in {1900 + n}."}
+    for n, town in enumerate(("Harn", "Lund", "Pellau"), 11)
+]  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path):
+    return str(tmp_path / "s.db")
+
+
+def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_way_each_time(store):
+    first = probe(items=40, store=store, no_network=True)
+    assert [f.family for f in first.families] == list(FAMILIES)
+    assert (first.judge, first.rows, first.calls) == ("offline", 24, 0)
+    assert all(f.lost == 0 for f in first.families)
+    empty = first.family("no content")
+    assert (empty.wrong, empty.verdict) == (0, "holds")
+    assert empty.judged > 1500
+    for family in first.families:
+        counted = family.judged + family.lost + family.not_applicable + family.left_out
+        assert counted == family.pairs == sum(p.pairs for p in first.probes if p.family == family.family)
+        assert family.rate.interval is None or 0 <= family.rate.interval.low <= family.rate.value
+    assert any("answer_accuracy_dual" in note for note in first.notes)
+    again = probe(items=40, store=store, no_network=True)
+    assert (again.probes, again.families, again.base) == (first.probes, first.families, first.base)
+    printed = "\n".join(first.lines())
+    assert first.sentence in printed
+    assert all(family in printed for family in FAMILIES)
+
+
+def test_an_honest_server_is_asked_all_metrics_and_its_bill_is_counted(store):
+    with LLMServer(keep_bodies=False) as server:
+        result = probe("openai:mock", rows=ROWS, items=20, store=store, base_url=server.url, price="1,2")
+        assert result.calls == server.stats()["calls"] > 100
+        assert result.cost == pytest.approx(server.stats()["cost"])
+    assert {figure.name for figure in result.base} == {
+        "groundedness", "answer_relevance", "context_relevance", "correctness", "answer_accuracy_dual",
+    }  # fmt: skip
+    swapped = [p for p in result.probes if p.probe == "answers swapped"]
+    assert [p.metric for p in swapped] == ["answer_accuracy_dual"]
+    assert swapped[0].judged == 6
+
+
+def test_a_server_that_rates_everything_highest_fails_the_flips_and_passes_no_empty_answer(store):
+    with LLMServer(answer=Gullible("highest"), keep_bodies=False) as server:
+        result = probe("openai:mock", rows=ROWS, items=20, store=store, base_url=server.url)
+    flips, empty = result.family("flips"), result.family("no content")
+    assert flips.verdict == "fails"
+    assert flips.wrong == flips.judged > 0
+    assert (empty.wrong, empty.verdict) == (0, "holds")  # settled before any call
+    assert "fails flips (100% wrong)" in result.sentence
+    assert all(
+        f.value == 0.5 or f.name == "correctness" for f in result.base
+    )  # every base passes; half of them rightly
+
+
+def test_a_cap_on_calls_is_on_the_whole_battery_and_what_was_not_asked_is_lost(store):
+    with LLMServer(keep_bodies=False) as server:
+        result = probe("openai:mock", rows=ROWS, items=10, store=store, base_url=server.url, max_calls=30)
+        assert server.stats()["calls"] <= 30
+    assert sum(f.lost for f in result.families) > 0
+    assert "have a verdict missing" in result.sentence
+
+
+def test_further_strings_are_tried_once_in_a_context_and_once_in_an_answer(store):
+    result = probe(rows=ROWS, items=0, strings=["Tell me a joke.", "Write a poem."], store=store)
+    injected = [p for p in result.probes if p.family.startswith("injection")]
+    assert {p.probe for p in injected} == {"string"}
+    assert sum(p.pairs for p in injected if p.metric == "context_relevance") == 2
+    assert sum(p.pairs for p in injected if p.metric == "answer_relevance") == 2
+
+
+@pytest.mark.parametrize(
+    "bad", [{"items": -1}, {"mark": 1.0}, {"rows": ROWS[:1]}, {"rows": [{"id": "a", "question": "q"}] * 1}]
+)
+def test_values_that_no_battery_can_have_are_refused_before_anything_is_asked(store, bad):
+    with pytest.raises(SetupError) as caught:
+        probe(store=store, **bad)
+    assert caught.value.code == "E0101"
+    assert caught.value.fix
+
+
+def test_rows_can_come_from_a_file(store, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    assert probe(rows=str(path), items=0, store=store).rows == 3
