@@ -3,6 +3,7 @@
 from ragassay.datasets.beir import beir_samples
 from ragassay.datasets.dataset import FORMATS, Dataset, Scan, open_rows
 from ragassay.datasets.record import from_record, to_record
+from ragassay.datasets.records import Records, open_records, walk_path
 from ragassay.datasets.trec import (
     TopicCounts,
     count_topics,
@@ -18,17 +19,20 @@ __all__ = [
     "FORMATS",
     "WRITTEN_SHAPES",
     "Dataset",
+    "Records",
     "Scan",
     "TopicCounts",
     "WriteReport",
     "beir_samples",
     "count_topics",
     "from_record",
+    "open_records",
     "open_rows",
     "read_qrels",
     "read_run",
     "retrieval_rows",
     "to_record",
+    "walk_path",
     "write_qrels",
     "write_rows",
     "write_run",

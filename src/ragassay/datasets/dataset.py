@@ -202,7 +202,7 @@ def open_rows(
     Raises DataError when the source cannot be read, NothingToDo when it is empty, SetupError when its columns
     are not recognised, `mapping` or `slices` name what is not there, or pyarrow is needed and missing.
     """
-    reader = _reader(source, format)
+    reader = open_reader(source, format)
     name = Path(reader.source).name if reader.source != "memory" else "the data"
     top: dict[str, None] = dict.fromkeys(reader.columns or ())
     nested: dict[str, None] = {}
@@ -235,7 +235,8 @@ def open_rows(
     return Dataset(reader, columns, tuple(top), make_ids)
 
 
-def _reader(source: object, format: str | None) -> Reader:
+def open_reader(source: object, format: str | None = None) -> Reader:
+    """The reader of raw rows for a source, as `open_rows` takes them. Raises as it does."""
     if format is not None and format not in FORMATS:
         raise SetupError(
             "E0101",

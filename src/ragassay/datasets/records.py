@@ -1,0 +1,84 @@
+"""What stands in a file of rows beside what a Sample holds: each row as it was written, with its line and its id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from ragassay.core import shorten
+from ragassay.datasets import cells
+from ragassay.datasets.columns import ALIASES, normal
+from ragassay.datasets.dataset import open_reader
+from ragassay.datasets.source import Reader, Row, Trouble
+
+
+class Records:
+    """The raw rows of a source, in order: (line, id, row). Iterating reads it from the start.
+
+    Read with the same readers as Samples, and with the same ids ("row-<line>" where a row has none), so that a record
+    and a Sample of one row are told by the same name. `bad` counts the rows of the last reading that could not be read.
+    """
+
+    def __init__(self, reader: Reader, id_column: str | None) -> None:
+        self._reader, self._id = reader, id_column
+        self.bad: Counter[str] = Counter()
+
+    @property
+    def source(self) -> str:
+        """The absolute path of the file, or "memory"."""
+        return self._reader.source
+
+    def content_hash(self) -> str:
+        """Hash of the bytes of a file, "" for rows in memory."""
+        return self._reader.content_hash()
+
+    def where(self, line: int) -> str:
+        """The place of a row, for messages."""
+        return self._reader.where(line)
+
+    def __iter__(self) -> Iterator[tuple[int, str, Row]]:
+        self.bad = Counter()
+        column = self._id
+        for line, row in self._reader.rows():
+            if isinstance(row, Trouble):
+                self.bad[f"{row.code}: {shorten(row.what, 60)}"] += 1
+                continue
+            if column is None:
+                column = _id_column(row)
+            value = walk_path(row, column) if column else None
+            found = cells.identity(value, "id", []) if value == value else None  # NaN: a gap in a table
+            yield line, found or f"row-{line}", row
+
+
+def open_records(source: object, *, mapping: Mapping[str, str] | None = None, format: str | None = None) -> Records:
+    """The raw rows of anything that `open_rows` opens, whether or not its columns are known ones.
+
+    mapping: field -> column; only "id" is looked at. Raises DataError when the source cannot be read.
+    """
+    return Records(open_reader(source, format), (mapping or {}).get("id"))
+
+
+def walk_path(row: Mapping[str, object], path: str) -> object:
+    """The cell of a column, or of a path into objects and lists: "labels/faithfulness", "labels.faithfulness",
+    "votes/0". A whole name that is a column comes first. None when there is none."""
+    if path in row:
+        return row[path]
+    for mark in ("/", "."):
+        if mark not in path:
+            continue
+        value: object = row
+        for part in path.split(mark):
+            if isinstance(value, Mapping):
+                value = value.get(part)
+            elif isinstance(value, list | tuple) and part.isdecimal() and int(part) < len(value):
+                value = value[int(part)]
+            else:
+                value = None
+        if value is not None:
+            return value
+    return None
+
+
+def _id_column(row: Row) -> str:
+    names = {normal(key): key for key in reversed(row)}
+    return next((names[name] for name in ("id", *ALIASES["id"]) if name in names), "")

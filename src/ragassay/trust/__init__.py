@@ -1,0 +1,1 @@
+"""How far can a judge be believed: labels, benchmarks against people, certificates, and attacks on the judge."""

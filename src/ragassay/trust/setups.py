@@ -1,0 +1,218 @@
+"""Which benchmarks are standard, and how are their labelled rows made where the source has only questions and answers?
+
+A set-up is data: task, metric, label scale and cut, what the labels are. `trec_rows` joins relevance grades with texts,
+`make_answer_negatives` makes answers that do not answer. Labels that it makes are constructed: a row passes because
+it was built so, not because a person looked at it, and a benchmark on them says so (kind "human and constructed").
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.core import SetupError, nearest, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """A standard set-up. labels: what the label's numbers mean; cut: from which one on a row passes; kind: as in a
+    certificate; source: who set it up so."""
+
+    name: str
+    task: str
+    metric: str
+    labels: str
+    scale: tuple[float, ...]
+    cut: float
+    kind: str
+    cluster: str
+    source: str
+
+
+STANDARDS: Mapping[str, Standard] = {
+    one.name: one
+    for one in (
+        Standard(
+            "groundedness", "groundedness", "groundedness",
+            "1 = the context supports the claim, 0 = it does not (partly supported counts as 0)", (0.0, 1.0), 1.0, "human",
+            "the source document", "claim verification, as LLM-AggreFact (Tang et al. 2024, arXiv:2404.10774)",
+        ),
+        Standard(
+            "context_relevance", "context_relevance", "context_relevance",
+            "0 irrelevant, 1 related, 2 highly relevant, 3 perfectly relevant; 2 and 3 pass", (0.0, 1.0, 2.0, 3.0), 2.0,
+            "human", "the query", "TREC Deep Learning passage grades (Craswell et al. 2020, arXiv:2003.07820)",
+        ),
+        Standard(
+            "answer_relevance", "answer_relevance", "answer_relevance",
+            "1 = the gold answer of the question, 0 = made not to answer it", (0.0, 1.0), 1.0, "human and constructed",
+            "the question", "gold and shuffled answers of HotpotQA (Yang et al. 2018), as for the RAG triad",
+        ),
+    )
+}  # fmt: skip
+"""Name -> the set-up."""
+
+NEGATIVES = ("shuffled", "same_type", "evasive", "refusal")
+"""Kinds of answers that do not answer: of another question; of another question whose answer is of the same type;
+talk around the question; a refusal."""
+
+_EVASIVE = (
+    "That depends on a number of things, and views on it differ.",
+    "It is a good question, and many people have taken an interest in it over the years.",
+    "There is a lot that could be said here; the subject has a long and varied history.",
+    "Much has been written about this, and the sources do not all look at it in the same way.",
+    "As with most matters of this kind, one would have to look at it from several sides.",
+    "This is widely discussed, and it remains of interest to this day.",
+)
+_REFUSALS = (
+    "I'm sorry, but I can't help with that.",
+    "I don't have enough information to answer this question.",
+    "I cannot answer that.",
+    "Unfortunately, I am not able to give an answer here.",
+    "The documents that I was given do not say, so I can't tell.",
+    "I'd rather not comment on this.",
+)
+
+_YEAR = re.compile(r"(?:1\d|20)\d\d")
+_NUMBER = re.compile(r"[-+]?[\d][\d.,]*(?:\s*(?:%|percent|million|billion|thousand|km|miles|years|people))?")
+_PLACE_ASKED = re.compile(
+    r"\b(?:where|(?:which|what) (?:city|country|state|town|county|place|island|continent))\b", re.I
+)
+_PERSON_ASKED = re.compile(r"\b(?:who|whose|whom)\b", re.I)
+_NAME = re.compile(r"[A-Z][\w.'-]*(?: (?:of|de|van|von|the|da|di|la|le|[A-Z][\w.'-]*)){0,5}")
+
+
+def make_answer_negatives(
+    rows: Iterable[Mapping[str, object]],
+    kinds: Sequence[str] = NEGATIVES,
+    *,
+    seed: int = 0,
+    question: str = "question",
+    reference: str = "reference",
+) -> Iterator[dict[str, object]]:
+    """Labelled rows for answer relevance from questions with gold answers: constructed labels, repeatable.
+
+    Every question gives one row with its gold answer (label 1, slice "gold") and one row that does not answer it
+    (label 0, slice = the kind), kinds taken in turn over shuffled questions, so that both classes are balanced. Both
+    rows are of one cluster: the question. A foreign answer never equals a gold answer of the question, and a yes or no
+    is never given to another yes-or-no question, which it might answer. Where no other question has an answer of the
+    type (same_type), the row is a shuffled one and says so.
+
+    rows: mappings with `question` and `reference` (a text, or a list of equally good ones, the first is used); rows
+    without either are skipped. Yields dicts with id, question, response, label, task, slice, cluster, reference,
+    label_kind "constructed". Raises SetupError E0205 for an unknown kind or with fewer than two usable questions.
+
+    >>> made = list(make_answer_negatives([{"id": "a", "question": "Who wrote it?", "reference": "Jane Austen"},
+    ...                                    {"id": "b", "question": "In what year?", "reference": "1813"}], ["shuffled"]))
+    >>> [(row["id"], row["response"], row["label"]) for row in made][:2]
+    [('a/gold', 'Jane Austen', 1), ('a/shuffled', '1813', 0)]
+    """
+    for kind in kinds:
+        if kind not in NEGATIVES:
+            raise SetupError(
+                "E0205", f"No kind of wrong answer is called {shorten(kind, 40)!r}.{nearest(kind, NEGATIVES)}",
+                where="kinds", fix="choose from " + ", ".join(NEGATIVES),
+            )  # fmt: skip
+    known = _questions(rows, question, reference)
+    if len(known) < 2 or not kinds:
+        raise SetupError(
+            "E0205", "There are too few questions with gold answers to make wrong ones from.", where="rows",
+            why=f"{len(known)} usable", fix=f"give rows with {question} and {reference}",
+        )  # fmt: skip
+    rng = random.Random(seed)
+    order = list(range(len(known)))
+    rng.shuffle(order)
+    turn = {at: kinds[place % len(kinds)] for place, at in enumerate(order)}
+    by_type: dict[str, list[int]] = {}
+    for at, one in enumerate(known):
+        by_type.setdefault(one.type, []).append(at)
+    for at, one in enumerate(known):
+        yield _row(one, one.answers[0], 1, "gold")
+        kind = turn[at]
+        if kind == "evasive":
+            yield _row(one, rng.choice(_EVASIVE), 0, kind)
+        elif kind == "refusal":
+            yield _row(one, rng.choice(_REFUSALS), 0, kind)
+        else:
+            alike = _foreign(known, by_type[one.type], one, rng) if kind == "same_type" else None
+            other = alike or _foreign(known, range(len(known)), one, rng)
+            if other is not None:
+                yield _row(one, other.answers[0], 0, kind if alike or kind == "shuffled" else "shuffled")
+
+
+def answer_type(question: str, answer: str) -> str:
+    """What kind of thing an answer is, by simple rules: "yes_no", "year", "number", "place", "person", "name" or
+    "text". The question decides between places and people; a name that neither is asked for is a "name"."""
+    bare = answer.strip().rstrip(".").strip()
+    if bare.lower() in ("yes", "no"):
+        return "yes_no"
+    if _YEAR.fullmatch(bare):
+        return "year"
+    if len(bare) < 60 and _NUMBER.fullmatch(bare):
+        return "number"
+    if len(bare) < 80 and _NAME.fullmatch(bare):
+        if _PLACE_ASKED.search(question):
+            return "place"
+        return "person" if _PERSON_ASKED.search(question) else "name"
+    return "text"
+
+
+def trec_rows(
+    qrels: Mapping[str, Mapping[str, float]], queries: Mapping[str, str], passages: Mapping[str, str]
+) -> Iterator[dict[str, object]]:
+    """Labelled rows for context relevance: one per judged (query, passage) of which both texts are at hand.
+
+    qrels: query id -> document id -> grade, as `datasets.read_qrels` returns. queries, passages: id -> text. A label is
+    the grade, 0 to 3 (2 and 3 pass by the standard set-up); the query is the cluster.
+    """
+    for qid, grades in qrels.items():
+        for docid, grade in grades.items():
+            if qid in queries and docid in passages:
+                yield {
+                    "id": f"{qid}/{docid}", "question": queries[qid], "contexts": [passages[docid]], "label": grade,
+                    "task": "context_relevance", "cluster": qid,
+                }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    id: str
+    text: str
+    answers: tuple[str, ...]
+    type: str
+
+
+def _questions(rows: Iterable[Mapping[str, object]], question: str, reference: str) -> list[_Question]:
+    found: dict[str, _Question] = {}
+    for place, row in enumerate(rows, 1):
+        text, gold = row.get(question), row.get(reference)
+        listed = gold if isinstance(gold, list | tuple) else [gold]
+        answers = tuple(one.strip() for one in listed if isinstance(one, str) and one.strip())
+        if isinstance(text, str) and text.strip() and answers and text not in found:
+            found[text] = _Question(str(row.get("id") or f"row-{place}"), text, answers, answer_type(text, answers[0]))
+    return list(found.values())
+
+
+def _foreign(known: Sequence[_Question], among: Sequence[int], one: _Question, rng: random.Random) -> _Question | None:
+    """A question whose answer is not an answer of this one; None where there is none."""
+    own = {answer.casefold() for answer in one.answers}
+
+    def fits(other: _Question) -> bool:
+        both = one.type == other.type == "yes_no"
+        return not both and own.isdisjoint(answer.casefold() for answer in other.answers)
+
+    for _ in range(20):
+        other = known[among[rng.randrange(len(among))]]
+        if fits(other):
+            return other
+    fitting = [known[at] for at in among if fits(known[at])]
+    return rng.choice(fitting) if fitting else None
+
+
+def _row(one: _Question, response: str, label: int, kind: str) -> dict[str, object]:
+    return {
+        "id": f"{one.id}/{kind}", "question": one.text, "response": response, "label": label,
+        "task": "answer_relevance", "slice": kind, "cluster": one.id, "reference": list(one.answers),
+        "label_kind": "constructed",
+    }  # fmt: skip

@@ -1,0 +1,133 @@
+"""Does the auditor say of a printed row exactly what one confusion matrix can and cannot give?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import (  # type: ignore[import-untyped]
+    accuracy_score,
+    balanced_accuracy_score,
+    cohen_kappa_score,
+    f1_score,
+    matthews_corrcoef,
+    precision_score,
+    recall_score,
+)
+
+from ragassay.core import DataError
+from ragassay.trust.audit import audit_row, audit_table, describe
+
+FIGURES: dict[str, Callable[..., float]] = {
+    "precision": precision_score, "recall": recall_score, "f1": f1_score, "accuracy": accuracy_score,
+    "balanced_accuracy": balanced_accuracy_score, "kappa": cohen_kappa_score, "mcc": matthews_corrcoef,
+}  # fmt: skip
+
+
+def printed(tp: int, fp: int, fn: int, tn: int, decimals: int = 4) -> dict[str, Any]:
+    """A row as a table prints it, by scikit-learn."""
+    truth, passes = [1] * (tp + fn) + [0] * (fp + tn), [1] * tp + [0] * fn + [1] * fp + [0] * tn
+    return {name: f"{figure(truth, passes):.{decimals}f}" for name, figure in FIGURES.items()}
+
+
+def test_the_published_answer_relevance_row_implies_another_kappa_than_it_prints() -> None:
+    # Balanced classes, P .9924, R .655: false positive rate .655 * (1 - .9924) / .9924 = .0050, and on balanced classes
+    # kappa = R - F = .650.
+    row = audit_row("answer relevance", {"precision": ".9924", "recall": ".655", "kappa": ".605", "balanced": "yes"})
+    assert row.nature == "inconsistent"
+    assert "kappa" in row.culprits
+    low, high = row.implied["kappa"]
+    assert low < 0.655 - 0.655 * 0.0076 / 0.9924 < high
+    assert high - low < 0.0015
+    assert "without kappa the rest is possible, and implies kappa 0.650, printed is .605" in row.lines
+
+
+def test_with_f1_and_the_number_of_rows_only_kappa_is_left_to_blame() -> None:
+    row = audit_row("x", {"P": "99.24%", "R": "65.5%", "F1": "78.92%", "kappa": ".605", "n": 400, "positives": 200})
+    assert row.nature == "inconsistent"
+    assert row.culprits == ("kappa",)
+    mended = audit_row("x", {"P": "99.24%", "R": "65.5%", "F1": "78.92%", "kappa": ".650", "n": 400, "positives": 200})
+    assert mended.nature == "pooled"
+
+
+def test_an_f1_below_the_harmonic_mean_is_a_mean_over_parts_and_one_above_is_neither() -> None:
+    # Two parts with P, R = (.9, .5) and (.5, .9): means .7 and .7, F1 of each .6429; the harmonic mean is .7.
+    below = audit_row("macro", {"precision": "0.700", "recall": "0.700", "f1": "0.643"})
+    above = audit_row("odd", {"precision": "0.700", "recall": "0.700", "f1": "0.750"})
+    pooled = audit_row("pooled", {"precision": "0.700", "recall": "0.700", "f1": "0.700"})
+    assert (below.nature, above.nature, pooled.nature) == ("macro", "inconsistent", "pooled")
+    assert below.implied["f1"] == pytest.approx((0.6995, 0.7005))
+
+
+def test_two_figures_contradict_nothing_and_that_is_said() -> None:
+    assert audit_row("x", {"precision": ".9", "recall": ".8"}).nature == "undetermined"
+    assert audit_row("x", {"kappa": ".9"}).nature == "undetermined"
+    assert audit_row("x", {"precision": "-", "recall": ""}).printed == ()
+
+
+def test_whole_counts_decide_where_shares_alone_could_not() -> None:
+    # Of 10 positives no whole number is .655; as shares alone it is possible.
+    row = {"precision": "0.9924", "recall": "0.655", "f1": "0.7892", "kappa": "0.650"}
+    assert audit_row("x", row | {"balanced": "yes"}).nature == "pooled"
+    assert audit_row("x", row | {"n": "20", "positives": "10"}).nature == "inconsistent"
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(5, 400), st.integers(1, 400), st.integers(1, 400), st.integers(5, 400))
+def test_what_one_matrix_really_gives_is_never_called_impossible(tp: int, fp: int, fn: int, tn: int) -> None:
+    row = audit_row("true", printed(tp, fp, fn, tn))
+    assert row.nature == "pooled", row.lines
+    counted = audit_row("true", printed(tp, fp, fn, tn) | {"n": tp + fp + fn + tn, "positives": tp + fn})
+    assert counted.nature == "pooled", counted.lines
+    truth = fp / (fp + tn)
+    if "false_positive_rate" in row.implied:
+        low, high = row.implied["false_positive_rate"]
+        assert low - 1e-9 <= truth <= high + 1e-9
+
+
+@pytest.mark.parametrize("figure", ["kappa", "mcc", "accuracy", "f1", "balanced_accuracy"])
+def test_one_figure_moved_by_two_points_is_found_out(figure: str) -> None:
+    row = printed(300, 60, 90, 250)
+    assert audit_row("true", row).nature == "pooled"
+    moved = audit_row("moved", row | {figure: f"{float(row[figure]) + 0.02:.4f}"})
+    assert moved.nature == "inconsistent"
+    if figure != "f1":
+        low, high = moved.implied[figure]
+        assert moved.culprits == (figure,)
+        assert low <= float(row[figure]) + 5e-5
+        assert high >= float(row[figure]) - 5e-5
+
+
+def test_a_table_is_read_from_csv_and_json_with_the_decimals_that_it_prints(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("Judge,Precision,Recall,F1 score\nA,0.70,0.70,0.64\nB,70%,70%,70%\n")
+    found = audit_table(str(tmp_path / "table.csv"))
+    assert [(row.name, row.nature) for row in found.rows] == [("A", "macro"), ("B", "pooled")]
+    assert found.rows[0].printed[0].low == pytest.approx(0.695)
+    assert describe(found)[0] == "A: macro"
+    (tmp_path / "table.json").write_text(json.dumps([{"name": "A", "precision": 0.7, "recall": 0.7, "f1": 0.5}]))
+    assert audit_table(str(tmp_path / "table.json")).rows[0].nature == "macro"
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [({"precision": "high", "recall": "0.5"}, "no figure"), ({"precision": "120%", "recall": "0.5"}, "out of its range"),
+     ({"name": "x"}, "prints no figure")],
+)  # fmt: skip
+def test_what_is_no_table_of_figures_is_refused(row: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError, match=words) as caught:
+        audit_table([row])
+    assert caught.value.code == "E0316"
+
+
+def test_the_page_of_the_published_triad_benchmark_says_what_the_auditor_says() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    found = audit_table(str(docs / "data" / "triad-benchmark.csv"))
+    page = (docs / "triad-benchmark.md").read_text()
+    assert [row.nature for row in found.rows] == ["inconsistent", "undetermined"]
+    for line in describe(found):
+        assert line in page, line
