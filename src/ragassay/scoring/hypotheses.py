@@ -1,0 +1,197 @@
+"""Which differences are beyond chance, and which are too small to matter? Tests of pairs, rates and many looks at once.
+
+Holm's correction and the paired difference itself are in `intervals`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ragassay.core import Interval
+from ragassay.scoring.intervals import (
+    LEVEL,
+    MeanAccumulator,
+    _critical,
+    _exceeds,
+    clustered_rate_interval,
+    incomplete_beta,
+)
+
+EXACT_WORK = 2_000_000
+"""Clusters times differing rows up to which the sign-flip distribution is worked out in full."""
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """Do two judgements of the same rows pass equally often? wins: rows only the second passes; losses: only the first.
+
+    exact: the exact two-sided p, at most the level in error; mid_p: half of the observed outcome's own probability taken
+    off (Lancaster 1961), close to the level in error and the better default (Fagerland, Lydersen & Laake 2013).
+    method names the formula.
+    """
+
+    wins: int
+    losses: int
+    clusters: int
+    exact: float
+    mid_p: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """Two one-sided tests (Schuirmann 1987): is the difference b - a smaller than the margin either way?
+
+    interval: of level 1 - 2 alpha; equivalent exactly if it lies within (-margin, margin). p: the larger of the two
+    one-sided ones. difference, interval, p: None where nothing can be said, which is never "equivalent".
+    """
+
+    n: int
+    clusters: int
+    difference: float | None
+    interval: Interval | None
+    margin: float
+    p: float | None
+    equivalent: bool
+
+
+def benjamini_hochberg(pvalues: Sequence[float]) -> list[float]:
+    """p-values corrected for the share of false discoveries (Benjamini & Hochberg 1995), in the given order."""
+    order = sorted(range(len(pvalues)), key=pvalues.__getitem__, reverse=True)
+    corrected, least = [0.0] * len(pvalues), 1.0
+    for rank, i in enumerate(order):
+        least = min(least, pvalues[i] * len(pvalues) / (len(pvalues) - rank))
+        corrected[i] = least
+    return corrected
+
+
+def mcnemar(wins: int, losses: int) -> McNemar:
+    """McNemar's test (1947) of independent rows: the differing ones are a fair coin if nothing differs.
+
+    Without a differing row p is 1. Raises ValueError for negative counts.
+    """
+    if wins < 0 or losses < 0:
+        raise ValueError(f"{wins} wins and {losses} losses cannot be counts")
+    n, fewer = wins + losses, min(wins, losses)
+    if wins == losses:
+        return McNemar(wins, losses, n, 1.0, 1.0, "McNemar, exact binomial")
+    tail = incomplete_beta(n - fewer, fewer + 1, 0.5)  # P(X <= fewer) of n fair coins
+    own = math.exp(math.lgamma(n + 1) - math.lgamma(fewer + 1) - math.lgamma(n - fewer + 1) - n * math.log(2))
+    return McNemar(wins, losses, n, min(1.0, 2 * tail), min(1.0, 2 * tail - own), "McNemar, exact binomial")
+
+
+def clustered_mcnemar(clusters: Iterable[tuple[int, int]]) -> McNemar:
+    """McNemar's test over clusters of (wins, losses), whose rows may be as alike as they please.
+
+    If nothing differs, every cluster's wins - losses is as likely with the other sign: all 2^G signs are gone through
+    (Fisher's randomisation; for clusters of one row it is `mcnemar`). Where that is too much work, the quotient
+    (sum d)^2 / sum d^2 is held against chi-squared with one degree of freedom (Durkalski et al. 2003).
+    """
+    seen = [(w, lost) for w, lost in clusters if w or lost]
+    wins, losses = sum(w for w, _ in seen), sum(lost for _, lost in seen)
+    gaps = [abs(w - lost) for w, lost in seen if w != lost]
+    total = abs(wins - losses)
+    if len(gaps) * sum(gaps) > EXACT_WORK:
+        p = math.erfc(total / math.sqrt(2 * sum(gap * gap for gap in gaps)))
+        return McNemar(wins, losses, len(seen), p, p, "McNemar, clustered (Durkalski)")
+    chances = {0: 1.0}
+    for gap in gaps:
+        then: dict[int, float] = {}
+        for value, chance in chances.items():
+            for end in (value - gap, value + gap):
+                then[end] = then.get(end, 0.0) + chance / 2
+        chances = then
+    beyond = math.fsum(chance for value, chance in chances.items() if abs(value) > total)
+    own = math.fsum(chance for value, chance in chances.items() if abs(value) == total)
+    mid = 1.0 if total == 0 else min(1.0, beyond + own / 2)
+    return McNemar(wins, losses, len(seen), min(1.0, beyond + own), mid, "McNemar, exact signs of clusters")
+
+
+def equivalent_means(
+    pairs: Iterable[tuple[float, float, str | None]], margin: float, alpha: float = 1 - LEVEL, *,
+    low: float | None = 0.0, high: float | None = 1.0,
+) -> Equivalence:  # fmt: skip
+    """Are the means of two values (a, b, cluster) of the same rows equivalent? Paired, cluster-robust; 0 and 1 are rates.
+
+    low, high: the range of one value, None for unbounded. Without spread among the differences the bound is the one
+    on what so many equal clusters leave possible. Raises ValueError unless margin > 0 and 0 < alpha < .5.
+    """
+    _check(margin, alpha)
+    span = high - low if low is not None and high is not None else None
+    seen = MeanAccumulator(None if span is None else -span, span, signed=True)
+    for a, b, cluster in pairs:
+        seen.add(b - a, cluster)
+    mean, variance, interval = seen.mean, seen.variance, seen.result(1 - 2 * alpha).interval
+    p = None
+    if mean is not None and variance:
+        error, shape = math.sqrt(variance), seen.shape
+        p = max(_above((margin + mean) / error, shape), _above((margin - mean) / error, shape))
+        reach = _critical(1 - 2 * alpha, shape) * error  # unclipped, so that p and interval tell the same
+        interval = Interval(mean - reach, mean + reach, 1 - 2 * alpha, interval.method if interval else "t")
+    elif mean is not None and interval is not None and span is not None:
+        room = [
+            (margin - abs(mean)) / (span + abs(mean)),
+            (margin + abs(mean)) / (span - abs(mean)) if span > abs(mean) else 1,
+        ]
+        p = max((1 - min(1.0, share)) ** seen.effective if share > 0 else 1.0 for share in room)
+    within = interval is not None and -margin < interval.low and interval.high < margin
+    return Equivalence(seen.n, seen.clusters, mean, interval, margin, p, within)
+
+
+def equivalent_rates(
+    a: Iterable[tuple[int, int]], b: Iterable[tuple[int, int]], margin: float, alpha: float = 1 - LEVEL
+) -> Equivalence:
+    """Are the rates of two sets of different rows equivalent? a, b: clusters of (successes, rows).
+
+    The interval of b - a is put together from those of both rates (Newcombe 1998, method 10; clustered: Donner & Zou
+    2012), so it holds at 0 and 1 as well; p is the least alpha at which it lies within the margin. Raises as above.
+    """
+    _check(margin, alpha)
+    first, second = [(s, n) for s, n in a if n], [(s, n) for s, n in b if n]
+    n, clusters = sum(n for _, n in first) + sum(n for _, n in second), len(first) + len(second)
+    if not first or not second:
+        return Equivalence(n, clusters, None, None, margin, None, False)
+
+    def interval(tail: float) -> tuple[float, Interval]:
+        return _difference(first, second, 1 - 2 * tail)
+
+    difference, found = interval(alpha)
+    if abs(difference) >= margin:
+        return Equivalence(n, clusters, difference, found, margin, 0.5, False)
+    low, high = 0.0, 0.5
+    for _ in range(50):
+        middle = (low + high) / 2
+        _, tried = interval(max(middle, 1e-12))
+        if -margin < tried.low and tried.high < margin:
+            high = middle
+        else:
+            low = middle
+    return Equivalence(n, clusters, difference, found, margin, high, -margin < found.low and found.high < margin)
+
+
+def _difference(a: list[tuple[int, int]], b: list[tuple[int, int]], level: float) -> tuple[float, Interval]:
+    ends = []
+    for clusters in (a, b):
+        interval = clustered_rate_interval(clusters, level)
+        assert interval is not None
+        ends.append((sum(s for s, _ in clusters) / sum(n for _, n in clusters), interval))
+    (rate_a, of_a), (rate_b, of_b) = ends
+    gap = rate_b - rate_a
+    low = gap - math.hypot(rate_b - of_b.low, of_a.high - rate_a)
+    high = gap + math.hypot(of_b.high - rate_b, rate_a - of_a.low)
+    return gap, Interval(low, high, level, f"Newcombe from {of_a.method} and {of_b.method}")
+
+
+def _check(margin: float, alpha: float) -> None:
+    if not (margin > 0 and math.isfinite(margin)):
+        raise ValueError(f"the margin of equivalence must be a positive number, not {margin}")
+    if not 0 < alpha < 0.5:
+        raise ValueError(f"alpha must lie between 0 and 0.5, not {alpha}")
+
+
+def _above(t: float, shape: tuple[tuple[int, int], ...]) -> float:
+    """One-sided: P(T > t)."""
+    half = _exceeds(abs(t), shape) / 2
+    return half if t >= 0 else 1 - half
