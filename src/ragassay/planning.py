@@ -23,6 +23,7 @@ class Options:
     """Everything that shapes a run, as the manifest keeps it. Fields are `evaluate`'s arguments.
 
     What only says how hard to drive (concurrency, timeouts, caps) is kept too, and may be changed when resuming.
+    sample: judgments of another number are asked anew and not taken from the cache, to see how far they repeat.
     """
 
     metrics: tuple[str, ...] = ()
@@ -50,6 +51,8 @@ class Options:
     app: str | None = None
     app_timeout: float = 120.0
     app_concurrency: int = 8
+    controls: Literal["auto", "always", "off"] = "auto"
+    sample: int = 0
 
     def check(self) -> None:
         """Raise SetupError for a value no run can have."""
@@ -62,6 +65,7 @@ class Options:
             ("attempts", self.attempts, 1),
             ("app_timeout", self.app_timeout, 0.001),
             ("app_concurrency", self.app_concurrency, 1),
+            ("sample", self.sample, 0),
         )
         for name, value, low in limits:
             if value is not None and not low <= value < float("inf"):
@@ -80,6 +84,11 @@ class Options:
                 why=str(self.claims),
                 fix="use --claims sentences (no extra call) or --claims llm (one extra call a row)",
             )
+        if self.controls not in ("auto", "always", "off"):
+            raise SetupError(
+                "E0101", "controls is 'auto', 'always' or 'off'.", where="--controls", why=str(self.controls),
+                fix="leave it out: control claims are then planted where the texts look like an attack",
+            )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -261,38 +270,71 @@ def _answerable(chosen: tuple[Metric, ...], options: Options, notes: list[str]) 
 
 
 def _model(options: Options) -> Model:
-    from ragassay.models import connect
+    """The model behind the judge's URI; of a composed judge all of its members' behind one door."""
+    from ragassay.judges import composition
+    from ragassay.models import JoinedModel, connect
+    from ragassay.models.offline import OfflineModel
 
-    return connect(
-        options.judge,
-        base_url=options.base_url,
-        api_key_env=options.api_key_env,
-        price=options.price,
-        concurrency=options.concurrency,
-        no_network=options.no_network,
-    )
+    composed = composition(options.judge)
+    opened = {
+        uri: connect(
+            uri,
+            base_url=options.base_url,
+            api_key_env=options.api_key_env,
+            price=options.price,
+            concurrency=options.concurrency,
+            no_network=options.no_network,
+        )
+        for uri in ((options.judge,) if composed is None else composed.members)
+    }
+    offline = next((model for model in opened.values() if isinstance(model, OfflineModel)), None)
+    main, *others = [uri for uri, model in opened.items() if model is not offline] or opened
+    if composed is None:
+        return opened[main]
+    return JoinedModel(opened[main], offline or OfflineModel(), {uri: opened[uri] for uri in others})
 
 
 def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Model]:
     """The judge over the model; similarity of texts is measured by the encoder of the package, whoever judges the rest."""
-    from ragassay.judges import LLMJudge, OfflineJudge, RoutedJudge, SimilarityJudge
+    from ragassay.judges import (
+        CascadeJudge,
+        LLMJudge,
+        OfflineJudge,
+        PanelJudge,
+        RoutedJudge,
+        SimilarityJudge,
+        composition,
+    )
     from ragassay.models import JoinedModel
     from ragassay.models.offline import OfflineModel
 
     offline = model if isinstance(model, OfflineModel) else OfflineModel()
-    judge: Judge
-    if offline is model:
-        tasks: tuple[Literal["support", "relevance", "answer"], ...] = ("support", "relevance", "answer")
-        judge = OfflineJudge(offline.version, {task: offline.agreement(task) for task in tasks}, book, offline.cuts)
-    else:
-        judge = LLMJudge(
-            options.judge,
+    composed = composition(options.judge)
+
+    def single(uri: str) -> Judge:
+        if uri.lower() == "offline":
+            tasks: tuple[Literal["support", "relevance", "answer"], ...] = ("support", "relevance", "answer")
+            return OfflineJudge(offline.version, {task: offline.agreement(task) for task in tasks}, book, offline.cuts)
+        parameters = {"base_url": str(getattr(model, "base_url", ""))}  # one name, two servers: two judges
+        return LLMJudge(
+            uri,
             book,
             single_calls=options.single_calls,
             temperature=options.temperature,
-            parameters={"base_url": str(getattr(model, "base_url", ""))},  # one name, two servers: two judges
+            parameters=parameters | ({"sample": options.sample} if options.sample else {}),
+            controls=options.controls,
         )
-        model = JoinedModel(model, offline)
+
+    judge: Judge
+    if composed is None:
+        judge = single("offline" if offline is model else options.judge)
+        if offline is not model:
+            model = JoinedModel(model, offline)
+    elif composed.threshold is None:
+        judge = PanelJudge(options.judge, tuple(single(uri) for uri in composed.members), book)
+    else:
+        cheap, expensive = composed.members
+        judge = CascadeJudge(options.judge, single(cheap), single(expensive), composed.threshold, book)
     return RoutedJudge(judge, {"similarity": SimilarityJudge(offline.version)}), model
 
 

@@ -82,3 +82,35 @@ def test_joining_with_the_offline_model_loads_nothing_before_the_first_match_cal
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_call_goes_to_the_chat_model_it_names_and_an_unknown_name_is_no_default() -> None:
+    main, other, match = Fake("main", ChatReply("x")), Fake("other", ChatReply("y")), Fake("match", MatchReply(0.5))
+    joined = JoinedModel(main, match, {"other": other})
+    named = [ChatCall((Message("user", "hi"),), model=name) for name in ("", "main", "other")]
+
+    async def ask() -> list[Reply]:
+        return [await joined.call(call) for call in named]
+
+    assert asyncio.run(ask()) == [ChatReply("x"), ChatReply("x"), ChatReply("y")]
+    with pytest.raises(KeyError):
+        asyncio.run(joined.call(ChatCall((Message("user", "hi"),), model="nobody")))
+
+
+def test_of_several_chat_models_the_dearest_sets_the_price_and_the_slowest_the_pace() -> None:
+    class Dear(Fake):
+        def price(self, input_tokens: int, output_tokens: int) -> float | None:
+            return input_tokens * 5.0
+
+    class Unknown(Fake):
+        def price(self, input_tokens: int, output_tokens: int) -> float | None:
+            return None
+
+    main, dear, match = Fake("main", ChatReply("x")), Dear("dear", ChatReply("y")), Fake("match", MatchReply(0.5))
+    dear.concurrency = 3
+    joined = JoinedModel(main, match, {"dear": dear})
+    assert (joined.uri, joined.price(10, 0), joined.concurrency) == ("main+dear", 50.0, 3)
+    assert (joined.base_url, joined.replies_without_usage) == ("http://main, http://dear", 6)
+    assert JoinedModel(main, match, {"u": Unknown("u", ChatReply("y"))}).price(10, 0) is None
+    asyncio.run(joined.close())
+    assert (main.closed, dear.closed, match.closed) == (1, 1, 1)

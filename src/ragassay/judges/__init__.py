@@ -3,13 +3,16 @@
 from ragassay.judges.abstention import declines
 from ragassay.judges.base import Judge
 from ragassay.judges.book import RubricBook, check
+from ragassay.judges.cascade import CascadeJudge
+from ragassay.judges.composition import composition
 from ragassay.judges.llm import LLMJudge
 from ragassay.judges.offline import OfflineJudge, answers_offline
+from ragassay.judges.panel import PanelJudge
 from ragassay.judges.route import RoutedJudge
 from ragassay.judges.rubric import Flag, Point, Rubric, Scale
 from ragassay.judges.similarity import SimilarityJudge
 
 __all__ = [
-    "Flag", "Judge", "LLMJudge", "OfflineJudge", "Point", "RoutedJudge", "Rubric", "RubricBook", "Scale",
-    "SimilarityJudge", "answers_offline", "check", "declines",
+    "CascadeJudge", "Flag", "Judge", "LLMJudge", "OfflineJudge", "PanelJudge", "Point", "RoutedJudge", "Rubric", "RubricBook",
+    "Scale", "SimilarityJudge", "answers_offline", "check", "composition", "declines",
 ]  # fmt: skip

@@ -1,52 +1,66 @@
-"""How do two models stand behind one door? Chat calls go to the main model, match calls to one that runs here."""
+"""How do several models stand behind one door? Chat calls go to the one they name, match calls to one that runs here."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from ragassay.core import Call, MatchCall, Reply
 from ragassay.models.base import Model
+
+_NONE: Mapping[str, Model] = MappingProxyType({})
 
 
 class JoinedModel:
     """A chat model joined with a local one (`models.offline.OfflineModel`), for a judge that asks both kinds of calls.
 
-    What a run shows and counts (URI, price, address, how many calls at once) is the main model's: the local one costs
-    nothing and sends nothing. Both are used as they are; a model that loads its weights with the first call still does.
+    others: further chat models by the name that calls for them carry (`ChatCall.model`); a call without a name, or with
+    the main model's URI, is for the main one. The local model costs nothing and sends nothing. All are used as they
+    are; a model that loads its weights with the first call still does.
     """
 
-    def __init__(self, main: Model, match: Model) -> None:
-        self._main, self._match = main, match
+    def __init__(self, main: Model, match: Model, others: Mapping[str, Model] = _NONE) -> None:
+        self._main, self._match, self._others = main, match, dict(others)
+        self._chat = (main, *self._others.values())
 
     @property
     def uri(self) -> str:
-        """The main model's."""
-        return self._main.uri
+        """The chat models', joined by "+"."""
+        return "+".join(model.uri for model in self._chat)
 
     @property
     def concurrency(self) -> int | None:
-        """The main model's. Match calls are not limited by it: the local model has threads of its own."""
-        return self._main.concurrency
+        """The least of the chat models'. Match calls are not limited by it: the local model has threads of its own."""
+        return min((model.concurrency for model in self._chat if model.concurrency is not None), default=None)
 
     @property
     def base_url(self) -> str:
-        """The main model's address, "" for a model that has none."""
-        return str(getattr(self._main, "base_url", ""))
+        """The chat models' addresses, joined by ", " where they differ; "" where there is none."""
+        return ", ".join(dict.fromkeys(url for model in self._chat if (url := str(getattr(model, "base_url", "")))))
 
     @property
     def replies_without_usage(self) -> int:
-        """How many replies of the main model named no tokens."""
-        return int(getattr(self._main, "replies_without_usage", 0))
+        """How many replies of the chat models named no tokens."""
+        return sum(int(getattr(model, "replies_without_usage", 0)) for model in self._chat)
 
     async def call(self, call: Call) -> Reply:
-        """One attempt by the model that this kind of call is for. Raises as that model does."""
-        return await (self._match if isinstance(call, MatchCall) else self._main).call(call)
+        """One attempt by the model that this call is for. Raises as that model does, KeyError for a name of none."""
+        if isinstance(call, MatchCall):
+            return await self._match.call(call)
+        return await (self._main if call.model in ("", self._main.uri) else self._others[call.model]).call(call)
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars of so many tokens at the main model; None when its price is not known."""
-        return self._main.price(input_tokens, output_tokens)
+        """US dollars of so many tokens at the dearest chat model, an upper bound; None when one's price is not known."""
+        prices = [model.price(input_tokens, output_tokens) for model in self._chat]
+        return None if None in prices else max(price for price in prices if price is not None)
 
     async def close(self) -> None:
-        """Close both, the second also when closing the first fails."""
-        try:
-            await self._main.close()
-        finally:
-            await self._match.close()
+        """Close all, the rest also when closing one fails; raises what failed first."""
+        failed: BaseException | None = None
+        for model in (*self._chat, self._match):
+            try:
+                await model.close()
+            except BaseException as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed

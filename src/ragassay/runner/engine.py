@@ -7,16 +7,19 @@ import math
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from ragassay.core import (
     Ask,
     BadRow,
+    CallFailed,
     Diagnosis,
     Judgment,
     Keep,
     Ledger,
     Part,
     RagAssayError,
+    Recall,
     Reply,
     Request,
     RowResult,
@@ -298,8 +301,11 @@ class Engine:
                 step = next(flow)
                 while True:
                     if isinstance(step, Keep):
-                        await settle(step.judgments)
+                        await (self._journal.put if step.beside else settle)(step.judgments)
                         step = flow.send(())
+                    elif isinstance(step, Recall):
+                        known = await self._journal.lookup(step.pairs)
+                        step = flow.send(cast(tuple[Reply, ...], tuple(known.values())))
                     else:
                         step = flow.send(await self._ask(step))
             except StopIteration as end:
@@ -326,7 +332,19 @@ class Engine:
     async def _ask(self, step: Ask) -> tuple[Reply, ...]:
         if len(step.calls) == 1:
             return (await self._dispatch.call(step.calls[0]),)
-        return tuple(await asyncio.gather(*(self._dispatch.call(call) for call in step.calls)))
+        tasks = [asyncio.ensure_future(self._dispatch.call(call)) for call in step.calls]
+        try:
+            return tuple(await asyncio.gather(*tasks))
+        except Stopped:
+            await asyncio.wait(tasks)  # what is under way is paid for, and its answers are kept
+            ended = [task.exception() for task in tasks]
+            for error in ended:
+                if error is not None and not isinstance(error, Stopped):
+                    raise error from None
+            if None not in ended:
+                raise
+            unsent = CallFailed("over_budget", "the run was stopped before this call")  # so the row is done again
+            return tuple(task.result() if task.exception() is None else unsent for task in tasks)
 
     def _lost(self, rubric: str, pair: Pair, reason: str) -> Judgment:
         return Judgment(pair[1], pair[0], self._judge.rubric_version(rubric), Status.FAILED, reason=reason)

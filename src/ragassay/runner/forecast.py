@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
-from ragassay.core import Ask, BadRow, ChatCall, Judgment, Request, Sample, Status
+from ragassay.core import Ask, BadRow, CallFailed, ChatCall, Judgment, Recall, Reply, Request, Sample, Status
 from ragassay.judges import Judge
 from ragassay.metrics import Metric
 from ragassay.models import Model
@@ -70,7 +71,7 @@ def forecast(
             known = store.get_judgments(list(fresh)) if store is not None and fresh else {}
             cached += len(known)
             for group in judge.batches([r for pair, r in fresh.items() if pair not in known]):
-                for call in _first_calls(judge, group):
+                for call in _calls(judge, group, store):
                     if not isinstance(call, ChatCall):
                         continue
                     calls += 1
@@ -113,13 +114,19 @@ def _stand_in(request: Request) -> Judgment:
     )
 
 
-def _first_calls(judge: Judge, group: tuple[Request, ...]) -> tuple[object, ...]:
-    flow = judge.answer(group)
+def _calls(judge: Judge, group: tuple[Request, ...], store: JournalStore | None) -> list[object]:
+    """Every call for this group if each of them failed: nothing is asked twice then, and a judge that asks others of
+    its members only where the first ones do not suffice asks them all."""
+    flow, asked = judge.answer(group), list[object]()
     try:
         step = next(flow)
-        while not isinstance(step, Ask):
-            step = flow.send(())
+        while True:
+            replies: tuple[Reply, ...] = ()
+            if isinstance(step, Ask):
+                asked += step.calls
+                replies = tuple(CallFailed("forecast", "nothing is sent") for _ in step.calls)
+            elif isinstance(step, Recall) and store is not None:
+                replies = cast(tuple[Reply, ...], tuple(store.get_judgments(step.pairs).values()))
+            step = flow.send(replies)
     except StopIteration:
-        return ()
-    flow.close()
-    return step.calls
+        return asked

@@ -1,0 +1,390 @@
+"""Does a judge's score mean what it says, and where should its cut be? Maps of the score, and the test of a new cut.
+
+Three maps of a score to the probability that people pass the row. Platt (1999): a logistic curve with his smoothed
+targets, so that it is finite also where the score separates the classes. Isotonic: the best rising step function (pool
+adjacent violators), joined by straight lines. Beta (Kull, Silva Filho & Flach 2017): logit p = a ln s - b ln(1 - s) + c
+with a, b >= 0, for scores in [0, 1].
+
+Everything that is reported of a map or a cut is out-of-fold: folds are whole clusters, and a row is mapped (or cut) by
+what the other folds say. A cut that is new is tested like any other change of a judge: the same rows, both cuts, the
+paired clustered interval of `agreement.differences`; it is adopted only where the whole interval lies on the better side.
+The interval is of the cuts that these folds found: it does not hold what another draw of labels would have chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragassay.core import Figure, Interval, ReliabilityBin
+from ragassay.scoring import agreement, coefficients
+from ragassay.scoring.intervals import PairedResult, paired_difference
+from ragassay.scoring.ratings import Ratings
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+
+Kind = Literal["platt", "isotonic", "beta"]
+EDGE = 1e-6
+"""Scores of the beta map are held this far from 0 and 1, where its logarithms have no value."""
+RIDGE = 1e-9
+FEWEST_CLUSTERS = 10
+_STEPS = 200
+_ONE_CLASS = "rows that people pass and rows that they fail are both needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrator:
+    """A fitted map. parameters: of "platt" (slope, intercept), of "beta" (a, b, c), of "isotonic" the heights of `at`."""
+
+    kind: Kind
+    parameters: tuple[float, ...]
+    at: tuple[float, ...] = ()
+
+    def __call__(self, score: FloatArray) -> FloatArray:
+        """Probabilities in [0, 1] of these scores."""
+        if self.kind == "isotonic":
+            return np.asarray(np.interp(score, self.at, self.parameters), dtype=np.float64)
+        if self.kind == "platt":
+            slope, intercept = self.parameters
+            return _logistic(slope * score + intercept)
+        a, b, c = self.parameters
+        low, high = _logs(score)
+        return _logistic(a * low + b * high + c)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The Brier score taken apart over bins of equal width (Murphy 1973; within: Stephenson et al. 2008).
+
+    brier = reliability - resolution + uncertainty + within, exactly. reliability: how far bins lie from what they say;
+    resolution: how far they lie from the overall rate; uncertainty: of that rate; within: spread inside the bins.
+    """
+
+    brier: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reliable:
+    """How well scores read as probabilities hold. ece: interval by test inversion over bootstrapped clusters."""
+
+    ece: Figure
+    brier: Figure
+    parts: Parts
+    bins: tuple[ReliabilityBin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A map, and what it does to rows it has not seen.
+
+    before: None where the score does not lie in [0, 1]. after: out-of-fold. gain: squared error before (a) and after (b),
+    paired; None without `before`. calibrator: fitted on all rows. reason: what to beware of, or why there is none.
+    """
+
+    kind: Kind
+    n: int
+    clusters: int
+    folds: int
+    before: Reliable | None
+    after: Reliable | None
+    gain: PairedResult | None
+    calibrator: Calibrator | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CutChange:
+    """An old cut against the one that `figure` would choose. cut: chosen on all rows; cuts: what each fold chose.
+
+    old, new: the figure out-of-fold; difference: new - old, its interval and two-sided p. adopt: the interval excludes
+    "no better". For "cost" less is better: mean cost of a row. reason: why nothing can be said.
+    """
+
+    figure: str
+    old_cut: float
+    cut: float | None
+    cuts: tuple[float, ...]
+    n: int
+    clusters: int
+    old: float | None
+    new: float | None
+    difference: float | None
+    interval: Interval | None
+    p: float | None
+    adopt: bool
+    reason: str = ""
+
+
+def fit(kind: Kind, score: FloatArray, truth: BoolArray) -> Calibrator:
+    """The map that fits these rows. Raises ValueError without rows of both classes, or for a beta score off [0, 1]."""
+    _check(score, truth)
+    if truth.all() or not truth.any():
+        raise ValueError(_ONE_CLASS)
+    if kind == "isotonic":
+        return _isotonic(score, truth)
+    if kind == "platt":
+        passed, failed = int(truth.sum()), int((~truth).sum())
+        target = np.where(truth, (passed + 1) / (passed + 2), 1 / (failed + 2))
+        # On the score's own spread: Newton's steps and the ridge are then the same for a scale of 0..1 and of 0..100.
+        centre, spread = float(score.mean()), float(score.std()) or 1.0
+        slope, intercept = _regress(((score - centre) / spread)[:, None], target, ridge=0.0)
+        return Calibrator("platt", (slope / spread, intercept - slope * centre / spread))
+    if score.min() < 0 or score.max() > 1:
+        raise ValueError("the beta map needs scores in [0, 1]")
+    low, high = _logs(score)
+    target = truth.astype(np.float64)
+    a, b, c = _regress(np.column_stack([low, high]), target)
+    if a < 0:  # the map has to rise: without the part that would make it fall
+        b, c = _regress(high[:, None], target)
+        a, b = 0.0, max(b, 0.0)
+    elif b < 0:
+        a, c = _regress(low[:, None], target)
+        a, b = max(a, 0.0), 0.0
+    return Calibrator("beta", (a, b, c))
+
+
+def folds_of(cluster: IntArray, folds: int, seed: int) -> IntArray:
+    """Each row's fold: whole clusters in random order, each into the fold with the fewest rows so far."""
+    codes, place, sizes = np.unique(cluster, return_inverse=True, return_counts=True)
+    fold, filled = np.zeros(len(codes), np.int64), np.zeros(min(folds, len(codes)), np.int64)
+    for code in np.random.default_rng(seed).permutation(len(codes)):
+        fold[code] = int(filled.argmin())
+        filled[fold[code]] += sizes[code]
+    return np.asarray(fold[place.reshape(-1)], dtype=np.int64)
+
+
+def out_of_fold(
+    kind: Kind, score: FloatArray, truth: BoolArray, cluster: IntArray | None = None, *, folds: int = 5, seed: int = 0
+) -> FloatArray:
+    """Each row's probability by the map that the other folds fit. Raises ValueError as `fit`."""
+    place = folds_of(_clusters(cluster, len(score)), folds, seed)
+    if place.max() == 0:
+        raise ValueError("at least two clusters are needed to map rows by others")
+    out = np.empty(len(score))
+    for fold in range(int(place.max()) + 1):
+        rows = place == fold
+        out[rows] = fit(kind, score[~rows], truth[~rows])(score[rows])
+    return out
+
+
+def calibrate(
+    score: FloatArray, truth: BoolArray, cluster: IntArray | None = None, *, kind: Kind = "platt", cut: float = 0.5,
+    folds: int = 5, draws: int = 2000, seed: int = 0,
+) -> Calibration:  # fmt: skip
+    """Fit a map and say what it does out-of-fold; see `Calibration`. Rows of both classes in every fold's rest are needed."""
+    _check(score, truth)
+    groups = _clusters(cluster, len(score))
+    n, many = len(score), len(np.unique(groups))
+    try:
+        mapped = out_of_fold(kind, score, truth, groups, folds=folds, seed=seed)
+        calibrator = fit(kind, score, truth)
+    except ValueError as error:
+        return Calibration(kind, n, many, folds, None, None, None, None, str(error))
+    before, gain = None, None
+    if score.min() >= 0 and score.max() <= 1:
+        before = reliable(score, truth, groups, cut=cut, draws=draws, seed=seed)
+        error_before, error_after = (score - truth) ** 2, (mapped - truth) ** 2
+        gain = paired_difference(
+            (float(a), float(b), str(g)) for a, b, g in zip(error_before, error_after, groups, strict=True)
+        )
+    after = reliable(mapped, truth, groups, cut=cut, draws=draws, seed=seed)
+    return Calibration(kind, n, many, folds, before, after, gain, calibrator, _few(many))
+
+
+def reliable(
+    probability: FloatArray, truth: BoolArray, cluster: IntArray | None = None, *, cut: float = 0.5, draws: int = 2000,
+    seed: int = 0,
+) -> Reliable:  # fmt: skip
+    """ECE and Brier score with intervals, the latter's parts, and the reliability diagram's bins."""
+    label = truth.astype(np.float64)
+    ratings = Ratings(label, probability, probability >= cut, truth, probability, cluster=cluster)
+    ece, brier = agreement.figures(ratings, names=("ece", "brier"), draws=draws, seed=seed).pooled
+    return Reliable(ece, brier, decompose(probability, truth), agreement.reliability(ratings))
+
+
+def decompose(probability: FloatArray, truth: BoolArray, bins: int = 10) -> Parts:
+    """The Brier score in its parts. Raises ValueError without rows."""
+    _check(probability, truth)
+    place = np.minimum((probability * bins).astype(np.int64), bins - 1)
+    n, size = len(truth), np.bincount(place, minlength=bins).astype(np.float64)
+    held = size > 0
+    said = np.bincount(place, weights=probability, minlength=bins)[held] / size[held]
+    seen = np.bincount(place, weights=truth, minlength=bins)[held] / size[held]
+    share, rate = size[held] / n, float(truth.mean())
+    row = np.cumsum(held)[place] - 1
+    apart = probability - said[row]
+    within = float((apart**2).mean() - 2 * (apart * (truth - seen[row])).mean())
+    return Parts(
+        float(((probability - truth) ** 2).mean()), float((share * (said - seen) ** 2).sum()),
+        float((share * (seen - rate) ** 2).sum()), rate * (1 - rate), within,
+    )  # fmt: skip
+
+
+# -- the cut
+
+
+def best_cut(
+    score: FloatArray, truth: BoolArray, *, figure: str = "kappa", costs: tuple[float, float] = (1.0, 1.0),
+    near: float | None = None,
+) -> float:  # fmt: skip
+    """The cut (a score of at least it passes) at which the figure is best.
+
+    figure: one of the pass-or-fail figures of `core.FIGURES`, or "cost": costs are those of (a wrong pass, a wrong
+    fail). Candidates: halfway between neighbouring scores, and the lowest score; of equally good ones the nearest to
+    `near`, else the lowest. Raises ValueError for one class only, or where the figure is defined at none.
+    """
+    _check(score, truth)
+    worth_of = _worth(figure, costs)
+    if truth.all() or not truth.any():
+        raise ValueError(_ONE_CLASS)
+    values, place = np.unique(score, return_inverse=True)
+    passed = np.bincount(place.reshape(-1), weights=truth, minlength=len(values))
+    every = np.bincount(place.reshape(-1), minlength=len(values)).astype(np.float64)
+    tp, passes = passed[::-1].cumsum()[::-1], every[::-1].cumsum()[::-1]
+    table = np.column_stack([tp, passes - tp, passed.sum() - tp, (every - passed).sum() - (passes - tp)])
+    worth = worth_of(table)
+    if not np.isfinite(worth).any():
+        raise ValueError(f"{figure} is not defined at any cut")
+    cuts = np.concatenate([values[:1], (values[1:] + values[:-1]) / 2])
+    best = cuts[worth >= np.nanmax(worth) - 1e-12]
+    return float(best[0] if near is None else best[np.abs(best - near).argmin()])
+
+
+def change_cut(
+    score: FloatArray, truth: BoolArray, old: float, cluster: IntArray | None = None, *, figure: str = "kappa",
+    costs: tuple[float, float] = (1.0, 1.0), folds: int = 5, draws: int = 2000, seed: int = 0,
+) -> CutChange:  # fmt: skip
+    """Would another cut be better? Chosen on the other folds, tested on each fold's own rows; see `CutChange`."""
+    _check(score, truth)
+    groups = _clusters(cluster, len(score))
+    n, many = len(score), len(np.unique(groups))
+    place = folds_of(groups, folds, seed)
+
+    def nothing(reason: str) -> CutChange:
+        return CutChange(figure, old, None, (), n, many, None, None, None, None, None, False, reason)
+
+    if many < 2:
+        return nothing("at least two clusters are needed to choose on some rows and test on others")
+    new, cuts = np.zeros(n, bool), list[float]()
+    try:
+        for fold in range(int(place.max()) + 1):
+            rows = place == fold
+            cuts.append(best_cut(score[~rows], truth[~rows], figure=figure, costs=costs, near=old))
+            new[rows] = score[rows] >= cuts[-1]
+        cut = best_cut(score, truth, figure=figure, costs=costs, near=old)
+    except ValueError as error:
+        return nothing(str(error))
+    was = score >= old
+    if figure == "cost":
+        price = [np.where(truth, costs[1] * ~passes, costs[0] * passes) for passes in (was, new)]
+        rows_ = zip(price[0], price[1], groups, strict=True)
+        found = paired_difference(((float(a), float(b), str(g)) for a, b, g in rows_), high=max(costs))
+        better = found.interval is not None and found.interval.high < 0
+        return CutChange(
+            figure, old, cut, tuple(cuts), n, many, found.mean_a, found.mean_b, found.difference, found.interval, found.p,
+            better, _few(many),
+        )  # fmt: skip
+    label = truth.astype(np.float64)
+    pair = {name: Ratings(label, score, passes, truth, cluster=groups) for name, passes in (("old", was), ("new", new))}
+    (one,) = agreement.differences(pair, names=(figure,), draws=draws, seed=seed)
+    better = one.interval is not None and one.interval.low > 0
+    return CutChange(
+        figure, old, cut, tuple(cuts), n, many, agreement.point(figure, pair["old"]), agreement.point(figure, pair["new"]),
+        one.difference, one.interval, one.p, better, one.reason or _few(many),
+    )  # fmt: skip
+
+
+def _worth(figure: str, costs: tuple[float, float]) -> Callable[[FloatArray], FloatArray]:
+    if figure == "cost":
+        return lambda table: -(costs[0] * table[:, 1] + costs[1] * table[:, 2])
+    if figure not in coefficients.BINARY:
+        raise ValueError(
+            f"no cut can be chosen by {figure!r}; choose by cost or one of {', '.join(coefficients.BINARY)}"
+        )
+    return lambda table: coefficients.binary(figure, table)
+
+
+# -- the arithmetic
+
+
+def _isotonic(score: FloatArray, truth: BoolArray) -> Calibrator:
+    values, place, size = np.unique(score, return_inverse=True, return_counts=True)
+    mean = np.bincount(place.reshape(-1), weights=truth) / size
+    # Blocks of (mean, weight, points); a block below the one before it is pooled with it.
+    blocks: list[tuple[float, float, int]] = []
+    for height, weight in zip(mean.tolist(), size.tolist(), strict=True):
+        blocks.append((height, weight, 1))
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
+            (h1, w1, n1), (h2, w2, n2) = blocks[-2:]
+            blocks[-2:] = [((h1 * w1 + h2 * w2) / (w1 + w2), w1 + w2, n1 + n2)]
+    heights = np.repeat([height for height, _, _ in blocks], [points for _, _, points in blocks])
+    # Inside a block the line is flat: its ends say everything.
+    kept = np.ones(len(values), bool)
+    kept[1:-1] = (heights[1:-1] != heights[:-2]) | (heights[1:-1] != heights[2:])
+    return Calibrator("isotonic", tuple(heights[kept].tolist()), tuple(values[kept].tolist()))
+
+
+def _regress(x: FloatArray, target: FloatArray, ridge: float = RIDGE) -> tuple[float, ...]:
+    """Logistic regression by damped Newton steps: slopes, then the intercept. targets in [0, 1].
+
+    The ridge is far below what rows say; it only keeps slopes finite where a score separates the classes.
+    """
+    design = np.column_stack([x, np.ones(len(x))])
+    beta = np.zeros(design.shape[1])
+    penalty = np.full(len(beta), ridge * len(x))
+    penalty[-1] = 0.0
+
+    def loss(b: FloatArray) -> float:
+        z = design @ b
+        return float((np.logaddexp(0.0, z) - target * z).sum() + (penalty * b * b).sum() / 2)
+
+    now = loss(beta)
+    for _ in range(_STEPS):
+        p = _logistic(design @ beta)
+        gradient = design.T @ (p - target) + penalty * beta
+        curve = (design * (p * (1 - p))[:, None]).T @ design + np.diag(penalty + 1e-12)
+        step = np.linalg.lstsq(curve, gradient, rcond=None)[0]
+        size = 1.0
+        slack = 1e-13 * abs(now)  # near the end no step is lower than rounding can tell
+        while (then := loss(beta - size * step)) > now + slack and size > 1e-8:
+            size /= 2
+        if then > now + slack:
+            break
+        beta, done, now = beta - size * step, float(np.abs(size * step).max()) < 1e-12, then
+        if done:
+            break
+    return tuple(beta.tolist())
+
+
+def _logistic(z: FloatArray) -> FloatArray:
+    return np.asarray(0.5 * (1 + np.tanh(z / 2)), dtype=np.float64)
+
+
+def _logs(score: FloatArray) -> tuple[FloatArray, FloatArray]:
+    held = np.clip(score, EDGE, 1 - EDGE)
+    return np.log(held), -np.log1p(-held)
+
+
+def _clusters(cluster: IntArray | None, n: int) -> IntArray:
+    return np.arange(n) if cluster is None else cluster
+
+
+def _few(clusters: int) -> str:
+    return f"only {clusters} clusters: read the intervals with care" if clusters < FEWEST_CLUSTERS else ""
+
+
+def _check(score: FloatArray, truth: BoolArray) -> None:
+    if not len(score) or score.shape != truth.shape:
+        raise ValueError("one score and one label a row are needed, and at least one row")
+    if not np.isfinite(score).all():
+        raise ValueError("scores must be finite: leave out the rows that have none")
