@@ -23,7 +23,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import uuid4
 
 from ragassay import __version__
-from ragassay.core import Ledger, Manifest, RagAssayError, RowResult, RunState, SetupError, Summary, Verdict
+from ragassay.core import (
+    Ledger,
+    Manifest,
+    MetricTrust,
+    RagAssayError,
+    RowResult,
+    RunState,
+    SetupError,
+    Summary,
+    Verdict,
+)
 from ragassay.planning import Options, Plan, make_options, make_plan, manifest_of, restore, say
 
 if TYPE_CHECKING:
@@ -63,7 +73,9 @@ def evaluate(
     rubrics: Sequence[str | os.PathLike[str]] = (),
     claims: Literal["sentences", "llm"] = "sentences",
     single_calls: bool = False,
+    controls: Literal["auto", "always", "off"] = "auto",
     temperature: float | None = 0.0,
+    sample: int = 0,
     concurrency: int = 32,
     call_timeout: float = 120.0,
     attempts: int = 5,
@@ -87,8 +99,11 @@ def evaluate(
     (default: OPENAI_BASE_URL or the hosted service); the key is read from the variable api_key_env names
     (default OPENAI_API_KEY). mapping: field -> column where a column's name is not known. slices: columns to slice by.
     rubrics: the user's rubric files. claims: how a response is cut into claims. single_calls: one call per claim
-    and chunk instead of batches. max_calls / max_cost (US dollars): hard caps; price: "IN,OUT" in US dollars per
-    million tokens. cache: reuse judgments of earlier runs. no_network: any network judge is an error.
+    and chunk instead of batches. controls: when claims with a known answer are planted among those
+    an LLM judge is asked about, so that a reply that gets one wrong is void ("auto": where texts look like an attack).
+    sample: judgments of another number are asked anew and kept apart in the cache, to see how far a judge repeats itself.
+    max_calls / max_cost (US dollars): hard caps; price: "IN,OUT" in US dollars per million tokens. cache: reuse
+    judgments of earlier runs. no_network: any network judge is an error.
     store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with the progress and
     with how the columns are read.
 
@@ -265,6 +280,7 @@ class Run:
     def __init__(self, store: Store, run_id: str) -> None:
         self._store, self.id = store, run_id
         self._summary: Summary | None = None
+        self._trust: tuple[MetricTrust, ...] | None = None
 
     @property
     def store_path(self) -> Path:
@@ -287,8 +303,16 @@ class Run:
         if self._summary is None:
             from ragassay.report import summarise
 
-            self._summary = summarise(self._store, self.id)
+            self._summary = summarise(self._store, self.id, trust=self._certified())
         return self._summary
+
+    def _certified(self) -> tuple[MetricTrust, ...]:
+        """What certificates say of the judge on rows like these, a metric each."""
+        if self._trust is None:
+            from ragassay.trust.certificates import trust_of
+
+            self._trust = trust_of(self._store, self.id)
+        return self._trust
 
     @property
     def scores(self) -> pyarrow.Table:
@@ -318,7 +342,7 @@ class Run:
         """Write the self-contained HTML report and return its path."""
         from ragassay.report import write_html
 
-        write_html(self._store, self.id, Path(path), max_rows=max_rows)
+        write_html(self._store, self.id, Path(path), max_rows=max_rows, trust=self._certified())
         return Path(path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> Path:
@@ -328,7 +352,7 @@ class Run:
 
         kind = format or {".xml": "junit", ".htm": "html"}.get(target.suffix, target.suffix.lstrip("."))
         if kind == "html":
-            write_html(self._store, self.id, target)
+            write_html(self._store, self.id, target, trust=self._certified())
         elif kind == "junit":
             write_junit(self._store, self.id, target)
         else:
@@ -345,7 +369,9 @@ class Run:
         """
         from ragassay.report import log_to_mlflow
 
-        return log_to_mlflow(self._store, self.id, tracking_uri=tracking_uri, experiment=experiment, into=into)
+        return log_to_mlflow(
+            self._store, self.id, tracking_uri=tracking_uri, experiment=experiment, into=into, trust=self._certified()
+        )
 
     def close(self) -> None:
         """Let go of the store."""

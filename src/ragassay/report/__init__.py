@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ragassay.report.benchmark import benchmark_headline, benchmark_json, benchmark_text, render_benchmark
+    from ragassay.report.benchmark_html import write_benchmark_html
+    from ragassay.report.certificates import certificates_json, render_certificate, render_certificates
     from ragassay.report.comparison import ChangedRow, Comparison, MetricComparison, compare, comparison_json
     from ragassay.report.gate import Gate, GateOutcome, GateResult, check_gates, parse_gate
     from ragassay.report.html import write_html
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from ragassay.report.wording import headline
 
 _HOMES = {
+    "benchmark": ("benchmark_headline", "benchmark_json", "benchmark_text", "render_benchmark"),
+    "benchmark_html": ("write_benchmark_html",),
+    "certificates": ("certificates_json", "render_certificate", "render_certificates"),
     "comparison": ("ChangedRow", "Comparison", "MetricComparison", "compare", "comparison_json"),
     "records": ("FORMATS", "export", "scores_table"),
     "gate": ("Gate", "GateOutcome", "GateResult", "check_gates", "parse_gate"),
@@ -44,9 +50,11 @@ _HOMES = {
 
 __all__ = [
     "FORMATS", "ChangedRow", "Comparison", "Gate", "GateOutcome", "GateResult", "MetricComparison", "as_json",
-    "check_gates", "compare", "comparison_json", "export", "headline", "log_to_mlflow", "mlflow_metrics", "parse_gate", "plain", "render_comparison",
-    "render_gates", "render_row", "render_runs", "render_summary", "row_json", "run_json", "scores_table", "summarise",
-    "summary_json", "summary_text", "write_html", "write_junit",
+    "benchmark_headline", "benchmark_json", "benchmark_text", "certificates_json", "check_gates", "compare",
+    "comparison_json", "export", "headline", "log_to_mlflow", "mlflow_metrics", "parse_gate", "plain",
+    "render_benchmark", "render_certificate", "render_certificates", "render_comparison", "render_gates",
+    "render_row", "render_runs", "render_summary", "row_json", "run_json", "scores_table", "summarise",
+    "summary_json", "summary_text", "write_benchmark_html", "write_html", "write_junit",
 ]  # fmt: skip
 
 

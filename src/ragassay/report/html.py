@@ -6,21 +6,18 @@ judged passes Jinja's escaping. A content security policy with the hashes of our
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from ragassay.core import (
-    EnvironmentFailure,
     Manifest,
     MetricSummary,
+    MetricTrust,
     Part,
     RowResult,
     Sample,
@@ -33,31 +30,35 @@ from ragassay.diagnosis import part_text
 from ragassay.report import wording as say
 from ragassay.report.claims import claims_of
 from ragassay.report.marks import Segment, Span, segments
+from ragassay.report.pages import FOLDER, environment, hash_of, write_whole
 from ragassay.report.proof import badness, located, place, worst_score
 from ragassay.report.summary import summarise
-from ragassay.report.text import one_line, page
+from ragassay.report.text import one_line
 from ragassay.report.worst import worst_rows
 
 if TYPE_CHECKING:
     from ragassay.store import Store
 
-_FOLDER = Path(__file__).parent / "templates"
 _LONGEST = 20_000  # characters shown of one text; the store has the rest
 _SIGNS = {"supported": "✓", "admits not knowing": "✓", "not supported": "✗", "not judged": "?"}
 _KINDS = {"✓": "s", "✗": "n", "?": "u", "–": "o"}
 
 
-def write_html(store: Store, run_id: str, path: str | Path, *, max_rows: int = 1000) -> None:
-    """Write the run as one HTML file. The same stored run gives the same bytes.
+def write_html(
+    store: Store, run_id: str, path: str | Path, *, max_rows: int = 1000, trust: Sequence[MetricTrust] = ()
+) -> None:
+    """Write the run as one HTML file. The same stored run and certificates give the same bytes.
+
+    trust: what is known of the judge on rows like these (`Summary.trust`).
 
     Rows are shown worst first; beyond `max_rows` they are left out, and the page says so.
     Raises EnvironmentFailure E0107 when the file cannot be written, SetupError E0103 for an unknown run.
     """
-    summary = summarise(store, run_id)
-    style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    summary = summarise(store, run_id, trust=trust)
+    style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     shown = min(max_rows, summary.scored + summary.bad + sum(1 for line in store.row_lines(run_id) if not line.done))
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        f"default-src 'none'; style-src '{hash_of(style)}'; script-src '{hash_of(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     stream = (
@@ -82,37 +83,15 @@ def write_html(store: Store, run_id: str, path: str | Path, *, max_rows: int = 1
             ),
         )
     )
-    part = Path(f"{path}.part")
-    try:
-        # Written beside and moved: a report is whole or not there.
-        with part.open("w", encoding="utf-8", newline="\n") as out:
-            out.writelines(stream)
-        part.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise EnvironmentFailure(
-            "E0107", "The output file cannot be written.", where=str(path), why=str(error)
-        ) from error
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    write_whole(path, stream)
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: page(value) if type(value) is str else value,
+    made = environment()
+    made.globals.update(
+        signed=say.signed, one_line=one_line, headline=say.headline, Verdict=Verdict, percent_of=_percent_of
     )
-    environment.globals.update(
-        say=say, signed=say.signed, one_line=one_line, headline=say.headline, Verdict=Verdict, percent_of=_percent_of
-    )
-    return environment
+    return made
 
 
 def _percent_of(value: float | None) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import EnvironmentFailure, MetricSummary, SetupError, Summary, shorten
+from ragassay.core import EnvironmentFailure, MetricSummary, MetricTrust, SetupError, Summary, shorten
+from ragassay.report.wording import trust_lines
 
 if TYPE_CHECKING:
     from ragassay.store import Store
@@ -72,13 +73,19 @@ def _own(metric: MetricSummary) -> Iterator[tuple[str, float]]:
 
 
 def log_to_mlflow(
-    store: Store, run_id: str, *, tracking_uri: str | None = None, experiment: str = "ragassay", into: str | None = None
+    store: Store,
+    run_id: str,
+    *,
+    tracking_uri: str | None = None,
+    experiment: str = "ragassay",
+    into: str | None = None,
+    trust: Sequence[MetricTrust] = (),
 ) -> str:
     """Write a run's figures, parameters and rows (rows.jsonl, report.html) into an MLflow run and return that one's id.
 
     tracking_uri: as MLflow takes it (None: MLFLOW_TRACKING_URI or MLflow's default). experiment: made where it does not
-    exist. into: the id of an MLflow run to write into, instead of a new one. Raises SetupError E0105 without the extra
-    'mlflow', EnvironmentFailure E0507 when MLflow does not take it.
+    exist. into: the id of an MLflow run to write into, instead of a new one. trust: what is known of the judge on rows like
+    these (`Summary.trust`). Raises SetupError E0105 without the extra 'mlflow', EnvironmentFailure E0507 when MLflow does not take it.
     """
     try:
         from mlflow.tracking import MlflowClient
@@ -90,7 +97,7 @@ def log_to_mlflow(
     from ragassay.report.records import export
     from ragassay.report.summary import summarise
 
-    summary = summarise(store, run_id)
+    summary = summarise(store, run_id, trust=trust)
     try:
         client: Any = MlflowClient(tracking_uri=tracking_uri)
         if into is None:
@@ -108,7 +115,7 @@ def log_to_mlflow(
         with tempfile.TemporaryDirectory() as folder:
             rows, page = Path(folder, "rows.jsonl"), Path(folder, "report.html")
             export(store, run_id, "jsonl", rows)
-            write_html(store, run_id, page)
+            write_html(store, run_id, page, trust=trust)
             for file in (rows, page):
                 client.log_artifact(into, str(file), "ragassay")
         if opened:
@@ -129,7 +136,9 @@ def _parameters(summary: Summary) -> dict[str, str]:
         "run": manifest.run_id,
         "version": manifest.version,
         "judge": manifest.judge.uri,
-        "judge_agreement": manifest.judge.agreement,
+        "judge_agreement": "; ".join(
+            f"{metric}: {words}" if metric else words for metric, words, _ in trust_lines(summary)
+        ),
         "rubrics": ", ".join(manifest.judge.rubrics.values()),
         "metrics": ", ".join(manifest.metrics),
         "source_hash": manifest.source_hash,

@@ -17,6 +17,7 @@ from ragassay.core import (
     Interval,
     Manifest,
     MetricSummary,
+    MetricTrust,
     SliceSummary,
     Status,
     Summary,
@@ -57,13 +58,14 @@ class CauseSplit(CauseShare):
     finer: tuple[FinerShare, ...] = ()
 
 
-def summarise(store: Store, run_id: str, *, worst: int | None = None) -> Summary:
+def summarise(store: Store, run_id: str, *, worst: int | None = None, trust: Sequence[MetricTrust] = ()) -> Summary:
     """The Summary of a stored run. Streams: memory follows the number of clusters and slices, not of rows.
 
     `Summary.app`: an `AppTotals`; tokens and cost are totals over the rows that state them (a row's total is its input +
     output where it states only these), latency is the mean of those rows. Patterns count failing rows only.
     Rows that a stop left half judged are pending; what was judged of them counts in the metrics. worst: how many of the
-    worst rows to name; None = the worst 10 %, at least 10 and at most 100.
+    worst rows to name; None = the worst 10 %, at least 10 and at most 100. trust: what is known of the judge on rows
+    like these, a metric each; kept for the metrics whose scores came of something that was asked.
     """
     stored = store.run(run_id)
     manifest = stored.manifest
@@ -114,6 +116,7 @@ def summarise(store: Store, run_id: str, *, worst: int | None = None) -> Summary
         ledger=stored.ledger,
         seconds=stored.seconds,
         notes=tuple(notes),
+        trust=tuple(line for line in trust if line.metric in tallies and tallies[line.metric].asked),
     )
 
 

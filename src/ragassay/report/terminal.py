@@ -55,7 +55,7 @@ _REPLACED = str.maketrans(
 )
 
 
-class _Page:
+class Page:
     """A console that prints only what its encoding can carry."""
 
     def __init__(self, console: Console) -> None:
@@ -111,7 +111,7 @@ def render_summary(summary: Summary, console: Console, *, store: str = "") -> No
 
     store: what the commands that are proposed need to find the run (" --store PATH"), "" for the default store.
     """
-    page, s = _Page(console), summary
+    page, s = Page(console), summary
     page.line(say.headline(s), "bold")
     if s.state.value != "finished":
         page.line(
@@ -135,7 +135,7 @@ def summary_text(summary: Summary, width: int = 100) -> str:
     return out.getvalue()
 
 
-def _metrics(page: _Page, s: Summary) -> None:
+def _metrics(page: Page, s: Summary) -> None:
     page.title("Metrics")
     shown = [m for m in s.metrics if m.n or m.asked or m.undecided]
     if page.console.width >= WIDE:
@@ -152,7 +152,7 @@ def _metrics(page: _Page, s: Summary) -> None:
 WIDE = 120  # columns from which the figures of a metric fit on one line
 
 
-def _wide_metrics(page: _Page, shown: list[MetricSummary], manifest: Manifest) -> None:
+def _wide_metrics(page: Page, shown: list[MetricSummary], manifest: Manifest) -> None:
     open_rows, likely = any(m.undecided for m in shown), any(m.probability is not None for m in shown)
     heads = [("metric", False), ("mean [95 %]", False), ("rows", True), ("pass rate [95 %]", False)]
     heads += [("undec.", True)] if open_rows else []
@@ -200,7 +200,7 @@ def _mean(mean: float | None, interval: Interval | None, unit: str) -> str:
     return f"{say.figure(mean, unit)} {say.interval(interval, unit)}".strip()
 
 
-def _causes(page: _Page, s: Summary) -> None:
+def _causes(page: Page, s: Summary) -> None:
     if not s.causes:
         return
     page.title(f"What broke, in the {say.count(s.failed, 'failing row')}")
@@ -221,7 +221,7 @@ def _causes(page: _Page, s: Summary) -> None:
 WORST_SHOWN = 10
 
 
-def _worst(page: _Page, s: Summary) -> None:
+def _worst(page: Page, s: Summary) -> None:
     if not s.worst:
         return
     titles = {share.cause.name: share.cause.title for share in s.causes}
@@ -244,7 +244,7 @@ def _worst(page: _Page, s: Summary) -> None:
         )
 
 
-def _slices(page: _Page, s: Summary) -> None:
+def _slices(page: Page, s: Summary) -> None:
     if not s.slices:
         return
     telling = [x for x in s.slices if x.p is not None and x.p < 0.05]
@@ -274,7 +274,7 @@ def _slices(page: _Page, s: Summary) -> None:
     )
 
 
-def _bad_rows(page: _Page, s: Summary) -> None:
+def _bad_rows(page: Page, s: Summary) -> None:
     if not s.bad:
         return
     page.title(f"{say.count(s.bad, 'row')} could not be read")
@@ -288,23 +288,24 @@ def _bad_rows(page: _Page, s: Summary) -> None:
         page.line(f"and {s.bad - 10:,} more", "dim", indent=2)
 
 
-def _costs(page: _Page, s: Summary) -> None:
+def _costs(page: Page, s: Summary) -> None:
     page.title("Cost and time")
     page.line(say.app_words(s), indent=2)
     page.line(say.ledger_words(s), indent=2)
 
 
-def _judge(page: _Page, s: Summary) -> None:
+def _judge(page: Page, s: Summary) -> None:
     judge = s.manifest.judge
     page.title(
         f"Judge: {judge.uri}" + (f" at {judge.base_url}" if judge.base_url else " (nothing leaves this machine)")
     )
-    page.line(judge.agreement, indent=2)
+    for metric, words, measured in say.trust_lines(s):
+        page.line(f"{metric}: {words}" if metric else words, "" if measured or not metric else "yellow", indent=2)
     for rubric, version in sorted(judge.rubrics.items()):
         page.line(f"{version}  fingerprint {judge.fingerprints.get(rubric, '')[:12]}", "dim", indent=2)
 
 
-def _next(page: _Page, s: Summary, store: str) -> None:
+def _next(page: Page, s: Summary, store: str) -> None:
     run = s.manifest.run_id
     page.title(f"Run {run}: next")
     if s.pending:
@@ -320,7 +321,7 @@ def _next(page: _Page, s: Summary, store: str) -> None:
 def render_row(row: RowResult, console: Console, manifest: Manifest | None = None) -> None:
     """One row: verdict, cause and what lies behind it, question, response claim by claim with evidence, contexts,
     what else was judged part by part, scores. manifest: its run's, for units and directions; else by the names."""
-    page = _Page(console)
+    page = Page(console)
     if row.bad is not None or row.sample is None:
         bad = row.bad
         page.line(f"Row {row.id} could not be read" + (f" (line {bad.line})" if bad else ""), "bold")
@@ -362,7 +363,7 @@ def render_row(row: RowResult, console: Console, manifest: Manifest | None = Non
     )
 
 
-def _cause(page: _Page, cause: Cause, label: str) -> None:
+def _cause(page: Page, cause: Cause, label: str) -> None:
     page.line(f"{label}: {cause.title}", "bold", indent=2)
     if cause.detail:
         page.line(cause.detail, indent=4)
@@ -370,7 +371,7 @@ def _cause(page: _Page, cause: Cause, label: str) -> None:
         page.line(f"try: {cause.knob}", "cyan", indent=4)
 
 
-def _finer(page: _Page, diagnosis: Diagnosis) -> None:
+def _finer(page: Page, diagnosis: Diagnosis) -> None:
     finer = say.finer_of(diagnosis)
     if len(finer) > 1:
         page.line("behind it, one or more of these:", indent=4)
@@ -381,7 +382,7 @@ def _finer(page: _Page, diagnosis: Diagnosis) -> None:
         page.line(f"try: {cause.knob}", "cyan", indent=6)
 
 
-def _sections(page: _Page, row: RowResult) -> None:
+def _sections(page: Page, row: RowResult) -> None:
     """What was judged part by part beside claims and chunks: statements of the reference, guidelines, citations ..."""
     for score in row.scores:
         title = ""
@@ -394,7 +395,7 @@ def _sections(page: _Page, row: RowResult) -> None:
                 _part(page, part, word, one_line(part_text(part, row.sample), 400))
 
 
-def _part(page: _Page, part: Part, word: str, words: str) -> None:
+def _part(page: Page, part: Part, word: str, words: str) -> None:
     page.marked(word, words)
     if part.passed is None and part.value is None and part.status is not Status.NOT_APPLICABLE:
         page.line(say.why_unjudged(part), "yellow", indent=6)
@@ -410,7 +411,7 @@ def _part(page: _Page, part: Part, word: str, words: str) -> None:
         page.line("no evidence found in the contexts", indent=6)
 
 
-def _contexts(page: _Page, row: RowResult) -> None:
+def _contexts(page: Page, row: RowResult) -> None:
     contexts = row.sample.contexts if row.sample is not None else None
     page.title("Contexts")
     if not contexts:
@@ -452,7 +453,7 @@ def _score_cells(score: Score, manifest: Manifest | None) -> list[str]:
 
 def render_runs(runs: Iterable[StoredRun], console: Console) -> None:
     """The runs of a store, as given."""
-    page, rows = _Page(console), []
+    page, rows = Page(console), []
     for run in runs:
         m = run.manifest
         rows.append([
@@ -472,7 +473,7 @@ def _signed_interval(value: Interval | None, unit: str) -> str:
 
 def render_gates(result: GateResult, console: Console) -> None:
     """Each gate with what it met, and what keeps the run from being complete."""
-    page = _Page(console)
+    page = Page(console)
     page.title("Gates")
     for outcome in result.outcomes:
         word = {True: "pass", False: "fail", None: "undecided"}[outcome.passed]
@@ -490,7 +491,7 @@ _TURNED = {"higher": "", "lower": ", lower is better", "neither": ", neither end
 
 def render_comparison(comparison: Comparison, console: Console) -> None:
     """Two runs, row by row: the differences with their intervals, and the rows that changed most."""
-    page, c = _Page(console), comparison
+    page, c = Page(console), comparison
     page.line(c.headline, "bold")
     page.line(f"A = {c.a.run_id} {c.a.name}".rstrip() + f", B = {c.b.run_id} {c.b.name}".rstrip(), "dim")
     for warning in c.warnings:

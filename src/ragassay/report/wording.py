@@ -379,3 +379,16 @@ def absences(summary: Summary) -> list[str]:
             why = "; ".join(reason if one else f"{reason} ({n:,})" for reason, n in list(m.reasons.items())[:4])
             lines.setdefault(f"not applicable in {count(m.not_applicable, 'row')}: {why}", []).append(m.metric)
     return [f"{', '.join(names)}: {words}" for words, names in lines.items()]
+
+
+def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:
+    """(metrics, what is known of the judge, whether it is measured on rows like these), a metric each, those of which the
+    very same is said together; for a run without certificates at hand one line for the judge as a whole, from its
+    manifest."""
+    if not s.trust:
+        return [("", s.manifest.judge.agreement, False)] if s.manifest.judge.agreement else []
+    lines: dict[tuple[str, bool], list[str]] = {}
+    for line in s.trust:
+        more = f" ({count(line.others, 'more certificate')}: ragassay certificates)" if line.others else ""
+        lines.setdefault((line.sentence + more, line.measured), []).append(line.metric)
+    return [(", ".join(metrics), words, measured) for (words, measured), metrics in lines.items()]

@@ -21,7 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and only grow."""
 
 VERSION_TABLE = "ragassay_version"
@@ -97,4 +97,31 @@ bodies = Table(  # apart from rows: a scan of the lines must not read the contex
     Column("run", Integer, ForeignKey("runs.id", name="fk_bodies_run"), primary_key=True, autoincrement=False),
     Column("idx", Integer, primary_key=True, autoincrement=False),
     Column("payload", LargeBinary, nullable=False),
+)
+
+certificates = Table(
+    "certificates",
+    metadata,
+    Column("id", Text, primary_key=True),  # Certificate.id, a hash of its content
+    Column("created", Text, nullable=False),
+    Column("judge", Text, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("dataset", Text, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    Index("ix_certificates_metric", "metric"),
+)
+
+labels = Table(
+    "labels",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run", Text, nullable=False),  # "" for labels of rows that were not run here: they are known by source_hash
+    Column("source_hash", Text, nullable=False),
+    Column("row_id", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("annotator", Text, nullable=False),
+    Column("value", Float, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    UniqueConstraint("run", "source_hash", "row_id", "name", "annotator", name="uq_labels_one_a_person"),
 )

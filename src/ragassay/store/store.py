@@ -19,7 +19,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql import ColumnElement, Select
 
 from ragassay.core import (
+    Certificate,
+    DataError,
     EnvironmentFailure,
+    HumanLabel,
     Judgment,
     Ledger,
     Manifest,
@@ -467,6 +470,25 @@ class Store:
                 for index in indices:
                     yield self._value(RowResult, payloads.pop(index, b""), run_id, "body", index)
 
+    def some_rows(self, run_id: str, most: int) -> Iterator[RowResult]:
+        """At most so many stored rows, spread evenly over the run, in order; the same ones every time."""
+        number, rows, bodies = self._number(run_id), schema.rows.c, schema.bodies.c
+        with self._read() as connection:
+            total = connection.scalar(select(func.count()).where(rows.run == number)) or 0
+            step = max(1, -(-total // max(1, most)))
+            place = (func.row_number().over(order_by=rows.idx) - 1).label("place")
+            every = select(rows.idx, rows.size, place).where(rows.run == number).subquery()
+            query = select(every.c.idx, every.c.size).where(every.c.place % step == 0).order_by(every.c.idx)
+            chosen = [(row.idx, row.size) for row in connection.execute(query)]
+        for indices in _portions(chosen):
+            for start in range(0, len(indices), IN_LIST):
+                here = indices[start : start + IN_LIST]
+                query_bodies = select(bodies.idx, bodies.payload).where(bodies.run == number, bodies.idx.in_(here))
+                with self._read() as connection:
+                    payloads = {row.idx: row.payload for row in connection.execute(query_bodies)}
+                for index in here:
+                    yield self._value(RowResult, payloads.pop(index, b""), run_id, "body", index)
+
     def row(self, run_id: str, row_id: str) -> RowResult | None:
         """The row of this id, None when the run has none."""
         number, rows, bodies = self._number(run_id), schema.rows.c, schema.bodies.c
@@ -526,6 +548,85 @@ class Store:
             for blob, index, *_ in page:
                 yield self._checked(codec.unseal, blob, run_id, "line", index)
 
+    # ── certificates and labels ─────────────────────────────────────────────────────────────────────────────────
+
+    def put_certificate(self, certificate: Certificate) -> None:
+        """Keep a certificate; one of the same id is there already and stays. Raises ValueError for NaN and infinities."""
+        table, key = schema.certificates, codec.as_key(certificate.id)
+        values = {
+            "id": key,
+            "created": codec.as_key(certificate.created),
+            "judge": codec.as_key(certificate.judge),
+            "metric": codec.as_key(certificate.metric),
+            "dataset": codec.as_key(certificate.dataset),
+            "payload": codec.seal(codec.encode(certificate), certificate.id),
+        }
+        with self._write() as connection:
+            if connection.scalar(select(table.c.id).where(table.c.id == key)) is None:
+                connection.execute(insert(table).values(values))
+
+    def certificates(self, metric: str | None = None) -> tuple[Certificate, ...]:
+        """All certificates, newest first; metric: only those of the metric with this printed name."""
+        table = schema.certificates.c
+        query = select(table.id, table.payload).order_by(table.created.desc(), table.id)
+        if metric is not None:
+            query = query.where(table.metric == codec.as_key(metric))
+        with self._read() as connection:
+            found = connection.execute(query).all()
+        return tuple(self._value(Certificate, row.payload, codec.from_key(row.id)) for row in found)
+
+    def put_labels(
+        self, run_id: str, labels: Sequence[HumanLabel], *, source_hash: str = "", replace: bool = False
+    ) -> int:
+        """Keep labels of a run's rows, all in one commit; returns how many are new or changed.
+
+        run_id: "" for labels of rows that were not run here; then source_hash says of which rows. A person labels a row
+        once under a name: the same value again is skipped. Raises DataError E0314 for another value, unless `replace`,
+        and then nothing of the batch is written; ValueError for NaN and infinities; SetupError E0103 for an unknown run.
+        """
+        if run_id:
+            self._number(run_id)
+        table, written = schema.labels, 0
+        with self._write() as connection:
+            for label in labels:
+                place = _place(run_id, source_hash, label)
+                here = [table.c[name] == value for name, value in place.items()]
+                known = connection.scalar(select(table.c.value).where(*here))
+                if known is not None and known != label.value and not replace:
+                    who = f"{shorten(label.annotator, 40)} has" if label.annotator else "there is"
+                    raise DataError(
+                        "E0314", "One row has two labels that differ.", where=f"row {shorten(label.row_id, 60)!r}",
+                        why=f"{who} {shorten(label.name, 40)} = {known:g} already, and now {label.value:g}",
+                        fix="keep one of them, or import with replacing allowed",
+                    )  # fmt: skip
+                if known is not None and not replace:
+                    continue
+                if known is not None:
+                    connection.execute(delete(table).where(*here))
+                payload = codec.seal(codec.encode(label), *place.values())
+                connection.execute(
+                    insert(table).values(
+                        **place, value=label.value, created=codec.as_key(label.created or _now()), payload=payload
+                    )
+                )
+                written += 1
+        return written
+
+    def labels(self, run_id: str, name: str | None = None, *, source_hash: str | None = None) -> tuple[HumanLabel, ...]:
+        """The labels of a run's rows in the order in which they were stored; name, source_hash: only those."""
+        table = schema.labels.c
+        query = select(schema.labels).where(table.run == codec.as_key(run_id)).order_by(table.id)
+        if name is not None:
+            query = query.where(table.name == codec.as_key(name))
+        if source_hash is not None:
+            query = query.where(table.source_hash == codec.as_key(source_hash))
+        with self._read() as connection:
+            found = connection.execute(query).all()
+        return tuple(
+            self._value(HumanLabel, row.payload, row.run, row.source_hash, row.row_id, row.name, row.annotator)
+            for row in found
+        )
+
     # ── soundness ───────────────────────────────────────────────────────────────────────────────────────────
 
     def check(self) -> tuple[str, ...]:
@@ -570,8 +671,30 @@ class Store:
                             yield f"judgment {number}: its status is {judgment.status}, its column says {status}"
                     except ValueError as error:
                         yield f"judgment {number}: {error}"
+            yield from self._trust_problems()
         except (EnvironmentFailure, ValueError) as error:
             yield str(error)
+
+    def _trust_problems(self) -> Iterator[str]:
+        with self._read() as connection:
+            certificates = connection.execute(select(schema.certificates)).all()
+            labels = connection.execute(select(schema.labels)).all()
+        for row in certificates:
+            try:
+                held = codec.decode(Certificate, codec.unseal(row.payload, codec.from_key(row.id)))
+                codec.encode(held)
+                if codec.as_key(held.metric) != row.metric:
+                    yield f"certificate {row.id}: its columns do not fit its body"
+            except ValueError as error:
+                yield f"certificate {row.id}: {error}"
+        for row in labels:
+            try:
+                place = (row.run, row.source_hash, row.row_id, row.name, row.annotator)
+                label = codec.decode(HumanLabel, codec.unseal(row.payload, *place))
+                if label.value != row.value:
+                    yield f"label {row.id}: its value is {label.value:g}, its column says {row.value:g}"
+            except ValueError as error:
+                yield f"label {row.id}: {error}"
 
     def _problems_of(self, stored: StoredRun) -> Iterator[str]:
         run_id, rows, bodies = stored.run_id, schema.rows.c, schema.bodies.c
@@ -714,6 +837,18 @@ def _columns(row: RowResult) -> Mapping[str, object]:
         "cause": codec.as_key(cause.name) if cause is not None else "",
         "worst": lines.worst_key(row),
     }
+
+
+def _place(run_id: str, source_hash: str, label: HumanLabel) -> dict[str, str]:
+    """What there is one label of, as the columns hold it."""
+    place = {
+        "run": run_id,
+        "source_hash": source_hash,
+        "row_id": label.row_id,
+        "name": label.name,
+        "annotator": label.annotator,
+    }
+    return {name: codec.as_key(value) for name, value in place.items()}
 
 
 def _portions(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:

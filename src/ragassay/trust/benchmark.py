@@ -68,6 +68,7 @@ class Verdicts:
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     cut: float | None = None
+    confidence: FloatArray | None = None
 
 
 def recorded(labelled: Labelled, name: str) -> Verdicts:
@@ -117,7 +118,7 @@ def compare(
     lie off the scale of all others (lines named).
     """
     cut = _label_cut(labelled) if cut is None else cut
-    aligned = [_align(labelled, judge, cut, judge_cut) for judge in judges]
+    aligned = [align(labelled, judge, cut, judge_cut) for judge in judges]
     graded = any(one.ratings.grades is not None for one in aligned)
     shared_cuts = {one.cut for one in aligned}
     set_up = SetUp(
@@ -183,7 +184,7 @@ def with_texts(
 
 
 @dataclass(frozen=True, slots=True)
-class _Aligned:
+class Aligned:
     """One judge ready to be measured: `at` are the rows (indices into the labelled ones) of its ratings."""
 
     verdicts: Verdicts
@@ -195,7 +196,8 @@ class _Aligned:
     warnings: tuple[str, ...] = ()
 
 
-def _align(labelled: Labelled, judge: Verdicts, cut: float, judge_cut: float | None) -> _Aligned:
+def align(labelled: Labelled, judge: Verdicts, cut: float, judge_cut: float | None) -> Aligned:
+    """One judge's verdicts beside the labels, over the rows that it judged; cut, judge_cut: as for `compare`."""
     pair = judge.score.ndim == 2
     if pair and set(labelled.scale) <= {1.0, 2.0}:
         return _orders(labelled, judge, cut)
@@ -226,7 +228,7 @@ def _align(labelled: Labelled, judge: Verdicts, cut: float, judge_cut: float | N
     if (left := len(labelled) - len(at) - sum(missing.values())) > 0:
         missing["no verdict recorded"] = missing.get("no verdict recorded", 0) + left
     ratings = _ratings(labelled, at, label, said, passed, cut, graded)
-    return _Aligned(judge, ratings, at, own if passes is None else None, missing, (), tuple(warnings))
+    return Aligned(judge, ratings, at, own if passes is None else None, missing, (), tuple(warnings))
 
 
 def _one_scale(label: FloatArray, score: FloatArray) -> bool:
@@ -288,7 +290,7 @@ def _points(label: FloatArray, score: FloatArray) -> tuple[float, ...]:
     return tuple(float(point) for point in found)
 
 
-def _orders(labelled: Labelled, judge: Verdicts, cut: float) -> _Aligned:
+def _orders(labelled: Labelled, judge: Verdicts, cut: float) -> Aligned:
     """Pairs judged in both orders: each order is a rating of its own, in the row's cluster."""
     seen = np.flatnonzero(~np.isnan(judge.score).any(1))
     said, label = judge.score[seen], labelled.label[seen]
@@ -316,7 +318,7 @@ def _orders(labelled: Labelled, judge: Verdicts, cut: float) -> _Aligned:
     at = np.concatenate([seen[first], seen[second]])
     score = np.concatenate([said[first, 0], said[second, 1]])
     ratings = _ratings(labelled, at, labelled.label[at], score, score >= cut, cut, False)
-    return _Aligned(judge, ratings, at, cut, missing, position, tuple(warnings))
+    return Aligned(judge, ratings, at, cut, missing, position, tuple(warnings))
 
 
 def _share(name: str, values: FloatArray, cluster: IntArray) -> Figure:
@@ -332,7 +334,7 @@ def _share(name: str, values: FloatArray, cluster: IntArray) -> Figure:
 
 
 def _measure(
-    labelled: Labelled, one: _Aligned, costs: tuple[float, float], worst: int, draws: int, seed: int
+    labelled: Labelled, one: Aligned, costs: tuple[float, float], worst: int, draws: int, seed: int
 ) -> JudgeFigures:
     r, judge = one.ratings, one.verdicts
     rows = len(np.unique(one.at))
@@ -372,7 +374,7 @@ def _confusion(r: agreement.Ratings) -> tuple[tuple[str, ...], tuple[str, ...], 
 
 
 def _disagreements(
-    labelled: Labelled, one: _Aligned, costs: tuple[float, float], worst: int
+    labelled: Labelled, one: Aligned, costs: tuple[float, float], worst: int
 ) -> tuple[Disagreement, ...]:
     r = one.ratings
     wrong = np.flatnonzero(r.passes != r.truth)
@@ -395,7 +397,7 @@ def _disagreements(
     return tuple(found)
 
 
-def _differences(aligned: Sequence[_Aligned], draws: int, seed: int) -> tuple[tuple[JudgeDifference, ...], list[str]]:
+def _differences(aligned: Sequence[Aligned], draws: int, seed: int) -> tuple[tuple[JudgeDifference, ...], list[str]]:
     """Paired differences over the rows that all judges judged, and what to say of them."""
     names = [one.verdicts.judge for one in aligned]
     if len(aligned) < 2:
@@ -423,7 +425,7 @@ def _differences(aligned: Sequence[_Aligned], draws: int, seed: int) -> tuple[tu
     return agreement.differences(parts, names=figures, draws=draws, seed=seed), notes
 
 
-def _part(one: _Aligned, common: IntArray) -> agreement.Ratings:
+def _part(one: Aligned, common: IntArray) -> agreement.Ratings:
     r, keep = one.ratings, np.isin(one.at, common)
     return replace(
         r, label=r.label[keep], score=r.score[keep], passes=r.passes[keep], truth=r.truth[keep],
@@ -448,7 +450,7 @@ def _about_labels(labelled: Labelled, cut: float) -> list[str]:
     return []
 
 
-def _about_judge(labelled: Labelled, one: _Aligned, rows: int, clusters: int) -> list[str]:
+def _about_judge(labelled: Labelled, one: Aligned, rows: int, clusters: int) -> list[str]:
     found = []
     r, name = one.ratings, one.verdicts.judge
     if not rows:

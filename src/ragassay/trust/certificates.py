@@ -51,13 +51,15 @@ def issue(
     kind: str = "human",
     dataset: str = "",
     note: str = "",
+    uri: str = "",
 ) -> Certificate:
     """The certificate of one judge of a benchmark.
 
     rubrics: rubric id -> "id@version". profile: what the labelled rows are like; only features of the fields that the
     metric reads are kept. version: of RagAssay. kind: "human", "human and constructed" or "constructed" labels.
-    dataset: name of the labels, "" for the file's. Raises SetupError E0205 for a judge that was not run: nothing is
-    known of the rubric and model behind recorded answers.
+    dataset: name of the labels, "" for the file's. uri: the judge's, where the benchmark calls it by its run.
+
+    Raises SetupError E0205 for a judge that was not run: nothing is known of the rubric and model behind recorded answers.
     """
     if not judge.fingerprints or not benchmark.set_up.metric:
         raise SetupError(
@@ -68,7 +70,7 @@ def issue(
     name = benchmark.source.replace("\\", "/").rsplit("/", 1)[-1]
     set_up = replace(benchmark.set_up, judge_cut=judge.judge_cut)
     unsealed = Certificate(
-        id="", created=benchmark.created, version=version, judge=judge.judge, metric=set_up.metric,
+        id="", created=benchmark.created, version=version, judge=uri or judge.judge, metric=set_up.metric,
         rubrics=dict(rubrics), fingerprints=dict(judge.fingerprints), dataset=dataset or name,
         data_hash=benchmark.source_hash, set_up=set_up, n=judge.n, clusters=judge.clusters, pooled=judge.pooled,
         macro=judge.macro, profile=_kept_profile(profile, set_up.metric), missing=dict(judge.missing), kind=kind,
@@ -166,13 +168,25 @@ def trust_of(
 
 
 def sentence(certificate: Certificate, shift: Shift | None) -> str:
-    """What a certificate says of rows that were compared with its own (None: they were not)."""
-    measured = f"{_words(certificate, 'kappa')}, {_words(certificate, 'balanced_accuracy')} on {_labels(certificate)}"
-    if shift is not None and not shift.alike:
-        return f"{_UNMEASURED}: {shift.why or shift.feature}. On {_labels(certificate)}: " + (
-            f"{_words(certificate, 'kappa')}, {_words(certificate, 'balanced_accuracy')}"
-        )
-    return f"{measured}; {shift.why}" if shift is not None and shift.why else measured
+    """What a certificate says of rows that were compared with its own (None: they were not).
+
+    Rows that are too few to show a shift are not called alike.
+    """
+    figures, labels = (
+        f"{_words(certificate, 'kappa')}, {_words(certificate, 'balanced_accuracy')}",
+        _labels(certificate),
+    )
+    if shift is None or _alike(shift):
+        return f"{figures} on {labels}"
+    why = (
+        "too few rows here to tell whether they are like those measured" if shift.alike else shift.why or shift.feature
+    )
+    return f"{_UNMEASURED}: {why}. Elsewhere, on {labels}: {figures}"
+
+
+def _alike(shift: Shift) -> bool:
+    """Whether no shift was found by rows that could have shown one: `against` says why where they could not."""
+    return shift.alike and not shift.why
 
 
 class _Rows:
@@ -206,11 +220,11 @@ def _trust(metric: str, fitting: tuple[Certificate, ...], elsewhere: bool, rows:
         )
         return MetricTrust(metric, False, f"{_UNMEASURED}: {why}", why=why)
     held = [(c, rows.against(c.profile)) for c in fitting]
-    certificate, found = min(held, key=lambda pair: (not pair[1].alike, pair[1].size, -pair[0].n, pair[0].id))
+    certificate, found = min(held, key=lambda pair: (not _alike(pair[1]), pair[1].size, -pair[0].n, pair[0].id))
     kappa, balanced = certificate.figure("kappa"), certificate.figure("balanced_accuracy")
     return MetricTrust(
         metric=metric,
-        measured=found.alike,
+        measured=_alike(found),
         sentence=sentence(certificate, found),
         certificate=certificate.id,
         dataset=certificate.dataset,

@@ -1,0 +1,383 @@
+"""How does a benchmark of judges against people read, in words, in a terminal and as JSON?
+
+The words and the choice of what is shown first are here; `benchmark_html` draws the same. Texts of rows are hostile and
+go through `plain`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.console import Console
+
+from ragassay.core import FIGURES, Disagreement, Figure, Interval, JudgeBenchmark, JudgeFigures, SliceFigures
+from ragassay.report import wording as say
+from ragassay.report.jsonable import SCHEMA, as_json
+from ragassay.report.terminal import Page
+from ragassay.report.text import one_line
+
+SIDE_BY_SIDE = 2  # judges whose figures stand in columns of one table of 80 characters
+WORST_SLICES = 8
+DIFFERENCES = 12
+DISAGREEMENTS = 5
+WIDEST_MATRIX = 9
+_MANY = ("kappa", "balanced_accuracy")
+_SLICE = ("kappa", "balanced_accuracy", "false_positive_rate", "false_negative_rate")
+ORDERS: Mapping[str, str] = {
+    "accuracy": "right winner, mean of both orders",
+    "accuracy_order1": "right winner, as given",
+    "accuracy_order2": "right winner, swapped",
+    "consistent": "same winner in both orders",
+}
+"""Figure of a pairwise judge -> what it says."""
+
+
+def benchmark_json(benchmark: JudgeBenchmark) -> dict[str, object]:
+    """The benchmark for `--json`: every figure, and the sentence it starts with."""
+    values = as_json(benchmark)
+    assert isinstance(values, dict)
+    return {"schema": SCHEMA, "kind": "benchmark", "headline": benchmark_headline(benchmark), **values}
+
+
+def benchmark_headline(b: JudgeBenchmark) -> str:
+    """The result in one sentence: of one judge with its kappa, of several how many there are."""
+    asked = f" for {b.set_up.metric}" if b.set_up.metric else ""
+    against = f"against {say.count(b.labelled, 'human label')}{asked}"
+    if len(b.judges) != 1:
+        return f"{say.count(len(b.judges), 'judge')} {against}"
+    judge = b.judges[0]
+    main = main_figure(judge)
+    words = f"{title(main.name)} {figure_words(main)}" if main is not None else "no figure is defined"
+    return f"{judge.judge} {against}: {words} on {say.count(judge.n, 'row')}"
+
+
+def main_figure(judge: JudgeFigures) -> Figure | None:
+    """The figure that is said first: kappa, else the first that is defined."""
+    kappa = judge.figure("kappa")
+    if kappa is not None and kappa.value is not None:
+        return kappa
+    return next((figure for figure in judge.pooled if figure.value is not None), None)
+
+
+def title(name: str) -> str:
+    """A figure's name as it is printed."""
+    known = {"auc": "AUC", "ece": "ECE", "f1": "F1", "mcc": "MCC", "ac1": "AC1", "off_by_1": "off by at most 1", "brier": "Brier score",
+             "kappa_linear": "kappa, linear weights", "kappa_quadratic": "kappa, quadratic weights",
+             "graded_kappa": "kappa of grades", "graded_accuracy": "same grade", "alpha_ordinal": "alpha, ordinal", "pearson": "Pearson's r",
+             "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}  # fmt: skip
+    return known.get(name, name.replace("_", " "))
+
+
+def short(judge: str) -> str:
+    """A judge's name as it stands in a table: that it was recorded is said in the set-up."""
+    return judge.removeprefix("recorded:") or judge
+
+
+def figure_words(figure: Figure | None) -> str:
+    """0.512 [0.470, 0.554]; a dash where there is no value."""
+    if figure is None or figure.value is None:
+        return "–"
+    return f"{say.figure(figure.value)} {say.interval(figure.interval)}".rstrip()
+
+
+def set_up_lines(b: JudgeBenchmark) -> list[tuple[str, str]]:
+    """(what, in words) of everything that the figures depend on."""
+    s = b.set_up
+    scale = ", ".join(f"{point:g}" for point in s.scale[:12]) + (" ..." if len(s.scale) > 12 else "")
+    if s.judge_cut is not None:
+        judge = f"a score of at least {s.judge_cut:g} passes"
+    elif len({j.judge_cut for j in b.judges}) == 1:
+        judge = "the metric's own verdict"
+    else:
+        judge = "each at its own cut: " + ", ".join(
+            f"{j.judge} " + ("by its own verdict" if j.judge_cut is None else f"from {j.judge_cut:g} on")
+            for j in b.judges
+        )
+    lines = [
+        ("labels", f"{b.source.replace(chr(92), '/').rsplit('/', 1)[-1]} ({b.source_hash[:12]}), field {s.label}: "
+                   f"{b.labelled:,} of {say.count(b.rows, 'row')} labelled"),
+        ("people pass", f"a label of at least {s.cut:g}, of {scale}"),
+        ("judge passes", judge + ("; grades are compared as well" if s.graded else "")),
+        ("clusters", f"rows of one {s.cluster} count together" if s.cluster else "none given: every row counts as its own"),
+        ("slices", f"by {s.slice}; macro = mean over slices of the slice's own figure" if s.slice else "none"),
+        ("intervals", f"95 %, cluster bootstrap, {s.draws:,} draws, seed {s.seed}"),
+    ]  # fmt: skip
+    if (recorded := sum(j.judge.startswith("recorded:") for j in b.judges)) > 1:
+        lines.insert(
+            1,
+            (
+                "judges",
+                f"{recorded} recorded in the labels, none of them was asked"
+                if recorded == len(b.judges)
+                else f"{recorded} of {len(b.judges)} recorded in the labels, the others asked",
+            ),
+        )
+    if s.where:
+        lines.insert(1, ("only rows", " and ".join(s.where)))
+    return lines
+
+
+class Note(NamedTuple):
+    """Footnotes in the order in which they are first needed."""
+
+    reasons: dict[str, int]
+
+    def mark(self, figure: Figure | None) -> str:
+        """ " (1)" behind a figure that has a reason, else ""."""
+        if figure is None or not figure.reason:
+            return ""
+        return f" ({self.reasons.setdefault(figure.reason, len(self.reasons) + 1)})"
+
+    def lines(self) -> list[str]:
+        """(1) why ..."""
+        return [f"({number}) {reason}" for reason, number in self.reasons.items()]
+
+
+def names_of(judges: Iterable[JudgeFigures]) -> list[str]:
+    """The figures that any of the judges has, in the catalogue's order."""
+    present = {figure.name for judge in judges for figure in judge.pooled}
+    return [name for name in FIGURES if name in present] + sorted(present - set(FIGURES))
+
+
+def by_name(figures: Sequence[Figure]) -> dict[str, Figure]:
+    """Name -> figure."""
+    return {figure.name: figure for figure in figures}
+
+
+def worst_slices(judge: JudgeFigures) -> list[SliceFigures]:
+    """The slices with the lowest kappa (where that is undefined: balanced accuracy), undefined ones last."""
+
+    def key(part: SliceFigures) -> tuple[bool, float, str]:
+        held = by_name(part.figures)
+        for name in ("kappa", "balanced_accuracy", "accuracy"):
+            if name in held and (value := held[name].value) is not None:
+                return False, value, part.value
+        return True, 0.0, part.value
+
+    return sorted(judge.slices, key=key)
+
+
+def error_words(found: Disagreement, b: JudgeBenchmark) -> str:
+    """Which way judge and people differ."""
+    return (
+        "people pass it, the judge fails it" if found.label >= b.set_up.cut else "people fail it, the judge passes it"
+    )
+
+
+def missing_words(judge: JudgeFigures) -> str:
+    """How many rows could not be compared, and why; "" where all could."""
+    total = sum(judge.missing.values())
+    if not total:
+        return ""
+    why = "; ".join(f"{reason} ({n:,})" for reason, n in sorted(judge.missing.items(), key=lambda item: -item[1]))
+    return f"{say.count(total, 'row')} without a verdict: {why}"
+
+
+def all_warnings(b: JudgeBenchmark) -> list[str]:
+    """What to beware of, each once."""
+    return list(dict.fromkeys([*b.warnings, *(words for judge in b.judges for words in judge.warnings)]))
+
+
+def render_benchmark(benchmark: JudgeBenchmark, console: Console) -> None:
+    """The benchmark in a terminal of 80 columns or more: headline, set-up, figures, confusion, slices, differences,
+    disagreements, warnings."""
+    page, b = Page(console), benchmark
+    page.line(benchmark_headline(b), "bold")
+    page.table([("", False), ("", False)], [[what, words] for what, words in set_up_lines(b)])
+    for words in all_warnings(b):
+        page.line(f"warning: {words}", "yellow", indent=2)
+    if len(b.judges) > SIDE_BY_SIDE:
+        _many(page, b)
+    else:
+        _figures(page, b)
+    for judge in b.judges if len(b.judges) <= SIDE_BY_SIDE else ():
+        of = f" of {judge.judge}" if len(b.judges) > 1 else ""
+        _position(page, judge, of)
+        _confusion(page, judge, of)
+        _slices(page, judge, of)
+    _differences(page, b)
+    for judge in b.judges if len(b.judges) <= SIDE_BY_SIDE else ():
+        _disagreements(page, b, judge, f" of {judge.judge}" if len(b.judges) > 1 else "")
+
+
+def benchmark_text(benchmark: JudgeBenchmark, width: int = 100) -> str:
+    """What `render_benchmark` prints, as plain text without colour."""
+    out = io.StringIO()
+    render_benchmark(benchmark, Console(file=out, width=width, no_color=True, highlight=False))
+    return out.getvalue()
+
+
+def _figures(page: Page, b: JudgeBenchmark) -> None:
+    """Figures as rows; of one judge pooled and macro side by side, of two judges a table each."""
+    names, notes = names_of(b.judges), Note({})
+    if len(b.judges) == 1:
+        judge = b.judges[0]
+        page.title(f"Figures: {say.count(judge.n, 'row')} in {say.count(judge.clusters, 'cluster')}")
+        pooled, macro = by_name(judge.pooled), by_name(judge.macro)
+        columns = [("pooled [95 %]", pooled)]
+        if macro:
+            columns.append((f"macro of {say.count(len(judge.slices), 'slice')} [95 %]", macro))
+        _figure_table(page, names, columns, notes)
+    else:
+        for view in ("pooled", "macro"):
+            held = [(short(judge.judge), by_name(getattr(judge, view))) for judge in b.judges]
+            if any(figures for _, figures in held):
+                page.title("Figures, pooled over all rows" if view == "pooled" else "Figures, macro: mean over slices")
+                _figure_table(page, names, held, notes)
+        for judge in b.judges:
+            words = f"{judge.judge}: {say.count(judge.n, 'row')} in {say.count(judge.clusters, 'cluster')}"
+            page.line(words, "dim", indent=2)
+    for words in notes.lines():
+        page.line(words, "dim", indent=2)
+    for judge in b.judges:
+        if missing := missing_words(judge):
+            page.line(f"{judge.judge}: {missing}", "yellow", indent=2)
+
+
+def _figure_table(page: Page, names: list[str], columns: list[tuple[str, dict[str, Figure]]], notes: Note) -> None:
+    page.table(
+        [("figure", False), *((one_line(head, 60), False) for head, _ in columns)],
+        [
+            [title(name), *(figure_words(held.get(name)) + notes.mark(held.get(name)) for _, held in columns)]
+            for name in names
+            if any(name in held for _, held in columns)
+        ],
+    )
+
+
+def _many(page: Page, b: JudgeBenchmark) -> None:
+    """Judges as rows, by their main figures, the best first."""
+    names = [n for n in (("graded_kappa", "kappa") if b.set_up.graded else _MANY) if n in names_of(b.judges)]
+    notes = Note({})
+    views = ["pooled", *(["macro"] if any(judge.macro for judge in b.judges) else [])]
+    for view in views:
+        page.title("Judges, pooled over all rows" if view == "pooled" else "Judges, macro: mean over slices")
+        held = [(judge, by_name(getattr(judge, view))) for judge in b.judges]
+        held.sort(key=lambda item: -(((f := item[1].get(names[0])) is not None and f.value) or -1.0) if names else 0.0)
+        page.table(
+            [("judge", False), ("rows", True), *((f"{title(name)} [95 %]", False) for name in names)],
+            [
+                [
+                    one_line(short(judge.judge), 60), f"{judge.n:,}",
+                    *(figure_words(figures.get(name)) + notes.mark(figures.get(name)) for name in names),
+                ]
+                for judge, figures in held
+            ],
+        )  # fmt: skip
+    for words in notes.lines():
+        page.line(words, "dim", indent=2)
+    page.line("every figure, confusion matrices, slices and disagreements: --html FILE or --json", "dim", indent=2)
+
+
+def rank(figures: Mapping[str, Figure], names: Sequence[str]) -> float:
+    """The highest first figure first; judges without it last."""
+    found = figures.get(names[0]) if names else None
+    return -found.value if found is not None and found.value is not None else 2.0
+
+
+def _position(page: Page, judge: JudgeFigures, of: str) -> None:
+    if not judge.position:
+        return
+    page.title(f"Order of the two responses{of}")
+    notes = Note({})
+    page.table(
+        [("figure", False), ("value [95 %]", False), ("pairs", True)],
+        [[ORDERS.get(f.name, title(f.name)), figure_words(f) + notes.mark(f), f"{f.n:,}"] for f in judge.position],
+    )
+    for words in notes.lines():
+        page.line(words, "dim", indent=2)
+
+
+def _confusion(page: Page, judge: JudgeFigures, of: str) -> None:
+    if not judge.confusion:
+        return
+    page.title(f"Confusion{of}: people in rows, the judge in columns")
+    if len(judge.confusion_scores) > WIDEST_MATRIX:
+        page.line(f"{len(judge.confusion_scores)} different scores: see --html FILE or --json", "dim", indent=2)
+        return
+    page.table(
+        [("people \\ judge", False), *((one_line(head, 20), True) for head in judge.confusion_scores), ("all", True)],
+        [
+            [one_line(label, 20), *(f"{n:,}" for n in counts), f"{sum(counts):,}"]
+            for label, counts in zip(judge.confusion_labels, judge.confusion, strict=True)
+        ],
+    )
+
+
+def _slices(page: Page, judge: JudgeFigures, of: str) -> None:
+    if not judge.slices:
+        return
+    ordered, notes = worst_slices(judge), Note({})
+    page.title(f"Slices{of}, the lowest agreement first")
+    rows: list[list[str | tuple[str, str]]] = []
+    for part in ordered[:WORST_SLICES]:
+        held = by_name(part.figures)
+        kappa = held.get("kappa")
+        errors = [say.percent(held[name].value) if name in held else "–" for name in _SLICE[2:]]
+        rows.append(
+            [
+                (one_line(part.value, 40), f"{say.count(part.n, 'row')}, {say.count(part.clusters, 'cluster')}"),
+                figure_words(kappa) + notes.mark(kappa),
+                say.figure(held["balanced_accuracy"].value) if "balanced_accuracy" in held else "–",
+                " / ".join(errors),
+            ]
+        )
+    page.table(
+        [("slice", False), ("kappa [95 %]", False), ("bal. acc.", True), ("passed bad / failed good", False)], rows
+    )
+    if len(ordered) > WORST_SLICES:
+        page.line(f"and {len(ordered) - WORST_SLICES} more: see --html FILE or --json", "dim", indent=2)
+    for words in notes.lines():
+        page.line(words, "dim", indent=2)
+
+
+def _differences(page: Page, b: JudgeBenchmark) -> None:
+    if not b.differences:
+        return
+    page.title("Differences, B - A, on the rows that both judged (p corrected for all that are shown)")
+    ordered = sorted(b.differences, key=lambda d: (d.p is None, d.p if d.p is not None else 1.0))
+    page.table(
+        [("A and B", False), ("figure", False), ("difference [95 %]", False), ("p", False)],
+        [
+            [
+                (one_line(short(d.a), 40), one_line(short(d.b), 40)),
+                title(d.figure),
+                (difference_words(d.difference, d.interval), d.reason),
+                say.p_value(d.p) or "–",
+            ]
+            for d in ordered[:DIFFERENCES]
+        ],
+    )
+    if len(ordered) > DIFFERENCES:
+        page.line(f"and {len(ordered) - DIFFERENCES:,} more, by p: see --html FILE or --json", "dim", indent=2)
+
+
+def difference_words(value: float | None, interval: Interval | None) -> str:
+    """+0.100 [+0.020, +0.180]; a dash where there is no value."""
+    reach = f" [{say.signed(interval.low)}, {say.signed(interval.high)}]" if interval is not None else ""
+    return say.signed(value) + reach
+
+
+def _disagreements(page: Page, b: JudgeBenchmark, judge: JudgeFigures, of: str) -> None:
+    if not judge.disagreements:
+        return
+    page.title(f"Most expensive disagreements{of}")
+    for found in judge.disagreements[:DISAGREEMENTS]:
+        where = f" ({found.slice})" if found.slice else ""
+        page.line(f"{found.id}{where}: {error_words(found, b)}", "bold", indent=2)
+        page.line(f"label {found.label:g}, score {found.score:.3g}, cost {found.cost:.3g}", "dim", indent=4)
+        for what, text in texts_of(found):
+            page.line(f"{what}: {one_line(text, 300)}", indent=4)
+    if len(judge.disagreements) > DISAGREEMENTS:
+        page.line(f"and {len(judge.disagreements) - DISAGREEMENTS} more: see --html FILE or --json", "dim", indent=2)
+
+
+def texts_of(found: Disagreement) -> list[tuple[str, str]]:
+    """(what it is, the text) of what is known of the row."""
+    texts = (
+        ("question", found.question), ("response", found.response), ("people", found.human_rationale),
+        ("judge", found.judge_rationale),
+    )  # fmt: skip
+    return [(what, text) for what, text in texts if text]

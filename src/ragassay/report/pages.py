@@ -1,0 +1,54 @@
+"""How is an HTML page made and written that shows hostile texts and asks for nothing?"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from ragassay.core import EnvironmentFailure
+from ragassay.report import wording as say
+from ragassay.report.text import page
+
+FOLDER = Path(__file__).parent / "templates"
+
+
+def environment() -> Environment:
+    """Templates that escape whatever they print."""
+    made = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: page(value) if type(value) is str else value,
+    )
+    made.globals.update(say=say)
+    return made
+
+
+def hash_of(text: str) -> str:
+    """What a content security policy calls this style or script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def write_whole(path: str | Path, pieces: Iterable[str]) -> None:
+    """Write a page beside its place and move it there: it is whole or not there.
+
+    Raises EnvironmentFailure E0107 when it cannot be written.
+    """
+    part = Path(f"{path}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as out:
+            out.writelines(pieces)
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise EnvironmentFailure(
+            "E0107", "The output file cannot be written.", where=str(path), why=str(error)
+        ) from error
