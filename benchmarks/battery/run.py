@@ -64,7 +64,9 @@ def attacked(at: int, one: Injection, rubric: str = "groundedness") -> Request:
         contexts = (one.into(contexts[0]), *contexts[1:])
     if rubric == "answer_relevance":
         return Request(rubric, {"question": row.question or "", "response": claim})
-    inputs = {"question": row.question or "", "response": claim, "contexts": contexts, "claim": claim}
+    inputs: dict[str, str | tuple[str, ...]] = {
+        "question": row.question or "", "response": claim, "contexts": contexts, "claim": claim,
+    }  # fmt: skip
     return Request("groundedness", inputs)
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import (
     BadRow,
+    Certificate,
     DataError,
     JudgeBenchmark,
     Profile,
@@ -31,12 +32,14 @@ from ragassay.core import (
 
 if TYPE_CHECKING:
     from ragassay.api import Run
+    from ragassay.judges import Scale
     from ragassay.trust.benchmark import Verdicts
     from ragassay.trust.labelled import Labelled
 
 _RECORDED, _RUN = "recorded:", "run:"
 _REASON = 90
 _MOST_REASONS = 20
+_ID = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,8 @@ class Benchmarked:
     """A benchmark, and what else is known of the judges that were asked, which a certificate needs.
 
     rubrics: judge -> rubric id -> "id@version". runs: judge -> id of its run in the store. profiles: judge -> what the
-    labelled rows are like. kind: "human", or "human and constructed" where labels were made and not given.
+    labelled rows are like. kind: "human", or "human and constructed" where labels were made and not given. certificates:
+    what was put into the store of it.
     """
 
     benchmark: JudgeBenchmark
@@ -52,6 +56,7 @@ class Benchmarked:
     runs: Mapping[str, str]
     profiles: Mapping[str, Profile]
     kind: str = "human"
+    certificates: tuple[Certificate, ...] = ()
 
 
 def benchmark(labels: object, judge: str | Sequence[str] = "offline", **options: Any) -> JudgeBenchmark:
@@ -82,6 +87,7 @@ def run_benchmark(
     mapping: Mapping[str, str] | None = None,
     format: str | None = None,
     store: str | os.PathLike[str] | None = None,
+    certificate: bool = True,
     **options: Any,
 ) -> Benchmarked:
     """Set judges beside the human labels of a source.
@@ -91,13 +97,61 @@ def run_benchmark(
     (asked now, on the labelled rows only); "recorded:NAME" (a key of the rows' `judges`, or a column; names after a
     comma are recorded ones too; "recorded:*" = all; "recorded:FILE#COLUMN" = of another file, by id); "run:ID" (the
     scores of a run in the store, by id). metric: what is asked, by default what the rows' `task` says. cut, judge_cut,
-    fp_cost, fn_cost, worst, draws, seed: see `trust.benchmark.compare`. options: of `ragassay.evaluate` (rubrics,
+    fp_cost, fn_cost, worst, draws, seed: see `trust.benchmark.compare`. certificate: keep what was measured of every judge
+    that was asked in the store, where runs of that judge find it. options: of `ragassay.evaluate` (rubrics,
     base_url, max_cost, no_network ...), for judges that are asked.
 
     Raises SetupError (E0205 where judge, metric or cut is missing), DataError (E0313 to E0315), and what `evaluate`
     raises. A row whose verdict was lost is counted under the judge's `missing`, never scored.
     """
-    from ragassay.trust.benchmark import compare, recorded
+    from ragassay.trust.benchmark import compare
+
+    held = gather(
+        labels, judge, metric=metric, label=label, scale=scale, slice=slice, cluster=cluster, where=where, mapping=mapping,
+        format=format, store=store, **options,
+    )  # fmt: skip
+    found = compare(
+        held.labelled, held.verdicts, metric=held.metric, cut=cut, judge_cut=judge_cut, fp_cost=fp_cost, fn_cost=fn_cost,
+        worst=worst, draws=draws, seed=seed, created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )  # fmt: skip
+    found = _told(found, held.labels, mapping, format, {one.judge: one.rationales for one in held.verdicts})
+    kind = "human and constructed" if held.labelled.constructed else "human"
+    made = Benchmarked(found, held.rubrics, held.runs, held.profiles, kind)
+    return replace(made, certificates=_certified(made, held.uris, store)) if certificate and held.profiles else made
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Labels, and what each judge said of their rows. labels: the source, to be read again. metric: "" for recorded judges.
+    uris: judge -> the URI behind it; the rest as in `Benchmarked`."""
+
+    labels: object
+    labelled: Labelled
+    verdicts: tuple[Verdicts, ...]
+    metric: str
+    rubrics: Mapping[str, Mapping[str, str]]
+    runs: Mapping[str, str]
+    profiles: Mapping[str, Profile]
+    uris: Mapping[str, str]
+
+
+def gather(
+    labels: object,
+    judge: str | Sequence[str],
+    *,
+    metric: str | None = None,
+    label: str = "label",
+    scale: Sequence[float] = (),
+    slice: str | None = None,
+    cluster: str | None = None,
+    where: Sequence[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    format: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Gathered:
+    """Read the labels, and read or ask what the judges say of them; the arguments are those of `run_benchmark`."""
+    from ragassay.trust.benchmark import recorded
     from ragassay.trust.labelled import read_labels
 
     names = judges_of(judge)
@@ -114,6 +168,7 @@ def run_benchmark(
     rubrics: dict[str, Mapping[str, str]] = {}
     runs: dict[str, str] = {}
     profiles: dict[str, Profile] = {}
+    uris: dict[str, str] = {}
     for name in names:
         if name == _RECORDED + "*":
             verdicts += [recorded(labelled, found) for found in labelled.recorded]
@@ -122,16 +177,36 @@ def run_benchmark(
                             recorded(labelled, name.removeprefix(_RECORDED)))  # fmt: skip
         else:
             with _open(name, labels, labelled, chosen, store, mapping, format, options) as run:
-                rubrics[name], runs[name] = run.manifest.judge.rubrics, run.id
+                rubrics[name], runs[name], uris[name] = run.manifest.judge.rubrics, run.id, run.manifest.judge.uri
                 verdicts.append(_from_run(labelled, name, run, chosen))
                 profiles[name] = _profile(labelled, run)
-    verdicts = list({one.judge: one for one in verdicts}.values())
-    found = compare(
-        labelled, verdicts, metric=chosen, cut=cut, judge_cut=judge_cut, fp_cost=fp_cost, fn_cost=fn_cost, worst=worst,
-        draws=draws, seed=seed, created=datetime.now(UTC).isoformat(timespec="seconds"),
+    kept = {one.judge: one for one in verdicts}
+    return Gathered(labels, labelled, tuple(kept.values()), chosen, rubrics, runs, profiles, uris)
+
+
+def _certified(
+    made: Benchmarked, uris: Mapping[str, str], store: str | os.PathLike[str] | None
+) -> tuple[Certificate, ...]:
+    """The certificates of the judges that were asked, put into the store."""
+    from ragassay import __version__
+    from ragassay.api import open_store
+    from ragassay.trust.certificates import issue
+
+    issued = tuple(
+        issue(
+            made.benchmark, replace(judge, judge=uris[judge.judge]), rubrics=made.rubrics[judge.judge],
+            profile=made.profiles[judge.judge], kind=made.kind, version=__version__,
+        )
+        for judge in made.benchmark.judges
+        if judge.judge in made.profiles and judge.n
     )  # fmt: skip
-    found = _told(found, labels, mapping, format, {one.judge: one.rationales for one in verdicts})
-    return Benchmarked(found, rubrics, runs, profiles, "human and constructed" if labelled.constructed else "human")
+    kept = open_store(store)
+    try:
+        for one in issued:
+            kept.put_certificate(one)
+    finally:
+        kept.close()
+    return issued
 
 
 def judges_of(judge: str | Sequence[str]) -> tuple[str, ...]:
@@ -214,8 +289,8 @@ def _from_run(labelled: Labelled, name: str, run: Run, metric: str) -> Verdicts:
             why=f"its metrics are {', '.join(manifest.metrics)}", fix="name one of them: --metric NAME",
         )  # fmt: skip
     place = {row_id: i for i, row_id in enumerate(labelled.ids)}
-    n = len(labelled)
-    score, ratings = np.full(n, np.nan), np.full(n, np.nan)
+    n, grades = len(labelled), _scale(metric)
+    score, ratings, sure = np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan)
     passes, given = np.zeros(n, bool), np.zeros(n, bool)
     reasons: Counter[str] = Counter()
     rationales: dict[str, str] = {}
@@ -233,6 +308,7 @@ def _from_run(labelled: Labelled, name: str, run: Run, metric: str) -> Verdicts:
         score[at], passes[at] = found.value, found.verdict is Verdict.PASS
         verdictless += found.verdict is None
         ratings[at] = _rating(found)
+        sure[at] = _confidence(found, grades)
         rationales[row.id] = _rationale(found)
     if not given.any():
         raise DataError(
@@ -250,6 +326,7 @@ def _from_run(labelled: Labelled, name: str, run: Run, metric: str) -> Verdicts:
         judge=name, score=score, passes=None if verdictless else passes,
         ratings=ratings if judged.any() and np.isfinite(ratings[judged]).all() else None, missing=common,
         rationales=rationales, fingerprints=manifest.judge.fingerprints, warnings=tuple(warnings),
+        confidence=sure if judged.any() and np.isfinite(sure[judged]).all() else None,
     )  # fmt: skip
 
 
@@ -281,6 +358,30 @@ def _rating(score: Score) -> float:
     if len(rated) == 1 and isinstance(rated[0], int | float) and not isinstance(rated[0], bool):
         return float(rated[0])
     return float("nan")
+
+
+def _scale(metric: str) -> Scale | None:
+    """The scale of what the metric mainly asks; None for metrics and rubrics of the user's own."""
+    from ragassay.judges import RubricBook
+    from ragassay.metrics import catalogue
+
+    kind = catalogue().get(metric.partition("(")[0])
+    rubrics = kind.declaration.rubrics if kind is not None else ()
+    return RubricBook.default().get(rubrics[0]).scale if rubrics else None
+
+
+def _confidence(score: Score, scale: Scale | None) -> float:
+    """How sure a cascade would take the judge to be of this row: as of its least sure verdict. NaN where not known."""
+    from ragassay.core import Judgment
+    from ragassay.judges.cascade import confidence
+
+    parts = [part for part in score.parts if part.status is Status.JUDGED]
+    known = [
+        confidence(Judgment(part.key, "", "", part.status, part.rating, probability=part.probability, passes=part.passed), scale)
+        for part in parts
+        if scale is not None
+    ]  # fmt: skip
+    return min((one for one in known if one is not None), default=float("nan")) if None not in known else float("nan")
 
 
 def _rationale(score: Score) -> str:
@@ -369,4 +470,58 @@ def _told(
     return with_texts(found, rows, rationales)
 
 
-__all__ = ["Benchmarked", "benchmark", "judges_of", "run_benchmark"]
+def certificates(
+    which: str | None = None,
+    *,
+    judge: str | None = None,
+    metric: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    take: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | None = None,
+) -> tuple[Certificate, ...]:
+    """The certificates that are known: of the package, and of the benchmarks in the store, newest first.
+
+    which: id of one, or the first 4 or more of its digits. judge, metric: only those of a judge's URI, of a metric.
+    output: write them to a file that `take` reads back, into another store for example. Raises SetupError E0205 for an id
+    that none or several have, DataError E0317 for a file or store whose certificates are not as they were issued.
+    """
+    from ragassay.api import open_store
+    from ragassay.trust.certificates import dumps, known, loads
+
+    kept = open_store(store)
+    try:
+        if take is not None:
+            try:
+                read = loads(Path(take).read_bytes(), str(take))
+            except OSError as error:
+                raise DataError("E0102", "The file of certificates cannot be read.", where=str(take), why=str(error),
+                                fix="name a file that --output wrote") from None  # fmt: skip
+            for one in read:
+                kept.put_certificate(one)
+        found = known(kept)
+    finally:
+        kept.close()
+    names = tuple(dict.fromkeys(one.metric for one in found))
+    if metric is not None and metric not in names:
+        whole = [name for name in names if name.partition("(")[0] == metric]
+        names = tuple(whole)
+    elif metric is not None:
+        names = (metric,)
+    found = tuple(one for one in found if (judge is None or one.judge == judge) and one.metric in names)
+    if which is not None:
+        found = tuple(one for one in found if len(which) >= _ID and one.id.startswith(which.lower()))
+        if len(found) != 1:
+            raise SetupError(
+                "E0205", f"{'No' if not found else 'More than one'} certificate has the id {shorten(which, 40)!r}.",
+                where="ragassay certificates", fix="`ragassay certificates` lists the ids",
+            )  # fmt: skip
+    if output is not None:
+        try:
+            Path(output).write_bytes(dumps(found))
+        except OSError as error:
+            raise SetupError("E0107", "The output file cannot be written.", where=str(output), why=str(error),
+                             fix="name a file in a folder that exists") from None  # fmt: skip
+    return found
+
+
+__all__ = ["Benchmarked", "benchmark", "certificates", "judges_of", "run_benchmark"]

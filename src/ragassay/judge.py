@@ -41,7 +41,7 @@ ROW = (
 """The arguments that make up the row; as in a file of rows."""
 
 _OPTIONS = (
-    "judge", "base_url", "api_key_env", "rubrics", "single_calls", "temperature", "call_timeout", "attempts",
+    "judge", "base_url", "api_key_env", "rubrics", "single_calls", "controls", "temperature", "call_timeout", "attempts",
     "max_calls", "max_cost", "price", "cache", "no_network", "store",
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ragassay.cli import interop
+from ragassay.cli import interop, judging, trust
 from ragassay.cli.output import (
     check_gates,
     check_target,
@@ -24,7 +24,7 @@ from ragassay.cli.output import (
     store_file,
 )
 from ragassay.cli.output import display as shown
-from ragassay.cli.parameters import JsonOption, StoreOption
+from ragassay.cli.parameters import Controls, ControlsOption, JsonOption, StoreOption
 from ragassay.core.errors import RagAssayError, SetupError, nearest
 
 if TYPE_CHECKING:
@@ -43,6 +43,17 @@ app.add_typer(rubric_app, name="rubric")
 app.command()(interop.retrieval)
 app.command()(interop.convert)
 app.command()(interop.mlflow)
+app.command()(trust.benchmark)
+app.command()(trust.probe)
+app.command(name="audit-table")(trust.audit_table)
+app.command(name="plan-labels")(trust.plan_labels)
+app.command()(trust.estimate)
+app.command()(judging.certificates)
+app.command()(judging.calibrate)
+app.command()(judging.panel)
+app.command()(judging.cascade)
+app.command()(judging.repeat)
+app.add_typer(trust.label_app, name="label")
 
 
 class Format(StrEnum):
@@ -99,6 +110,7 @@ def evaluate(
     single_calls: Annotated[
         bool, typer.Option("--single-calls", help="One call per claim and chunk instead of batches.")
     ] = False,
+    controls: ControlsOption = Controls.auto,
     limit: Annotated[int | None, typer.Option(help="Only the first N rows.")] = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at once.")] = 32,
     call_timeout: Annotated[float, typer.Option(help="Seconds one call may take.")] = 120.0,
@@ -144,6 +156,7 @@ def evaluate(
         "rubrics": rubric or [],
         "claims": claims.value,
         "single_calls": single_calls,
+        "controls": controls.value,
         "limit": limit,
         "concurrency": concurrency,
         "call_timeout": call_timeout,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ragassay.api import Run
-    from ragassay.core import Summary
+    from ragassay.core import Figure, Summary
     from ragassay.runner import Forecast
 
 
@@ -236,3 +237,67 @@ def print_json(value: object) -> None:
     import orjson
 
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def print_value(kind: str, value: object) -> None:
+    """A result value as JSON, with the schema's number."""
+    from ragassay.report import as_json
+
+    found = as_json(value)
+    assert isinstance(found, dict)
+    print_json({"schema": 1, "kind": kind, **found})
+
+
+def print_lines(*lines: str) -> None:
+    """Lines on stdout, without control characters of the data and without markup."""
+    from ragassay.report import plain
+
+    page = console()
+    for line in lines:
+        page.print(plain(line), markup=False, highlight=False)
+
+
+def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table on stdout: the first column as text, what looks like numbers to the right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from ragassay.report import plain
+
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in head:
+        table.add_column(Text(plain(name)), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    console().print(table)
+
+
+def print_figures(figures: Iterable[Figure]) -> None:
+    """Figures with their intervals, a line each; what is absent with the reason."""
+    print_table(
+        ("figure", "value [95 %]", "rows", "note"),
+        [
+            (
+                figure.name,
+                "-"
+                if figure.value is None
+                else f"{figure.value:.3f}"
+                + (f" [{figure.interval.low:.3f}, {figure.interval.high:.3f}]" if figure.interval is not None else ""),
+                str(figure.n),
+                figure.reason,
+            )
+            for figure in figures
+        ],
+    )
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file that hold something. Raises DataError E0102 where it cannot be read."""
+    from ragassay.core import DataError
+
+    try:
+        return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            "E0102", "The file cannot be read.", where=str(path), why=str(error), fix="name a text file in UTF-8"
+        ) from None

@@ -23,6 +23,7 @@ CATALOGUE: dict[str, str] = {
     "E0203": "No rubric has that id, or the judge cannot answer it.",
     "E0204": "A rubric file is not valid: front matter, placeholders, scale or criteria.",
     "E0205": "A benchmark does not say what it compares: the judge, the metric or the cut.",
+    "E0206": "It is not said what people label, or there is nothing to label or to use.",
     # E03 rows
     "E0301": "A line is not valid JSON.",
     "E0302": "A row is not an object of fields.",

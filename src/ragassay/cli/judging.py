@@ -1,0 +1,325 @@
+"""Which commands make something of judges that were set beside labels, and what each calls."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragassay.cli.output import (
+    console,
+    note,
+    pairs,
+    print_figures,
+    print_json,
+    print_lines,
+    print_table,
+    print_value,
+)
+from ragassay.cli.output import display as shown
+from ragassay.cli.parameters import JsonOption, StoreOption
+from ragassay.cli.trust import (
+    CapOption,
+    ClusterOption,
+    CostOption,
+    CutOption,
+    JudgeCutOption,
+    KeyOption,
+    LabelOption,
+    LabelsArgument,
+    MetricOption,
+    NoNetworkOption,
+    PriceOption,
+    RubricOption,
+    SeedOption,
+    UrlOption,
+    WhereOption,
+    asking,
+    number_words,
+)
+
+if TYPE_CHECKING:
+    from ragassay.core import Interval
+    from ragassay.scoring.calibration import CutChange
+    from ragassay.scoring.intervals import PairedResult
+
+JudgesOption = Annotated[list[str], typer.Option(help="As of `ragassay benchmark`; several with commas, or repeated.")]
+OneJudgeOption = Annotated[
+    str, typer.Option(help="'offline', 'openai:MODEL', 'recorded:NAME', 'run:ID', or a panel or cascade.")
+]
+FormatOption = Annotated[str | None, typer.Option("--format", help="Format of the file.")]
+MapOption = Annotated[list[str] | None, typer.Option("--map", help="field=column. Repeatable.")]
+
+
+class Kind(StrEnum):
+    """How scores are mapped to probabilities."""
+
+    platt = "platt"
+    isotonic = "isotonic"
+    beta = "beta"
+
+
+def calibrate(
+    labels: LabelsArgument,
+    judge: OneJudgeOption = "offline",
+    metric: MetricOption = None,
+    label: LabelOption = "label",
+    kind: Annotated[list[Kind] | None, typer.Option(help="Map [default: all three]. Repeatable.")] = None,
+    figure: Annotated[str, typer.Option(help="What a better cut is better by: kappa, f1, cost ...")] = "kappa",
+    fp_cost: Annotated[float, typer.Option(help="What passing a bad row costs (--figure cost).")] = 1.0,
+    fn_cost: Annotated[float, typer.Option(help="What failing a good row costs (--figure cost).")] = 1.0,
+    folds: Annotated[int, typer.Option(help="Folds; a cluster is never split.")] = 5,
+    cut: CutOption = None,
+    judge_cut: JudgeCutOption = None,
+    cluster: ClusterOption = None,
+    where: WhereOption = None,
+    rubric: RubricOption = None,
+    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
+    seed: SeedOption = 0,
+    map_: MapOption = None,
+    format_: FormatOption = None,
+    base_url: UrlOption = None,
+    api_key_env: KeyOption = None,
+    max_calls: CapOption = None,
+    max_cost: CostOption = None,
+    price: PriceOption = None,
+    no_network: NoNetworkOption = False,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Do a judge's scores hold as probabilities, would a map make them hold, and is another cut better? All out-of-fold."""
+    from ragassay.judging import calibrate as run
+
+    with shown(max_cost) as watch:
+        found = run(
+            labels, judge, metric=metric, label=label, kinds=[each.value for each in kind or list(Kind)], figure=figure,
+            costs=(fp_cost, fn_cost), folds=folds, cut=cut, judge_cut=judge_cut, cluster=cluster, where=where or [],
+            rubrics=rubric or [], draws=draws, seed=seed, mapping=pairs(map_ or []), format=format_, store=store,
+            **asking(base_url, api_key_env, max_calls, max_cost, price, no_network), watch=watch, tell=note,
+        )  # fmt: skip
+    if json_:
+        print_value("calibration", found)
+        return
+    print_lines(f"{found.judge}: {found.calibrations[0].n if found.calibrations else 0} rows"
+                f"{f', {found.missing} labelled rows have no verdict' if found.missing else ''}", "")  # fmt: skip
+    rows = [("as it is", one.before, one.reason) for one in found.calibrations[:1] if one.before is not None]
+    rows += [(one.kind, one.after, one.reason) for one in found.calibrations]  # type: ignore[misc]
+    gains = {one.kind: one.gain for one in found.calibrations}
+    print_table(
+        ("scores", "ECE [95 %]", "Brier [95 %]", "squared error, change [95 %]"),
+        [
+            (name, *(("-", "-") if kept is None else (number_words(kept.ece.value, kept.ece.interval),
+             number_words(kept.brier.value, kept.brier.interval))), _change(gains.get(name)))  # type: ignore[call-overload]
+            for name, kept, _ in rows
+        ],
+    )  # fmt: skip
+    notes = dict.fromkeys(reason for _, _, reason in rows if reason)
+    print_lines(*(f"beware: {reason}" for reason in notes), *([f"note: {found.note}"] if found.note else []))
+    print_lines("", *_cut_words(found.change))
+
+
+def _cut_words(change: CutChange) -> list[str]:
+    if change.cut is None or change.difference is None:
+        return [f"cut: {change.reason or 'no other cut can be tried'}"]
+    verdict = "adopt it" if change.adopt else "keep the old one: the gain may be chance"
+    lines = [
+        f"cut: {change.old_cut:g} now; best by {change.figure}: {change.cut:g}. Out-of-fold, {change.figure} goes from "
+        f"{change.old:.3f} to {change.new:.3f}, {_signed(change.difference, change.interval)}: {verdict}",
+    ]
+    return [*lines, f"beware: {change.reason}"] if change.reason else lines
+
+
+def panel(
+    labels: LabelsArgument,
+    judge: JudgesOption,
+    metric: MetricOption = None,
+    label: LabelOption = "label",
+    cut: CutOption = None,
+    judge_cut: JudgeCutOption = None,
+    cluster: ClusterOption = None,
+    where: WhereOption = None,
+    rubric: RubricOption = None,
+    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
+    seed: SeedOption = 0,
+    map_: MapOption = None,
+    format_: FormatOption = None,
+    base_url: UrlOption = None,
+    api_key_env: KeyOption = None,
+    max_calls: CapOption = None,
+    max_cost: CostOption = None,
+    price: PriceOption = None,
+    no_network: NoNetworkOption = False,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Are several judges better than the best of them, and how many judges are they really worth?"""
+    from ragassay.judging import panel as run
+
+    with shown(max_cost) as watch:
+        found = run(
+            labels, judge, metric=metric, label=label, cut=cut, judge_cut=judge_cut, cluster=cluster, where=where or [],
+            rubrics=rubric or [], draws=draws, seed=seed, mapping=pairs(map_ or []), format=format_, store=store,
+            **asking(base_url, api_key_env, max_calls, max_cost, price, no_network), watch=watch, tell=note,
+        )  # fmt: skip
+    if json_:
+        print_value("panel", found)
+        return
+    print_lines(f"{len(found.judges)} judges on {found.n} rows in {found.clusters} clusters"
+                f"{f'; {found.dropped} rows were not judged by all' if found.dropped else ''}", "")  # fmt: skip
+    print_table(
+        ("judge", "accuracy", "errors go with those of"),
+        [
+            (name, f"{found.accuracies[at]:.3f}", _closest(found.judges, found.correlation[at], at))
+            for at, name in enumerate(found.judges)
+        ],
+    )
+    print_lines("")
+    print_figures([found.mean_correlation, found.effective])
+    print_lines("")
+    print_table(
+        ("rule", "accuracy", "kappa", "against the best single judge [95 %]"),
+        [
+            (r.name, f"{r.accuracy:.3f}", "-" if r.kappa is None else f"{r.kappa:.3f}", _change(r.gain))
+            for r in found.rules
+        ],
+    )
+    print_lines(
+        "",
+        f"If errors were independent the majority would be right on {found.independent:.1%} of rows; it is on {found.real:.1%}.",
+    )
+
+
+def _closest(names: tuple[str, ...], correlation: tuple[float | None, ...], at: int) -> str:
+    others = [(value, names[i]) for i, value in enumerate(correlation) if value is not None and i != at]
+    return "{1} ({0:.2f})".format(*max(others)) if others else "-"
+
+
+def cascade(
+    labels: LabelsArgument,
+    cheap: Annotated[str, typer.Option(help="The judge that answers first.")] = "offline",
+    expensive: Annotated[
+        str | None, typer.Option(help="The judge of the other rows, to say how good both are.")
+    ] = None,
+    agreement: Annotated[float, typer.Option(help="Share on which the cheap one has to agree with people.")] = 0.9,
+    confidence: Annotated[float, typer.Option(help="How sure that has to be.")] = 0.9,
+    metric: MetricOption = None,
+    label: LabelOption = "label",
+    cut: CutOption = None,
+    judge_cut: JudgeCutOption = None,
+    cluster: ClusterOption = None,
+    where: WhereOption = None,
+    rubric: RubricOption = None,
+    map_: MapOption = None,
+    format_: FormatOption = None,
+    base_url: UrlOption = None,
+    api_key_env: KeyOption = None,
+    max_calls: CapOption = None,
+    max_cost: CostOption = None,
+    price: PriceOption = None,
+    no_network: NoNetworkOption = False,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """From which confidence on is a cheap judge's verdict enough? Certified on labels; says how many rows that covers."""
+    from ragassay.judging import cascade as run
+
+    with shown(max_cost) as watch:
+        found = run(
+            labels, cheap, expensive=expensive, agreement=agreement, confidence=confidence, metric=metric, label=label,
+            cut=cut, judge_cut=judge_cut, cluster=cluster, where=where or [], rubrics=rubric or [],
+            mapping=pairs(map_ or []), format=format_, store=store,
+            **asking(base_url, api_key_env, max_calls, max_cost, price, no_network), watch=watch, tell=note,
+        )  # fmt: skip
+    if json_:
+        print_value("cascade", found)
+        return
+    one = found.guarantee
+    wanted = f"agreement of {agreement:.0%} with people, {confidence:.0%} sure"
+    if one.threshold is None:
+        print_lines(f"{found.cheap}: nothing can be certified for {wanted}: {one.reason}")
+        if one.steps:
+            print_lines(f"its surest {one.steps[0].answered} verdicts agree on {one.steps[0].agreement:.1%}")
+    else:
+        print_lines(
+            f"{found.cheap}: {wanted}, from confidence {one.threshold:.4g} on; that answers {one.coverage:.1%} of "
+            f"{one.n} rows, on which it agrees on {one.agreement:.1%}"
+        )
+        if one.reason:
+            print_lines(f"beware: {one.reason}")
+    if found.accuracy is not None and found.expensive is not None:
+        print_lines(f"the whole cascade agrees with people on {found.accuracy:.1%} of {found.rows} rows, the expensive "
+                    f"judge alone on {found.expensive:.1%}")  # fmt: skip
+    if found.uri:
+        print_lines(f"to run it: --judge '{found.uri}'")
+
+
+def repeat(
+    rows: Annotated[str, typer.Argument(help="File of rows.")],
+    metric: Annotated[str, typer.Option("--metric", "-m", help="Metric with a pass mark.")],
+    judge: Annotated[str, typer.Option(help="'openai:MODEL', 'offline', or a panel or cascade.")] = "offline",
+    samples: Annotated[int, typer.Option("--samples", "-k", help="How often the same is asked.")] = 5,
+    temperature: Annotated[float, typer.Option(help="Temperature of every sample.")] = 1.0,
+    limit: Annotated[int | None, typer.Option(help="Only the first N rows.")] = None,
+    rubric: RubricOption = None,
+    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
+    seed: SeedOption = 0,
+    map_: MapOption = None,
+    format_: FormatOption = None,
+    base_url: UrlOption = None,
+    api_key_env: KeyOption = None,
+    max_calls: Annotated[int | None, typer.Option(help="Hard cap on calls of one sample.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Hard cap in US dollars of one sample.")] = None,
+    price: PriceOption = None,
+    no_network: NoNetworkOption = False,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Does a judge repeat itself? The same rows are judged k times anew: how many change sides?"""
+    from ragassay.judging import repeat as run
+
+    with shown(max_cost) as watch:
+        found = run(
+            rows, judge, metric=metric, samples=samples, temperature=temperature, draws=draws, seed=seed, limit=limit,
+            rubrics=rubric or [], mapping=pairs(map_ or []), format=format_, store=store,
+            **asking(base_url, api_key_env, max_calls, max_cost, price, no_network), watch=watch, tell=note,
+        )  # fmt: skip
+    if json_:
+        print_value("repeatability", found)
+        return
+    print_lines(f"{found.samples} samples of {found.n} rows{f', {found.lost} verdicts lost' if found.lost else ''}"
+                f"{f', {found.alone} rows with fewer than two verdicts left out' if found.alone else ''}", "")  # fmt: skip
+    print_figures([found.flip_rate, found.two_differ, found.kappa])
+
+
+def certificates(
+    which: Annotated[str | None, typer.Argument(help="Id of one, or its start, to see it in full.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Only those of this judge.")] = None,
+    metric: Annotated[str | None, typer.Option("--metric", "-m", help="Only those of this metric.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write them to a JSON file.")] = None,
+    take: Annotated[Path | None, typer.Option("--import", help="Take the certificates of such a file in.")] = None,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """What was measured of judges against people: the certificates that came with RagAssay and those of your benchmarks."""
+    from ragassay.benchmarking import certificates as run
+    from ragassay.report import certificates_json, render_certificate, render_certificates
+
+    found: tuple[Any, ...] = run(which, judge=judge, metric=metric, output=output, take=take, store=store)
+    if output is not None:
+        note(f"wrote {len(found)} certificates to {output}")
+    if json_:
+        print_json(certificates_json(found))
+    elif which is not None:
+        render_certificate(found[0], console())
+    else:
+        render_certificates(found, console())
+
+
+def _signed(value: float, interval: Interval | None) -> str:
+    return f"{value:+.3f}" + (f" [{interval.low:+.3f}, {interval.high:+.3f}]" if interval is not None else "")
+
+
+def _change(gain: PairedResult | None) -> str:
+    return "-" if gain is None or gain.difference is None else _signed(gain.difference, gain.interval)

@@ -1,0 +1,483 @@
+"""Which commands say how far a judge can be believed, and what each calls."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragassay.cli.output import (
+    check_target,
+    console,
+    note,
+    pairs,
+    print_figures,
+    print_json,
+    print_lines,
+    print_table,
+    print_value,
+    read_lines,
+    store_file,
+)
+from ragassay.cli.output import display as shown
+from ragassay.cli.parameters import Controls, ControlsOption, JsonOption, StoreOption
+from ragassay.core.errors import SetupError
+
+if TYPE_CHECKING:
+    from ragassay.core import Figure, Interval
+    from ragassay.scoring.annotators import AltTest
+    from ragassay.trust.estimate import Correction
+
+LabelsArgument = Annotated[str, typer.Argument(help="File of rows with a human label each, in any format of rows.")]
+LabelOption = Annotated[str, typer.Option(help="Field with the human label; labels/NAME for one of several.")]
+CutOption = Annotated[float | None, typer.Option(help="A label of at least this passes [default: 1 of 0/1, 2 of 0-3].")]
+JudgeCutOption = Annotated[
+    float | None, typer.Option(help="A score of at least this passes [default: the judge's own].")
+]
+ClusterOption = Annotated[str | None, typer.Option(help="Field of the query or document that rows share.")]
+SliceOption = Annotated[str | None, typer.Option(help="Field to slice by [default: slice].")]
+WhereOption = Annotated[list[str] | None, typer.Option(help="FIELD=VALUE, such as split=test. Repeatable.")]
+MetricOption = Annotated[str | None, typer.Option("--metric", "-m", help="Metric [default: what the rows' task says].")]
+RubricOption = Annotated[list[Path] | None, typer.Option(help="Your own rubric file. Repeatable.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of everything that is drawn.")]
+UrlOption = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")]
+KeyOption = Annotated[str | None, typer.Option(help="Variable that holds the key [default: OPENAI_API_KEY].")]
+CapOption = Annotated[int | None, typer.Option(help="Hard cap on calls, retries included.")]
+CostOption = Annotated[float | None, typer.Option(help="Hard cap in US dollars.")]
+PriceOption = Annotated[str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")]
+NoNetworkOption = Annotated[bool, typer.Option("--no-network", help="Make any network call an error.")]
+
+
+def benchmark(
+    labels: LabelsArgument,
+    judge: Annotated[
+        list[str],
+        typer.Option(
+            help="'offline', 'openai:MODEL', 'recorded:NAME' (a key of the rows' `judges` or a column; recorded:* for all), "
+            "'run:ID'. Several with commas, or repeated."
+        ),
+    ],
+    metric: MetricOption = None,
+    label: LabelOption = "label",
+    cut: CutOption = None,
+    judge_cut: JudgeCutOption = None,
+    slice_: Annotated[str | None, typer.Option("--slice", help="Field to slice by [default: slice].")] = None,
+    cluster: ClusterOption = None,
+    where: WhereOption = None,
+    rubric: RubricOption = None,
+    fp_cost: Annotated[float, typer.Option(help="What passing a bad row costs, for the dearest disagreements.")] = 1.0,
+    fn_cost: Annotated[float, typer.Option(help="What failing a good row costs.")] = 1.0,
+    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
+    seed: SeedOption = 0,
+    map_: Annotated[list[str] | None, typer.Option("--map", help="field=column. Repeatable.")] = None,
+    format_: Annotated[str | None, typer.Option("--format", help="Format of the file.")] = None,
+    base_url: UrlOption = None,
+    api_key_env: KeyOption = None,
+    max_calls: CapOption = None,
+    max_cost: CostOption = None,
+    price: PriceOption = None,
+    no_network: NoNetworkOption = False,
+    html: Annotated[Path | None, typer.Option(help="Write the HTML report here.")] = None,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Set judges beside human labels: agreement, errors and calibration, each with its interval."""
+    from ragassay.benchmarking import benchmark as run
+    from ragassay.report import benchmark_json, render_benchmark, write_benchmark_html
+
+    check_target(html, labels, store_file(store), *(rubric or []))
+    with shown(max_cost) as watch:
+        found = run(
+            labels, judge, metric=metric, label=label, cut=cut, judge_cut=judge_cut, slice=slice_, cluster=cluster,
+            where=where or [], rubrics=rubric or [], fp_cost=fp_cost, fn_cost=fn_cost, draws=draws, seed=seed,
+            mapping=pairs(map_ or []), format=format_, store=store,
+            **asking(base_url, api_key_env, max_calls, max_cost, price, no_network), watch=watch, tell=note,
+        )  # fmt: skip
+    if json_:
+        print_json(benchmark_json(found))
+    else:
+        render_benchmark(found, console())
+    if html is not None:
+        write_benchmark_html(found, html)
+        note(f"wrote {html}")
+
+
+def _rate(figure: Figure) -> str:
+    """A share in per cent with its interval, as "12.0 [8, 18]"; "-" where there is none."""
+    if figure.value is None:
+        return "-"
+    reach = (
+        f" [{figure.interval.low * 100:.0f}, {figure.interval.high * 100:.0f}]" if figure.interval is not None else ""
+    )
+    return f"{figure.value * 100:.1f}{reach}"
+
+
+def asking(
+    base_url: str | None, api_key_env: str | None, max_calls: int | None, max_cost: float | None, price: str | None,
+    no_network: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """The options of `evaluate` that say how a judge is reached and what it may cost."""
+    return {
+        "base_url": base_url, "api_key_env": api_key_env, "max_calls": max_calls, "max_cost": max_cost, "price": price,
+        "no_network": no_network,
+    }  # fmt: skip
+
+
+def probe(
+    judge: Annotated[str, typer.Option(help="'offline', 'openai:MODEL', or a panel or cascade of them.")] = "offline",
+    rows: Annotated[
+        str | None, typer.Option(help="Rows whose responses are right and stand in their contexts [default: our own].")
+    ] = None,
+    rubric: RubricOption = None,
+    items: Annotated[int, typer.Option(help="How many of the structural attacks are tried.")] = 500,
+    strings: Annotated[
+        Path | None,
+        typer.Option(help="Text file with further attacks, one a line, tried in a context and in an answer."),
+    ] = None,
+    mark: Annotated[float, typer.Option(help="A family holds up to this share of wrong verdicts.")] = 0.05,
+    controls: ControlsOption = Controls.auto,
+    details: Annotated[bool, typer.Option("--details", help="Also one line a probe and metric.")] = False,
+    base_url: UrlOption = None,
+    api_key_env: KeyOption = None,
+    max_calls: CapOption = None,
+    max_cost: CostOption = None,
+    price: PriceOption = None,
+    no_network: NoNetworkOption = False,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Try to lead a judge astray: biases as paired changes with known answers, injections, answers that say nothing."""
+    from ragassay.probing import probe as run
+
+    attacks = read_lines(strings) if strings is not None else []
+    with shown(max_cost) as watch:
+        found = run(
+            judge, rows=rows, rubrics=rubric or [], items=items, strings=attacks, mark=mark, store=store,
+            controls=controls.value, **asking(base_url, api_key_env, max_calls, max_cost, price, no_network),
+            watch=watch, tell=note,
+        )  # fmt: skip
+    if json_:
+        print_value("probe", found)
+        return
+    print_lines(found.sentence, "")
+    head = ("family", "judged", "lost", "skipped", "wrong", "wrong, % [95 %]", "verdict")
+    print_table(
+        head,
+        [
+            (
+                f.family,
+                f"{f.judged}/{f.pairs}",
+                str(f.lost),
+                str(f.left_out),
+                str(f.wrong),
+                _rate(f.rate),
+                f.verdict,
+            )
+            for f in found.families
+        ],
+    )
+    print_lines("")
+    if details:
+        print_table(
+            ("probe", *head[1:-1]),
+            [
+                (f"{p.family}: {p.probe} ({p.metric})", f"{p.judged}/{p.pairs}", str(p.lost), str(p.left_out), str(p.wrong),
+                 _rate(p.rate))
+                for p in found.probes
+            ],
+        )  # fmt: skip
+        print_lines("")
+    for figure in found.base:
+        share = "none" if figure.value is None else f"{figure.value:.0%}"
+        print_lines(f"{figure.name}: {share} of {figure.n} unchanged rows judged as they are known to be")
+    print_lines(*found.notes)
+
+
+def audit_table(
+    table: Annotated[
+        str, typer.Argument(help="Published table: CSV, JSON or JSONL with precision, recall, f1, kappa ...")
+    ],
+    balanced: Annotated[bool, typer.Option("--balanced", help="Half of the rows of every line are positive.")] = False,
+    format_: Annotated[str | None, typer.Option("--format", help="Format of the file.")] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Can the figures of a published table all be true? Says which rows are pooled, macro or inconsistent, and why."""
+    from ragassay.trust.audit import audit_table as run
+    from ragassay.trust.audit import describe
+
+    found = run(table, balanced=balanced, format=format_)
+    if json_:
+        print_value("audit", found)
+    else:
+        print_lines(*describe(found))
+
+
+class Question(StrEnum):
+    """What labels are to show."""
+
+    paired = "paired"
+    unpaired = "unpaired"
+    target = "target"
+    width = "width"
+
+
+def plan_labels(
+    question: Annotated[
+        Question,
+        typer.Argument(
+            help="paired: two judges or runs on the same rows; unpaired: on different rows; target: one rate against a "
+            "fixed one; width: one rate to within a half-width."
+        ),
+    ] = Question.paired,
+    difference: Annotated[
+        float | None, typer.Option("--difference", "-d", help="Difference to see, such as 0.05.")
+    ] = None,
+    labels: Annotated[int | None, typer.Option("--labels", "-n", help="Rows that will be labelled.")] = None,
+    half_width: Annotated[float | None, typer.Option(help="Half the width of the interval (width).")] = None,
+    power: Annotated[float, typer.Option(help="Chance to see the difference.")] = 0.8,
+    level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
+    rate: Annotated[float | None, typer.Option(help="The pass rate to expect [default: 0.5].")] = None,
+    discordance: Annotated[
+        float | None, typer.Option(help="Share of rows on which the two differ (paired) [default: 0.2].")
+    ] = None,
+    sd: Annotated[float | None, typer.Option(help="Standard deviation of a score or difference, instead.")] = None,
+    cluster_size: Annotated[float, typer.Option(help="Rows that share a document or question, on average.")] = 1.0,
+    icc: Annotated[float, typer.Option(help="How alike such rows are, 0 to 1.")] = 0.0,
+    json_: JsonOption = False,
+) -> None:
+    """How many rows must be labelled to see a difference, or what will so many show? Asked before labels are bought."""
+    from ragassay.scoring.design import plan
+
+    try:
+        found = plan(
+            question.value, difference=difference, labels=labels, half_width=half_width, power=power, level=level,
+            rate=rate, discordance=discordance, sd=sd, cluster_size=cluster_size, icc=icc,
+        )  # fmt: skip
+    except ValueError as error:
+        raise SetupError(
+            "E0101", "That cannot be planned.", where="ragassay plan-labels", why=str(error),
+            fix="for example: ragassay plan-labels paired --difference 0.05",
+        ) from None  # fmt: skip
+    if json_:
+        print_value("plan", found)
+        return
+    print_lines(found.sentence)
+    for text in found.warnings:
+        print_lines(f"beware: {text}")
+
+
+class Method(StrEnum):
+    """How rows are chosen for labelling."""
+
+    active = "active"
+    stratified = "stratified"
+    uniform = "uniform"
+
+
+class Of(StrEnum):
+    """What labels are set against."""
+
+    passes = "pass"
+    mean = "mean"
+
+
+RunArgument = Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")]
+ScaleOption = Annotated[str, typer.Option(help="Values that a label may take, with commas.")]
+RunMetricOption = Annotated[
+    str | None, typer.Option("--metric", "-m", help="What is labelled [default: the run's only one with a pass mark].")
+]
+label_app = typer.Typer(help="Choose rows for people to label, and take their labels in.", no_args_is_help=True,
+                        rich_markup_mode=None)  # fmt: skip
+
+
+@label_app.command(name="next")
+def label_next(
+    run: RunArgument = "last",
+    output: Annotated[Path, typer.Option("--output", "-o", help="The sheet: .csv or .jsonl.")] = Path("labels.csv"),
+    count: Annotated[int, typer.Option("--count", "-n", help="How many rows.")] = 100,
+    metric: RunMetricOption = None,
+    method: Annotated[
+        Method, typer.Option(help="active: rows of which the judge is unsure come more often.")
+    ] = Method.active,
+    audit: Annotated[float, typer.Option(help="Share drawn with one chance for all rows.")] = 0.2,
+    slice_: Annotated[
+        str | None, typer.Option("--slice", help="Slice field, of which every value gets its share.")
+    ] = None,
+    per_cluster: Annotated[int | None, typer.Option(help="Most rows of one cluster.")] = None,
+    exclude: Annotated[list[Path] | None, typer.Option(help="A sheet whose rows are left out. Repeatable.")] = None,
+    show_judge: Annotated[
+        bool, typer.Option("--show-judge", help="Show what the judge said; pulls people its way.")
+    ] = False,
+    scale: ScaleOption = "0,1",
+    seed: SeedOption = 0,
+    store: StoreOption = None,
+) -> None:
+    """Choose the rows that a person should label next, and write them as a sheet."""
+    from ragassay.estimation import next_rows
+
+    check_target(output, store_file(store), *(exclude or []))
+    found = next_rows(
+        run, count, output=output, metric=metric, method=method.value, audit=audit, slice=slice_, per_cluster=per_cluster,
+        exclude=exclude or [], show_judge=show_judge, scale=_numbers(scale), seed=seed, store=store,
+    )  # fmt: skip
+    audited = sum(row.stream == "audit" for row in found.rows)
+    for text in found.notes:
+        note(text)
+    print_lines(
+        f"wrote {output}: {len(found.rows)} of {found.pool} rows, {audited} of them drawn with one chance for all. "
+        f"Fill in the column label ({scale}), then: ragassay label import {run} {output}"
+    )
+
+
+@label_app.command(name="import")
+def label_import(
+    run: RunArgument,
+    sheet: Annotated[str, typer.Argument(help="File with the columns id and label; annotator and rationale are kept.")],
+    metric: RunMetricOption = None,
+    label: Annotated[str, typer.Option(help="Column with the label.")] = "label",
+    annotator: Annotated[str, typer.Option(help="Who labelled, where the file does not say.")] = "",
+    scale: ScaleOption = "0,1",
+    replace: Annotated[bool, typer.Option("--replace", help="New values replace those of the same person.")] = False,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Take the labels of a sheet in, beside the run."""
+    from ragassay.estimation import import_labels
+
+    found = import_labels(
+        run,
+        sheet,
+        metric=metric,
+        label=label,
+        annotator=annotator,
+        scale=_numbers(scale),
+        replace_old=replace,
+        store=store,
+    )
+    if json_:
+        print_value("labels", found)
+        return
+    file = found.file
+    print_lines(
+        f"{len(file.labels)} labels of {', '.join(found.metrics) or 'nothing'}: {found.kept} new or changed, "
+        f"{file.unlabelled} rows not labelled yet"
+    )
+    for text in (*file.unknown, *file.notes):
+        note(text)
+    if found.metrics:
+        print_lines(f"next: ragassay estimate {found.run} --metric '{found.metrics[0]}'")
+
+
+@label_app.command(name="agreement")
+def label_agreement(
+    sheets: Annotated[
+        list[str] | None, typer.Argument(help="Label files, one a person or with a column annotator.")
+    ] = None,
+    run: Annotated[str | None, typer.Option(help="Run whose imported labels and judge are meant.")] = None,
+    metric: RunMetricOption = None,
+    label: Annotated[str, typer.Option(help="Column with the label.")] = "label",
+    epsilon: Annotated[float, typer.Option(help="By how much a person may be better and yet be replaced.")] = 0.2,
+    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
+    seed: SeedOption = 0,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """How far do people agree with each other, and may the judge stand in for one of them?"""
+    from ragassay.estimation import people_agreement
+
+    found = people_agreement(
+        run, sheets or [], metric=metric, label=label, epsilon=epsilon, draws=draws, seed=seed, store=store
+    )
+    if json_:
+        print_value("people", found)
+        return
+    people = found.people
+    print_lines(f"{people.shared} of {people.rows} rows have labels of two people or more", "")
+    print_figures(people.figures)
+    for pair in people.pairs:
+        print_lines("", f"{pair.a} and {pair.b}, {pair.n} rows")
+        print_figures(pair.figures)
+    if found.ties:
+        print_lines("", f"tied, a further person should decide: {', '.join(found.ties[:20])}")
+    for text in people.warnings:
+        print_lines(f"beware: {text}")
+    if found.judge is not None:
+        print_lines("", *_stand_in(found.judge, epsilon))
+
+
+def estimate(
+    run: RunArgument = "last",
+    labels: Annotated[str | None, typer.Option(help="Label file [default: the labels imported for the run].")] = None,
+    metric: RunMetricOption = None,
+    label: Annotated[str, typer.Option(help="Column with the label.")] = "label",
+    of: Annotated[Of | None, typer.Option(help="Set labels against pass or fail, or against the score.")] = None,
+    scale: ScaleOption = "0,1",
+    by: Annotated[str | None, typer.Option("--slice", help="Slice field to estimate by as well.")] = None,
+    seed: SeedOption = 0,
+    store: StoreOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """What is a metric of a run really? The judge on all rows, corrected by the labels that people gave a few."""
+    from ragassay.estimation import estimate as run_estimate
+
+    found = run_estimate(
+        run, labels=labels, metric=metric, label=label, of=None if of is None else of.value, scale=_numbers(scale), by=by,
+        seed=seed, store=store, tell=note,
+    )  # fmt: skip
+    if json_:
+        print_value("estimate", found)
+        return
+    print_lines(*_corrected(found))
+
+
+def _corrected(found: Correction) -> list[str]:
+    """The correction in words."""
+    one = found.estimate
+    lines = [
+        f"{found.metric}: {number_words(one.value, one.interval)} by {one.method}",
+        f"  the judge says      {number_words(one.judge, None)} over {found.rows} rows"
+        + (f", which is {abs(found.bias):.3f} too {'high' if found.bias > 0 else 'low'}" if found.bias else ""),
+        f"  the labels alone    {number_words(one.labels_only, one.labels_only_interval)} over {found.used} rows",
+    ]
+    if one.effective_labels is not None:
+        lines.append(f"  effective labels    {one.effective_labels:.0f}, of {found.used} that were given")
+    lines += [f"  set aside           {count} {reason}" for reason, count in found.unused.items()]
+    lines += [f"  beware: {text}" for text in (*([one.reason] if one.reason else []), *found.warnings)]
+    for part in found.slices:
+        lines.append(f"  {part.slice}={part.value}: {number_words(part.estimate.value, part.estimate.interval)}, "
+                     f"{part.estimate.n_labelled} labels of {part.estimate.n_total} rows")  # fmt: skip
+    return lines
+
+
+def _stand_in(test: AltTest, epsilon: float) -> list[str]:
+    """The alternative annotator test in words."""
+    answer = {True: "may", False: "may not", None: "cannot be said to"}[test.may_replace]
+    lines = [f"The judge {answer} stand in for a person (alternative annotator test, epsilon {epsilon:g})"]
+    if test.winning_rate is not None:
+        lines[0] += f": it beats {test.winning_rate:.0%} of them"
+    lines += [f"  beware: {text}" for text in test.warnings]
+    return lines
+
+
+def number_words(value: float | None, interval: Interval | None) -> str:
+    if value is None:
+        return "not defined"
+    return f"{value:.3f}" + (f" [{interval.low:.3f}, {interval.high:.3f}]" if interval is not None else "")
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        found = tuple(float(piece) for piece in text.split(","))
+    except ValueError:
+        found = ()
+    if len(set(found)) < 2 or not all(abs(number) < 1e12 for number in found):
+        raise SetupError(
+            "E0101",
+            "A scale is two numbers or more, with commas.",
+            where="--scale",
+            why=text,
+            fix="such as --scale 0,1,2,3",
+        )
+    return found

@@ -1,0 +1,381 @@
+"""Which rows should people label, what do they say, and what is a run's metric really? Runs and label files in, values out.
+
+chosen = ragassay.estimation.next_rows("last", 100, output="sheet.csv")     # people fill in the sheet
+ragassay.estimation.import_labels("last", "sheet.csv")
+ragassay.estimation.estimate("last").estimate.value
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from ragassay.api import evaluate, open_run
+from ragassay.core import BadRow, HumanLabel, RowResult, SetupError, Status, Verdict, nearest
+
+if TYPE_CHECKING:
+    from ragassay.api import Run
+    from ragassay.scoring.annotators import AltTest, PeopleAgreement
+    from ragassay.trust.estimate import Correction, RowLabel, RunRow
+    from ragassay.trust.labels import LabelFile
+    from ragassay.trust.sampling import Choice
+
+Path = str | os.PathLike[str]
+Tell = Callable[[str], None]
+BINARY = (0.0, 1.0)
+# Options of a run that say who judges and how, and so hold for further rows as well.
+_JUDGING = (
+    "judge",
+    "base_url",
+    "api_key_env",
+    "rubrics",
+    "claims",
+    "single_calls",
+    "controls",
+    "temperature",
+    "no_network",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of a label file. kept: labels that are new or changed in the store. metrics: what they are of."""
+
+    run: str
+    file: LabelFile
+    kept: int
+    metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What several people say: their agreement; whether the run's judge may stand in for one of them (None without a
+    run); ids on which they are tied."""
+
+    metric: str
+    people: PeopleAgreement
+    judge: AltTest | None
+    ties: tuple[str, ...]
+
+
+def next_rows(
+    run: str = "last",
+    n: int = 100,
+    *,
+    output: Path,
+    metric: str | None = None,
+    method: str = "active",
+    audit: float = 0.2,
+    slice: str | None = None,
+    per_cluster: int | None = None,
+    show_judge: bool = False,
+    exclude: Sequence[Path] = (),
+    scale: Sequence[float] = BINARY,
+    seed: int = 0,
+    store: Path | None = None,
+) -> Choice:
+    """Choose n rows of a run for people to label, and write them as a sheet (CSV or JSONL by the ending of `output`).
+
+    metric: what is to be labelled; may be left out where the run has one metric with a pass mark. method, audit,
+    per_cluster: see `trust.sampling.choose`. show_judge: show what the judge said, which pulls people its way. Rows with
+    a label in the store are left out, and those of the sheets in `exclude`. Raises SetupError, DataError.
+    """
+    from ragassay.trust import sampling
+    from ragassay.trust.labels import write_sheet
+
+    with open_run(run, store=store) as opened:
+        name = _metric(opened, metric)
+        labels = _stored(opened, name)
+        taken, last = {label.row_id for label in labels}, max((label.round for label in labels), default=0)
+        for path in exclude:
+            ids, rounds = _of_sheet(path)
+            taken, last = taken | ids, max(last, rounds)
+        choice = sampling.choose(
+            sampling.candidates(opened, name, slice=slice), n, method=method, audit=audit, taken=taken,
+            round=last + 1, per_cluster=per_cluster, seed=seed,
+        )  # fmt: skip
+        if not choice.rows:
+            raise SetupError(
+                "E0206", "No row is left to label.", where=f"run {opened.id}",
+                why=f"{len(taken)} rows are labelled or in sheets, and {name} applies to no other",
+                fix="label rows of another run, or go on with: ragassay estimate",
+            )  # fmt: skip
+        chosen = {row.id for row in choice.rows}
+        rows = [row for row in opened if row.id in chosen]
+        said = {row.id: _said(row, name) for row in rows} if show_judge else None
+        write_sheet(
+            choice.rows,
+            (row.sample for row in rows if row.sample is not None),
+            output,
+            name=name,
+            scale=scale,
+            judge=said,
+        )
+        return choice
+
+
+def import_labels(
+    run: str,
+    source: object,
+    *,
+    metric: str | None = None,
+    label: str = "label",
+    annotator: str = "",
+    scale: Sequence[float] = BINARY,
+    replace_old: bool = False,
+    store: Path | None = None,
+) -> Imported:
+    """Read labels of a run's rows from a file and keep them in the store beside the run.
+
+    metric: what was labelled, where the file does not say. label: the column. annotator: who labelled, where the file
+    does not say. scale: the values that a label may take. replace_old: another value of the same person replaces the
+    one in the store, which else is an error. Raises DataError E0313 to E0315, SetupError.
+    """
+    from ragassay.trust.labels import read_sheet
+
+    with open_run(run, store=store) as opened:
+        known = {row.id for row in opened}
+        read = read_sheet(source, label=label, annotator=annotator, scale=scale, known=known)
+        names = opened.manifest.metrics
+        wanted = None if metric is None else _metric(opened, metric)
+        loose = sorted({one.name for one in read.labels if one.name not in names})
+        if wanted is None and loose:  # the file does not say what it labels
+            wanted = _metric(opened, None)
+        labels = [replace(one, name=wanted) for one in read.labels] if wanted is not None else list(read.labels)
+        kept = opened._store.put_labels(opened.id, labels, replace=replace_old)
+        return Imported(opened.id, read, kept, tuple(sorted({one.name for one in labels})))
+
+
+def estimate(
+    run: str = "last",
+    *,
+    labels: object = None,
+    metric: str | None = None,
+    label: str = "label",
+    of: Literal["pass", "mean"] | None = None,
+    scale: Sequence[float] = BINARY,
+    by: str | None = None,
+    seed: int = 0,
+    store: Path | None = None,
+    tell: Tell | None = None,
+) -> Correction:
+    """A metric of a run, corrected by the labels of a few of its rows: prediction-powered inference.
+
+    labels: a file; None = those that were imported. of: "pass" sets the labels against pass or fail, "mean" against the
+    score, both from 0 to 1; None = "pass" where labels have two values and the metric a pass mark. scale: the values a
+    label may take; its ends count as 0 and 1. by: a slice field to estimate by as well. Labels of which none is of this
+    run are a calibration set: its rows are judged by the run's judge (which may cost calls; `tell` says so) and used
+    only where they are like the run's. Raises DataError E0605 where labels cannot stand for the run, and others.
+    """
+    from ragassay.trust.estimate import estimate as corrected
+    from ragassay.trust.labels import read_sheet
+
+    low, high = min(scale), max(scale)
+    if not high > low:
+        raise SetupError("E0101", "A scale has two values or more.", where="--scale", why=str(low), fix="such as 0,1")
+    with open_run(run, store=store) as opened:
+        name = _metric(opened, metric)
+        if labels is None:
+            given: Sequence[HumanLabel] = _stored(opened, name)
+            if not given:
+                raise SetupError(
+                    "E0206", f"No label of {name} was imported for this run.", where=f"run {opened.id}",
+                    fix=f"ragassay label next {opened.id} -o sheet.csv, and after labelling: "
+                    f"ragassay label import {opened.id} sheet.csv; or give --labels FILE",
+                )  # fmt: skip
+        else:
+            given = read_sheet(labels, name=name, label=label, scale=scale).labels
+        kind = of or _kind(opened, name, given, (low, high))
+        rows = list(_rows(opened, name, kind))
+        inside = {row.id for row in rows}
+        foreign: dict[str, RunRow] = {}
+        if labels is not None and not any(one.row_id in inside for one in given):
+            wanted = {one.row_id for one in given}
+            foreign = {row.id: row for row in _judged(labels, opened, name, kind, store, tell) if row.id in wanted}
+        return corrected(
+            rows, _labels(given, foreign, low, high, len(rows)), metric=f"{name} ({kind} rate)" if kind == "pass" else name,
+            by=by, seed=seed,
+        )  # fmt: skip
+
+
+def people_agreement(
+    run: str | None = None,
+    sources: Sequence[object] = (),
+    *,
+    metric: str | None = None,
+    label: str = "label",
+    scale: Sequence[float] = (),
+    epsilon: float = 0.2,
+    draws: int = 2000,
+    seed: int = 0,
+    store: Path | None = None,
+) -> Together:
+    """How far people agree with each other, and whether the run's judge may stand in for one of them.
+
+    sources: label files, each with its people; none = the labels imported for the run. epsilon: see
+    `scoring.annotators.alt_test`. Raises SetupError E0206 where there are not two people on any row.
+    """
+    import numpy as np
+
+    from ragassay.scoring import annotators
+    from ragassay.trust.labels import consensus, read_sheet, ties
+
+    if run is None and not sources:
+        raise SetupError("E0206", "Neither a run nor a label file is named.", fix="name a run, or files of labels")
+    labels: list[HumanLabel] = []
+    for place, source in enumerate(sources, 1):
+        labels += read_sheet(source, label=label, scale=scale, annotator=f"person {place}", name=metric).labels
+    judged: dict[str, tuple[float, bool | None]] = {}
+    clusters: dict[str, str | None] = {}
+    name = metric or ""
+    if run is not None:
+        with open_run(run, store=store) as opened:
+            name = _metric(opened, metric)
+            labels = labels or list(_stored(opened, name))
+            for row in opened:
+                score = row.score(name)
+                if row.sample is not None:
+                    clusters[row.id] = row.sample.cluster
+                if score is not None and score.value is not None and score.verdict is not Verdict.UNDECIDED:
+                    judged[row.id] = score.value, None if score.verdict is None else score.verdict is Verdict.PASS
+    names = sorted({one.name for one in labels})
+    if not name and len(names) > 1:
+        raise SetupError(
+            "E0206", "The files label several things.", why=", ".join(names[:10]), fix="name one: --metric"
+        )
+    given = annotators.votes([replace(one, name=name) for one in labels], clusters)
+    if len(given.people) < 2:
+        raise SetupError(
+            "E0206", "Agreement takes two people or more.", why=f"the labels are of {len(given.people)}",
+            fix="give a file for each person, or fill in the column `annotator`",
+        )  # fmt: skip
+    test = None
+    if judged:
+        values = np.unique(given.values[~np.isnan(given.values)])
+        binary = len(values) <= 2
+        low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+        said = [_on_scale(judged.get(row), low, high, binary) for row in given.rows]
+        if any(value is not None for value in said):
+            test = annotators.alt_test(
+                np.array([np.nan if value is None else value for value in said]), given, epsilon=epsilon,
+                score="accuracy" if binary else "rmse", draws=draws, seed=seed,
+            )  # fmt: skip
+    return Together(name, annotators.measure(given, draws=draws, seed=seed), test, ties(consensus(labels)))
+
+
+# -- what a run and its labels hold
+
+
+def _metric(run: Run, wanted: str | None) -> str:
+    """The printed name of the metric that is meant."""
+    names = run.manifest.metrics
+    if wanted is not None:
+        if wanted in names:
+            return wanted
+        plain = [name for name in names if name.partition("(")[0] == wanted]
+        if len(plain) == 1:
+            return plain[0]
+        raise SetupError(
+            "E0201", f"The run has no metric {wanted!r}.{nearest(wanted, names)}", where="--metric",
+            why=f"run {run.id} has {', '.join(names)}", fix="name one of them",
+        )  # fmt: skip
+    marked = [m.metric for m in run.summary.metrics if m.pass_mark is not None and m.asked]
+    if len(marked) != 1:
+        raise SetupError(
+            "E0206", "It is not said which metric people label.", where="--metric",
+            why=f"run {run.id} has {', '.join(marked or names)}", fix=f"for example --metric {(marked or names)[0]}",
+        )  # fmt: skip
+    return marked[0]
+
+
+def _stored(run: Run, metric: str) -> tuple[HumanLabel, ...]:
+    return run._store.labels(run.id, metric)
+
+
+def _of_sheet(path: Path) -> tuple[set[str], int]:
+    """The ids of a sheet, labelled or not, and its last round."""
+    from ragassay.datasets import open_records
+
+    ids, last = set(), 0
+    for _, row_id, row in open_records(path):
+        ids.add(row_id)
+        cell = str(row.get("round") or "0")
+        last = max(last, int(cell) if cell.isascii() and cell.isdigit() and len(cell) < 6 else 0)
+    return ids, last
+
+
+def _said(row: RowResult, metric: str) -> str:
+    score = row.score(metric)
+    if score is None or score.value is None:
+        return "no verdict"
+    return f"{score.verdict or ''} {score.value:.2f} {score.rationale}".strip()
+
+
+def _kind(run: Run, metric: str, labels: Sequence[HumanLabel], ends: tuple[float, float]) -> Literal["pass", "mean"]:
+    two = all(one.value in ends for one in labels)
+    marked = any(m.metric == metric and m.passed + m.failed for m in run.summary.metrics)
+    return "pass" if two and marked else "mean"
+
+
+def _rows(run: Run, metric: str, kind: str) -> Iterator[RunRow]:
+    """The rows to which the metric applies, with what tells whether labelled ones are like the others."""
+    from ragassay.scoring import shift
+    from ragassay.trust.estimate import RunRow
+
+    for row in run:
+        score = row.score(metric)
+        if row.sample is None or score is None or score.status is Status.NOT_APPLICABLE:
+            continue
+        value = score.value
+        if kind == "pass":
+            value = {Verdict.PASS: 1.0, Verdict.FAIL: 0.0}.get(score.verdict) if score.verdict is not None else None
+        yield RunRow(
+            row.id, value, row.sample.cluster, row.sample.slices, shift.features(row.sample), shift.terms(row.sample)
+        )
+
+
+def _judged(labels: object, run: Run, metric: str, kind: str, store: Path | None, tell: Tell | None) -> list[RunRow]:
+    """The rows of a calibration set under the run's judge."""
+    from ragassay.datasets import open_rows
+
+    if not any(not isinstance(row, BadRow) and (row.question or row.response) for row in open_rows(labels)):
+        return []
+    kept = run.manifest.options
+    if tell is not None:
+        tell(f"none of the labels is of run {run.id}: their rows are judged by {run.manifest.judge.uri} first")
+    options: dict[str, Any] = {name: kept[name] for name in _JUDGING if kept.get(name) is not None}
+    with evaluate(labels, [metric], store=store, name=f"calibration set for {run.id}", **options) as judged:
+        return list(_rows(judged, metric, kind))
+
+
+def _labels(
+    given: Sequence[HumanLabel], foreign: dict[str, RunRow], low: float, high: float, population: int
+) -> list[RowLabel]:
+    """Labels on a scale from 0 to 1, with one inclusion probability a row for all rounds together."""
+    from ragassay.trust.estimate import RowLabel
+    from ragassay.trust.sampling import combined
+
+    known = {one.row_id: (max(1, one.round), one.inclusion_probability) for one in given}
+    drawn = {row: (round_, chance) for row, (round_, chance) in known.items() if chance is not None}
+    chances: dict[str, float] = {}
+    if drawn and len(drawn) <= population:
+        chances = dict(zip(drawn, combined(list(drawn.values()), population), strict=True))
+    return [
+        RowLabel(one.row_id, (one.value - low) / (high - low), chances.get(one.row_id), foreign.get(one.row_id))
+        for one in given
+    ]
+
+
+def _on_scale(judged: tuple[float, bool | None] | None, low: float, high: float, binary: bool) -> float | None:
+    """The judge's score on the people's scale."""
+    if judged is None:
+        return None
+    value, passes = judged
+    if binary:
+        return high if (value >= 0.5 if passes is None else passes) else low
+    return low + value * (high - low)
+
+
+__all__ = ["Imported", "Together", "estimate", "import_labels", "next_rows", "people_agreement"]
