@@ -16,13 +16,23 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from ragassay import judge
     from ragassay.api import Run, aevaluate, aresume, compare, evaluate, forecast, open_run, resume, runs
+    from ragassay.benchmarking import benchmark, certificates
     from ragassay.core import Context, RagAssayError, Request, Sample, Score
+    from ragassay.estimation import estimate, import_labels, next_rows, people_agreement
+    from ragassay.judging import calibrate, cascade, panel, repeat
     from ragassay.metrics import metric
+    from ragassay.probing import probe
+    from ragassay.trust.audit import audit_table
 
 _HOMES = {
     "ragassay.api": ("Run", "aevaluate", "aresume", "compare", "evaluate", "forecast", "open_run", "resume", "runs"),
+    "ragassay.benchmarking": ("benchmark", "certificates"),
+    "ragassay.estimation": ("estimate", "import_labels", "next_rows", "people_agreement"),
+    "ragassay.judging": ("calibrate", "cascade", "panel", "repeat"),
+    "ragassay.probing": ("probe",),
     "ragassay.core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
     "ragassay.metrics": ("metric",),
+    "ragassay.trust.audit": ("audit_table",),
 }
 
 __all__ = [
@@ -35,12 +45,24 @@ __all__ = [
     "__version__",
     "aevaluate",
     "aresume",
+    "audit_table",
+    "benchmark",
+    "calibrate",
+    "cascade",
+    "certificates",
     "compare",
+    "estimate",
     "evaluate",
     "forecast",
+    "import_labels",
     "judge",
     "metric",
+    "next_rows",
     "open_run",
+    "panel",
+    "people_agreement",
+    "probe",
+    "repeat",
     "resume",
     "runs",
 ]

@@ -49,6 +49,10 @@ def probe(
         *(a for a in planted(("string", s) for s in strings) if a.position == "end"),
     ]
     battery = make(samples, METRICS, judge.removeprefix("openai:"), attacks)
+    if tell := options.get("tell"):
+        tell(
+            f"{sum(map(len, battery.rows.values())):,} rows are judged, each by one metric: about as many calls of an LLM"
+        )
     outcomes: dict[tuple[str, str], Outcome] = {}
     ids, calls, cost = list[str](), 0, 0.0
     known_cost = True

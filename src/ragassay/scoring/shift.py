@@ -187,8 +187,10 @@ def against(profile: Profile, rows: Iterable[Row], *, clusters: Sequence[str | N
     p = min(1.0, p * tests)
     if p < LEVEL and gap >= SMALLEST_GAP:
         return Shift(False, name, words, p, gap)
-    least = _detectable(len(seen), profile.n, tests)
-    why = f"{len(seen)} rows would only show a gap of {least:.2f} or more" if least > 0.5 else ""
+    units = len(seen) if codes is None else len(np.unique(codes))  # rows of one document may all be alike
+    least = _detectable(units, profile.n, tests)
+    what = f"{units} rows" if units == len(seen) else f"{len(seen)} rows of {units} clusters"
+    why = f"{what} would only show a gap of {least:.2f} or more" if least > 0.5 else ""
     return Shift(True, name, why, p, gap)
 
 
