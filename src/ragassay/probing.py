@@ -49,7 +49,7 @@ def probe(
         *(a for a in planted(("string", s) for s in strings) if a.position == "end"),
     ]
     battery = make(samples, METRICS, judge.removeprefix("openai:"), attacks)
-    if tell := options.get("tell"):
+    if tell := options.pop("tell", None):  # how the battery's own rows are read is no news
         tell(
             f"{sum(map(len, battery.rows.values())):,} rows are judged, each by one metric: about as many calls of an LLM"
         )
