@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.api import evaluate, open_run
-from ragassay.core import BadRow, HumanLabel, RowResult, SetupError, Status, Verdict, nearest
+from ragassay.core import BadRow, DataError, HumanLabel, RowResult, SetupError, Status, Verdict, nearest
 
 if TYPE_CHECKING:
     from ragassay.api import Run
@@ -123,14 +123,15 @@ def import_labels(
     metric: str | None = None,
     label: str = "label",
     annotator: str = "",
-    scale: Sequence[float] = BINARY,
+    scale: Sequence[float] = (),
     replace_old: bool = False,
     store: Path | None = None,
 ) -> Imported:
     """Read labels of a run's rows from a file and keep them in the store beside the run.
 
     metric: what was labelled, where the file does not say. label: the column. annotator: who labelled, where the file
-    does not say. scale: the values that a label may take. replace_old: another value of the same person replaces the
+    does not say. scale: the values that a label may take, () = as the sheet says, else 0 and 1, or 0 to 3, by the labels
+    themselves. replace_old: another value of the same person replaces the
     one in the store, which else is an error. Raises DataError E0313 to E0315, SetupError.
     """
     from ragassay.trust.labels import read_sheet
@@ -138,6 +139,7 @@ def import_labels(
     with open_run(run, store=store) as opened:
         known = {row.id for row in opened}
         read = read_sheet(source, label=label, annotator=annotator, scale=scale, known=known)
+        _scale_of(read.labels, scale, str(source))
         names = opened.manifest.metrics
         wanted = None if metric is None else _metric(opened, metric)
         loose = sorted({one.name for one in read.labels if one.name not in names})
@@ -155,7 +157,8 @@ def estimate(
     metric: str | None = None,
     label: str = "label",
     of: Literal["pass", "mean"] | None = None,
-    scale: Sequence[float] = BINARY,
+    scale: Sequence[float] = (),
+    cut: float | None = None,
     by: str | None = None,
     seed: int = 0,
     store: Path | None = None,
@@ -164,17 +167,15 @@ def estimate(
     """A metric of a run, corrected by the labels of a few of its rows: prediction-powered inference.
 
     labels: a file; None = those that were imported. of: "pass" sets the labels against pass or fail, "mean" against the
-    score, both from 0 to 1; None = "pass" where labels have two values and the metric a pass mark. scale: the values a
-    label may take; its ends count as 0 and 1. by: a slice field to estimate by as well. Labels of which none is of this
+    score from 0 to 1; None = "pass" where the metric has a pass mark. scale: the values a label may take, () = 0 and 1, or
+    0 to 3, as the labels are; for "mean" its ends count as 0 and 1. cut: a label of at least this passes, None = the usual
+    one (1 of 0 and 1, 2 of 0 to 3). by: a slice field to estimate by as well. Labels of which none is of this
     run are a calibration set: its rows are judged by the run's judge (which may cost calls; `tell` says so) and used
     only where they are like the run's. Raises DataError E0605 where labels cannot stand for the run, and others.
     """
     from ragassay.trust.estimate import estimate as corrected
     from ragassay.trust.labels import read_sheet
 
-    low, high = min(scale), max(scale)
-    if not high > low:
-        raise SetupError("E0101", "A scale has two values or more.", where="--scale", why=str(low), fix="such as 0,1")
     with open_run(run, store=store) as opened:
         name = _metric(opened, metric)
         if labels is None:
@@ -186,8 +187,9 @@ def estimate(
                     f"ragassay label import {opened.id} sheet.csv; or give --labels FILE",
                 )  # fmt: skip
         else:
-            given = read_sheet(labels, name=name, label=label, scale=scale).labels
-        kind = of or _kind(opened, name, given, (low, high))
+            given = read_sheet(labels, name=name, label=label, scale=scale, between=of == "mean").labels
+        kind = of or _kind(opened, name)
+        points = _scale_of(given, scale, "the labels in the store" if labels is None else str(labels), kind)
         rows = list(_rows(opened, name, kind))
         inside = {row.id for row in rows}
         foreign: dict[str, RunRow] = {}
@@ -195,7 +197,7 @@ def estimate(
             wanted = {one.row_id for one in given}
             foreign = {row.id: row for row in _judged(labels, opened, name, kind, store, tell) if row.id in wanted}
         return corrected(
-            rows, _labels(given, foreign, low, high, len(rows)), metric=f"{name} ({kind} rate)" if kind == "pass" else name,
+            rows, _labels(_read_as(given, kind, points, cut), foreign, len(rows)), metric=f"{name} ({kind} rate)" if kind == "pass" else name,
             by=by, seed=seed,
         )  # fmt: skip
 
@@ -313,10 +315,42 @@ def _said(row: RowResult, metric: str) -> str:
     return f"{score.verdict or ''} {score.value:.2f} {score.rationale}".strip()
 
 
-def _kind(run: Run, metric: str, labels: Sequence[HumanLabel], ends: tuple[float, float]) -> Literal["pass", "mean"]:
-    two = all(one.value in ends for one in labels)
-    marked = any(m.metric == metric and m.passed + m.failed for m in run.summary.metrics)
-    return "pass" if two and marked else "mean"
+def _kind(run: Run, metric: str) -> Literal["pass", "mean"]:
+    return "pass" if any(m.metric == metric and m.passed + m.failed for m in run.summary.metrics) else "mean"
+
+
+def _scale_of(
+    labels: Sequence[HumanLabel], scale: Sequence[float], where: str, kind: str = "pass"
+) -> tuple[float, ...]:
+    """The values that labels may take: those that are given, else 0 and 1, or 0 to 3, whichever the labels are."""
+    if scale:
+        if len(set(scale)) < 2:
+            raise SetupError(
+                "E0101", "A scale has two values or more.", where="--scale", why=str(scale), fix="such as 0,1"
+            )
+        return tuple(sorted(scale))
+    found = sorted({one.value for one in labels})
+    if kind == "mean" and all(0 <= value <= 1 for value in found):
+        return BINARY
+    for usual in ((0.0, 0.5, 1.0), (0.0, 1.0, 2.0, 3.0)):
+        if set(found) <= set(usual):
+            return usual
+    shown = ", ".join(f"{value:g}" for value in found[:8]) + (" ..." if len(found) > 8 else "")
+    raise DataError(
+        "E0313", "It is not said on which scale the labels are.", where=where, why=f"they are {shown}",
+        fix="correct what is a slip, or name all values a label may take, such as --scale 1,2,3,4,5",
+    )  # fmt: skip
+
+
+def _read_as(labels: Sequence[HumanLabel], kind: str, scale: Sequence[float], cut: float | None) -> list[HumanLabel]:
+    """Labels as 0 or 1 by the cut, or spread from 0 to 1 over the scale."""
+    from ragassay.trust.benchmark import default_cut
+
+    if kind == "pass":
+        least = default_cut(scale) if cut is None else cut
+        return [replace(one, value=float(one.value >= least)) for one in labels]
+    low, high = min(scale), max(scale)
+    return [replace(one, value=(one.value - low) / (high - low)) for one in labels]
 
 
 def _rows(run: Run, metric: str, kind: str) -> Iterator[RunRow]:
@@ -350,10 +384,8 @@ def _judged(labels: object, run: Run, metric: str, kind: str, store: Path | None
         return list(_rows(judged, metric, kind))
 
 
-def _labels(
-    given: Sequence[HumanLabel], foreign: dict[str, RunRow], low: float, high: float, population: int
-) -> list[RowLabel]:
-    """Labels on a scale from 0 to 1, with one inclusion probability a row for all rounds together."""
+def _labels(given: Sequence[HumanLabel], foreign: dict[str, RunRow], population: int) -> list[RowLabel]:
+    """Labels from 0 to 1, with one inclusion probability a row for all rounds together."""
     from ragassay.trust.estimate import RowLabel
     from ragassay.trust.sampling import combined
 
@@ -362,10 +394,7 @@ def _labels(
     chances: dict[str, float] = {}
     if drawn and len(drawn) <= population:
         chances = dict(zip(drawn, combined(list(drawn.values()), population), strict=True))
-    return [
-        RowLabel(one.row_id, (one.value - low) / (high - low), chances.get(one.row_id), foreign.get(one.row_id))
-        for one in given
-    ]
+    return [RowLabel(one.row_id, one.value, chances.get(one.row_id), foreign.get(one.row_id)) for one in given]
 
 
 def _on_scale(judged: tuple[float, bool | None] | None, low: float, high: float, binary: bool) -> float | None:

@@ -284,7 +284,10 @@ class Of(StrEnum):
 
 
 RunArgument = Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")]
-ScaleOption = Annotated[str, typer.Option(help="Values that a label may take, with commas.")]
+ScaleOption = Annotated[
+    str | None,
+    typer.Option(help="Values that a label may take, with commas [default: 0,1, or 0 to 3, as the labels are]."),
+]
 RunMetricOption = Annotated[
     str | None, typer.Option("--metric", "-m", help="What is labelled [default: the run's only one with a pass mark].")
 ]
@@ -310,7 +313,7 @@ def label_next(
     show_judge: Annotated[
         bool, typer.Option("--show-judge", help="Show what the judge said; pulls people its way.")
     ] = False,
-    scale: ScaleOption = "0,1",
+    scale: Annotated[str, typer.Option(help="Values that a label may take, with commas.")] = "0,1",
     seed: SeedOption = 0,
     store: StoreOption = None,
 ) -> None:
@@ -338,7 +341,7 @@ def label_import(
     metric: RunMetricOption = None,
     label: Annotated[str, typer.Option(help="Column with the label.")] = "label",
     annotator: Annotated[str, typer.Option(help="Who labelled, where the file does not say.")] = "",
-    scale: ScaleOption = "0,1",
+    scale: ScaleOption = None,
     replace: Annotated[bool, typer.Option("--replace", help="New values replace those of the same person.")] = False,
     store: StoreOption = None,
     json_: JsonOption = False,
@@ -413,7 +416,8 @@ def estimate(
     metric: RunMetricOption = None,
     label: Annotated[str, typer.Option(help="Column with the label.")] = "label",
     of: Annotated[Of | None, typer.Option(help="Set labels against pass or fail, or against the score.")] = None,
-    scale: ScaleOption = "0,1",
+    scale: ScaleOption = None,
+    cut: CutOption = None,
     by: Annotated[str | None, typer.Option("--slice", help="Slice field to estimate by as well.")] = None,
     seed: SeedOption = 0,
     store: StoreOption = None,
@@ -423,7 +427,7 @@ def estimate(
     from ragassay.estimation import estimate as run_estimate
 
     found = run_estimate(
-        run, labels=labels, metric=metric, label=label, of=None if of is None else of.value, scale=_numbers(scale), by=by,
+        run, labels=labels, metric=metric, label=label, of=None if of is None else of.value, scale=_numbers(scale), cut=cut, by=by,
         seed=seed, store=store, tell=note,
     )  # fmt: skip
     if json_:
@@ -467,7 +471,9 @@ def number_words(value: float | None, interval: Interval | None) -> str:
     return f"{value:.3f}" + (f" [{interval.low:.3f}, {interval.high:.3f}]" if interval is not None else "")
 
 
-def _numbers(text: str) -> tuple[float, ...]:
+def _numbers(text: str | None) -> tuple[float, ...]:
+    if text is None:
+        return ()
     try:
         found = tuple(float(piece) for piece in text.split(","))
     except ValueError:

@@ -158,6 +158,12 @@ def _cell(value: object) -> str:
     return "" if value is None else repr(value)
 
 
+def _points(cell: object) -> list[float]:
+    """The scale of "0 or 1 or 2", as `write_sheet` writes it; empty for anything else."""
+    found = [_decimal(point.strip()) for point in cell.split(" or ")] if isinstance(cell, str) else []
+    return sorted(point for point in found if point is not None) if None not in found and len(found) > 1 else []
+
+
 def _plain(cell: object) -> object:
     """The text as it was before `_cell`; one that a person typed, or whose apostrophe a program dropped, stays."""
     return cell[1:] if isinstance(cell, str) and cell.startswith("'") and _FORMULA.match(cell) else cell
@@ -194,7 +200,8 @@ def read_sheet(
     """Read labels back from a sheet, or from any file of rows with an id and a label column.
 
     name: what was labelled, None = the cell `metric` of each row, else the column's name. annotator: who labelled where
-    the row does not say. scale: the values a label may take, between: also anything between its ends; () = any number.
+    the row does not say. scale: the values a label may take, between: also anything between its ends; () = those that the
+    row's cell `scale` names ("0 or 1"), any number where it names none.
     A word (yes, no, pass, fail, correct, partial ...) counts as an end of the scale or its middle. An empty cell is a
     row not labelled yet. known: ids of the rows; other ids go to `foreign`, or raise where none is known.
 
@@ -340,7 +347,7 @@ class _Reading:
         self, line: int, row_id: str, name: str, person: str, cell: object, row: Mapping[str, object]
     ) -> None:  # fmt: skip
         self.seen += 1
-        value = self._value(cell)
+        value = self._value(cell, self.scale or _points(row.get("scale")))
         chance, number = self._sampling(row.get("inclusion_probability")), self._sampling(row.get("round"))
         if isinstance(value, str):
             self.wrong.append(f"{self.where(line)}: {value}")
@@ -373,7 +380,7 @@ class _Reading:
                 fix="keep one of the two, or name the annotators apart",
             )  # fmt: skip
 
-    def _value(self, cell: object) -> float | str:
+    def _value(self, cell: object, scale: list[float]) -> float | str:
         """The label as a number, or what is wrong with it."""
         found: float | None
         if isinstance(cell, str) and not _NUMBER.fullmatch(cell.strip()):
@@ -383,7 +390,7 @@ class _Reading:
         else:
             word = float(cell) if isinstance(cell, bool) else None
         if word is not None:
-            ends = self.scale or list(BINARY)
+            ends = scale or list(BINARY)
             found = ends[0] + word * (ends[-1] - ends[0])
         elif isinstance(cell, str):
             found = _decimal(cell)
@@ -391,14 +398,14 @@ class _Reading:
             found = number_of(cell)
         if found is None or not math.isfinite(found):
             return f"the label {shorten(cell, 40)!r} is neither a number nor a known word"
-        if not self.scale or (self.between and self.scale[0] <= found <= self.scale[-1]):
+        if not scale or (self.between and scale[0] <= found <= scale[-1]):
             return found
-        near = [point for point in self.scale if abs(point - found) < 1e-9]
+        near = [point for point in scale if abs(point - found) < 1e-9]
         if near:
             return near[0]
-        points = " or ".join(f"{point:g}" for point in self.scale)
+        points = " or ".join(f"{point:g}" for point in scale)
         if self.between:
-            points = f"{self.scale[0]:g} to {self.scale[-1]:g}"
+            points = f"{scale[0]:g} to {scale[-1]:g}"
         return f"the label {shorten(cell, 40)!r} is not on the scale ({points})"
 
     def _sampling(self, cell: object) -> float | None:
