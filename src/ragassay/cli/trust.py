@@ -461,6 +461,14 @@ def _stand_in(test: AltTest, epsilon: float) -> list[str]:
     lines = [f"The judge {answer} stand in for a person (alternative annotator test, epsilon {epsilon:g})"]
     if test.winning_rate is not None:
         lines[0] += f": it beats {test.winning_rate:.0%} of them"
+    for person in test.people:
+        said = person.reason
+        if person.judge_rate is not None and person.person_rate is not None:
+            said = (
+                f"{'beaten' if person.beaten else 'not beaten'}; the judge is at least as good on {person.judge_rate:.0%} of "
+                f"{person.n} rows, they are on {person.person_rate:.0%}" + (f" ({said})" if said else "")
+            )
+        lines.append(f"  {person.person}: {said}")
     lines += [f"  beware: {text}" for text in test.warnings]
     return lines
 
