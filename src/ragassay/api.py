@@ -266,12 +266,14 @@ def runs(*, store: str | os.PathLike[str] | None = None, limit: int = 50) -> lis
         return opened.runs(limit)
 
 
-def compare(a: str, b: str, *, store: str | os.PathLike[str] | None = None) -> Comparison:
-    """Paired differences of two runs, row by row, with intervals and Holm-corrected p-values."""
+def compare(a: str, b: str, *, margin: float | None = None, store: str | os.PathLike[str] | None = None) -> Comparison:
+    """Paired differences of two runs, row by row, with intervals and Holm-corrected p-values; rows fixed against rows
+    broken by McNemar's test. margin: a difference of a metric that would not matter; each is tested for being smaller
+    (two one-sided tests), since "no difference found" does not say so."""
     from ragassay.report import compare as pair
 
     with open_store(store) as opened:
-        return pair(opened, opened.resolve(a), opened.resolve(b))
+        return pair(opened, opened.resolve(a), opened.resolve(b), margin=margin)
 
 
 class Run:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from ragassay.core import SetupError
 from ragassay.report import compare, comparison_json, render_comparison
 
 GOOD, BAD = (("The limit is 20 requests a minute.", 3),), (("It is unlimited.", 0),)
@@ -31,7 +32,10 @@ def test_rows_are_paired_by_id(store, pair):
     assert (groundedness.result.wins, groundedness.result.ties, groundedness.result.losses) == (8, 11, 0)
     assert groundedness.result.p < groundedness.p < 0.05
     assert (c.fixed, c.broken) == (8, 0)
-    assert c.headline == "groundedness rises (better) beyond chance; 8 rows fixed, 0 broken of 19 compared"
+    # eight fair coins all on one side, the outcome itself by half: 2 * 0.5 ** 8 - 0.5 ** 8
+    assert c.turned is not None
+    assert c.turned.mid_p == pytest.approx(0.5**8)
+    assert c.headline == "groundedness rises (better) beyond chance; 8 rows fixed, 0 broken of 19 compared (p = 0.004)"
     assert {r.id for r in c.changed} == {f"row-{i}" for i in range(11, 19)}
 
 
@@ -58,6 +62,41 @@ def test_a_run_against_itself_shows_nothing(store, pair):
     assert c.warnings == ()
     assert c.changed == ()
     assert all(m.p == 1.0 for m in c.metrics)
+
+
+def test_rows_of_one_cluster_turn_together_and_count_once(make, save, store):
+    rows = [make.row(i, sentences=BAD, cluster="one document") for i in range(8)]
+    save(rows, "a")
+    save([make.row(i, sentences=GOOD, cluster="one document") for i in range(8)], "b")
+    turned = compare(store, "a", "b").turned
+    assert turned is not None
+    assert (turned.wins, turned.losses, turned.clusters, turned.exact) == (8, 0, 1, 1.0)
+
+
+def test_a_margin_asks_whether_a_difference_is_too_small_to_matter(make, save, store):
+    scores = [GOOD if i % 2 else BAD for i in range(200)]
+    save([make.row(i, sentences=one) for i, one in enumerate(scores)], "a")
+    changed = {4: GOOD, 5: BAD}
+    save([make.row(i, sentences=changed.get(i, one)) for i, one in enumerate(scores)], "b")
+    wide, narrow = (
+        next(m for m in compare(store, "a", "b", margin=margin).metrics if m.metric == "groundedness").equivalence
+        for margin in (0.05, 0.005)
+    )
+    # one row up and one down of 200: mean 0, standard error sqrt(2 / 200 / 200) nearly, so 90 % reach about 0.0117
+    assert wide is not None
+    assert narrow is not None
+    assert wide.interval.high == pytest.approx(0.0117, abs=0.0003)
+    assert (wide.equivalent, narrow.equivalent) == (True, False)
+    out = io.StringIO()
+    render_comparison(compare(store, "a", "b", margin=0.05), Console(file=out, width=120))
+    assert "smaller than 0.05" in out.getvalue()
+    assert all(m.equivalence is None for m in compare(store, "a", "b").metrics)
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.0, -0.1, float("nan")])
+def test_a_margin_that_is_none_is_refused(store, pair, margin):
+    with pytest.raises(SetupError, match="margin"):
+        compare(store, *pair, margin=margin)
 
 
 def test_different_judges_rubrics_and_data_are_never_compared_silently(make, save, store):

@@ -328,6 +328,9 @@ def export(
 def compare(
     a: Annotated[str, typer.Argument(help="The run to compare with: id, start of an id, name.")],
     b: Annotated[str, typer.Argument(help="The run that may be better.")] = "last",
+    margin: Annotated[
+        float | None, typer.Option(help="A difference that would not matter: test whether each is smaller.")
+    ] = None,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -335,7 +338,7 @@ def compare(
     from ragassay import api
     from ragassay.report import comparison_json, render_comparison
 
-    result = api.compare(a, b, store=store)
+    result = api.compare(a, b, margin=margin, store=store)
     if json_:
         print_json(comparison_json(result))
     else:

@@ -319,6 +319,7 @@ def label_next(
 ) -> None:
     """Choose the rows that a person should label next, and write them as a sheet."""
     from ragassay.estimation import next_rows
+    from ragassay.scoring.design import plan
 
     check_target(output, store_file(store), *(exclude or []))
     found = next_rows(
@@ -330,7 +331,8 @@ def label_next(
         note(text)
     print_lines(
         f"wrote {output}: {len(found.rows)} of {found.pool} rows, {audited} of them drawn with one chance for all. "
-        f"Fill in the column label ({scale}), then: ragassay label import {run} {output}"
+        f"Fill in the column label ({scale}), then: ragassay label import {run} {output}",
+        f"What they can show: {plan('width', labels=len(found.rows)).sentence} Other sizes: ragassay plan-labels",
     )
 
 

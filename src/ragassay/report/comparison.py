@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ragassay.core import Manifest, Verdict
-from ragassay.report.wording import better_end, change_word, count, unit_of
+from ragassay.core import Manifest, SetupError, Verdict
+from ragassay.report.wording import better_end, change_word, count, p_value, unit_of
 from ragassay.scoring import PairedResult, holm, paired_difference
 
 if TYPE_CHECKING:
-    from ragassay.store import ScoreLine, Store
+    from ragassay.scoring.hypotheses import Equivalence, McNemar
+    from ragassay.store import RowLine, ScoreLine, Store
 
 CHANGED_SHOWN = 12
 
@@ -21,7 +22,8 @@ CHANGED_SHOWN = 12
 class MetricComparison:
     """One metric in both runs, over result.n paired rows. p: the result's p, Holm-corrected over the metrics; None where
     it has none. dropped: rows of both runs left out because only one of the two has a value. better: which end of the
-    metric is the good one, "higher", "lower" or "neither"; change: "better" or "worse" for b, "" where neither."""
+    metric is the good one, "higher", "lower" or "neither"; change: "better" or "worse" for b, "" where neither.
+    equivalence: whether the difference is smaller than the margin, where one was given and the metric lies in [0, 1]."""
 
     metric: str
     unit: str
@@ -30,6 +32,7 @@ class MetricComparison:
     dropped: int
     better: str = "higher"
     change: str = ""
+    equivalence: Equivalence | None = None
 
     @property
     def won(self) -> int:
@@ -57,7 +60,8 @@ class ChangedRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs compared. both, only_a, only_b count rows; fixed: failed in a and passes in b; broken: the reverse."""
+    """Two runs compared. both, only_a, only_b count rows; fixed: failed in a and passes in b; broken: the reverse; turned:
+    whether the one outweighs the other beyond chance, None where no row turned."""
 
     a: Manifest
     b: Manifest
@@ -69,12 +73,15 @@ class Comparison:
     metrics: tuple[MetricComparison, ...]
     changed: tuple[ChangedRow, ...]
     warnings: tuple[str, ...]
+    turned: McNemar | None = None
 
     @property
     def headline(self) -> str:
         """What changed, in one sentence."""
         sure = [m for m in self.metrics if m.p is not None and m.p < 0.05]
         turned = f"{count(self.fixed, 'row')} fixed, {self.broken:,} broken of {self.both:,} compared"
+        if self.turned is not None:
+            turned += f" ({p_value(self.turned.mid_p)})"
         if not sure:
             if not self.both or not self.metrics:
                 what = "row" if not self.both else "metric"
@@ -87,15 +94,22 @@ class Comparison:
         return f"{', '.join(words)} beyond chance; {turned}"
 
 
-def compare(store: Store, a: str, b: str) -> Comparison:
-    """Compare two stored runs on the rows that have the same id. Memory follows the number of rows, not their texts."""
+def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Comparison:
+    """Compare two stored runs on the rows that have the same id. Memory follows the number of rows, not their texts.
+
+    margin: differences of metrics in [0, 1] smaller than this do not matter; each is tested for being so small. Raises
+    SetupError E0101 for a margin that is not above 0 and below 1.
+    """
+    if margin is not None and not 0 < margin < 1:
+        raise SetupError("E0101", "A margin lies above 0 and below 1.", where="--margin", why=str(margin),
+                         fix="name the difference that would not matter, such as --margin 0.03")  # fmt: skip
     first, second = store.run(a).manifest, store.run(b).manifest
-    rows_a = {line.id: line.verdict for line in store.row_lines(a) if line.bad is None}
-    rows_b = {line.id: line.verdict for line in store.row_lines(b) if line.bad is None}
+    rows_a = {line.id: line for line in store.row_lines(a) if line.bad is None}
+    rows_b = {line.id: line for line in store.row_lines(b) if line.bad is None}
     both = rows_a.keys() & rows_b.keys()
-    turns = [(rows_a[row], rows_b[row]) for row in both]
+    turns = [(rows_a[row].verdict, rows_b[row].verdict) for row in both]
     units = {m: unit_of(m, first) for m in first.metrics if m in second.metrics}
-    results, dropped, changed = {}, {}, []
+    results, dropped, changed, alike = {}, {}, [], {}
     for metric in units:
         before = {line.row_id: line for line in store.score_lines(a, metric) if line.value is not None}
         after = [line for line in store.score_lines(b, metric) if line.value is not None and line.row_id in both]
@@ -103,6 +117,8 @@ def compare(store: Store, a: str, b: str) -> Comparison:
         dropped[metric] = len(before.keys() & both) + len(after) - 2 * len(pairs)
         high = None if units[metric] else 1.0
         results[metric] = paired_difference(_values(pairs), low=0.0, high=high)
+        if margin is not None and not units[metric]:
+            alike[metric] = _equivalence(pairs, margin)
         if not units[metric]:  # seconds and dollars are on another scale than ratios
             changed += heapq.nlargest(CHANGED_SHOWN, _changes(metric, pairs, first), key=_by_change)
     known = [(metric, result.p) for metric, result in results.items() if result.p is not None]
@@ -124,12 +140,34 @@ def compare(store: Store, a: str, b: str) -> Comparison:
                 dropped[m],
                 better_end(m, first),
                 change_word(result.difference, m, first),
+                alike.get(m),
             )
             for m, result in results.items()
         ),
         changed=tuple(heapq.nlargest(CHANGED_SHOWN, changed, key=_by_change)),
         warnings=tuple(_warnings(first, second, len(rows_a) - len(both), len(rows_b) - len(both))),
+        turned=_turned((rows_a[row], rows_b[row]) for row in both),
     )
+
+
+def _turned(pairs: Iterable[tuple[RowLine, RowLine]]) -> McNemar | None:
+    """Whether rows fixed and rows broken are more unequal than chance makes them, clusters as a whole."""
+    from ragassay.scoring.hypotheses import clustered_mcnemar
+
+    counts: dict[object, tuple[int, int]] = {}
+    for before, after in pairs:
+        fixed = (before.verdict, after.verdict) == (Verdict.FAIL, Verdict.PASS)
+        broken = (before.verdict, after.verdict) == (Verdict.PASS, Verdict.FAIL)
+        key = (before.id,) if before.cluster is None else before.cluster
+        won, lost = counts.get(key, (0, 0))
+        counts[key] = won + fixed, lost + broken
+    return clustered_mcnemar(counts.values()) if any(won or lost for won, lost in counts.values()) else None
+
+
+def _equivalence(pairs: list[tuple[ScoreLine, ScoreLine]], margin: float) -> Equivalence:
+    from ragassay.scoring.hypotheses import equivalent_means
+
+    return equivalent_means(_values(pairs), margin)
 
 
 def _values(pairs: list[tuple[ScoreLine, ScoreLine]]) -> Iterator[tuple[float, float, str | None]]:
@@ -183,5 +221,5 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
         runs[side] = {"run_id": manifest.run_id, "name": manifest.name, "created": manifest.created,
                       "source": manifest.source, "judge": as_json(manifest.judge)}  # fmt: skip
     rest = {name: as_json(getattr(comparison, name)) for name in (
-        "both", "only_a", "only_b", "fixed", "broken", "metrics", "changed", "warnings", "headline")}  # fmt: skip
+        "both", "only_a", "only_b", "fixed", "broken", "turned", "metrics", "changed", "warnings", "headline")}  # fmt: skip
     return {"schema": 1, "kind": "comparison", **runs, **rest}

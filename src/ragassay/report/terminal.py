@@ -524,6 +524,23 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
         if m.result.minimum_detectable is not None
     ]
     page.line(", ".join(found) or "unknown: no spread was seen", "dim", indent=2)
+    tested = [(m.metric, m.equivalence) for m in c.metrics if m.equivalence is not None]
+    if tested:
+        page.title(f"Is the difference smaller than {tested[0][1].margin:g}? (two one-sided tests, each at 5 %)")
+        page.table(
+            [("metric", False), ("difference [90 %]", False), ("p", False), ("equivalent", False)],
+            [
+                [
+                    name,
+                    f"{say.signed(e.difference)} {_signed_interval(e.interval, '')}".strip()
+                    if e.difference is not None
+                    else "–",
+                    say.p_value(e.p) or "–",
+                    "yes" if e.equivalent else "not shown",
+                ]
+                for name, e in tested
+            ],
+        )
     if c.changed:
         page.title("Rows that changed most")
         page.table(
