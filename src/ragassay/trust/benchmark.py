@@ -409,10 +409,12 @@ def _differences(aligned: Sequence[Aligned], draws: int, seed: int) -> tuple[tup
         common = np.intersect1d(common, one.at)
     if not len(common):
         return (), ["no row was judged by all judges, so there are no differences to show"]
-    notes = [
-        f"differences are over the {len(common)} rows that all {len(aligned)} judges judged; "
-        "each judge's own figures are over all of its rows"
-    ]
+    notes = []
+    if any(len(one.at) > len(common) for one in aligned):
+        notes.append(
+            f"differences are over the {len(common)} rows that all {len(aligned)} judges judged; "
+            "each judge's own figures are over all of its rows"
+        )
     parts = {name: _part(one, common) for name, one in zip(names, aligned, strict=True)}
     graded = all(part.grades is not None for part in parts.values())
     if graded:
