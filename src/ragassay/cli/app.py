@@ -39,21 +39,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 rubric_app = typer.Typer(help="Look at rubrics and check your own.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(rubric_app, name="rubric")
-app.command()(interop.retrieval)
-app.command()(interop.convert)
-app.command()(interop.mlflow)
-app.command()(trust.benchmark)
-app.command()(trust.probe)
-app.command(name="audit-table")(trust.audit_table)
-app.command(name="plan-labels")(trust.plan_labels)
-app.command()(trust.estimate)
-app.command()(judging.certificates)
-app.command()(judging.calibrate)
-app.command()(judging.panel)
-app.command()(judging.cascade)
-app.command()(judging.repeat)
-app.add_typer(trust.label_app, name="label")
 
 
 class Format(StrEnum):
@@ -187,7 +172,7 @@ def evaluate(
         finish(run, gate or [], min_coverage, html, junit, store, json_)
 
 
-@app.command()
+@app.command(short_help="Go on with a run that was stopped.")
 def resume(
     run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
     retry_failed: Annotated[
@@ -228,7 +213,7 @@ def resume(
         finish(resumed, gate or [], min_coverage, html, junit, store, json_)
 
 
-@app.command()
+@app.command(short_help="Evaluate the bundled rows offline.")
 def demo(
     html: Annotated[Path, typer.Option(help="Where the HTML report goes.")] = Path("report.html"),
     store: StoreOption = None,
@@ -268,7 +253,7 @@ def list_runs(
         render_runs(found, console())
 
 
-@app.command()
+@app.command(short_help="Show a run's summary or one row.")
 def show(
     run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
     row: Annotated[str | None, typer.Option(help="Show this row with its claims, evidence and cause.")] = None,
@@ -302,7 +287,7 @@ def show(
             render_row(result, console(), opened.manifest)
 
 
-@app.command()
+@app.command(short_help="Write scores, rows or a report.")
 def export(
     run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
     format_: Annotated[Format, typer.Option("--format", "-f", help="What to write.")] = Format.jsonl,
@@ -324,7 +309,7 @@ def export(
         note(f"wrote {opened.export(target, format_.value)}")
 
 
-@app.command()
+@app.command(short_help="Compare two runs row by row.")
 def compare(
     a: Annotated[str, typer.Argument(help="The run to compare with: id, start of an id, name.")],
     b: Annotated[str, typer.Argument(help="The run that may be better.")] = "last",
@@ -345,7 +330,7 @@ def compare(
         render_comparison(result, console())
 
 
-@app.command()
+@app.command(short_help="List the metrics and what each needs.")
 def metrics(json_: JsonOption = False) -> None:
     """List the metrics: what each needs, and what it is called elsewhere."""
     from ragassay.metrics import DEFAULT_METRICS, PRESETS, catalogue
@@ -416,6 +401,28 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
     own = RubricBook.default().with_files([file], reserved).custom
     what = f"a valid judge of your own, measured as {own[0].id}" if own else "a valid rubric"
     console().print(f"{file}: {what}", markup=False, highlight=False)
+
+
+# The order in which `ragassay --help` lists them: the main job, trust in judges, other tools. Short, so that none is cut off.
+_OTHERS = (
+    (trust.benchmark, "benchmark", "Set judges beside human labels."),
+    (judging.certificates, "certificates", "List what was measured of judges."),
+    (trust.probe, "probe", "Try to lead a judge astray."),
+    (trust.estimate, "estimate", "Correct a run's figure by a few labels."),
+    (trust.plan_labels, "plan-labels", "Say how many labels are needed."),
+    (judging.calibrate, "calibrate", "Map scores to probabilities; try a cut."),
+    (judging.panel, "panel", "Join judges: is it worth it?"),
+    (judging.cascade, "cascade", "Certify when a cheap judge is enough."),
+    (judging.repeat, "repeat", "Ask again: does a judge change its mind?"),
+    (trust.audit_table, "audit-table", "Check whether a published table can be true."),
+    (interop.retrieval, "retrieval", "Measure a ranking against qrels."),
+    (interop.convert, "convert", "Write rows in another tool's shape."),
+    (interop.mlflow, "mlflow", "Write a run into MLflow."),
+)
+for _function, _name, _short in _OTHERS:
+    app.command(name=_name, short_help=_short)(_function)
+app.add_typer(trust.label_app, name="label", short_help="Choose rows to label; take labels in.")
+app.add_typer(rubric_app, name="rubric", short_help="Look at rubrics and check your own.")
 
 
 def _version(value: bool) -> None:
