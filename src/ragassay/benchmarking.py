@@ -47,7 +47,7 @@ class Benchmarked:
     """A benchmark, and what else is known of the judges that were asked, which a certificate needs.
 
     rubrics: judge -> rubric id -> "id@version". runs: judge -> id of its run in the store. profiles: judge -> what the
-    labelled rows are like. kind: "human", or "human and constructed" where labels were made and not given. certificates:
+    labelled rows are like. kind: "human", or "constructed" or "human and constructed" where labels were made and not given. certificates:
     what was put into the store of it.
     """
 
@@ -115,7 +115,8 @@ def run_benchmark(
         worst=worst, draws=draws, seed=seed, created=datetime.now(UTC).isoformat(timespec="seconds"),
     )  # fmt: skip
     found = _told(found, held.labels, mapping, format, {one.judge: one.rationales for one in held.verdicts})
-    kind = "human and constructed" if held.labelled.constructed else "human"
+    made_up = held.labelled.constructed
+    kind = "human" if not made_up else "constructed" if made_up >= len(held.labelled) else "human and constructed"
     made = Benchmarked(found, held.rubrics, held.runs, held.profiles, kind)
     return replace(made, certificates=_certified(made, held.uris, store)) if certificate and held.profiles else made
 

@@ -208,6 +208,7 @@ def people_agreement(
     *,
     metric: str | None = None,
     label: str = "label",
+    votes: str | None = None,
     scale: Sequence[float] = (),
     epsilon: float = 0.2,
     draws: int = 2000,
@@ -216,21 +217,28 @@ def people_agreement(
 ) -> Together:
     """How far people agree with each other, and whether the run's judge may stand in for one of them.
 
-    sources: label files, each with its people; none = the labels imported for the run. epsilon: see
+    sources: label files, each with its people; none = the labels imported for the run. votes: a field that holds what
+    several people said of a row, as a list or an object, instead of `label`. epsilon: see
     `scoring.annotators.alt_test`. Raises SetupError E0206 where there are not two people on any row.
     """
     import numpy as np
 
     from ragassay.scoring import annotators
-    from ragassay.trust.labels import consensus, read_sheet, ties
+    from ragassay.trust.labels import consensus, read_sheet, read_votes, ties
 
     if run is None and not sources:
         raise SetupError("E0206", "Neither a run nor a label file is named.", fix="name a run, or files of labels")
     labels: list[HumanLabel] = []
-    for place, source in enumerate(sources, 1):
-        labels += read_sheet(source, label=label, scale=scale, annotator=f"person {place}", name=metric).labels
-    judged: dict[str, tuple[float, bool | None]] = {}
     clusters: dict[str, str | None] = {}
+    for place, source in enumerate(sources, 1):
+        read = (
+            read_sheet(source, label=label, scale=scale, annotator=f"person {place}", name=metric)
+            if votes is None
+            else read_votes(source, votes, name=metric, scale=scale)
+        )
+        labels += read.labels
+        clusters |= read.clusters
+    judged: dict[str, tuple[float, bool | None]] = {}
     name = metric or ""
     if run is not None:
         with open_run(run, store=store) as opened:
@@ -238,7 +246,7 @@ def people_agreement(
             labels = labels or list(_stored(opened, name))
             for row in opened:
                 score = row.score(name)
-                if row.sample is not None:
+                if row.sample is not None and row.sample.cluster is not None:
                     clusters[row.id] = row.sample.cluster
                 if score is not None and score.value is not None and score.verdict is not Verdict.UNDECIDED:
                     judged[row.id] = score.value, None if score.verdict is None else score.verdict is Verdict.PASS

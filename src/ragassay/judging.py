@@ -110,7 +110,7 @@ def panel(
     from ragassay.scoring import panels
 
     held = gather(labels, judges, **options)
-    aligned = _aligned(held, cut, judge_cut)
+    least, aligned = _aligned(held, cut, judge_cut)
     if len(aligned) < 2:
         raise SetupError("E0205", "A panel takes two judges or more.", where="--judge", why=str(judges),
                          fix="such as --judge recorded:a,b,c")  # fmt: skip
@@ -120,10 +120,9 @@ def panel(
         verdicts[one.at, column] = one.ratings.passes
         if one.ratings.unit is not None:
             scores[one.at, column] = one.ratings.unit
-    truth, cluster = _truth(held, aligned)
     try:
         return panels.panel(
-            verdicts, truth, [one.verdicts.judge for one in aligned], cluster,
+            verdicts, held.labelled.label >= least, [one.verdicts.judge for one in aligned], held.labelled.cluster,
             scores=scores if all(one.ratings.unit is not None for one in aligned) else None, draws=draws, seed=seed,
         )  # fmt: skip
     except ValueError as error:
@@ -156,7 +155,7 @@ def cascade(
 
     names = cheap if expensive is None else [cheap, expensive]
     held = gather(labels, names, **options)
-    aligned = _aligned(held, cut, judge_cut)
+    _, aligned = _aligned(held, cut, judge_cut)
     if len(aligned) != (1 if expensive is None else 2):
         raise SetupError("E0205", "A cascade has one cheap judge, and one expensive one at most.", where="--judge",
                          why=", ".join(one.verdicts.judge for one in aligned), fix="name one judge for each")  # fmt: skip
@@ -244,22 +243,26 @@ def _one(
     labels: object, judge: str, cut: float | None, judge_cut: float | None, draws: int, options: dict[str, Any]
 ) -> tuple[Gathered, Aligned]:
     held = gather(labels, judge, **options)
-    aligned = _aligned(held, cut, judge_cut)
+    _, aligned = _aligned(held, cut, judge_cut)
     if len(aligned) != 1:
         raise SetupError("E0205", "One judge is needed here.", where="--judge",
                          why=", ".join(one.verdicts.judge for one in aligned[:10]), fix="name one of them")  # fmt: skip
     return held, aligned[0]
 
 
-def _aligned(held: Gathered, cut: float | None, judge_cut: float | None) -> list[Aligned]:
-    from ragassay.trust.benchmark import align, default_cut
+def _aligned(held: Gathered, cut: float | None, judge_cut: float | None) -> tuple[float, list[Aligned]]:
+    """The cut of the labels, and each judge beside them."""
+    from ragassay.trust.benchmark import align, label_cut
 
-    least = default_cut(held.labelled.scale) if cut is None else cut
+    least = label_cut(held.labelled) if cut is None else cut
     found = [align(held.labelled, one, least, judge_cut) for one in held.verdicts]
     for one in found:
+        if one.position:
+            raise SetupError("E0205", f"{one.verdicts.judge} judged pairs in both orders.", where="--judge",
+                             why="each pair has two verdicts here", fix="benchmark it: ragassay benchmark")  # fmt: skip
         if not len(one.at):
             raise DataError("E0315", f"{one.verdicts.judge} has no verdict on these rows.", fix="name another judge")
-    return found
+    return least, found
 
 
 def _old_cut(one: Aligned) -> float:
@@ -287,19 +290,6 @@ def _sureness(one: Aligned) -> Any:
     high = np.where(above > 0, (score - mark) / (above or 1.0), 1.0)
     low = np.where(below > 0, (mark - score) / (below or 1.0), 1.0)
     return np.clip(np.where(ratings.passes, high, low), 0.0, 1.0)
-
-
-def _truth(held: Gathered, aligned: Sequence[Aligned]) -> tuple[Any, Any]:
-    """People's pass or fail and the cluster of every labelled row that some judge judged; elsewhere False and 0."""
-    import numpy as np
-
-    n = len(held.labelled)
-    truth, cluster = np.zeros(n, bool), np.arange(n)
-    for one in aligned:
-        truth[one.at] = one.ratings.truth
-        if one.ratings.cluster is not None:
-            cluster[one.at] = one.ratings.cluster
-    return truth, cluster
 
 
 __all__ = ["Calibrated", "Cascaded", "calibrate", "cascade", "panel", "repeat"]

@@ -250,11 +250,13 @@ def print_value(kind: str, value: object) -> None:
 
 def print_lines(*lines: str) -> None:
     """Lines on stdout, without control characters of the data and without markup."""
+    from rich.text import Text
+
     from ragassay.report import plain
 
     page = console()
     for line in lines:
-        page.print(plain(line), markup=False, highlight=False)
+        page.print(Text(plain(line)))
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

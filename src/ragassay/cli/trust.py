@@ -383,6 +383,9 @@ def label_agreement(
     run: Annotated[str | None, typer.Option(help="Run whose imported labels and judge are meant.")] = None,
     metric: RunMetricOption = None,
     label: Annotated[str, typer.Option(help="Column with the label.")] = "label",
+    votes: Annotated[
+        str | None, typer.Option(help="Field that holds what several people said, as a list or an object, instead.")
+    ] = None,
     epsilon: Annotated[float, typer.Option(help="By how much a person may be better and yet be replaced.")] = 0.2,
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
     seed: SeedOption = 0,
@@ -393,7 +396,7 @@ def label_agreement(
     from ragassay.estimation import people_agreement
 
     found = people_agreement(
-        run, sheets or [], metric=metric, label=label, epsilon=epsilon, draws=draws, seed=seed, store=store
+        run, sheets or [], metric=metric, label=label, votes=votes, epsilon=epsilon, draws=draws, seed=seed, store=store
     )
     if json_:
         print_value("people", found)

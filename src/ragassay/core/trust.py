@@ -224,7 +224,7 @@ class Certificate:
 
     id: hash of everything else but `created`. judge: URI. metric: printed name, pass mark included. rubrics: id ->
     "id@version"; fingerprints: rubric id -> fingerprint of rubric text, model and parameters: a judgment of another
-    fingerprint is not covered. dataset: name of the file; data_hash: of its bytes; kind: "human" or "human and
+    fingerprint is not covered. dataset: name of the file; data_hash: of its bytes; kind: "human", "constructed" or "human and
     constructed" labels. pooled, macro: as in JudgeFigures. profile: what the labelled rows are like.
     """
 

@@ -255,7 +255,7 @@ def _many(page: Page, b: JudgeBenchmark) -> None:
     for view in views:
         page.title("Judges, pooled over all rows" if view == "pooled" else "Judges, macro: mean over slices")
         held = [(judge, by_name(getattr(judge, view))) for judge in b.judges]
-        held.sort(key=lambda item: -(((f := item[1].get(names[0])) is not None and f.value) or -1.0) if names else 0.0)
+        held.sort(key=lambda item: rank(item[1], names))
         page.table(
             [("judge", False), ("rows", True), *((f"{title(name)} [95 %]", False) for name in names)],
             [

@@ -40,8 +40,8 @@ class Repeatability:
 
     n: rows with at least two verdicts, over which the figures are; alone: rows with fewer. lost: verdicts that are
     missing, of rows x k. flip_rate: share of rows whose verdicts are not unanimous. two_differ: chance that two samples
-    of a row differ. kappa: between samples, chance-corrected (Fleiss 1971; rows may have gaps). gain: share of rows right
-    by one sample (a) and by the majority of the row's samples (b, ties half), paired; None without people's labels.
+    of a row differ. kappa: between samples, chance-corrected (Fleiss 1971; with gaps as Gwet 2014). gain: share of rows
+    right by one sample (a) and by the majority of the row's samples (b, ties half), paired; None without people's labels.
     """
 
     samples: int
@@ -301,11 +301,12 @@ def _fleiss(m: FloatArray, passes: FloatArray, groups: IntArray, draws: int, see
         return Figure("kappa", None, None, 0, "no row has two verdicts")
     place = np.unique(groups, return_inverse=True)[1].reshape(-1)
     same = 1 - 2 * passes * (m - passes) / (m * (m - 1))
-    sums = [np.bincount(place, weights=w) for w in (np.ones(n), same, m, passes)]  # rows, agreement, verdicts, passes
+    # rows, agreement, verdicts, passes, and each row's share of passes: rows with gaps weigh no less (Gwet 2014)
+    sums = [np.bincount(place, weights=w) for w in (np.ones(n), same, m, passes, passes / m)]
     table = np.column_stack(sums).astype(np.float64)
 
     def kappa(t: FloatArray) -> FloatArray:
-        rate = t[..., 3] / t[..., 2]
+        rate = t[..., 4] / t[..., 0]
         chance = rate**2 + (1 - rate) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
             out = (t[..., 1] / t[..., 0] - chance) / (1 - chance)

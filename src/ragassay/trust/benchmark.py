@@ -117,7 +117,7 @@ def compare(
     Raises SetupError E0205 where no cut is given and none can be told, DataError E0313 where that is for a few labels that
     lie off the scale of all others (lines named).
     """
-    cut = _label_cut(labelled) if cut is None else cut
+    cut = label_cut(labelled) if cut is None else cut
     aligned = [align(labelled, judge, cut, judge_cut) for judge in judges]
     graded = any(one.ratings.grades is not None for one in aligned)
     shared_cuts = {one.cut for one in aligned}
@@ -136,8 +136,8 @@ def compare(
     )  # fmt: skip
 
 
-def _label_cut(labelled: Labelled) -> float:
-    """The usual cut; labels that are rare and alone keep the others from a usual scale are taken for slips."""
+def label_cut(labelled: Labelled) -> float:
+    """From which label on people pass: the usual cut of the scale; labels that are rare and alone keep the others from a usual scale are taken for slips."""
     try:
         return default_cut(labelled.scale)
     except SetupError:
