@@ -207,7 +207,7 @@ def panel_reports(data: Path) -> Iterator[dict[str, Any]]:
             "effective_by_eigenvalues": found.effective_eigen, "best": found.best, "best_accuracy": max(found.accuracies),
             "independent": found.independent, "real": found.real,
             "rules": [
-                {"rule": r.name, "accuracy": r.accuracy, "kappa": r.kappa, "best_single_out_of_fold": r.gain.mean_a,
+                {"rule": r.name, "accuracy": r.accuracy, "kappa": r.kappa, "best_single": r.gain.mean_a,
                  "gain": r.gain.difference, "gain_low": r.gain.interval.low if r.gain.interval else None,
                  "gain_high": r.gain.interval.high if r.gain.interval else None, "p": r.gain.p}
                 for r in found.rules
@@ -262,9 +262,9 @@ def page(found: dict[str, Any]) -> str:
             f" [{low:.3f}, {high:.3f}]: worth {worth:.1f} [{least:.1f}, {most:.1f}] independent judges"
             f" ({p['effective_by_eigenvalues']:.1f} by eigenvalues). Were errors independent, the majority would be right on"
             f" {p['independent']:.1%}; it is on {p['real']:.1%}. Best single judge: {p['best']}, {p['best_accuracy']:.1%}.", "",
-            "| rule | accuracy | kappa | best single, out-of-fold | gain | p |", "|---|--:|--:|--:|--:|--:|",
+            "| rule | accuracy | kappa | best single | gain, against all judges at once | p |", "|---|--:|--:|--:|--:|--:|",
             *(
-                f"| {r['rule']} | {r['accuracy']:.3f} | {r['kappa']:.3f} | {r['best_single_out_of_fold']:.3f} |"
+                f"| {r['rule']} | {r['accuracy']:.3f} | {r['kappa']:.3f} | {r['best_single']:.3f} |"
                 f" {r['gain']:+.3f} [{r['gain_low']:+.3f}, {r['gain_high']:+.3f}] | {r['p']:.3f} |"
                 for r in p["rules"]
             ), "",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from dataclasses import replace
 
 import pytest
 from rich.console import Console
+from statsmodels.stats.proportion import proportion_confint
 
 from ragassay.core import SetupError
 from ragassay.report import compare, comparison_json, render_comparison
@@ -82,10 +84,11 @@ def test_a_margin_asks_whether_a_difference_is_too_small_to_matter(make, save, s
         next(m for m in compare(store, "a", "b", margin=margin).metrics if m.metric == "groundedness").equivalence
         for margin in (0.05, 0.005)
     )
-    # one row up and one down of 200: mean 0, standard error sqrt(2 / 200 / 200) nearly, so 90 % reach about 0.0117
+    # one row up and one down of 200: t reaches 0.0117; Newcombe's end, from Wilson's of 1 in 200 each way, further
     assert wide is not None
     assert narrow is not None
-    assert wide.interval.high == pytest.approx(0.0117, abs=0.0003)
+    low, high = proportion_confint(1, 200, 0.1, "wilson")
+    assert wide.interval.high == pytest.approx(math.hypot(high - 0.005, 0.005 - low), abs=1e-3)
     assert (wide.equivalent, narrow.equivalent) == (True, False)
     out = io.StringIO()
     render_comparison(compare(store, "a", "b", margin=0.05), Console(file=out, width=120))

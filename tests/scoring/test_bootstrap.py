@@ -97,7 +97,7 @@ def test_a_perfectly_calibrated_score_has_an_interval_that_reaches_zero():
         draws = seen + rng.normal(size=(400, 10)) * 0.02
         found = bootstrap.gap_interval(seen, draws, 200)
         assert found.low <= np.abs(seen).sum() <= found.high, trial
-        held += found.low <= 1e-6
+        held += found.low == 0
     assert held >= 186  # 95 % of 200 is 190, less two standard errors
 
 
@@ -117,3 +117,18 @@ def test_no_gap_at_all_still_has_an_upper_end():
     found = bootstrap.gap_interval(np.zeros(10), np.random.default_rng(2).normal(size=(400, 10)) * 0.01, 20)
     assert found.low == 0
     assert 0.05 < found.high < 0.2
+
+
+def test_too_few_clusters_for_the_bins_give_no_interval_of_their_gaps():
+    noise = np.random.default_rng(3).normal(size=(400, 10)) * 0.02
+    # K / sqrt(bins) - 1 degrees of freedom: 8 / 3.16 - 1 = 1.5, 10 / 3.16 - 1 = 2.2
+    assert bootstrap.gap_interval(np.full(10, 0.02), noise, 8 - 1) is None
+    assert bootstrap.gap_interval(np.full(10, 0.02), noise, 10 - 1) is not None
+
+
+def test_gaps_smaller_than_their_noise_reach_from_zero_to_what_noise_makes():
+    noise = np.random.default_rng(4).normal(size=(4000, 10)) * 0.02
+    found = bootstrap.gap_interval(np.full(10, 1e-4), noise, 1e6)
+    assert found.low == 0
+    # sum of ten |N(0, .02)|: mean .16, standard deviation .02 * sqrt(10 (1 - 2 / pi)) = .038
+    assert found.high == pytest.approx(0.16 + 1.96 * 0.038, abs=0.01)

@@ -100,13 +100,31 @@ def test_the_clustered_test_errs_no_more_than_it_says(icc):
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=3, max_size=30), st.floats(0.01, 0.9))
-def test_equivalence_of_means_agrees_with_statsmodels(rows, margin):
+def test_equivalence_of_means_is_never_claimed_sooner_than_by_statsmodels(rows, margin):
     a, b = (np.array(side) for side in zip(*rows, strict=True))
     if np.std(b - a) > 1e-6:
         found = equivalent_means([(x, y, None) for x, y in rows], margin)
-        wanted = ttost_paired(b, a, -margin, margin)[0]
-        assert found.p == pytest.approx(wanted, abs=1e-10)
+        assert found.p >= min(0.5, ttost_paired(b, a, -margin, margin)[0]) - 1e-9
         assert found.equivalent == (found.p < 0.05)
+
+
+@pytest.mark.parametrize(("n", "spread", "margin"), [(50, 0.1, 0.03), (200, 0.1, 0.02), (200, 0.3, 0.05)])
+def test_where_many_rows_differ_equivalence_is_that_of_statsmodels(n, spread, margin):
+    rng = np.random.default_rng(n)
+    a = np.clip(rng.normal(0.5, 0.1, n), 0, 1)
+    b = np.clip(a + rng.normal(0, spread, n), 0, 1)
+    found = equivalent_means([(x, y, None) for x, y in zip(a, b, strict=True)], margin)
+    wanted = ttost_paired(b, a, -margin, margin)[0]
+    assert wanted < 0.5
+    assert found.p == pytest.approx(wanted, abs=1e-10)
+
+
+def test_few_rows_that_all_differ_one_way_are_not_soon_equivalent():
+    rng, n, margin, times = np.random.default_rng(6), 50, 0.06, 400
+    lost = rng.binomial(n, margin, times)  # the true difference is the margin itself
+    found = [equivalent_means([(1.0, 0.0, None)] * k + [(1.0, 1.0, None)] * (n - k), margin) for k in lost]
+    assert sum(one.equivalent for one in found) / times <= 0.05 + 2 * 0.011
+    assert not equivalent_means([(1.0, 0.0, None)] + [(1.0, 1.0, None)] * 49, margin).equivalent
 
 
 def test_equivalence_without_spread_is_bounded_by_the_clusters_seen():

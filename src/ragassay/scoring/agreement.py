@@ -402,8 +402,13 @@ def _figure(
         return Figure(name, value, None, n, reason)
     freedom = max(1.0, _carried(name, part)[2] - 1)
     found = _interval(name, value, deviation, freedom, level, clustered, gaps)
+    if found is None:
+        return Figure(name, value, None, n, _NOISE)
     few = f"only {part.clusters} clusters: read the interval with care" if part.clusters < FEW_CLUSTERS else ""
     return Figure(name, value, found, n, few)
+
+
+_NOISE = "no interval: too few clusters for the noise in the bins"
 
 
 def _interval(
@@ -414,10 +419,10 @@ def _interval(
     level: float,
     clustered: bool,
     gaps: tuple[FloatArray, FloatArray] | None,
-) -> Interval:
+) -> Interval | None:
     if gaps is not None:
         found = bootstrap.gap_interval(*gaps, freedom, level, clustered)
-        return Interval(min(found.low, value), max(found.high, value), level, found.method)
+        return found and Interval(min(found.low, value), max(found.high, value), level, found.method)
     return bootstrap.interval(value, deviation, freedom, *_range(name), level=level, clustered=clustered)
 
 
@@ -464,6 +469,7 @@ def _macro(
     elif moved <= bootstrap.NO_SPREAD and name == "auc" and value < 1:
         reason = "no interval: resampling never moves it"
     found = None if reason else _interval(name, value, moved, freedom, level, clustered, gaps)
+    reason = reason or ("" if found else _NOISE)
     few = f"only {parts[0].clusters} clusters: read the interval with care" if parts[0].clusters < FEW_CLUSTERS else ""
     return Figure(name, value, found, n, "; ".join(text for text in (reason or few, said) if text))
 

@@ -100,8 +100,11 @@ def _logistic(x: float) -> float:
 
 def gap_interval(
     gaps: FloatArray, draws: FloatArray, freedom: float, level: float = 0.95, clustered: bool = True
-) -> Interval:
+) -> Interval | None:
     """Interval of sum |gap| over bins, from the gaps (bins,) and their draws (draws, bins).
+
+    None where clusters are too few for so many bins. Where no c is accepted, because noise alone would make more than the
+    value, the interval reaches from 0 to what noise alone might make.
 
     A sum of absolute values is biased upwards and its draws twice so: their quantiles can lie wholly above the truth.
     Here the gaps c * `gaps` are accepted as true, for those c at which the figure seen is neither in the upper nor in
@@ -110,7 +113,9 @@ def gap_interval(
     value = float(np.abs(gaps).sum())
     # Every bin has a spread of its own to estimate, from its share of the clusters; K / sqrt(bins) by simulation.
     bins = max(1, int(np.count_nonzero(np.ptp(draws, axis=0))))
-    freedom = max(1.0, (freedom + 1) / math.sqrt(bins) - 1)
+    freedom = (freedom + 1) / math.sqrt(bins) - 1
+    if freedom < 2:
+        return None
     caution = (
         math.sqrt((freedom + 1) / freedom) * t_quantile(0.5 + level / 2, freedom) / normal_quantile(0.5 + level / 2)
     )
@@ -121,9 +126,9 @@ def gap_interval(
         return float(np.quantile(np.abs(c * gaps + noise).sum(-1), q))
 
     method = f"{'cluster ' if clustered else ''}bootstrap, test inversion"
-    if value <= NO_SPREAD:
+    if value <= quantile(0.0, tail):
         return Interval(0.0, min(1.0, max(value, quantile(0.0, 1 - tail))), level, method)
-    low = _crossing(lambda c: quantile(c, 1 - tail) > value, 0.0, 1.0)
+    low = 0.0 if quantile(0.0, 1 - tail) > value else _crossing(lambda c: quantile(c, 1 - tail) > value, 0.0, 1.0)
     high = _crossing(lambda c: quantile(c, tail) >= value, 0.0, 1.0 / value)
     return Interval(min(value, low * value), min(1.0, max(value, high * value)), level, method)
 

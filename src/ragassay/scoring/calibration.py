@@ -13,6 +13,7 @@ The interval is of the cuts that these folds found: it does not hold what anothe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -144,12 +145,17 @@ def fit(kind: Kind, score: FloatArray, truth: BoolArray) -> Calibrator:
     low, high = _logs(score)
     target = truth.astype(np.float64)
     a, b, c = _regress(np.column_stack([low, high]), target)
-    if a < 0:  # the map has to rise: without the part that would make it fall
+    # The map has to rise: without the part that would make it fall, and where both would, flat at the overall rate.
+    if a < 0:
         b, c = _regress(high[:, None], target)
-        a, b = 0.0, max(b, 0.0)
+        a = 0.0
     elif b < 0:
         a, c = _regress(low[:, None], target)
-        a, b = max(a, 0.0), 0.0
+        b = 0.0
+    if a < 0 or b < 0:
+        rate = float(target.mean())
+        a = b = 0.0
+        c = math.log(rate / (1 - rate))
     return Calibrator("beta", (a, b, c))
 
 

@@ -272,6 +272,8 @@ def _check(
         raise ValueError("discordance belongs to a paired question; give rate")
     if labels is not None and (labels != int(labels) or labels < 2):
         raise ValueError(f"labels must be a whole number of at least 2, not {labels:g}")
+    if labels is not None and labels > MOST_LABELS:
+        raise ValueError(f"nobody labels {labels:g} rows; at most {MOST_LABELS:g}")
     if question == "width":
         if difference is not None:
             raise ValueError("a question of width has no difference; give half_width or labels")

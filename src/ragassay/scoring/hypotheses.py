@@ -6,15 +6,14 @@ Holm's correction and the paired difference itself are in `intervals`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ragassay.core import Interval
 from ragassay.scoring.intervals import (
     LEVEL,
     MeanAccumulator,
-    _critical,
-    _exceeds,
+    _reaching,
     clustered_rate_interval,
     incomplete_beta,
 )
@@ -29,7 +28,7 @@ class McNemar:
 
     exact: the exact two-sided p, at most the level in error; mid_p: half of the observed outcome's own probability taken
     off (Lancaster 1961), close to the level in error and the better default (Fagerland, Lydersen & Laake 2013).
-    method names the formula.
+    method names the formula; where that is Durkalski's, too large for the exact one, both are its asymptotic p.
     """
 
     wins: int
@@ -115,29 +114,29 @@ def equivalent_means(
 ) -> Equivalence:  # fmt: skip
     """Are the means of two values (a, b, cluster) of the same rows equivalent? Paired, cluster-robust; 0 and 1 are rates.
 
-    low, high: the range of one value, None for unbounded. Without spread among the differences the bound is the one
-    on what so many equal clusters leave possible. Raises ValueError unless margin > 0 and 0 < alpha < .5.
+    low, high: the range of one value, None for unbounded. The interval is the one of `paired_difference`, which reaches
+    further where few rows differ; p is the least alpha at which it lies within the margin. Raises ValueError unless
+    margin > 0 and 0 < alpha < .5.
     """
     _check(margin, alpha)
     span = high - low if low is not None and high is not None else None
-    seen = MeanAccumulator(None if span is None else -span, span, signed=True)
+    gaps = MeanAccumulator(None if span is None else -span, span, signed=True)
+    gains, drops = MeanAccumulator(0.0, span), MeanAccumulator(0.0, span)
     for a, b, cluster in pairs:
-        seen.add(b - a, cluster)
-    mean, variance, interval = seen.mean, seen.variance, seen.result(1 - 2 * alpha).interval
-    p = None
-    if mean is not None and variance:
-        error, shape = math.sqrt(variance), seen.shape
-        p = max(_above((margin + mean) / error, shape), _above((margin - mean) / error, shape))
-        reach = _critical(1 - 2 * alpha, shape) * error  # unclipped, so that p and interval tell the same
-        interval = Interval(mean - reach, mean + reach, 1 - 2 * alpha, interval.method if interval else "t")
-    elif mean is not None and interval is not None and span is not None:
-        room = [
-            (margin - abs(mean)) / (span + abs(mean)),
-            (margin + abs(mean)) / (span - abs(mean)) if span > abs(mean) else 1,
-        ]
-        p = max((1 - min(1.0, share)) ** seen.effective if share > 0 else 1.0 for share in room)
-    within = interval is not None and -margin < interval.low and interval.high < margin
-    return Equivalence(seen.n, seen.clusters, mean, interval, margin, p, within)
+        gaps.add(b - a, cluster)
+        gains.add(max(b - a, 0.0), cluster)
+        drops.add(max(a - b, 0.0), cluster)
+
+    def interval(tail: float) -> Interval | None:
+        level = 1 - 2 * tail
+        found = gaps.result(level).interval
+        return _reaching(found, gains.result(level), drops.result(level)) if gaps.variance else found
+
+    mean, found = gaps.mean, interval(alpha)
+    if mean is None or found is None:
+        return Equivalence(gaps.n, gaps.clusters, mean, found, margin, None, False)
+    p = 0.5 if abs(mean) >= margin else _least(interval, margin)
+    return Equivalence(gaps.n, gaps.clusters, mean, found, margin, p, _inside(found, margin))
 
 
 def equivalent_rates(
@@ -154,21 +153,28 @@ def equivalent_rates(
     if not first or not second:
         return Equivalence(n, clusters, None, None, margin, None, False)
 
-    def interval(tail: float) -> tuple[float, Interval]:
-        return _difference(first, second, 1 - 2 * tail)
+    def interval(tail: float) -> Interval:
+        return _difference(first, second, 1 - 2 * tail)[1]
 
-    difference, found = interval(alpha)
-    if abs(difference) >= margin:
-        return Equivalence(n, clusters, difference, found, margin, 0.5, False)
+    difference, found = _difference(first, second, 1 - 2 * alpha)
+    p = 0.5 if abs(difference) >= margin else _least(interval, margin)
+    return Equivalence(n, clusters, difference, found, margin, p, _inside(found, margin))
+
+
+def _inside(interval: Interval | None, margin: float) -> bool:
+    return interval is not None and -margin < interval.low and interval.high < margin
+
+
+def _least(interval: Callable[[float], Interval | None], margin: float) -> float:
+    """The least tail whose interval lies within the margin, by halving: intervals grow as tails shrink."""
     low, high = 0.0, 0.5
     for _ in range(50):
         middle = (low + high) / 2
-        _, tried = interval(max(middle, 1e-12))
-        if -margin < tried.low and tried.high < margin:
+        if _inside(interval(max(middle, 1e-12)), margin):
             high = middle
         else:
             low = middle
-    return Equivalence(n, clusters, difference, found, margin, high, -margin < found.low and found.high < margin)
+    return high
 
 
 def _difference(a: list[tuple[int, int]], b: list[tuple[int, int]], level: float) -> tuple[float, Interval]:
@@ -189,9 +195,3 @@ def _check(margin: float, alpha: float) -> None:
         raise ValueError(f"the margin of equivalence must be a positive number, not {margin}")
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha must lie between 0 and 0.5, not {alpha}")
-
-
-def _above(t: float, shape: tuple[tuple[int, int], ...]) -> float:
-    """One-sided: P(T > t)."""
-    half = _exceeds(abs(t), shape) / 2
-    return half if t >= 0 else 1 - half

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ragassay.core import Figure
 from ragassay.scoring import bootstrap
 from ragassay.scoring.calibration import folds_of
-from ragassay.scoring.intervals import MeanAccumulator, PairedResult, paired_difference
+from ragassay.scoring.intervals import LEVEL, MeanAccumulator, PairedResult, paired_difference
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -58,7 +58,7 @@ class Repeatability:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One way to one verdict. accuracy, kappa: against people. gain: share right by the best single judge (a) and by this
-    rule (b), paired."""
+    rule (b), paired; interval and p hold for the comparison with every judge at once (Bonferroni), so also with the best."""
 
     name: str
     accuracy: float
@@ -71,8 +71,7 @@ class Panel:
     """A panel against people.
 
     n: rows that all judges judged and people labelled; dropped: the rest. accuracies: of each judge. best: the judge that
-    is best on all rows; the single judge the rules are compared with is the best one of the other folds, for the best of
-    many looks better than it is. correlation[i][j]: phi of the errors, None where a judge is always right or always
+    is best on all rows. correlation[i][j]: phi of the errors, None where a judge is always right or always
     wrong. mean_correlation, effective: with intervals from bootstrapped clusters; effective_eigen: by eigenvalues.
     rules: "majority" (ties half), "mean" of the scores where they were given, and "weighted" by log-odds of being right,
     learned on the other folds. independent: accuracy of the majority if errors were independent given the label; real:
@@ -141,17 +140,17 @@ def panel(
     place = np.unique(groups, return_inverse=True)[1].reshape(-1)
     mean, effective, matrix = _shared(wrong, place, draws, seed)
     accuracies = 1 - wrong.mean(0)
-    single, weighted = _learned(votes, truth, place, folds, seed)
+    best, weighted = int(accuracies.argmax()), _weighted(votes, truth, place, folds, seed)
     share = votes.mean(1)
     ways = {"majority": np.where(share == 0.5, 0.5, share > 0.5)}
     if scores is not None:
         ways["mean"] = (scores[kept].mean(1) >= 0.5).astype(np.float64)
     ways["weighted"] = weighted
-    rules = tuple(_rule(name, passes, single, truth, groups) for name, passes in ways.items())
+    rules = tuple(_rule(name, passes, votes, best, truth, groups) for name, passes in ways.items())
     defined = [[None if math.isnan(phi) else float(phi) for phi in row] for row in matrix]
     return Panel(
         tuple(names), len(votes), int((~kept).sum()), int(place.max()) + 1, tuple(accuracies.tolist()),
-        names[int(accuracies.argmax())], tuple(tuple(row) for row in defined), mean, effective, _eigen(matrix), rules,
+        names[best], tuple(tuple(row) for row in defined), mean, effective, _eigen(matrix), rules,
         independent(votes, truth), rules[0].accuracy,
     )  # fmt: skip
 
@@ -194,29 +193,33 @@ def agreeing(votes: FloatArray) -> tuple[FloatArray, FloatArray]:
 # -- the arithmetic
 
 
-def _learned(
-    votes: BoolArray, truth: BoolArray, place: IntArray, folds: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """(passes of the judge that is best on the other folds, passes by log-odds weights from the other folds)."""
+def _weighted(votes: BoolArray, truth: BoolArray, place: IntArray, folds: int, seed: int) -> FloatArray:
+    """Passes by log-odds weights from the other folds; 0.5 for ties."""
     fold = folds_of(place, folds, seed)
-    single, weighted = np.zeros(len(votes)), np.zeros(len(votes))
+    weighted = np.zeros(len(votes))
     for one in range(int(fold.max()) + 1):
         test, train = fold == one, fold != one
         if not train.any():  # one cluster only: nothing to learn from
             train = test
         right = (votes[train] == truth[train, None]).sum(0)
         odds = np.log((right + 0.5) / (train.sum() - right + 0.5))
-        single[test] = votes[test, int(right.argmax())]
         total = np.where(votes[test], odds, -odds).sum(1)
         weighted[test] = np.where(np.abs(total) < 1e-12, 0.5, total > 0)
-    return single, weighted
+    return weighted
 
 
-def _rule(name: str, passes: FloatArray, single: FloatArray, truth: BoolArray, groups: IntArray) -> Rule:
+def _rule(name: str, passes: FloatArray, votes: BoolArray, best: int, truth: BoolArray, groups: IntArray) -> Rule:
     def right(verdict: FloatArray) -> FloatArray:
         return np.where(verdict == 0.5, 0.5, verdict == truth)
 
-    gain = paired_difference(zip(right(single).tolist(), right(passes).tolist(), _names(groups), strict=True))
+    # The best of k looks better than it is, and is another one on other rows: an interval that holds against all k at
+    # once (Bonferroni) holds against the one that is picked.
+    judges = votes.shape[1]
+    gain = paired_difference(
+        zip((votes[:, best] == truth).astype(float).tolist(), right(passes).tolist(), _names(groups), strict=True),
+        1 - (1 - LEVEL) / judges,
+    )
+    gain = replace(gain, p=None if gain.p is None else min(1.0, judges * gain.p))
     observed, rate, passing = float(right(passes).mean()), float(truth.mean()), float(passes.mean())
     chance = rate * passing + (1 - rate) * (1 - passing)
     return Rule(name, observed, None if chance == 1 else (observed - chance) / (1 - chance), gain)

@@ -4,8 +4,9 @@ Thresholds are tested in a fixed order, from the strictest down; each asks wheth
 above it could be alpha or more. The last one in an unbroken row of rejections is certified: the chance that one is
 certified whose true disagreement exceeds alpha is at most delta, without a correction for how many were tested, since
 the first true hypothesis in the order has to be rejected for that (Jung, Brahman & Choi 2024, "Trust or Escalate";
-fixed-sequence testing within learn-then-test, Angelopoulos, Bates et al. 2021). Which thresholds are tested is read off
-the confidences alone, never off the labels.
+fixed-sequence testing within learn-then-test, Angelopoulos, Bates et al. 2021). The thresholds and their order are read off
+the confidences alone. Where rows share clusters, the first one tested is the first that could be rejected at all, and
+that depends on the labels through the design effect below; there the promise rests on simulation (benchmarks/selective).
 
 The test is the exact binomial one: p = P(Bin(n, alpha) <= k), k disagreements among n answered rows. Rows of a cluster
 (a query, a document) are not independent: then n and k are divided by the design effect (Korn & Graubard 1998). It is
