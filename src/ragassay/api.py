@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from uuid import uuid4
 
 from ragassay import __version__
 from ragassay.core import (
+    Judgment,
     Ledger,
     Manifest,
     MetricTrust,
@@ -295,6 +296,16 @@ class Run:
         return self._store.run(self.id).state
 
     @property
+    def stop_reason(self) -> str:
+        """Why it did not finish, "" where it did."""
+        return self._store.run(self.id).stop_reason
+
+    @property
+    def ledger(self) -> Ledger:
+        """What it cost so far, all resumes added."""
+        return self._store.run(self.id).ledger
+
+    @property
     def manifest(self) -> Manifest:
         """Everything needed to repeat the run."""
         return self._store.run(self.id).manifest
@@ -329,6 +340,12 @@ class Run:
         if found is None:
             raise KeyError(row_id)
         return found
+
+    def judgments(self, keys: Iterable[str]) -> dict[str, Judgment]:
+        """What the run's judge said to these requests (`key` of a score's parts); what it did not answer is left out."""
+        prints = set(self.manifest.judge.fingerprints.values())
+        found = self._store.get_judgments([(one, key) for key in keys for one in prints])
+        return {key: judgment for (_, key), judgment in found.items()}
 
     def rows(self) -> Iterator[RowResult]:
         """All rows in the order of the source."""

@@ -20,7 +20,6 @@ from ragassay.core import (
     DataError,
     JudgeBenchmark,
     Profile,
-    RunState,
     Sample,
     Score,
     SetupError,
@@ -29,10 +28,11 @@ from ragassay.core import (
     nearest,
     shorten,
 )
+from ragassay.trust.ranges import check_costs, check_cuts, check_draws
 
 if TYPE_CHECKING:
     from ragassay.api import Run
-    from ragassay.judges import Scale
+    from ragassay.series import Series
     from ragassay.trust.benchmark import Verdicts
     from ragassay.trust.labelled import Labelled
 
@@ -102,10 +102,15 @@ def run_benchmark(
     base_url, max_cost, no_network ...), for judges that are asked.
 
     Raises SetupError (E0205 where judge, metric or cut is missing), DataError (E0313 to E0315), and what `evaluate`
-    raises. A row whose verdict was lost is counted under the judge's `missing`, never scored.
+    raises; BudgetExhausted E0604 or KeyboardInterrupt where a judge was stopped before the last row: nothing is measured
+    on half of the rows, and the same call goes on where it was. Caps are for all judges together. A row whose verdict was
+    lost is counted under the judge's `missing`, never scored.
     """
     from ragassay.trust.benchmark import compare
 
+    check_draws(draws, seed)
+    check_cuts(cut, judge_cut)
+    check_costs(fp_cost, fn_cost)
     held = gather(
         labels, judge, metric=metric, label=label, scale=scale, slice=slice, cluster=cluster, where=where, mapping=mapping,
         format=format, store=store, **options,
@@ -152,6 +157,7 @@ def gather(
     **options: Any,
 ) -> Gathered:
     """Read the labels, and read or ask what the judges say of them; the arguments are those of `run_benchmark`."""
+    from ragassay.series import Series
     from ragassay.trust.benchmark import recorded
     from ragassay.trust.labelled import read_labels
 
@@ -163,6 +169,7 @@ def gather(
         labels, label=label, judges=own, slice=slice, cluster=cluster, where=where, mapping=mapping, format=format,
         scale=scale,
     )  # fmt: skip
+    series = Series(options, store)
     asked = [name for name in names if not name.startswith(_RECORDED)]
     chosen = _metric(metric, labelled) if asked else metric or ""
     verdicts: list[Verdicts] = []
@@ -177,7 +184,7 @@ def gather(
             verdicts.append(_from_file(labelled, name) if _is_file(name) else
                             recorded(labelled, name.removeprefix(_RECORDED)))  # fmt: skip
         else:
-            with _open(name, labels, labelled, chosen, store, mapping, format, options) as run:
+            with _open(name, labels, labelled, chosen, series, mapping, format, store) as run:
                 rubrics[name], runs[name], uris[name] = run.manifest.judge.rubrics, run.id, run.manifest.judge.uri
                 verdicts.append(_from_run(labelled, name, run, chosen))
                 profiles[name] = _profile(labelled, run)
@@ -246,8 +253,8 @@ def _metric(metric: str | None, labelled: Labelled) -> str:
 
 
 def _open(
-    name: str, labels: object, labelled: Labelled, metric: str, store: str | os.PathLike[str] | None,
-    mapping: Mapping[str, str] | None, format: str | None, options: Mapping[str, Any],
+    name: str, labels: object, labelled: Labelled, metric: str, series: Series, mapping: Mapping[str, str] | None,
+    format: str | None, store: str | os.PathLike[str] | None,
 ) -> Run:  # fmt: skip
     """The run with this judge's answers: one of the store, or a new one over the labelled rows."""
     from ragassay import api
@@ -258,10 +265,7 @@ def _open(
     every = len(labelled) == labelled.rows and not labelled.where and isinstance(labels, str | os.PathLike)
     rows = labels if every else _samples(labels, labelled, mapping, format)
     said = {"mapping": mapping, "format": format} if every else {}
-    run = api.evaluate(rows, [metric], judge=name, store=store, name=f"benchmark of {what}", **{**options, **said})
-    if run.state is not RunState.FINISHED and (tell := options.get("tell")):
-        tell(f"the run {run.id} ended before all rows were judged ({run.state}): go on with ragassay resume {run.id}")
-    return run
+    return series.run(rows, metric, f"benchmark of {what}", judge=name, **said)
 
 
 def _samples(
@@ -290,8 +294,9 @@ def _from_run(labelled: Labelled, name: str, run: Run, metric: str) -> Verdicts:
             why=f"its metrics are {', '.join(manifest.metrics)}", fix="name one of them: --metric NAME",
         )  # fmt: skip
     place = {row_id: i for i, row_id in enumerate(labelled.ids)}
-    n, grades = len(labelled), _scale(metric)
-    score, ratings, sure = np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan)
+    n = len(labelled)
+    score, ratings = np.full(n, np.nan), np.full(n, np.nan)
+    asked: dict[int, tuple[str, ...]] = {}
     passes, given = np.zeros(n, bool), np.zeros(n, bool)
     reasons: Counter[str] = Counter()
     rationales: dict[str, str] = {}
@@ -309,7 +314,7 @@ def _from_run(labelled: Labelled, name: str, run: Run, metric: str) -> Verdicts:
         score[at], passes[at] = found.value, found.verdict is Verdict.PASS
         verdictless += found.verdict is None
         ratings[at] = _rating(found)
-        sure[at] = _confidence(found, grades)
+        asked[at] = tuple(part.key for part in found.parts if part.key)
         rationales[row.id] = _rationale(found)
     if not given.any():
         raise DataError(
@@ -327,7 +332,7 @@ def _from_run(labelled: Labelled, name: str, run: Run, metric: str) -> Verdicts:
         judge=name, score=score, passes=None if verdictless else passes,
         ratings=ratings if judged.any() and np.isfinite(ratings[judged]).all() else None, missing=common,
         rationales=rationales, fingerprints=manifest.judge.fingerprints, warnings=tuple(warnings),
-        confidence=sure if judged.any() and np.isfinite(sure[judged]).all() else None,
+        confidence=_confidence(run, asked, n),
     )  # fmt: skip
 
 
@@ -361,28 +366,31 @@ def _rating(score: Score) -> float:
     return float("nan")
 
 
-def _scale(metric: str) -> Scale | None:
-    """The scale of what the metric mainly asks; None for metrics and rubrics of the user's own."""
-    from ragassay.judges import RubricBook
-    from ragassay.metrics import catalogue
+def _confidence(run: Run, asked: Mapping[int, Sequence[str]], n: int) -> Any:
+    """How sure a cascade would take the judge to be of each of n rows: as of its least sure verdict, 0 where one is lost, 1
+    where a rule decided the row and nobody was asked. asked: row -> keys. None for metrics that ask no judge."""
+    import numpy as np
 
-    kind = catalogue().get(metric.partition("(")[0])
-    rubrics = kind.declaration.rubrics if kind is not None else ()
-    return RubricBook.default().get(rubrics[0]).scale if rubrics else None
-
-
-def _confidence(score: Score, scale: Scale | None) -> float:
-    """How sure a cascade would take the judge to be of this row: as of its least sure verdict. NaN where not known."""
-    from ragassay.core import Judgment
     from ragassay.judges.cascade import confidence
+    from ragassay.planning import restore, rubric_book
 
-    parts = [part for part in score.parts if part.status is Status.JUDGED]
-    known = [
-        confidence(Judgment(part.key, "", "", part.status, part.rating, probability=part.probability, passes=part.passed), scale)
-        for part in parts
-        if scale is not None
-    ]  # fmt: skip
-    return min((one for one in known if one is not None), default=float("nan")) if None not in known else float("nan")
+    keys = {key for each in asked.values() for key in each}
+    if not keys:
+        return None
+    try:
+        book = rubric_book(restore(run.manifest, {}).rubrics)
+    except SetupError:  # of an earlier run, whose rubric files are gone
+        return None
+    known = run.judgments(keys)
+    by_key = dict.fromkeys(keys, 0.0)
+    for key, judgment in known.items():
+        scale = book.get(judgment.rubric.partition("@")[0]).scale
+        if scale is not None:
+            by_key[key] = confidence(judgment, scale) or 0.0
+    sure = np.full(n, np.nan)
+    for at, each in asked.items():
+        sure[at] = min((by_key[key] for key in each), default=1.0)
+    return sure
 
 
 def _rationale(score: Score) -> str:
@@ -495,7 +503,8 @@ def certificates(
             try:
                 read = loads(Path(take).read_bytes(), str(take))
             except OSError as error:
-                raise DataError("E0102", "The file of certificates cannot be read.", where=str(take), why=str(error),
+                raise DataError("E0102", "The file of certificates cannot be read.", where=str(take),
+                                why=error.strerror or "",
                                 fix="name a file that --output wrote") from None  # fmt: skip
             for one in read:
                 kept.put_certificate(one)

@@ -7,13 +7,27 @@ ragassay.estimation.estimate("last").estimate.value
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragassay.api import evaluate, open_run
-from ragassay.core import BadRow, DataError, HumanLabel, RowResult, SetupError, Status, Verdict, nearest
+from ragassay.api import open_run
+from ragassay.core import (
+    BadRow,
+    DataError,
+    HumanLabel,
+    NothingToDo,
+    RowResult,
+    SetupError,
+    Status,
+    Verdict,
+    nearest,
+    shorten,
+)
+from ragassay.series import Series
+from ragassay.trust.ranges import FEWEST_DRAWS, check, check_cuts, check_draws
 
 if TYPE_CHECKING:
     from ragassay.api import Run
@@ -85,8 +99,13 @@ def next_rows(
     from ragassay.trust import sampling
     from ragassay.trust.labels import write_sheet
 
+    check_draws(FEWEST_DRAWS, seed)
+    if os.path.lexists(output):
+        raise SetupError("E0107", "The sheet is there already, and may hold labels.", where=str(output),
+                         fix="name another file, or delete that one")  # fmt: skip
     with open_run(run, store=store) as opened:
         name = _metric(opened, metric)
+        _check_slice(opened, slice)
         labels = _stored(opened, name)
         taken, last = {label.row_id for label in labels}, max((label.round for label in labels), default=0)
         for path in exclude:
@@ -139,6 +158,11 @@ def import_labels(
     with open_run(run, store=store) as opened:
         known = {row.id for row in opened}
         read = read_sheet(source, label=label, annotator=annotator, scale=scale, known=known)
+        if not read.labels:
+            raise NothingToDo(
+                "E0313", "No row is labelled yet.", where=str(source), why=f"{read.unlabelled} rows without a label",
+                fix=f"fill in the column {label!r}, or name another: --label",
+            )  # fmt: skip
         _scale_of(read.labels, scale, str(source))
         names = opened.manifest.metrics
         wanted = None if metric is None else _metric(opened, metric)
@@ -176,8 +200,11 @@ def estimate(
     from ragassay.trust.estimate import estimate as corrected
     from ragassay.trust.labels import read_sheet
 
+    check_cuts(cut, None)
+    check_draws(FEWEST_DRAWS, seed)
     with open_run(run, store=store) as opened:
         name = _metric(opened, metric)
+        _check_slice(opened, by)
         if labels is None:
             given: Sequence[HumanLabel] = _stored(opened, name)
             if not given:
@@ -210,6 +237,7 @@ def people_agreement(
     label: str = "label",
     votes: str | None = None,
     scale: Sequence[float] = (),
+    cut: float | None = None,
     epsilon: float = 0.2,
     draws: int = 2000,
     seed: int = 0,
@@ -218,14 +246,19 @@ def people_agreement(
     """How far people agree with each other, and whether the run's judge may stand in for one of them.
 
     sources: label files, each with its people; none = the labels imported for the run. votes: a field that holds what
-    several people said of a row, as a list or an object, instead of `label`. epsilon: see
-    `scoring.annotators.alt_test`. Raises SetupError E0206 where there are not two people on any row.
+    several people said of a row, as a list or an object, instead of `label`. scale, cut: as for `estimate`; a judge with a
+    pass mark is compared with people by pass and fail. epsilon: see `scoring.annotators.alt_test`. Raises SetupError
+    E0206 where there are not two people on any row.
     """
     import numpy as np
 
     from ragassay.scoring import annotators
+    from ragassay.trust.benchmark import default_cut
     from ragassay.trust.labels import consensus, read_sheet, read_votes, ties
 
+    check_draws(draws, seed)
+    check_cuts(cut, None)
+    check("--epsilon", epsilon, 0, 0.999, "0.2 for experts, 0.15 for trained people, 0.1 for paid ones")
     if run is None and not sources:
         raise SetupError("E0206", "Neither a run nor a label file is named.", fix="name a run, or files of labels")
     labels: list[HumanLabel] = []
@@ -262,17 +295,26 @@ def people_agreement(
             fix="give a file for each person, or fill in the column `annotator`",
         )  # fmt: skip
     test = None
-    if judged:
-        values = np.unique(given.values[~np.isnan(given.values)])
-        binary = len(values) <= 2
-        low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-        said = [_on_scale(judged.get(row), low, high, binary) for row in given.rows]
-        if any(value is not None for value in said):
-            test = annotators.alt_test(
-                np.array([np.nan if value is None else value for value in said]), given, epsilon=epsilon,
-                score="accuracy" if binary else "rmse", draws=draws, seed=seed,
-            )  # fmt: skip
-    return Together(name, annotators.measure(given, draws=draws, seed=seed), test, ties(consensus(labels)))
+    if any(row in judged for row in given.rows):
+        points = _scale_of(labels, scale, "the labels")
+        low, high = min(points), max(points)
+        binary = any(passes is not None for _, passes in judged.values())
+        if binary:  # people's labels become what the judge says: pass or fail
+            least = default_cut(points) if cut is None else cut
+            compared = replace(given, values=np.where(np.isnan(given.values), np.nan, given.values >= least))
+        else:
+            compared = replace(given, values=(given.values - low) / (high - low))
+        said = [judged.get(row, (math.nan, None)) for row in given.rows]
+        test = annotators.alt_test(
+            np.array([float(value if passes is None else passes) for value, passes in said]), compared, epsilon=epsilon,
+            score="accuracy" if binary else "rmse", draws=draws, seed=seed,
+        )  # fmt: skip
+    people = annotators.measure(given, draws=draws, seed=seed)
+    alpha = next((one for one in people.figures if one.name == "alpha"), None)
+    if test is not None and (alpha is None or alpha.value is None or alpha.interval is None or alpha.interval.low <= 0):
+        why = "people are not shown to agree beyond chance: to be as good as one of them says nothing"
+        test = replace(test, may_replace=None, warnings=(*test.warnings, why))
+    return Together(name, people, test, ties(consensus(labels)))
 
 
 # -- what a run and its labels hold
@@ -298,6 +340,23 @@ def _metric(run: Run, wanted: str | None) -> str:
             why=f"run {run.id} has {', '.join(marked or names)}", fix=f"for example --metric {(marked or names)[0]}",
         )  # fmt: skip
     return marked[0]
+
+
+def _check_slice(run: Run, wanted: str | None) -> None:
+    """Raise SetupError E0206 for a slice field that no row of the run has."""
+    if wanted is None:
+        return
+    fields: dict[str, None] = {}
+    for row in run:
+        if row.sample is not None:
+            if wanted in row.sample.slices:
+                return
+            fields.update(dict.fromkeys(row.sample.slices))
+    raise SetupError(
+        "E0206", f"No row of the run has the slice {shorten(wanted, 40)!r}.{nearest(wanted, fields)}", where="--slice",
+        why=f"its slices are {', '.join(list(fields)[:20])}" if fields else "its rows have no slices",
+        fix="name one of them; slices are chosen with `ragassay evaluate --slice FIELD`",
+    )  # fmt: skip
 
 
 def _stored(run: Run, metric: str) -> tuple[HumanLabel, ...]:
@@ -388,7 +447,8 @@ def _judged(labels: object, run: Run, metric: str, kind: str, store: Path | None
     if tell is not None:
         tell(f"none of the labels is of run {run.id}: their rows are judged by {run.manifest.judge.uri} first")
     options: dict[str, Any] = {name: kept[name] for name in _JUDGING if kept.get(name) is not None}
-    with evaluate(labels, [metric], store=store, name=f"calibration set for {run.id}", **options) as judged:
+    series = Series(options | {"tell": tell}, store)
+    with series.run(labels, metric, f"calibration set for {run.id}") as judged:
         return list(_rows(judged, metric, kind))
 
 
@@ -403,16 +463,6 @@ def _labels(given: Sequence[HumanLabel], foreign: dict[str, RunRow], population:
     if drawn and len(drawn) <= population:
         chances = dict(zip(drawn, combined(list(drawn.values()), population), strict=True))
     return [RowLabel(one.row_id, one.value, chances.get(one.row_id), foreign.get(one.row_id)) for one in given]
-
-
-def _on_scale(judged: tuple[float, bool | None] | None, low: float, high: float, binary: bool) -> float | None:
-    """The judge's score on the people's scale."""
-    if judged is None:
-        return None
-    value, passes = judged
-    if binary:
-        return high if (value >= 0.5 if passes is None else passes) else low
-    return low + value * (high - low)
 
 
 __all__ = ["Imported", "Together", "estimate", "import_labels", "next_rows", "people_agreement"]

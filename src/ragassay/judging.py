@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.benchmarking import Gathered, gather
 from ragassay.core import DataError, SetupError, Verdict
+from ragassay.trust.ranges import check, check_costs, check_cuts, check_draws
 
 if TYPE_CHECKING:
+    from ragassay.core import Figure
     from ragassay.scoring.calibration import Calibration, CutChange
     from ragassay.scoring.panels import Panel, Repeatability
     from ragassay.scoring.selective import Guarantee
     from ragassay.trust.benchmark import Aligned
+
+
+MOST_SAMPLES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,8 @@ class Calibrated:
 class Cascaded:
     """From which confidence on the cheap judge may answer alone. uri: what to name as --judge, "" where nothing is
     certified or no judge is behind a recorded name. accuracy: share of rows on which the whole cascade agrees with
-    people, where the expensive judge's verdicts are there as well; expensive: that one alone, on the same rows."""
+    people, where the expensive judge's verdicts are there as well; expensive: that one alone, on the same rows. All are of
+    the rows that the threshold was chosen on. answered: agreement on the rows that the cheap judge answers."""
 
     cheap: str
     guarantee: Guarantee
@@ -44,6 +50,7 @@ class Cascaded:
     accuracy: float | None = None
     expensive: float | None = None
     rows: int = 0
+    answered: Figure | None = None
 
 
 def calibrate(
@@ -68,6 +75,9 @@ def calibrate(
     """
     from ragassay.scoring import calibration
 
+    check_draws(draws, seed)
+    check_costs(*costs)
+    check("--folds", folds, 2, 1000, "5 is usual")
     held, one = _one(labels, judge, cut, judge_cut, draws, options)
     ratings = one.ratings
     score = ratings.score if ratings.unit is None else ratings.unit
@@ -109,6 +119,7 @@ def panel(
 
     from ragassay.scoring import panels
 
+    check_draws(draws, seed)
     held = gather(labels, judges, **options)
     least, aligned = _aligned(held, cut, judge_cut)
     if len(aligned) < 2:
@@ -151,8 +162,12 @@ def cascade(
     """
     import numpy as np
 
+    from ragassay.core import Figure
     from ragassay.scoring import selective
+    from ragassay.scoring.intervals import MeanAccumulator
 
+    for where, value in (("--agreement", agreement), ("--confidence", confidence)):
+        check(where, value, 0.001, 0.9999, "such as 0.9")
     names = cheap if expensive is None else [cheap, expensive]
     held = gather(labels, names, **options)
     _, aligned = _aligned(held, cut, judge_cut)
@@ -162,11 +177,7 @@ def cascade(
     first = aligned[0]
     sure = _sureness(first)
     right = first.ratings.passes == first.ratings.truth
-    try:
-        found = selective.certify(sure, right, first.ratings.cluster, alpha=1 - agreement, delta=1 - confidence)
-    except ValueError as error:
-        raise SetupError("E0101", "That cannot be certified.", where="--agreement, --confidence", why=str(error),
-                         fix="such as --agreement 0.9 --confidence 0.9") from None  # fmt: skip
+    found = selective.certify(sure, right, first.ratings.cluster, alpha=1 - agreement, delta=1 - confidence)
     uri, share, alone, rows = "", None, None, 0
     if expensive is not None:
         last = aligned[1]
@@ -178,9 +189,21 @@ def cascade(
             taken = np.array([found.threshold is not None and sure[i] >= found.threshold for i, _ in both])
             own = np.array([bool(right[i]) for i, _ in both])
             share, alone = float(np.where(taken, own, theirs).mean()), float(theirs.mean())
-        if found.threshold is not None and first.verdicts.judge in held.uris and last.verdicts.judge in held.uris:
-            uri = f"cascade:{held.uris[first.verdicts.judge]}>{held.uris[last.verdicts.judge]}@{found.threshold:.6g}"
-    return Cascaded(first.verdicts.judge, found, uri, share, alone, rows)
+        # A distance from a cut is not what a cascade goes by, so such a threshold would promise nothing there.
+        known = first.verdicts.confidence is not None and last.verdicts.judge in held.uris
+        if found.threshold and known:
+            uri = f"cascade:{held.uris[first.verdicts.judge]}>{held.uris[last.verdicts.judge]}@{found.threshold!r}"
+    taken = np.zeros(len(sure), bool) if found.threshold is None else sure >= found.threshold
+    answered = None
+    if taken.any():
+        groups = first.ratings.cluster
+        codes = np.arange(len(sure)) if groups is None else groups
+        mean = MeanAccumulator()
+        for value, code in zip(right[taken].tolist(), codes[taken].tolist(), strict=True):
+            mean.add(float(value), str(code))
+        seen = mean.result()
+        answered = Figure("agreement", seen.mean, seen.interval, seen.n)
+    return Cascaded(first.verdicts.judge, found, uri, share, alone, rows, answered)
 
 
 def repeat(
@@ -203,21 +226,20 @@ def repeat(
     """
     import numpy as np
 
-    from ragassay.api import evaluate
     from ragassay.scoring import panels
+    from ragassay.series import Series
 
-    if samples < 2:
-        raise SetupError("E0101", "To repeat takes two samples or more.", where="--samples", why=str(samples),
+    if not 2 <= samples <= MOST_SAMPLES:
+        raise SetupError("E0101", f"To repeat takes 2 to {MOST_SAMPLES} samples.", where="--samples", why=str(samples),
                          fix="leave it out for five")  # fmt: skip
+    check_draws(draws, seed)
+    series = Series({**options, "temperature": temperature}, store)
     said: dict[str, list[float]] = {}
     clusters: dict[str, str] = {}
     if isinstance(rows, Iterator):
         rows = list(rows)  # read once a sample
     for sample in range(1, samples + 1):
-        with evaluate(
-            rows, [metric], judge=judge, store=store, name=f"sample {sample} of {samples}", temperature=temperature,
-            **options, sample=sample,
-        ) as run:  # fmt: skip
+        with series.run(rows, metric, f"sample {sample} of {samples}", judge=judge, sample=sample) as run:
             (name,) = run.manifest.metrics
             for row in run:
                 score = row.score(name)
@@ -252,6 +274,7 @@ def _one(
 
 def _aligned(held: Gathered, cut: float | None, judge_cut: float | None) -> tuple[float, list[Aligned]]:
     """The cut of the labels, and each judge beside them."""
+    check_cuts(cut, judge_cut)
     from ragassay.trust.benchmark import align, label_cut
 
     least = label_cut(held.labelled) if cut is None else cut
@@ -272,7 +295,7 @@ def _old_cut(one: Aligned) -> float:
     ratings = one.ratings
     score = ratings.score if ratings.unit is None else ratings.unit
     passed = score[ratings.passes]
-    if one.cut is not None and ratings.unit is None:
+    if one.cut is not None:
         return float(one.cut)
     # The metric's own verdict is no cut on its score; the lowest score that passes is the nearest thing to one.
     return float(passed.min()) if len(passed) else float(np.nextafter(score.max(), np.inf))

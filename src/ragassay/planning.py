@@ -66,6 +66,7 @@ class Options:
             ("app_timeout", self.app_timeout, 0.001),
             ("app_concurrency", self.app_concurrency, 1),
             ("sample", self.sample, 0),
+            ("temperature", self.temperature, 0),
         )
         for name, value, low in limits:
             if value is not None and not low <= value < float("inf"):
@@ -174,7 +175,7 @@ def make_plan(
     """
     from ragassay.datasets import open_rows
 
-    book = _book(options.rubrics)
+    book = rubric_book(options.rubrics)
     chosen = _metrics(metrics, options, book)
     model = _model(options)
     judge, model = _judge(options, book, model)
@@ -214,10 +215,11 @@ def make_plan(
 
 def metric_names(metrics: str | None, preset: str | None, rubrics: Sequence[str | os.PathLike[str]]) -> list[str]:
     """The printed names of the metrics that these options of a run choose. Raises as `make_plan`."""
-    return [str(metric) for metric in _metrics(metrics, Options(preset=preset), _book(rubrics))]
+    return [str(metric) for metric in _metrics(metrics, Options(preset=preset), rubric_book(rubrics))]
 
 
-def _book(rubrics: Sequence[str | os.PathLike[str]]) -> RubricBook:
+def rubric_book(rubrics: Sequence[str | os.PathLike[str]]) -> RubricBook:
+    """The rubrics of the package and of these files. Raises as `make_plan`."""
     from ragassay.judges import RubricBook
 
     return RubricBook.default().with_files(rubrics, reserved=frozenset(catalogue()))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from ragassay import __version__
-from ragassay.api import evaluate
 from ragassay.core import BadRow, DataError, Figure, Sample, Score, SetupError, Status, Verdict
+from ragassay.series import Series
 from ragassay.trust.battery.injections import chosen, planted, structural
 from ragassay.trust.battery.perturbations import NOT_MEASURED
 from ragassay.trust.battery.results import MARK, BatteryResult, Outcome, rate_of, sentence, summarise
 from ragassay.trust.battery.trials import FAMILIES, METRICS, make, own_rows
+from ragassay.trust.ranges import check
 
 ProbeResult = BatteryResult
 
@@ -40,31 +42,25 @@ def probe(
     Metrics that the judge cannot answer are left out, and said. Raises as `evaluate`; SetupError E0101 for values out of
     range and for too few rows, DataError that cannot be read. A verdict that is lost is counted, never guessed.
     """
-    if items < 0 or not 0 <= mark < 1:
-        raise SetupError("E0101", "items is a whole number from 0 up, and mark a share below 1.", where="--items",
-                         why=f"items={items}, mark={mark}", fix="leave them out for 500 attacks and a mark of 0.05")  # fmt: skip
+    check("--items", items, 0, math.inf, "leave it out for 500 attacks")
+    check("--mark", mark, 0, 0.999, "leave it out for 0.05")
     samples = own_rows() if rows is None else _read(rows)
     attacks = [
         *chosen(structural(), items),
         *(a for a in planted(("string", s) for s in strings) if a.position == "end"),
     ]
     battery = make(samples, METRICS, judge.removeprefix("openai:"), attacks)
-    if tell := options.pop("tell", None):  # how the battery's own rows are read is no news
+    series = Series({**options, "rubrics": rubrics}, store)
+    if tell := options.get("tell"):
         tell(
             f"{sum(map(len, battery.rows.values())):,} rows are judged, each by one metric: about as many calls of an LLM"
         )
     outcomes: dict[tuple[str, str], Outcome] = {}
-    ids, calls, cost = list[str](), 0, 0.0
-    known_cost = True
+    ids = list[str]()
     able: list[str] = []
     for metric, asked in battery.rows.items():
-        limits = {"max_calls": calls, "max_cost": cost}  # a cap is on all runs together
-        left = {k: max(0, options[k] - spent) for k, spent in limits.items() if options.get(k) is not None}
         try:
-            run = evaluate(
-                list(asked.values()), metric, judge=judge, rubrics=rubrics, store=store, name=f"probe {metric}",
-                **{**options, **left},
-            )  # fmt: skip
+            run = series.run(list(asked.values()), metric, f"probe {metric}", judge=judge)
         except SetupError as error:
             if error.code != "E0203":  # a rubric that this judge cannot answer
                 raise
@@ -72,9 +68,6 @@ def probe(
         with run:
             able.append(metric)
             ids.append(run.id)
-            bill = run.summary.ledger.confirmed
-            calls += bill.calls
-            known_cost, cost = known_cost and (bill.cost is not None or not bill.calls), cost + (bill.cost or 0.0)
             outcomes.update({(metric, row.id): _outcome(row.score(metric)) for row in run})
 
     def outcome(metric: str, name: str) -> Outcome:
@@ -94,8 +87,8 @@ def probe(
         sentence=sentence(judge, families),
         notes=(*notes, *NOT_MEASURED),
         runs=tuple(ids),
-        calls=calls,
-        cost=cost if known_cost else None,
+        calls=series.calls,
+        cost=series.cost if series.cost_known else None,
     )
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ragassay.core import SetupError
+from ragassay.core import BudgetExhausted, SetupError
 from ragassay.probing import probe
 from ragassay.trust.battery.trials import FAMILIES
 from support.gullible import Gullible
@@ -71,12 +71,15 @@ def test_a_server_that_rates_everything_highest_fails_the_flips_and_passes_no_em
     )  # every base passes; half of them rightly
 
 
-def test_a_cap_on_calls_is_on_the_whole_battery_and_what_was_not_asked_is_lost(store):
+def test_a_cap_on_calls_is_on_the_whole_battery_and_the_same_call_goes_on_where_it_was(store):
     with LLMServer(keep_bodies=False) as server:
-        result = probe("openai:mock", rows=ROWS, items=10, store=store, base_url=server.url, max_calls=30)
-        assert server.stats()["calls"] <= 30
-    assert sum(f.lost for f in result.families) > 0
-    assert "have a verdict missing" in result.sentence
+        with pytest.raises(BudgetExhausted) as caught:
+            probe("openai:mock", rows=ROWS, items=10, store=store, base_url=server.url, max_calls=30)
+        assert caught.value.code == "E0604"
+        assert 0 < server.stats()["calls"] <= 30
+        whole = probe("openai:mock", rows=ROWS, items=10, store=store, base_url=server.url)
+        assert server.stats()["answered_twice"] == 0
+    assert sum(f.lost for f in whole.families) == 0
 
 
 def test_further_strings_are_tried_once_in_a_context_and_once_in_an_answer(store):

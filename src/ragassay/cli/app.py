@@ -449,7 +449,9 @@ def run() -> NoReturn:
     except RagAssayError as error:
         show_error(error)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
+        if stopped.args:
+            note(str(stopped))
         sys.exit(130)
     except SystemExit as left:
         # The reader of our output has gone: click pacifies stdout and leaves with 1, which here means a failed gate. Like

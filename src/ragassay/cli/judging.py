@@ -236,23 +236,32 @@ def cascade(
         print_value("cascade", found)
         return
     one = found.guarantee
-    wanted = f"agreement of {agreement:.0%} with people, {confidence:.0%} sure"
+    wanted = f"agreement of {agreement:.0%} with people"
     if one.threshold is None:
         print_lines(f"{found.cheap}: nothing can be certified for {wanted}: {one.reason}")
         if one.steps:
             print_lines(f"its surest {one.steps[0].answered} verdicts agree on {one.steps[0].agreement:.1%}")
     else:
+        reach = found.answered.interval if found.answered is not None else None
         print_lines(
-            f"{found.cheap}: {wanted}, from confidence {one.threshold:.4g} on; that answers {one.coverage:.1%} of "
-            f"{one.n} rows, on which it agrees on {one.agreement:.1%}"
+            f"{found.cheap}: {wanted} from confidence {one.threshold:.4g} on, by a rule that promises so wrongly at most "
+            f"{1 - confidence:.0%} of the time",
+            f"it then answers {one.coverage:.1%} of {one.n} rows"
+            + (f", on which it agrees on {one.agreement:.1%}" if one.agreement is not None else "")
+            + (f" [{reach.low:.1%}, {reach.high:.1%}]" if reach is not None else "")
+            + "; on these labels, by which the threshold was chosen",
         )
         if one.reason:
             print_lines(f"beware: {one.reason}")
     if found.accuracy is not None and found.expensive is not None:
-        print_lines(f"the whole cascade agrees with people on {found.accuracy:.1%} of {found.rows} rows, the expensive "
-                    f"judge alone on {found.expensive:.1%}")  # fmt: skip
+        print_lines(f"on these labels the whole cascade agrees with people on {found.accuracy:.1%} of {found.rows} rows, the "
+                    f"expensive judge alone on {found.expensive:.1%}")  # fmt: skip
     if found.uri:
         print_lines(f"to run it: --judge '{found.uri}'")
+    elif one.threshold is not None and expensive is not None:
+        print_lines(
+            "nothing to run: confidence here is a recorded score's distance from its cut, which no cascade goes by"
+        )
 
 
 def repeat(
@@ -309,6 +318,7 @@ def certificates(
     found: tuple[Any, ...] = run(which, judge=judge, metric=metric, output=output, take=take, store=store)
     if output is not None:
         note(f"wrote {len(found)} certificates to {output}")
+        return
     if json_:
         print_json(certificates_json(found))
     elif which is not None:

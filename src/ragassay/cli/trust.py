@@ -23,7 +23,7 @@ from ragassay.cli.output import (
 )
 from ragassay.cli.output import display as shown
 from ragassay.cli.parameters import Controls, ControlsOption, JsonOption, StoreOption
-from ragassay.core.errors import SetupError
+from ragassay.core.errors import Incomplete, SetupError
 
 if TYPE_CHECKING:
     from ragassay.core import Figure, Interval
@@ -102,6 +102,11 @@ def benchmark(
     if html is not None:
         write_benchmark_html(found, html)
         note(f"wrote {html}")
+    silent = [one.judge for one in found.judges if not one.n]
+    if silent:
+        raise Incomplete("E0603", f"{', '.join(silent)} gave no verdict.", where=labels,
+                         why=next((reason for one in found.judges for reason in one.missing if not one.n), ""),
+                         fix="see what is missing above; the same command asks again")  # fmt: skip
 
 
 def _rate(figure: Figure) -> str:
@@ -255,7 +260,7 @@ def plan_labels(
             question.value, difference=difference, labels=labels, half_width=half_width, power=power, level=level,
             rate=rate, discordance=discordance, sd=sd, cluster_size=cluster_size, icc=icc,
         )  # fmt: skip
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise SetupError(
             "E0101", "That cannot be planned.", where="ragassay plan-labels", why=str(error),
             fix="for example: ragassay plan-labels paired --difference 0.05",
@@ -386,6 +391,8 @@ def label_agreement(
     votes: Annotated[
         str | None, typer.Option(help="Field that holds what several people said, as a list or an object, instead.")
     ] = None,
+    scale: ScaleOption = None,
+    cut: CutOption = None,
     epsilon: Annotated[float, typer.Option(help="By how much a person may be better and yet be replaced.")] = 0.2,
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
     seed: SeedOption = 0,
@@ -396,7 +403,17 @@ def label_agreement(
     from ragassay.estimation import people_agreement
 
     found = people_agreement(
-        run, sheets or [], metric=metric, label=label, votes=votes, epsilon=epsilon, draws=draws, seed=seed, store=store
+        run,
+        sheets or [],
+        metric=metric,
+        label=label,
+        votes=votes,
+        scale=_numbers(scale),
+        cut=cut,
+        epsilon=epsilon,
+        draws=draws,
+        seed=seed,
+        store=store,
     )
     if json_:
         print_value("people", found)
@@ -446,8 +463,7 @@ def _corrected(found: Correction) -> list[str]:
     one = found.estimate
     lines = [
         f"{found.metric}: {number_words(one.value, one.interval)} by {one.method}",
-        f"  the judge says      {number_words(one.judge, None)} over {found.rows} rows"
-        + (f", which is {abs(found.bias):.3f} too {'high' if found.bias > 0 else 'low'}" if found.bias else ""),
+        f"  the judge says      {number_words(one.judge, None)} over {found.rows} rows" + _off(found),
         f"  the labels alone    {number_words(one.labels_only, one.labels_only_interval)} over {found.used} rows",
     ]
     if one.effective_labels is not None:
@@ -458,6 +474,16 @@ def _corrected(found: Correction) -> list[str]:
         lines.append(f"  {part.slice}={part.value}: {number_words(part.estimate.value, part.estimate.interval)}, "
                      f"{part.estimate.n_labelled} labels of {part.estimate.n_total} rows")  # fmt: skip
     return lines
+
+
+def _off(found: Correction) -> str:
+    """By how much the judge is off, where that is beyond chance."""
+    reach, judge = found.estimate.interval, found.estimate.judge
+    if judge is None or reach is None or found.bias is None:
+        return ""
+    if reach.low <= judge <= reach.high:
+        return ", not shown to be off"
+    return f", which is {abs(found.bias):.3f} too {'high' if found.bias > 0 else 'low'}"
 
 
 def _stand_in(test: AltTest, epsilon: float) -> list[str]:

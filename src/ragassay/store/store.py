@@ -597,7 +597,7 @@ class Store:
                     raise DataError(
                         "E0314", "One row has two labels that differ.", where=f"row {shorten(label.row_id, 60)!r}",
                         why=f"{who} {shorten(label.name, 40)} = {known:g} already, and now {label.value:g}",
-                        fix="keep one of them, or import with replacing allowed",
+                        fix="keep one of them; --replace takes the new one",
                     )  # fmt: skip
                 if known is not None and not replace:
                     continue

@@ -133,6 +133,11 @@ def audit_row(name: str, row: Mapping[str, object], *, balanced: bool = False) -
     elif (balanced or _yes(cells.get("balanced"))) and "prevalence" not in printed:
         fixed["prevalence"] = Printed("prevalence", "balanced", 0.5, 0.5, 0.5)
     free = [figure for figure in fixed if figure != "prevalence"]
+    if (one := fixed.get("prevalence")) is not None and not 0 < one.value < 1:
+        why = (
+            "rows of one class only: figures of the other class do not exist, and the rest cannot contradict each other"
+        )
+        return AuditedRow(name, "undetermined", tuple(printed.values()), {}, (), (why,))
     if len(fixed) < 2 or not free:
         return AuditedRow(name, "undetermined", tuple(printed.values()), {}, (), ("too few figures to check",))
     harmonic = _harmonic(printed)

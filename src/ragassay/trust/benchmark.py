@@ -24,6 +24,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.scoring import agreement
+from ragassay.scoring.ratings import GRADES
 from ragassay.trust.labelled import FloatArray, IntArray, Labelled
 
 BoolArray = NDArray[np.bool_]
@@ -218,7 +219,7 @@ def align(labelled: Labelled, judge: Verdicts, cut: float, judge_cut: float | No
             passes = score > 0
     at = np.flatnonzero(np.isfinite(score))
     said, label = score[at], labelled.label[at]
-    graded = _one_scale(label, said) and len(np.unique(label)) > 2
+    graded = _one_scale(label, said) and len(np.unique(label)) > 2 and len(_points(label, said)) <= GRADES
     if judge_cut is not None:
         passes = None
     if passes is None and own is None:
@@ -285,7 +286,7 @@ def _ratings(
 def _points(label: FloatArray, score: FloatArray) -> tuple[float, ...]:
     """The grades that occur, with whole ones filled in where all are whole: a grade that nobody gave is still a step."""
     found = np.unique(np.concatenate([label, score]))
-    if np.all(found == np.round(found)):
+    if np.all(found == np.round(found)) and found[-1] - found[0] < GRADES:
         found = np.arange(found[0], found[-1] + 1)
     return tuple(float(point) for point in found)
 

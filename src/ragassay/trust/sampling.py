@@ -127,8 +127,13 @@ def choose(
             "E0101", f"Rows cannot be chosen by {method!r}.{nearest(method, METHODS)}", where="--method",
             fix=f"one of {', '.join(METHODS)}",
         )  # fmt: skip
-    if n < 1 or (per_cluster is not None and per_cluster < 1) or round < 1:
-        raise SetupError("E0101", "At least one row must be asked for.", where="-n", why=str(n), fix="give 1 or more")
+    for where, value in (
+        ("--count", n),
+        ("--per-cluster", 1 if per_cluster is None else per_cluster),
+        ("round", round),
+    ):
+        if value < 1:
+            raise SetupError("E0101", f"{where} is 1 or more.", where=where, why=str(value), fix="give 1 or more")
     if not 0 <= audit <= 1:
         raise SetupError("E0101", "The audit is a share.", where="--audit", why=f"{audit:g}", fix="0 to 1, as in 0.2")
     if len({row.id for row in given}) != len(given):
