@@ -449,9 +449,7 @@ def run() -> NoReturn:
     except RagAssayError as error:
         show_error(error)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt as stopped:
-        if stopped.args:
-            note(str(stopped))
+    except KeyboardInterrupt:
         sys.exit(130)
     except SystemExit as left:
         # The reader of our output has gone: click pacifies stdout and leaves with 1, which here means a failed gate. Like
@@ -462,7 +460,9 @@ def run() -> NoReturn:
             usage = getattr(getattr(error, "ctx", None), "command_path", "ragassay")
             note(f"error: {error.format_message()}\n  fix: {usage} --help")
             sys.exit(2)
-        if type(error).__name__ == "Abort":
+        if type(error).__name__ == "Abort":  # what click makes of Ctrl-C
+            if error.__cause__ is not None and error.__cause__.args:
+                note(str(error.__cause__))
             sys.exit(130)
         if os.environ.get("RAGASSAY_DEBUG"):
             raise
