@@ -59,7 +59,10 @@ class Series:
                 "E0604", "A cap was reached before all rows were judged.", where=f"run {run.id}", why=why,
                 fix="the same command with a higher --max-calls or --max-cost goes on where it was",
             )  # fmt: skip
-        raise KeyboardInterrupt("Stopped before all rows were judged: the same command goes on where it was")
+        words = "Stopped before all rows were judged: the same command goes on where it was"
+        if tell := self._options.get("tell"):
+            tell(words)
+        raise KeyboardInterrupt(words)
 
 
 __all__ = ["Series"]

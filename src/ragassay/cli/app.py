@@ -460,9 +460,7 @@ def run() -> NoReturn:
             usage = getattr(getattr(error, "ctx", None), "command_path", "ragassay")
             note(f"error: {error.format_message()}\n  fix: {usage} --help")
             sys.exit(2)
-        if type(error).__name__ == "Abort":  # what click makes of Ctrl-C
-            if error.__cause__ is not None and error.__cause__.args:
-                note(str(error.__cause__))
+        if type(error).__name__ == "Abort":
             sys.exit(130)
         if os.environ.get("RAGASSAY_DEBUG"):
             raise
