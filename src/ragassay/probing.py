@@ -17,8 +17,6 @@ from ragassay.trust.battery.results import MARK, BatteryResult, Outcome, rate_of
 from ragassay.trust.battery.trials import FAMILIES, METRICS, make, own_rows
 from ragassay.trust.ranges import check
 
-ProbeResult = BatteryResult
-
 
 def probe(
     judge: str = "offline",
@@ -30,7 +28,7 @@ def probe(
     mark: float = MARK,
     store: str | os.PathLike[str] | None = None,
     **options: Any,
-) -> ProbeResult:
+) -> BatteryResult:
     """Put a judge through the battery: biases as paired changes with known answers, attacks, answers that answer nothing.
 
     rows: rows whose responses are right and stand in their contexts, as `evaluate` takes them (at least two, with question,
@@ -132,4 +130,4 @@ def _bases(bases: Mapping[tuple[str, str], bool], outcome: Callable[[str, str], 
     return tuple(figures)
 
 
-__all__ = ["ProbeResult", "probe"]
+__all__ = ["probe"]

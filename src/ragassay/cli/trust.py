@@ -37,7 +37,6 @@ JudgeCutOption = Annotated[
     float | None, typer.Option(help="A score of at least this passes [default: the judge's own].")
 ]
 ClusterOption = Annotated[str | None, typer.Option(help="Field of the query or document that rows share.")]
-SliceOption = Annotated[str | None, typer.Option(help="Field to slice by [default: slice].")]
 WhereOption = Annotated[list[str] | None, typer.Option(help="FIELD=VALUE, such as split=test. Repeatable.")]
 MetricOption = Annotated[str | None, typer.Option("--metric", "-m", help="Metric [default: what the rows' task says].")]
 RubricOption = Annotated[list[Path] | None, typer.Option(help="Your own rubric file. Repeatable.")]

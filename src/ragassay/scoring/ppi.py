@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import Interval
-from ragassay.scoring.intervals import MeanAccumulator, normal_quantile, t_quantile
+from ragassay.scoring.intervals import MeanAccumulator, _wilson, normal_quantile, t_quantile
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -372,11 +372,8 @@ def _weighted_wilson(value: float, variance: float, t: float, data: _Data, level
     n = data.effective
     if variance > 0:
         n = max(1.0, min(float(len(data.label)), rate * (1 - rate) * span**2 / variance * (z / t) ** 2))
-    shrink = 1 + z * z / n
-    centre = (rate + z * z / (2 * n)) / shrink
-    reach = z / shrink * math.sqrt(max(0.0, rate * (1 - rate)) / n + z * z / (4 * n * n))
-    low, high = max(0.0, min(rate, centre - reach)), min(1.0, max(rate, centre + reach))
-    return Interval(data.low + span * low, data.low + span * high, level, "weighted Wilson")
+    found = _wilson(min(1.0, max(0.0, rate)), n, level, "weighted Wilson")
+    return Interval(data.low + span * found.low, data.low + span * found.high, level, found.method)
 
 
 def _width(interval: Interval) -> float:

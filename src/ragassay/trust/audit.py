@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ragassay.core import DataError, shorten
 from ragassay.datasets import open_records
+from ragassay.scoring import coefficients
 
 FloatArray = NDArray[np.float64]
 Nature = Literal["pooled", "macro", "inconsistent", "undetermined"]
@@ -330,23 +331,7 @@ def _bounds(figure: str, boxes: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _value(figure: str, v: FloatArray, r: FloatArray, f: FloatArray) -> FloatArray:
-    tp, fn, fp, tn = v * r, v * (1 - r), (1 - v) * f, (1 - v) * (1 - f)
-    found: FloatArray
-    if figure == "precision":
-        found = tp / (tp + fp)
-    elif figure == "f1":
-        found = 2 * tp / (2 * tp + fp + fn)
-    elif figure == "accuracy":
-        found = tp + tn
-    elif figure == "balanced_accuracy":
-        found = (r + 1 - f) / 2
-    elif figure == "pass_rate":
-        found = tp + fp
-    elif figure == "kappa":
-        found = 2 * (tp * tn - fp * fn) / ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
-    else:
-        found = (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-    return found
+    return coefficients.BINARY[figure](v * r, (1 - v) * f, v * (1 - r), (1 - v) * (1 - f))
 
 
 def _whole(n: int, positives: int, fixed: Mapping[str, Printed]) -> bool:

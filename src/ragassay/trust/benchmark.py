@@ -416,7 +416,7 @@ def _differences(aligned: Sequence[Aligned], draws: int, seed: int) -> tuple[tup
             f"differences are over the {len(common)} rows that all {len(aligned)} judges judged; "
             "each judge's own figures are over all of its rows"
         )
-    parts = {name: _part(one, common) for name, one in zip(names, aligned, strict=True)}
+    parts = {name: one.ratings.rows(np.isin(one.at, common)) for name, one in zip(names, aligned, strict=True)}
     graded = all(part.grades is not None for part in parts.values())
     if graded:
         points = sorted({point for part in parts.values() for point in part.points})
@@ -426,17 +426,6 @@ def _differences(aligned: Sequence[Aligned], draws: int, seed: int) -> tuple[tup
         figures = ("graded_kappa" if graded else "kappa",)
         notes.append(f"more than {MANY_JUDGES} judges are compared by kappa alone: p is corrected for every pair shown")
     return agreement.differences(parts, names=figures, draws=draws, seed=seed), notes
-
-
-def _part(one: Aligned, common: IntArray) -> agreement.Ratings:
-    r, keep = one.ratings, np.isin(one.at, common)
-    return replace(
-        r, label=r.label[keep], score=r.score[keep], passes=r.passes[keep], truth=r.truth[keep],
-        unit=None if r.unit is None else r.unit[keep],
-        grades=None if r.grades is None else (r.grades[0][keep], r.grades[1][keep]),
-        cluster=None if r.cluster is None else np.unique(r.cluster[keep], return_inverse=True)[1].reshape(-1),
-        slice=None, slice_names=(),
-    )  # fmt: skip
 
 
 def _on(r: agreement.Ratings, points: list[float]) -> agreement.Ratings:
