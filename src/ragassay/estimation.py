@@ -441,8 +441,13 @@ def _judged(labels: object, run: Run, metric: str, kind: str, store: Path | None
     """The rows of a calibration set under the run's judge."""
     from ragassay.datasets import open_rows
 
-    if not any(not isinstance(row, BadRow) and (row.question or row.response) for row in open_rows(labels)):
-        return []
+    try:
+        if not any(not isinstance(row, BadRow) and (row.question or row.response) for row in open_rows(labels)):
+            return []
+    except SetupError as error:
+        if error.code != "E0307":
+            raise
+        return []  # ids and labels alone: there is nothing to judge
     kept = run.manifest.options
     if tell is not None:
         tell(f"none of the labels is of run {run.id}: their rows are judged by {run.manifest.judge.uri} first")

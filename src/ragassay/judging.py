@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.benchmarking import Gathered, gather
-from ragassay.core import DataError, SetupError, Verdict
+from ragassay.core import DataError, SetupError, Verdict, nearest
 from ragassay.trust.ranges import check, check_costs, check_cuts, check_draws
 
 if TYPE_CHECKING:
@@ -73,11 +73,16 @@ def calibrate(
     pass and a wrong fail, for figure "cost". cut, judge_cut and options: as for `ragassay.benchmark`. Raises SetupError
     E0101 for a figure or kind that is none, E0205 where several judges are named.
     """
-    from ragassay.scoring import calibration
+    from ragassay.scoring import calibration, coefficients
 
     check_draws(draws, seed)
     check_costs(*costs)
     check("--folds", folds, 2, 1000, "5 is usual")
+    if figure != "cost" and figure not in coefficients.BINARY:
+        raise SetupError(
+            "E0101", f"No cut can be chosen by {figure!r}.{nearest(figure, coefficients.BINARY)}", where="--figure",
+            fix=f"cost, or one of {', '.join(coefficients.BINARY)}",
+        )  # fmt: skip
     held, one = _one(labels, judge, cut, judge_cut, draws, options)
     ratings = one.ratings
     score = ratings.score if ratings.unit is None else ratings.unit

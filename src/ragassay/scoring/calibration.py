@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -266,6 +266,10 @@ def best_cut(
     return float(best[0] if near is None else best[np.abs(best - near).argmin()])
 
 
+_OF_A_CONSTANT = {"kappa": 0.0, "balanced_accuracy": 0.5}
+"""Figures of a judge that gives every row the same verdict."""
+
+
 def change_cut(
     score: FloatArray, truth: BoolArray, old: float, cluster: IntArray | None = None, *, figure: str = "kappa",
     costs: tuple[float, float] = (1.0, 1.0), folds: int = 5, draws: int = 2000, seed: int = 0,
@@ -303,6 +307,13 @@ def change_cut(
     label = truth.astype(np.float64)
     pair = {name: Ratings(label, score, passes, truth, cluster=groups) for name, passes in (("old", was), ("new", new))}
     (one,) = agreement.differences(pair, names=(figure,), draws=draws, seed=seed)
+    if one.interval is None and figure in _OF_A_CONSTANT and (was.all() or not was.any()):
+        # The old cut tells no rows apart, whatever is drawn: all that varies is the new one's figure.
+        (own,) = agreement.figures(pair["new"], names=(figure,), draws=draws, seed=seed).pooled
+        if own.interval is not None:
+            least, held = _OF_A_CONSTANT[figure], own.interval
+            moved = Interval(held.low - least, held.high - least, held.level, held.method)
+            one = replace(one, interval=moved, reason=own.reason)
     better = one.interval is not None and one.interval.low > 0
     return CutChange(
         figure, old, cut, tuple(cuts), n, many, agreement.point(figure, pair["old"]), agreement.point(figure, pair["new"]),

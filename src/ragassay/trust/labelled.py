@@ -40,6 +40,7 @@ _CLUSTERS = ("cluster", "cluster_id", "group", "group_id", "conversation_id")
 _MOST_SLICES = 50
 _NAMED = 3
 _PEEKED = 500
+LARGEST = 1e12
 NO_WINNER = float("inf")
 """In a pair of values: this judge was asked and named none. (NaN: there is no pair at all.)"""
 EVERY = "*"
@@ -89,7 +90,7 @@ class Labelled:
 
 
 def number_of(value: object) -> float | None:
-    """A label or verdict as a number: a finite number, true or false, digits, or one of `WORDS`; else None."""
+    """A label or verdict as a number: one up to `LARGEST` either way, true or false, digits, or one of `WORDS`; else None."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float):
@@ -97,7 +98,7 @@ def number_of(value: object) -> float | None:
             found = float(value)
         except OverflowError:
             return None
-        return found if np.isfinite(found) else None
+        return found if abs(found) <= LARGEST else None
     if isinstance(value, str):
         word = " ".join(value.lower().replace("_", " ").replace("-", " ").split())
         if word in WORDS:
@@ -106,7 +107,7 @@ def number_of(value: object) -> float | None:
             found = float(value) if len(value) < 40 else float("nan")
         except ValueError:
             return None
-        return found if np.isfinite(found) else None
+        return found if abs(found) <= LARGEST else None
     return None
 
 
