@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ragassay.trust.benchmark import Aligned
 
 
+KINDS = ("platt", "isotonic", "beta")
 MOST_SAMPLES = 100
 
 
@@ -57,7 +58,7 @@ def calibrate(
     labels: object,
     judge: str = "offline",
     *,
-    kinds: Sequence[str] = ("platt", "isotonic", "beta"),
+    kinds: Sequence[str] = KINDS,
     figure: str = "kappa",
     costs: tuple[float, float] = (1.0, 1.0),
     cut: float | None = None,
@@ -83,6 +84,10 @@ def calibrate(
             "E0101", f"No cut can be chosen by {figure!r}.{nearest(figure, coefficients.BINARY)}", where="--figure",
             fix=f"cost, or one of {', '.join(coefficients.BINARY)}",
         )  # fmt: skip
+    for kind in kinds:
+        if kind not in KINDS:
+            raise SetupError("E0101", f"No map is called {kind!r}.{nearest(kind, KINDS)}", where="--kind",
+                             fix=f"one of {', '.join(KINDS)}")  # fmt: skip
     held, one = _one(labels, judge, cut, judge_cut, draws, options)
     ratings = one.ratings
     score = ratings.score if ratings.unit is None else ratings.unit

@@ -167,6 +167,7 @@ BAD: dict[str, tuple[list[dict[str, Any]], tuple[object, ...], int, str]] = {
     "labels without a usual cut": (labelled(label=lambda i: i % 5 + 1), (), 2, "--cut"),
     "words for labels": (labelled(label=lambda i: "rather so"), (), 2, "E0313"),
     "a judge of other ids": (labelled(judges=lambda i: {}), (), 2, "E0205"),
+    "all verdicts lost": (labelled(judges=lambda i: {"A": None}), (), 2, "'A' has no verdict on a labelled row"),
     "two labels for one row": ([*labelled(), labelled()[0] | {"label": 1}], (), 2, "E0314"),
     "the same label twice": ([*labelled(), labelled()[0]], (), 0, "60 human labels"),
     "a judge without verdicts on some": (

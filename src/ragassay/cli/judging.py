@@ -236,7 +236,7 @@ def cascade(
         print_value("cascade", found)
         return
     one = found.guarantee
-    wanted = f"agreement of {agreement:.0%} with people"
+    wanted = f"agreement of {agreement * 100:.4g}% with people"
     if one.threshold is None:
         print_lines(f"{found.cheap}: nothing can be certified for {wanted}: {one.reason}")
         if one.steps:
@@ -245,7 +245,7 @@ def cascade(
         reach = found.answered.interval if found.answered is not None else None
         print_lines(
             f"{found.cheap}: {wanted} from confidence {one.threshold:.4g} on, by a rule that promises so wrongly at most "
-            f"{1 - confidence:.0%} of the time",
+            f"{(1 - confidence) * 100:.3g}% of the time",
             f"it then answers {one.coverage:.1%} of {one.n} rows"
             + (f", on which it agrees on {one.agreement:.1%}" if one.agreement is not None else "")
             + (f" [{reach.low:.1%}, {reach.high:.1%}]" if reach is not None else "")
@@ -259,9 +259,13 @@ def cascade(
     if found.uri:
         print_lines(f"to run it: --judge '{found.uri}'")
     elif one.threshold is not None and expensive is not None:
-        print_lines(
-            "nothing to run: confidence here is a recorded score's distance from its cut, which no cascade goes by"
-        )
+        if found.cheap.startswith("recorded:"):
+            why = "confidence here is a recorded score's distance from its cut, which no cascade goes by"
+        elif one.threshold > 0:
+            why = "the expensive judge is recorded, and nobody can ask it"
+        else:
+            why = "the cheap judge may answer every row, and needs no other"
+        print_lines(f"nothing to run: {why}")
 
 
 def repeat(

@@ -366,6 +366,11 @@ class _Reading:
                 fix="name one of " + ", ".join(inner[:8]) if inner else "name another column",
             )  # fmt: skip
         choices = [*self.known_judges, *self.known]
+        if name in choices:
+            raise SetupError(
+                "E0205", f"{shorten(name, 40)!r} has no verdict on a labelled row.",
+                where=f"--judge recorded:{shorten(name, 40)}", why="its values are empty", fix="name another judge",
+            )  # fmt: skip
         raise SetupError(
             "E0205", f"No labelled row has a judge or column {shorten(name, 40)!r}.{nearest(name, choices)}",
             where=f"--judge recorded:{shorten(name, 40)}",
