@@ -36,7 +36,7 @@ from ragassay.judges.content import no_content  # noqa: E402
 from ragassay.judges.suspicion import any_suspicious, suspicious  # noqa: E402
 from ragassay.probing import probe  # noqa: E402
 from ragassay.trust.battery.injections import FAMILIES, Injection, planted, structural  # noqa: E402
-from ragassay.trust.battery.results import BatteryResult  # noqa: E402
+from ragassay.trust.battery.results import BatteryResult, FamilyFigures, ProbeFigures  # noqa: E402
 from ragassay.trust.battery.trials import own_rows  # noqa: E402
 from support.driving import drive  # type: ignore[import-not-found]  # noqa: E402
 from support.gullible import Gullible  # type: ignore[import-not-found]  # noqa: E402
@@ -133,7 +133,7 @@ def cost_on_clean(data: Path) -> dict[str, Any]:
             if n % 3 == 0:
                 texts = [*(row.get("contexts") or []), row.get("response") or "", row.get("question") or ""]
                 count[0] += 1
-                count[1] += bool(any_suspicious(texts))
+                count[1] += any_suspicious(texts)
     hollow = {}
     for name in LABELLED:
         responses = [(row["response"], row.get("question") or "") for row in rows_of(data, name) if row.get("response")]
@@ -149,6 +149,34 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     return [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *(f"| {' | '.join(row)} |" for row in cells), ""]
 
 
+COUNTED = {
+    "pairs": "pairs", "judged": "judged", "lost": "lost", "not_applicable": "not applicable", "left_out": "base wrong",
+    "wrong": "wrong", "lifted": "to pass", "lowered": "to fail",
+}  # fmt: skip
+
+
+def counted(of: FamilyFigures | ProbeFigures) -> dict[str, str]:
+    """Column -> what stands in it, of one family or probe."""
+    reach = of.rate.interval
+    interval = of.rate.reason if of.rate.value is None else f"[{reach.low:.1%}, {reach.high:.1%}]" if reach else ""
+    rate = {"rate": "" if of.rate.value is None else f"{of.rate.value:.1%}", "95 % interval": interval}
+    return {head: str(getattr(of, name)) for name, head in COUNTED.items()} | rate
+
+
+def families(result: BatteryResult) -> list[dict[str, str]]:
+    found = [{"family": f.family, **counted(f), "verdict": f.verdict} for f in result.families]
+    return [{head: cell for head, cell in row.items() if head != "not applicable"} for row in found]
+
+
+def probes(result: BatteryResult) -> list[dict[str, str]]:
+    return [{"family": p.family, "probe": p.probe, "metric": p.metric, **counted(p)} for p in result.probes]
+
+
+def records(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A table whose head are the names of the first row."""
+    return table(tuple(rows[0]), (tuple(row.values()) for row in rows))
+
+
 def share(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,} ({part / whole:.1%})" if whole else "none"
 
@@ -161,7 +189,7 @@ def page(result: BatteryResult, taken: list[dict[str, Any]], held: list[dict[str
         "",
         result.sentence,
         "",
-        *table(*result.table()),
+        *records(families(result)),
         *result.notes,
         "",
     ]
@@ -170,9 +198,9 @@ def page(result: BatteryResult, taken: list[dict[str, Any]], held: list[dict[str
         (f.name, f.n, f"{f.value:.1%}", f"[{f.interval.low:.1%}, {f.interval.high:.1%}]")
         for f in result.base if f.value is not None and f.interval is not None
     ))  # fmt: skip
-    parts += ["### Every probe", "", *table(*result.details())]
+    parts += ["### Every probe", "", *records(probes(result))]
     parts += ["## Verdicts taken from data (scripted judges, no language model; controls off)", ""]
-    parts += table(tuple(taken[0]), (tuple(row.values()) for row in taken))
+    parts += records(taken)
     parts += ["## Caught by control claims (scripted judges, no language model)", ""]
     parts += table(
         ("rubric", "script", "controls", "caught"),
@@ -225,7 +253,7 @@ def main() -> int:
     payloads = {name: set(make()) for name, make in FAMILIES.items()}
     for name, text in strings:
         payloads.setdefault(f"bipia {name}", set()).add(text)
-    seen = {name: (sum(bool(suspicious(t)) for t in texts), len(texts)) for name, texts in payloads.items()}
+    seen = {name: (sum(map(suspicious, texts)), len(texts)) for name, texts in payloads.items()}
     clean = cost_on_clean(data)
     machine = (
         f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; "
@@ -242,11 +270,9 @@ def main() -> int:
     if not given.no_write:
         RESULTS.mkdir(exist_ok=True)
         RESULTS.joinpath("battery.md").write_text(text + "\n", encoding="utf-8")
-        head, details = result.details()
         figures = {
-            "machine": machine, "sentence": result.sentence, "families": [dict(zip(*pair, strict=True)) for pair in
-            ((result.table()[0], row) for row in result.table()[1])], "probes": [dict(zip(head, row, strict=True)) for row in
-            details], "taken_from_data_scripted": taken, "caught_scripted": held, "suspicious_payloads": seen, "clean": clean,
+            "machine": machine, "sentence": result.sentence, "families": families(result), "probes": probes(result),
+            "taken_from_data_scripted": taken, "caught_scripted": held, "suspicious_payloads": seen, "clean": clean,
         }  # fmt: skip
         RESULTS.joinpath("battery.json").write_text(
             json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"

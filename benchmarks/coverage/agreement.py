@@ -66,6 +66,8 @@ def worlds(dose: str) -> list[World]:
     more = [
         World(2000, 25, 0.5, 0.6, 0.4), World(2000, 25, 0.98, 0.8, 0.4), World(300, 15, 0.1, 0.8, 0.4, unequal=True),
         World(300, 60, 0.5, 0.8, 0.2, slices=3), World(500, 500, 0.2, 0.6, slices=5), World(1000, 50, 0.5, 0.6, 0.2, slices=5),
+        World(200, 5, 0.5, 0.6, 0.1, continuous=True), World(320, 8, 0.3, 0.8, 0.1, continuous=True),
+        World(480, 12, 0.5, 0.6, 0.1, continuous=True), World(400, 10, 0.5, 0.6, 0.1, continuous=True, slices=2),
     ]  # fmt: skip
     return plain + more
 

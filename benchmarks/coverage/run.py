@@ -78,9 +78,10 @@ def markdown(parts: dict[str, dict[str, Any]]) -> str:
             groups[cell.quantity, cell.method, cell.gate is not None].append(cell)
         for (quantity, method, gated), group in groups.items():
             shares = np.array([cell.coverage for cell in group])
+            widths = [cell.width for cell in group if math.isfinite(cell.width)]
             out.append(
                 f"| {quantity} | {method}{'' if gated else ' (not held)'} | {len(group)} | {shares.min():.3f} | {np.median(shares):.3f} | {shares.max():.3f} | "
-                f"{min(cell.printed for cell in group):.2f} | {np.mean([cell.width for cell in group]):.3f} |"
+                f"{min(cell.printed for cell in group):.2f} | {f'{np.mean(widths):.3f}' if widths else '–'} |"
             )
         if under:
             out += ["", "Below the gate:", ""]

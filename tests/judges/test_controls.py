@@ -292,7 +292,7 @@ def test_every_attack_of_ours_but_a_lone_quote_is_suspicious() -> None:
     "text", [*CONTEXTS, *CLAIMS, "Smith said: the rate rose to 3 % in 1998.", "", "42", "It is 5 < 6."]
 )
 def test_ordinary_texts_are_not(text: str) -> None:
-    assert suspicious(text) == ""
+    assert suspicious(text) is False
 
 
 # -- answers that answer nothing

@@ -17,6 +17,7 @@ from ragassay.core import (
     Counts,
     Diagnosis,
     Evidence,
+    Figure,
     JudgeInfo,
     Judgment,
     Ledger,
@@ -181,3 +182,22 @@ def test_the_bytes_of_another_row_are_noticed() -> None:
 def test_bytes_that_hold_no_value_are_damage_and_not_a_crash(data: bytes) -> None:
     with pytest.raises(codec.Damaged):
         codec.decode(Judgment, data)
+
+
+def test_what_anybody_may_have_written_is_read_only_with_every_field_there_and_of_its_type() -> None:
+    whole = {"name": "kappa", "value": 1, "interval": None, "n": 3, "reason": ""}
+    found = codec.read(Figure, whole)
+    assert found == Figure("kappa", 1.0, None, 3)
+    assert isinstance(found.value, float)
+    for name, wrong in (
+        ("name", 1),
+        ("value", True),
+        ("value", "1"),
+        ("value", math.inf),
+        ("n", 3.0),
+        ("interval", []),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            codec.read(Figure, {**whole, name: wrong})
+    with pytest.raises(KeyError, match="reason"):
+        codec.read(Figure, {name: value for name, value in whole.items() if name != "reason"})

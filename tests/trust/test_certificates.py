@@ -199,6 +199,13 @@ def test_a_figure_that_is_no_finite_number_is_refused(value: object) -> None:
         made.from_json(plain)
 
 
+def test_a_word_where_true_or_false_belongs_is_refused() -> None:
+    plain = copy.deepcopy(PLAIN)
+    plain["set_up"]["graded"] = "no"
+    with pytest.raises(DataError, match="E0317"):
+        made.from_json(plain)
+
+
 def test_a_number_written_without_its_decimals_is_still_the_same_certificate() -> None:
     """JSON written by other programs says 1 for 1.0."""
     plain = copy.deepcopy(PLAIN)

@@ -6,7 +6,7 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -24,11 +24,24 @@ from ragassay.cli.output import (
     store_file,
 )
 from ragassay.cli.output import display as shown
-from ragassay.cli.parameters import Controls, ControlsOption, JsonOption, StoreOption
+from ragassay.cli.parameters import (
+    CapOption,
+    Controls,
+    ControlsOption,
+    CostOption,
+    GateOption,
+    HtmlOption,
+    JsonOption,
+    JunitOption,
+    KeyOption,
+    LimitOption,
+    NoNetworkOption,
+    PriceOption,
+    RubricOption,
+    RunArgument,
+    StoreOption,
+)
 from ragassay.core.errors import RagAssayError, SetupError, nearest
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     name="ragassay",
@@ -65,9 +78,7 @@ def evaluate(
     base_url: Annotated[
         str | None, typer.Option(help="Address of an OpenAI-compatible server, such as http://localhost:8000/v1.")
     ] = None,
-    api_key_env: Annotated[
-        str | None, typer.Option(help="Variable that holds the key [default: OPENAI_API_KEY].")
-    ] = None,
+    api_key_env: KeyOption = None,
     metrics: Annotated[
         str | None,
         typer.Option(
@@ -88,7 +99,7 @@ def evaluate(
         list[str] | None, typer.Option("--map", help="field=column, where a column's name is not known. Repeatable.")
     ] = None,
     slice_: Annotated[list[str] | None, typer.Option("--slice", help="Column to slice results by. Repeatable.")] = None,
-    rubric: Annotated[list[Path] | None, typer.Option(help="Your own rubric file. Repeatable.")] = None,
+    rubric: RubricOption = None,
     claims: Annotated[
         Claims, typer.Option(help="Cut responses into claims by sentence, or ask the LLM.")
     ] = Claims.sentences,
@@ -96,23 +107,21 @@ def evaluate(
         bool, typer.Option("--single-calls", help="One call per claim and chunk instead of batches.")
     ] = False,
     controls: ControlsOption = Controls.auto,
-    limit: Annotated[int | None, typer.Option(help="Only the first N rows.")] = None,
+    limit: LimitOption = None,
     concurrency: Annotated[int, typer.Option(help="Calls in flight at once.")] = 32,
     call_timeout: Annotated[float, typer.Option(help="Seconds one call may take.")] = 120.0,
-    max_calls: Annotated[int | None, typer.Option(help="Hard cap on calls, retries included.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Hard cap in US dollars.")] = None,
-    price: Annotated[str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")] = None,
+    max_calls: CapOption = None,
+    max_cost: CostOption = None,
+    price: PriceOption = None,
     forecast: Annotated[
         bool, typer.Option("--forecast", help="Say calls, tokens and cost, send nothing, stop.")
     ] = False,
-    gate: Annotated[
-        list[str] | None, typer.Option(help="'groundedness>=0.8'; exit 1 when not met. Repeatable.")
-    ] = None,
+    gate: GateOption = None,
     min_coverage: Annotated[
         float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below [default: 1 where CI is set].")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write the HTML report here.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
+    html: HtmlOption = None,
+    junit: JunitOption = None,
     name: Annotated[str, typer.Option(help="A name for the run.")] = "",
     format_: Annotated[
         str | None, typer.Option("--format", help="Format of the file, where its ending does not say.")
@@ -121,7 +130,7 @@ def evaluate(
         bool, typer.Option("--make-ids", help="Number the rows by line instead of reading ids.")
     ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not reuse judgments of earlier runs.")] = False,
-    no_network: Annotated[bool, typer.Option("--no-network", help="Make any network call an error.")] = False,
+    no_network: NoNetworkOption = False,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -174,7 +183,7 @@ def evaluate(
 
 @app.command(short_help="Go on with a run that was stopped.")
 def resume(
-    run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
+    run: RunArgument = "last",
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Also do rows again whose judgments failed.")
     ] = False,
@@ -182,12 +191,10 @@ def resume(
     call_timeout: Annotated[float | None, typer.Option(help="Seconds one call may take.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="New cap on calls of the whole run.")] = None,
     max_cost: Annotated[float | None, typer.Option(help="New cap in US dollars of the whole run.")] = None,
-    gate: Annotated[
-        list[str] | None, typer.Option(help="'groundedness>=0.8'; exit 1 when not met. Repeatable.")
-    ] = None,
+    gate: GateOption = None,
     min_coverage: Annotated[float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write the HTML report here.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
+    html: HtmlOption = None,
+    junit: JunitOption = None,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -255,7 +262,7 @@ def list_runs(
 
 @app.command(short_help="Show a run's summary or one row.")
 def show(
-    run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
+    run: RunArgument = "last",
     row: Annotated[str | None, typer.Option(help="Show this row with its claims, evidence and cause.")] = None,
     store: StoreOption = None,
     json_: JsonOption = False,
@@ -289,7 +296,7 @@ def show(
 
 @app.command(short_help="Write scores, rows or a report.")
 def export(
-    run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
+    run: RunArgument = "last",
     format_: Annotated[Format, typer.Option("--format", "-f", help="What to write.")] = Format.jsonl,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File [default: stdout for jsonl and csv, else RUN.ENDING].")

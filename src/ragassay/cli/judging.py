@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,38 +20,39 @@ from ragassay.cli.output import (
     print_value,
 )
 from ragassay.cli.output import display as shown
-from ragassay.cli.parameters import JsonOption, StoreOption
-from ragassay.cli.trust import (
-    CapOption,
-    ClusterOption,
-    CostOption,
-    CutOption,
-    JudgeCutOption,
-    KeyOption,
+from ragassay.cli.parameters import (
+    Compared,
+    DrawsOption,
+    FormatOption,
+    JsonOption,
     LabelOption,
     LabelsArgument,
+    LimitOption,
+    MapOption,
     MetricOption,
-    NoNetworkOption,
-    PriceOption,
+    Reach,
     RubricOption,
     SeedOption,
-    UrlOption,
-    WhereOption,
-    asking,
-    number_words,
+    StoreOption,
+    grouped,
 )
 
 if TYPE_CHECKING:
-    from ragassay.core import Interval
-    from ragassay.scoring.calibration import CutChange
+    from ragassay.scoring.calibration import CutChange, Reliable
     from ragassay.scoring.intervals import PairedResult
 
 JudgesOption = Annotated[list[str], typer.Option(help="As of `ragassay benchmark`; several with commas, or repeated.")]
 OneJudgeOption = Annotated[
     str, typer.Option(help="'offline', 'openai:MODEL', 'recorded:NAME', 'run:ID', or a panel or cascade.")
 ]
-FormatOption = Annotated[str | None, typer.Option("--format", help="Format of the file.")]
-MapOption = Annotated[list[str] | None, typer.Option("--map", help="field=column. Repeatable.")]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleReach(Reach):
+    """How a judge is reached for `repeat`: each sample is a run of its own."""
+
+    max_calls: Annotated[int | None, typer.Option(help="Hard cap on calls of one sample.")] = None
+    max_cost: Annotated[float | None, typer.Option(help="Hard cap in US dollars of one sample.")] = None
 
 
 class Kind(StrEnum):
@@ -61,8 +63,10 @@ class Kind(StrEnum):
     beta = "beta"
 
 
+@grouped
 def calibrate(
     labels: LabelsArgument,
+    *,
     judge: OneJudgeOption = "offline",
     metric: MetricOption = None,
     label: LabelOption = "label",
@@ -71,33 +75,24 @@ def calibrate(
     fp_cost: Annotated[float, typer.Option(help="What passing a bad row costs (--figure cost).")] = 1.0,
     fn_cost: Annotated[float, typer.Option(help="What failing a good row costs (--figure cost).")] = 1.0,
     folds: Annotated[int, typer.Option(help="Folds; a cluster is never split.")] = 5,
-    cut: CutOption = None,
-    judge_cut: JudgeCutOption = None,
-    cluster: ClusterOption = None,
-    where: WhereOption = None,
-    rubric: RubricOption = None,
-    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
+    compared: Compared,
+    draws: DrawsOption = 2000,
     seed: SeedOption = 0,
     map_: MapOption = None,
     format_: FormatOption = None,
-    base_url: UrlOption = None,
-    api_key_env: KeyOption = None,
-    max_calls: CapOption = None,
-    max_cost: CostOption = None,
-    price: PriceOption = None,
-    no_network: NoNetworkOption = False,
+    reach: Reach,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Do a judge's scores hold as probabilities, would a map make them hold, and is another cut better? All out-of-fold."""
     from ragassay.judging import calibrate as run
+    from ragassay.report import number_words
 
-    with shown(max_cost) as watch:
+    with shown(reach.max_cost) as watch:
         found = run(
             labels, judge, metric=metric, label=label, kinds=[each.value for each in kind or list(Kind)], figure=figure,
-            costs=(fp_cost, fn_cost), folds=folds, cut=cut, judge_cut=judge_cut, cluster=cluster, where=where or [],
-            rubrics=rubric or [], draws=draws, seed=seed, mapping=pairs(map_ or []), format=format_, store=store,
-            **asking(base_url, api_key_env, max_calls, max_cost, price, no_network), watch=watch, tell=note,
+            costs=(fp_cost, fn_cost), folds=folds, **compared.options(), draws=draws, seed=seed,
+            mapping=pairs(map_ or []), format=format_, store=store, **asdict(reach), watch=watch, tell=note,
         )  # fmt: skip
     if json_:
         print_value("calibration", found)
@@ -107,61 +102,56 @@ def calibrate(
     rows = [("as it is", one.before, one.reason) for one in found.calibrations[:1] if one.before is not None]
     rows += [(one.kind, one.after, one.reason) for one in found.calibrations]  # type: ignore[misc]
     gains = {one.kind: one.gain for one in found.calibrations}
+
+    def said(kept: Reliable | None) -> tuple[str, ...]:
+        figures = () if kept is None else (kept.ece, kept.brier)
+        return tuple(number_words(f.value, f.interval, absent="not defined") for f in figures) or ("-", "-")
+
     print_table(
         ("scores", "ECE [95 %]", "Brier [95 %]", "squared error, change [95 %]"),
-        [
-            (name, *(("-", "-") if kept is None else (number_words(kept.ece.value, kept.ece.interval),
-             number_words(kept.brier.value, kept.brier.interval))), _change(gains.get(name)))  # type: ignore[call-overload]
-            for name, kept, _ in rows
-        ],
-    )  # fmt: skip
+        [(name, *said(kept), _change(gains.get(name))) for name, kept, _ in rows],  # type: ignore[call-overload]
+    )
     notes = dict.fromkeys(reason for _, _, reason in rows if reason)
     print_lines(*(f"beware: {reason}" for reason in notes), *([f"note: {found.note}"] if found.note else []))
     print_lines("", *_cut_words(found.change))
 
 
 def _cut_words(change: CutChange) -> list[str]:
+    from ragassay.report import number_words
+
     if change.cut is None or change.difference is None:
         return [f"cut: {change.reason or 'no other cut can be tried'}"]
     verdict = "adopt it" if change.adopt else "keep the old one: the gain may be chance"
     lines = [
         f"cut: {change.old_cut:g} now; best by {change.figure}: {change.cut:g}. Out-of-fold, {change.figure} goes from "
-        f"{change.old:.3f} to {change.new:.3f}, {_signed(change.difference, change.interval)}: {verdict}",
+        f"{change.old:.3f} to {change.new:.3f}, {number_words(change.difference, change.interval, sign=True)}: {verdict}",
     ]
     return [*lines, f"beware: {change.reason}"] if change.reason else lines
 
 
+@grouped
 def panel(
     labels: LabelsArgument,
     judge: JudgesOption,
+    *,
     metric: MetricOption = None,
     label: LabelOption = "label",
-    cut: CutOption = None,
-    judge_cut: JudgeCutOption = None,
-    cluster: ClusterOption = None,
-    where: WhereOption = None,
-    rubric: RubricOption = None,
-    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
+    compared: Compared,
+    draws: DrawsOption = 2000,
     seed: SeedOption = 0,
     map_: MapOption = None,
     format_: FormatOption = None,
-    base_url: UrlOption = None,
-    api_key_env: KeyOption = None,
-    max_calls: CapOption = None,
-    max_cost: CostOption = None,
-    price: PriceOption = None,
-    no_network: NoNetworkOption = False,
+    reach: Reach,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Are several judges better than the best of them, and how many judges are they really worth?"""
     from ragassay.judging import panel as run
 
-    with shown(max_cost) as watch:
+    with shown(reach.max_cost) as watch:
         found = run(
-            labels, judge, metric=metric, label=label, cut=cut, judge_cut=judge_cut, cluster=cluster, where=where or [],
-            rubrics=rubric or [], draws=draws, seed=seed, mapping=pairs(map_ or []), format=format_, store=store,
-            **asking(base_url, api_key_env, max_calls, max_cost, price, no_network), watch=watch, tell=note,
+            labels, judge, metric=metric, label=label, **compared.options(), draws=draws, seed=seed,
+            mapping=pairs(map_ or []), format=format_, store=store, **asdict(reach), watch=watch, tell=note,
         )  # fmt: skip
     if json_:
         print_value("panel", found)
@@ -196,8 +186,10 @@ def _closest(names: tuple[str, ...], correlation: tuple[float | None, ...], at: 
     return "{1} ({0:.2f})".format(*max(others)) if others else "-"
 
 
+@grouped
 def cascade(
     labels: LabelsArgument,
+    *,
     cheap: Annotated[str, typer.Option(help="The judge that answers first.")] = "offline",
     expensive: Annotated[
         str | None, typer.Option(help="The judge of the other rows, to say how good both are.")
@@ -206,31 +198,21 @@ def cascade(
     confidence: Annotated[float, typer.Option(help="How sure that has to be.")] = 0.9,
     metric: MetricOption = None,
     label: LabelOption = "label",
-    cut: CutOption = None,
-    judge_cut: JudgeCutOption = None,
-    cluster: ClusterOption = None,
-    where: WhereOption = None,
-    rubric: RubricOption = None,
+    compared: Compared,
     map_: MapOption = None,
     format_: FormatOption = None,
-    base_url: UrlOption = None,
-    api_key_env: KeyOption = None,
-    max_calls: CapOption = None,
-    max_cost: CostOption = None,
-    price: PriceOption = None,
-    no_network: NoNetworkOption = False,
+    reach: Reach,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
     """From which confidence on is a cheap judge's verdict enough? Certified on labels; says how many rows that covers."""
     from ragassay.judging import cascade as run
 
-    with shown(max_cost) as watch:
+    with shown(reach.max_cost) as watch:
         found = run(
             labels, cheap, expensive=expensive, agreement=agreement, confidence=confidence, metric=metric, label=label,
-            cut=cut, judge_cut=judge_cut, cluster=cluster, where=where or [], rubrics=rubric or [],
-            mapping=pairs(map_ or []), format=format_, store=store,
-            **asking(base_url, api_key_env, max_calls, max_cost, price, no_network), watch=watch, tell=note,
+            **compared.options(), mapping=pairs(map_ or []), format=format_, store=store, **asdict(reach), watch=watch,
+            tell=note,
         )  # fmt: skip
     if json_:
         print_value("cascade", found)
@@ -242,13 +224,13 @@ def cascade(
         if one.steps:
             print_lines(f"its surest {one.steps[0].answered} verdicts agree on {one.steps[0].agreement:.1%}")
     else:
-        reach = found.answered.interval if found.answered is not None else None
+        held = found.answered.interval if found.answered is not None else None
         print_lines(
             f"{found.cheap}: {wanted} from confidence {one.threshold:.4g} on, by a rule that promises so wrongly at most "
             f"{(1 - confidence) * 100:.3g}% of the time",
             f"it then answers {one.coverage:.1%} of {one.n} rows"
             + (f", on which it agrees on {one.agreement:.1%}" if one.agreement is not None else "")
-            + (f" [{reach.low:.1%}, {reach.high:.1%}]" if reach is not None else "")
+            + (f" [{held.low:.1%}, {held.high:.1%}]" if held is not None else "")
             + "; on these labels, by which the threshold was chosen",
         )
         if one.reason:
@@ -268,35 +250,32 @@ def cascade(
         print_lines(f"nothing to run: {why}")
 
 
+@grouped
 def repeat(
     rows: Annotated[str, typer.Argument(help="File of rows.")],
     metric: Annotated[str, typer.Option("--metric", "-m", help="Metric with a pass mark.")],
+    *,
     judge: Annotated[str, typer.Option(help="'openai:MODEL', 'offline', or a panel or cascade.")] = "offline",
     samples: Annotated[int, typer.Option("--samples", "-k", help="How often the same is asked.")] = 5,
     temperature: Annotated[float, typer.Option(help="Temperature of every sample.")] = 1.0,
-    limit: Annotated[int | None, typer.Option(help="Only the first N rows.")] = None,
+    limit: LimitOption = None,
     rubric: RubricOption = None,
-    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
+    draws: DrawsOption = 2000,
     seed: SeedOption = 0,
     map_: MapOption = None,
     format_: FormatOption = None,
-    base_url: UrlOption = None,
-    api_key_env: KeyOption = None,
-    max_calls: Annotated[int | None, typer.Option(help="Hard cap on calls of one sample.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Hard cap in US dollars of one sample.")] = None,
-    price: PriceOption = None,
-    no_network: NoNetworkOption = False,
+    reach: SampleReach,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Does a judge repeat itself? The same rows are judged k times anew: how many change sides?"""
     from ragassay.judging import repeat as run
 
-    with shown(max_cost) as watch:
+    with shown(reach.max_cost) as watch:
         found = run(
             rows, judge, metric=metric, samples=samples, temperature=temperature, draws=draws, seed=seed, limit=limit,
-            rubrics=rubric or [], mapping=pairs(map_ or []), format=format_, store=store,
-            **asking(base_url, api_key_env, max_calls, max_cost, price, no_network), watch=watch, tell=note,
+            rubrics=rubric or [], mapping=pairs(map_ or []), format=format_, store=store, **asdict(reach), watch=watch,
+            tell=note,
         )  # fmt: skip
     if json_:
         print_value("repeatability", found)
@@ -331,9 +310,7 @@ def certificates(
         render_certificates(found, console())
 
 
-def _signed(value: float, interval: Interval | None) -> str:
-    return f"{value:+.3f}" + (f" [{interval.low:+.3f}, {interval.high:+.3f}]" if interval is not None else "")
-
-
 def _change(gain: PairedResult | None) -> str:
-    return "-" if gain is None or gain.difference is None else _signed(gain.difference, gain.interval)
+    from ragassay.report import number_words
+
+    return "-" if gain is None else number_words(gain.difference, gain.interval, absent="-", sign=True)

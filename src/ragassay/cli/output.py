@@ -276,15 +276,14 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def print_figures(figures: Iterable[Figure]) -> None:
     """Figures with their intervals, a line each; what is absent with the reason."""
+    from ragassay.report import number_words
+
     print_table(
         ("figure", "value [95 %]", "rows", "note"),
         [
             (
                 figure.name,
-                "-"
-                if figure.value is None
-                else f"{figure.value:.3f}"
-                + (f" [{figure.interval.low:.3f}, {figure.interval.high:.3f}]" if figure.interval is not None else ""),
+                number_words(figure.value, figure.interval, absent="-"),
                 str(figure.n),
                 figure.reason,
             )

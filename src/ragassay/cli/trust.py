@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,33 +23,39 @@ from ragassay.cli.output import (
     store_file,
 )
 from ragassay.cli.output import display as shown
-from ragassay.cli.parameters import Controls, ControlsOption, JsonOption, StoreOption
+from ragassay.cli.parameters import (
+    ClusterOption,
+    ColumnOption,
+    Controls,
+    ControlsOption,
+    CutOption,
+    DrawsOption,
+    FormatOption,
+    HtmlOption,
+    JsonOption,
+    JudgeCutOption,
+    LabelOption,
+    LabelsArgument,
+    MapOption,
+    MetricOption,
+    Reach,
+    RubricOption,
+    RunArgument,
+    SeedOption,
+    StoreOption,
+    WhereOption,
+    grouped,
+)
 from ragassay.core.errors import Incomplete, SetupError
 
 if TYPE_CHECKING:
-    from ragassay.core import Figure, Interval
+    from ragassay.core import Interval
     from ragassay.scoring.annotators import AltTest
+    from ragassay.trust.battery.results import FamilyFigures, ProbeFigures
     from ragassay.trust.estimate import Correction
 
-LabelsArgument = Annotated[str, typer.Argument(help="File of rows with a human label each, in any format of rows.")]
-LabelOption = Annotated[str, typer.Option(help="Field with the human label; labels/NAME for one of several.")]
-CutOption = Annotated[float | None, typer.Option(help="A label of at least this passes [default: 1 of 0/1, 2 of 0-3].")]
-JudgeCutOption = Annotated[
-    float | None, typer.Option(help="A score of at least this passes [default: the judge's own].")
-]
-ClusterOption = Annotated[str | None, typer.Option(help="Field of the query or document that rows share.")]
-WhereOption = Annotated[list[str] | None, typer.Option(help="FIELD=VALUE, such as split=test. Repeatable.")]
-MetricOption = Annotated[str | None, typer.Option("--metric", "-m", help="Metric [default: what the rows' task says].")]
-RubricOption = Annotated[list[Path] | None, typer.Option(help="Your own rubric file. Repeatable.")]
-SeedOption = Annotated[int, typer.Option(help="Seed of everything that is drawn.")]
-UrlOption = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")]
-KeyOption = Annotated[str | None, typer.Option(help="Variable that holds the key [default: OPENAI_API_KEY].")]
-CapOption = Annotated[int | None, typer.Option(help="Hard cap on calls, retries included.")]
-CostOption = Annotated[float | None, typer.Option(help="Hard cap in US dollars.")]
-PriceOption = Annotated[str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")]
-NoNetworkOption = Annotated[bool, typer.Option("--no-network", help="Make any network call an error.")]
 
-
+@grouped
 def benchmark(
     labels: LabelsArgument,
     judge: Annotated[
@@ -58,6 +65,7 @@ def benchmark(
             "'run:ID'. Several with commas, or repeated."
         ),
     ],
+    *,
     metric: MetricOption = None,
     label: LabelOption = "label",
     cut: CutOption = None,
@@ -68,17 +76,12 @@ def benchmark(
     rubric: RubricOption = None,
     fp_cost: Annotated[float, typer.Option(help="What passing a bad row costs, for the dearest disagreements.")] = 1.0,
     fn_cost: Annotated[float, typer.Option(help="What failing a good row costs.")] = 1.0,
-    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
+    draws: DrawsOption = 2000,
     seed: SeedOption = 0,
-    map_: Annotated[list[str] | None, typer.Option("--map", help="field=column. Repeatable.")] = None,
-    format_: Annotated[str | None, typer.Option("--format", help="Format of the file.")] = None,
-    base_url: UrlOption = None,
-    api_key_env: KeyOption = None,
-    max_calls: CapOption = None,
-    max_cost: CostOption = None,
-    price: PriceOption = None,
-    no_network: NoNetworkOption = False,
-    html: Annotated[Path | None, typer.Option(help="Write the HTML report here.")] = None,
+    map_: MapOption = None,
+    format_: FormatOption = None,
+    reach: Reach,
+    html: HtmlOption = None,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -87,12 +90,12 @@ def benchmark(
     from ragassay.report import benchmark_json, render_benchmark, write_benchmark_html
 
     check_target(html, labels, store_file(store), *(rubric or []))
-    with shown(max_cost) as watch:
+    with shown(reach.max_cost) as watch:
         found = run(
             labels, judge, metric=metric, label=label, cut=cut, judge_cut=judge_cut, slice=slice_, cluster=cluster,
             where=where or [], rubrics=rubric or [], fp_cost=fp_cost, fn_cost=fn_cost, draws=draws, seed=seed,
             mapping=pairs(map_ or []), format=format_, store=store,
-            **asking(base_url, api_key_env, max_calls, max_cost, price, no_network), watch=watch, tell=note,
+            **asdict(reach), watch=watch, tell=note,
         )  # fmt: skip
     if json_:
         print_json(benchmark_json(found))
@@ -108,28 +111,9 @@ def benchmark(
                          fix="see what is missing above; the same command asks again")  # fmt: skip
 
 
-def _rate(figure: Figure) -> str:
-    """A share in per cent with its interval, as "12.0 [8, 18]"; "-" where there is none."""
-    if figure.value is None:
-        return "-"
-    reach = (
-        f" [{figure.interval.low * 100:.0f}, {figure.interval.high * 100:.0f}]" if figure.interval is not None else ""
-    )
-    return f"{figure.value * 100:.1f}{reach}"
-
-
-def asking(
-    base_url: str | None, api_key_env: str | None, max_calls: int | None, max_cost: float | None, price: str | None,
-    no_network: bool,
-) -> dict[str, Any]:  # fmt: skip
-    """The options of `evaluate` that say how a judge is reached and what it may cost."""
-    return {
-        "base_url": base_url, "api_key_env": api_key_env, "max_calls": max_calls, "max_cost": max_cost, "price": price,
-        "no_network": no_network,
-    }  # fmt: skip
-
-
+@grouped
 def probe(
+    *,
     judge: Annotated[str, typer.Option(help="'offline', 'openai:MODEL', or a panel or cascade of them.")] = "offline",
     rows: Annotated[
         str | None, typer.Option(help="Rows whose responses are right and stand in their contexts [default: our own].")
@@ -143,12 +127,7 @@ def probe(
     mark: Annotated[float, typer.Option(help="A family holds up to this share of wrong verdicts.")] = 0.05,
     controls: ControlsOption = Controls.auto,
     details: Annotated[bool, typer.Option("--details", help="Also one line a probe and metric.")] = False,
-    base_url: UrlOption = None,
-    api_key_env: KeyOption = None,
-    max_calls: CapOption = None,
-    max_cost: CostOption = None,
-    price: PriceOption = None,
-    no_network: NoNetworkOption = False,
+    reach: Reach,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -156,42 +135,20 @@ def probe(
     from ragassay.probing import probe as run
 
     attacks = read_lines(strings) if strings is not None else []
-    with shown(max_cost) as watch:
+    with shown(reach.max_cost) as watch:
         found = run(
             judge, rows=rows, rubrics=rubric or [], items=items, strings=attacks, mark=mark, store=store,
-            controls=controls.value, **asking(base_url, api_key_env, max_calls, max_cost, price, no_network),
-            watch=watch, tell=note,
+            controls=controls.value, **asdict(reach), watch=watch, tell=note,
         )  # fmt: skip
     if json_:
         print_value("probe", found)
         return
     print_lines(found.sentence, "")
-    head = ("family", "judged", "lost", "skipped", "wrong", "wrong, % [95 %]", "verdict")
-    print_table(
-        head,
-        [
-            (
-                f.family,
-                f"{f.judged}/{f.pairs}",
-                str(f.lost),
-                str(f.left_out),
-                str(f.wrong),
-                _rate(f.rate),
-                f.verdict,
-            )
-            for f in found.families
-        ],
-    )
+    head = ("judged", "lost", "skipped", "wrong", "wrong, % [95 %]")
+    print_table(("family", *head, "verdict"), [(f.family, *_counts(f), f.verdict) for f in found.families])
     print_lines("")
     if details:
-        print_table(
-            ("probe", *head[1:-1]),
-            [
-                (f"{p.family}: {p.probe} ({p.metric})", f"{p.judged}/{p.pairs}", str(p.lost), str(p.left_out), str(p.wrong),
-                 _rate(p.rate))
-                for p in found.probes
-            ],
-        )  # fmt: skip
+        print_table(("probe", *head), [(f"{p.family}: {p.probe} ({p.metric})", *_counts(p)) for p in found.probes])
         print_lines("")
     for figure in found.base:
         share = "none" if figure.value is None else f"{figure.value:.0%}"
@@ -199,12 +156,21 @@ def probe(
     print_lines(*found.notes)
 
 
+def _counts(of: FamilyFigures | ProbeFigures) -> tuple[str, ...]:
+    """Judged, lost, skipped and wrong pairs, and the share of wrong ones in per cent, as "12.0 [8, 18]"."""
+    from ragassay.report import percent_interval
+
+    rate = of.rate
+    share = "-" if rate.value is None else f"{rate.value * 100:.1f} {percent_interval(rate.interval)}".rstrip()
+    return f"{of.judged}/{of.pairs}", str(of.lost), str(of.left_out), str(of.wrong), share
+
+
 def audit_table(
     table: Annotated[
         str, typer.Argument(help="Published table: CSV, JSON or JSONL with precision, recall, f1, kappa ...")
     ],
     balanced: Annotated[bool, typer.Option("--balanced", help="Half of the rows of every line are positive.")] = False,
-    format_: Annotated[str | None, typer.Option("--format", help="Format of the file.")] = None,
+    format_: FormatOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Can the figures of a published table all be true? Says which rows are pooled, macro or inconsistent, and why."""
@@ -287,7 +253,6 @@ class Of(StrEnum):
     mean = "mean"
 
 
-RunArgument = Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")]
 ScaleOption = Annotated[
     str | None,
     typer.Option(help="Values that a label may take, with commas [default: 0,1, or 0 to 3, as the labels are]."),
@@ -345,7 +310,7 @@ def label_import(
     run: RunArgument,
     sheet: Annotated[str, typer.Argument(help="File with the columns id and label; annotator and rationale are kept.")],
     metric: RunMetricOption = None,
-    label: Annotated[str, typer.Option(help="Column with the label.")] = "label",
+    label: ColumnOption = "label",
     annotator: Annotated[str, typer.Option(help="Who labelled, where the file does not say.")] = "",
     scale: ScaleOption = None,
     replace: Annotated[bool, typer.Option("--replace", help="New values replace those of the same person.")] = False,
@@ -386,14 +351,14 @@ def label_agreement(
     ] = None,
     run: Annotated[str | None, typer.Option(help="Run whose imported labels and judge are meant.")] = None,
     metric: RunMetricOption = None,
-    label: Annotated[str, typer.Option(help="Column with the label.")] = "label",
+    label: ColumnOption = "label",
     votes: Annotated[
         str | None, typer.Option(help="Field that holds what several people said, as a list or an object, instead.")
     ] = None,
     scale: ScaleOption = None,
     cut: CutOption = None,
     epsilon: Annotated[float, typer.Option(help="By how much a person may be better and yet be replaced.")] = 0.2,
-    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 2000,
+    draws: DrawsOption = 2000,
     seed: SeedOption = 0,
     store: StoreOption = None,
     json_: JsonOption = False,
@@ -435,7 +400,7 @@ def estimate(
     run: RunArgument = "last",
     labels: Annotated[str | None, typer.Option(help="Label file [default: the labels imported for the run].")] = None,
     metric: RunMetricOption = None,
-    label: Annotated[str, typer.Option(help="Column with the label.")] = "label",
+    label: ColumnOption = "label",
     of: Annotated[Of | None, typer.Option(help="Set labels against pass or fail, or against the score.")] = None,
     scale: ScaleOption = None,
     cut: CutOption = None,
@@ -459,18 +424,23 @@ def estimate(
 
 def _corrected(found: Correction) -> list[str]:
     """The correction in words."""
+    from ragassay.report import number_words
+
+    def said(value: float | None, interval: Interval | None = None) -> str:
+        return number_words(value, interval, absent="not defined")
+
     one = found.estimate
     lines = [
-        f"{found.metric}: {number_words(one.value, one.interval)} by {one.method}",
-        f"  the judge says      {number_words(one.judge, None)} over {found.rows} rows" + _off(found),
-        f"  the labels alone    {number_words(one.labels_only, one.labels_only_interval)} over {found.used} rows",
+        f"{found.metric}: {said(one.value, one.interval)} by {one.method}",
+        f"  the judge says      {said(one.judge)} over {found.rows} rows" + _off(found),
+        f"  the labels alone    {said(one.labels_only, one.labels_only_interval)} over {found.used} rows",
     ]
     if one.effective_labels is not None:
         lines.append(f"  effective labels    {one.effective_labels:.0f}, of {found.used} that were given")
     lines += [f"  set aside           {count} {reason}" for reason, count in found.unused.items()]
     lines += [f"  beware: {text}" for text in (*([one.reason] if one.reason else []), *found.warnings)]
     for part in found.slices:
-        lines.append(f"  {part.slice}={part.value}: {number_words(part.estimate.value, part.estimate.interval)}, "
+        lines.append(f"  {part.slice}={part.value}: {said(part.estimate.value, part.estimate.interval)}, "
                      f"{part.estimate.n_labelled} labels of {part.estimate.n_total} rows")  # fmt: skip
     return lines
 
@@ -501,12 +471,6 @@ def _stand_in(test: AltTest, epsilon: float) -> list[str]:
         lines.append(f"  {person.person}: {said}")
     lines += [f"  beware: {text}" for text in test.warnings]
     return lines
-
-
-def number_words(value: float | None, interval: Interval | None) -> str:
-    if value is None:
-        return "not defined"
-    return f"{value:.3f}" + (f" [{interval.low:.3f}, {interval.high:.3f}]" if interval is not None else "")
 
 
 def _numbers(text: str | None) -> tuple[float, ...]:

@@ -159,7 +159,7 @@ def _plain(dice: random.Random, texts: Sequence[str], asked: Sequence[str]) -> s
     order = list(range(len(texts)))
     dice.shuffle(order)
     # A clean text first: a sentence beside an attack may be part of it.
-    order.sort(key=lambda at: bool(suspicious(texts[at][:_READ])))
+    order.sort(key=lambda at: suspicious(texts[at][:_READ]))
     for at in order:
         text = texts[at][:_READ]
         found = [text[start:end] for start, end in sentences(text)]

@@ -63,27 +63,19 @@ _FORMS = (
     '"score', "'score", '"supported_by', '"nothing_found', '"abstention', '"declined', '"quotes', "supported_by",
     "nothing_found", '\\"rating', "rating=", '{"', "{'", '{ "',
 )  # fmt: skip
-_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("words to a judge", _TO_A_JUDGE),
-    ("words to a model", _TO_A_MODEL),
-    ("words to a judge in another language", _ELSEWHERE),
-    ("role tokens or hidden comments", _TOKENS),
-    ("the form of a verdict or of a fence", _FORMS),
-)
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def _by_stem() -> list[tuple[str, str, tuple[str, ...]]]:
-    """(kind, stem, the marks that hold it): a text without the stem holds none of them."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for kind, marks in _KINDS:
-        for mark in marks:
-            found.setdefault((kind, max(_WORD.findall(mark) or [mark], key=len)), []).append(mark)
-    return [(kind, stem, tuple(marks)) for (kind, stem), marks in found.items()]
+def _by_stem() -> list[tuple[str, list[str]]]:
+    """(stem, the marks that hold it): a text without the stem holds none of them."""
+    found: dict[str, list[str]] = {}
+    for mark in (*_TO_A_JUDGE, *_TO_A_MODEL, *_ELSEWHERE, *_TOKENS, *_FORMS):
+        found.setdefault(max(_WORD.findall(mark) or [mark], key=len), []).append(mark)
+    return list(found.items())
 
 
 _STEMS = _by_stem()
-_ASCII_STEMS = [(kind, stem, marks) for kind, stem, marks in _STEMS if stem.isascii()]
+_ASCII_STEMS = [(stem, marks) for stem, marks in _STEMS if stem.isascii()]
 _INVISIBLE = re.compile(
     "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e0fff\x00-\x08]"
 )
@@ -91,26 +83,27 @@ _MAYBE_AN_ID = re.compile(r"\b[0-9a-f]{8,32}\b")
 _KEPT, _MOST_KEPT = 512, 8_000
 
 
-def suspicious(text: str) -> str:
-    """What in the text looks meant for its judge, in words, or "". Linear time."""
+def suspicious(text: str) -> bool:
+    """Whether something in the text looks meant for its judge. Linear time."""
     # The contexts of a row come back with every metric's calls.
     return _kept(text) if len(text) <= _MOST_KEPT else _look(text)
 
 
-def any_suspicious(texts: Iterable[str]) -> str:
-    """What in the first suspicious one of the texts looks so, or ""."""
-    return next((why for text in texts if (why := suspicious(text))), "")
+def any_suspicious(texts: Iterable[str]) -> bool:
+    """Whether one of the texts is suspicious."""
+    return any(suspicious(text) for text in texts)
 
 
-def _look(text: str) -> str:
+def _look(text: str) -> bool:
     if _INVISIBLE.search(text) is not None:
-        return "invisible characters"
+        return True
     flat = f" {' '.join(text.casefold().split())} "
-    for kind, stem, marks in _ASCII_STEMS if flat.isascii() else _STEMS:
-        if stem in flat and any(mark in flat for mark in marks):
-            return kind
-    an_id = any(not said.isdigit() and not said.isalpha() for said in _MAYBE_AN_ID.findall(flat))
-    return "the form of an id" if an_id else ""
+    if any(
+        stem in flat and any(mark in flat for mark in marks)
+        for stem, marks in (_ASCII_STEMS if flat.isascii() else _STEMS)
+    ):
+        return True
+    return any(not said.isdigit() and not said.isalpha() for said in _MAYBE_AN_ID.findall(flat))
 
 
 _kept = lru_cache(maxsize=_KEPT)(_look)

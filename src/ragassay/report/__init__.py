@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         summary_text,
     )
     from ragassay.report.text import plain
-    from ragassay.report.wording import headline
+    from ragassay.report.wording import headline, number_words, percent_interval
 
 _HOMES = {
     "benchmark": ("benchmark_headline", "benchmark_json", "benchmark_text", "render_benchmark"),
@@ -45,14 +45,14 @@ _HOMES = {
     "summary": ("summarise",),
     "text": ("plain",),
     "terminal": ("render_comparison", "render_gates", "render_row", "render_runs", "render_summary", "summary_text"),
-    "wording": ("headline",),
+    "wording": ("headline", "number_words", "percent_interval"),
 }
 
 __all__ = [
     "FORMATS", "ChangedRow", "Comparison", "Gate", "GateOutcome", "GateResult", "MetricComparison", "as_json",
     "benchmark_headline", "benchmark_json", "benchmark_text", "certificates_json", "check_gates", "compare",
-    "comparison_json", "export", "headline", "log_to_mlflow", "mlflow_metrics", "parse_gate", "plain",
-    "render_benchmark", "render_certificate", "render_certificates", "render_comparison", "render_gates",
+    "comparison_json", "export", "headline", "log_to_mlflow", "mlflow_metrics", "number_words", "parse_gate", "percent_interval",
+    "plain", "render_benchmark", "render_certificate", "render_certificates", "render_comparison", "render_gates",
     "render_row", "render_runs", "render_summary", "row_json", "run_json", "scores_table", "summarise",
     "summary_json", "summary_text", "write_benchmark_html", "write_html", "write_junit",
 ]  # fmt: skip

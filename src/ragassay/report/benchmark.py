@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from ragassay.core import FIGURES, Disagreement, Figure, Interval, JudgeBenchmark, JudgeFigures, SliceFigures
+from ragassay.core import FIGURES, Disagreement, Figure, JudgeBenchmark, JudgeFigures, SliceFigures
 from ragassay.report import wording as say
 from ragassay.report.jsonable import SCHEMA, as_json
 from ragassay.report.terminal import Page
@@ -77,9 +77,7 @@ def short(judge: str) -> str:
 
 def figure_words(figure: Figure | None) -> str:
     """0.512 [0.470, 0.554]; a dash where there is no value."""
-    if figure is None or figure.value is None:
-        return "–"
-    return f"{say.figure(figure.value)} {say.interval(figure.interval)}".rstrip()
+    return "–" if figure is None else say.number_words(figure.value, figure.interval)
 
 
 def set_up_lines(b: JudgeBenchmark) -> list[tuple[str, str]]:
@@ -344,7 +342,7 @@ def _differences(page: Page, b: JudgeBenchmark) -> None:
             [
                 (one_line(short(d.a), 40), one_line(short(d.b), 40)),
                 title(d.figure),
-                (difference_words(d.difference, d.interval), d.reason),
+                (say.number_words(d.difference, d.interval, sign=True), d.reason),
                 say.p_value(d.p) or "–",
             ]
             for d in ordered[:DIFFERENCES]
@@ -352,12 +350,6 @@ def _differences(page: Page, b: JudgeBenchmark) -> None:
     )
     if len(ordered) > DIFFERENCES:
         page.line(f"and {len(ordered) - DIFFERENCES:,} more, by p: see --html FILE or --json", "dim", indent=2)
-
-
-def difference_words(value: float | None, interval: Interval | None) -> str:
-    """+0.100 [+0.020, +0.180]; a dash where there is no value."""
-    reach = f" [{say.signed(interval.low)}, {say.signed(interval.high)}]" if interval is not None else ""
-    return say.signed(value) + reach
 
 
 def _disagreements(page: Page, b: JudgeBenchmark, judge: JudgeFigures, of: str) -> None:

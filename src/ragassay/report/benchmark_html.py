@@ -31,7 +31,7 @@ def write_benchmark_html(benchmark: JudgeBenchmark, path: str | Path) -> None:
     b = benchmark
     style = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "benchmark.css"))
     made = environment()
-    made.globals.update(w=words, one_line=one_line, percent_of=_percent_of)
+    made.globals.update(w=words)
     page = made.get_template("benchmark.html.j2").generate(
         b=b,
         style=Markup(style),
@@ -47,11 +47,6 @@ def write_benchmark_html(benchmark: JudgeBenchmark, path: str | Path) -> None:
         disagreements=DISAGREEMENTS,
     )
     write_whole(path, page)
-
-
-def _percent_of(value: float | None) -> str:
-    """A figure in [0, 1] as an SVG coordinate; what is below 0 stands at 0."""
-    return f"{100 * min(max(value or 0.0, 0.0), 1.0):.2f}%"
 
 
 @dataclass(frozen=True, slots=True)

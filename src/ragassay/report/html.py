@@ -88,15 +88,8 @@ def write_html(
 
 def _environment() -> Environment:
     made = environment()
-    made.globals.update(
-        signed=say.signed, one_line=one_line, headline=say.headline, Verdict=Verdict, percent_of=_percent_of
-    )
+    made.globals.update(signed=say.signed, headline=say.headline, Verdict=Verdict)
     return made
-
-
-def _percent_of(value: float | None) -> str:
-    """A share in [0, 1] as an SVG coordinate."""
-    return f"{100 * min(max(value or 0.0, 0.0), 1.0):.2f}%"
 
 
 @dataclass(frozen=True, slots=True)

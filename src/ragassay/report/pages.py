@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ragassay.core import EnvironmentFailure
 from ragassay.report import wording as say
-from ragassay.report.text import page
+from ragassay.report.text import one_line, page
 
 FOLDER = Path(__file__).parent / "templates"
 
@@ -27,8 +27,13 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: page(value) if type(value) is str else value,
     )
-    made.globals.update(say=say)
+    made.globals.update(say=say, one_line=one_line, percent_of=percent_of)
     return made
+
+
+def percent_of(value: float | None) -> str:
+    """A share in [0, 1] as an SVG coordinate; what lies outside stands at the end."""
+    return f"{100 * min(max(value or 0.0, 0.0), 1.0):.2f}%"
 
 
 def hash_of(text: str) -> str:

@@ -18,7 +18,6 @@ from rich.text import Text
 from ragassay.core import (
     Cause,
     Diagnosis,
-    Interval,
     Manifest,
     MetricSummary,
     Part,
@@ -162,7 +161,7 @@ def _wide_metrics(page: Page, shown: list[MetricSummary], manifest: Manifest) ->
         [
             [
                 (m.metric, _marked_direction(m, manifest)),
-                _mean(m.mean, m.interval, m.unit),
+                say.number_words(m.mean, m.interval, m.unit),
                 f"{m.n:,}",
                 say.pass_rate(m),
                 *([f"{m.undecided:,}" if m.undecided else ""] if open_rows else []),
@@ -191,13 +190,9 @@ def _narrow_cells(m: MetricSummary, manifest: Manifest) -> list[tuple[str, str]]
     marks += [f"{m.undecided:,} undecided"] if m.undecided else []
     return [
         (m.metric, ", ".join(judged)),
-        (_mean(m.mean, m.interval, m.unit), f"over {say.count(m.n, 'row')}"),
+        (say.number_words(m.mean, m.interval, m.unit), f"over {say.count(m.n, 'row')}"),
         (say.pass_rate(m), ", ".join(marks)),
     ]
-
-
-def _mean(mean: float | None, interval: Interval | None, unit: str) -> str:
-    return f"{say.figure(mean, unit)} {say.interval(interval, unit)}".strip()
 
 
 def _causes(page: Page, s: Summary) -> None:
@@ -261,7 +256,7 @@ def _slices(page: Page, s: Summary) -> None:
             [
                 f"{one_line(x.slice, 40)} = {one_line(x.value, 40)}",
                 x.metric,
-                _mean(x.mean, x.interval, units.get(x.metric, "")),
+                say.number_words(x.mean, x.interval, units.get(x.metric, "")),
                 (
                     say.signed(x.gap, units.get(x.metric, "")),
                     say.change_word(x.gap, x.metric, s.manifest) if turned else "",
@@ -467,10 +462,6 @@ def render_runs(runs: Iterable[StoredRun], console: Console) -> None:
     page.table([(head, head == "rows") for head in heads], rows)
 
 
-def _signed_interval(value: Interval | None, unit: str) -> str:
-    return "" if value is None else f"[{say.signed(value.low, unit)}, {say.signed(value.high, unit)}]"
-
-
 def render_gates(result: GateResult, console: Console) -> None:
     """Each gate with what it met, and what keeps the run from being complete."""
     page = Page(console)
@@ -506,7 +497,7 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
             [
                 (m.metric, f"{m.result.n:,} paired, {m.dropped:,} dropped{_TURNED[m.better]}"),
                 say.figure(m.result.mean_a, m.unit), say.figure(m.result.mean_b, m.unit),
-                (f"{say.signed(m.result.difference, m.unit)} {_signed_interval(m.result.interval, m.unit)}".strip(), m.change),
+                (say.number_words(m.result.difference, m.result.interval, m.unit, sign=True), m.change),
                 say.p_value(m.p) or "–", f"{m.won}/{m.result.ties}/{m.lost}",
             ]
             for m in c.metrics
@@ -532,9 +523,7 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
             [
                 [
                     name,
-                    f"{say.signed(e.difference)} {_signed_interval(e.interval, '')}".strip()
-                    if e.difference is not None
-                    else "–",
+                    say.number_words(e.difference, e.interval, sign=True),
                     say.p_value(e.p) or "–",
                     "yes" if e.equivalent else "not shown",
                 ]

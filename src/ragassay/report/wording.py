@@ -123,6 +123,16 @@ def interval(value: Interval | None, unit: str = "") -> str:
     return "" if value is None else f"[{figure(value.low, unit)}, {figure(value.high, unit)}]"
 
 
+def number_words(
+    value: float | None, reach: Interval | None, unit: str = "", *, absent: str = "–", sign: bool = False
+) -> str:
+    """0.812 [0.744, 0.871] in the unit, with signs where it is a difference; `absent` where there is no value."""
+    if value is None:
+        return absent
+    word = signed if sign else figure
+    return word(value, unit) + (f" [{word(reach.low, unit)}, {word(reach.high, unit)}]" if reach is not None else "")
+
+
 def percent(value: float | None) -> str:
     """A share as a whole per cent; never 100 % or 0 % unless it is exactly that."""
     if value is None:

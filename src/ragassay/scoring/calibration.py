@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ragassay.core import Figure, Interval, ReliabilityBin
 from ragassay.scoring import agreement, coefficients
+from ragassay.scoring.clusters import each, few
 from ragassay.scoring.intervals import PairedResult, paired_difference
 from ragassay.scoring.ratings import Ratings
 
@@ -34,7 +35,6 @@ Kind = Literal["platt", "isotonic", "beta"]
 EDGE = 1e-6
 """Scores of the beta map are held this far from 0 and 1, where its logarithms have no value."""
 RIDGE = 1e-9
-FEWEST_CLUSTERS = 10
 _STEPS = 200
 _ONE_CLASS = "rows that people pass and rows that they fail are both needed"
 
@@ -173,7 +173,7 @@ def out_of_fold(
     kind: Kind, score: FloatArray, truth: BoolArray, cluster: IntArray | None = None, *, folds: int = 5, seed: int = 0
 ) -> FloatArray:
     """Each row's probability by the map that the other folds fit. Raises ValueError as `fit`."""
-    place = folds_of(_clusters(cluster, len(score)), folds, seed)
+    place = folds_of(each(cluster, len(score)), folds, seed)
     if place.max() == 0:
         raise ValueError("at least two clusters are needed to map rows by others")
     out = np.empty(len(score))
@@ -189,7 +189,7 @@ def calibrate(
 ) -> Calibration:  # fmt: skip
     """Fit a map and say what it does out-of-fold; see `Calibration`. Rows of both classes in every fold's rest are needed."""
     _check(score, truth)
-    groups = _clusters(cluster, len(score))
+    groups = each(cluster, len(score))
     n, many = len(score), len(np.unique(groups))
     try:
         mapped = out_of_fold(kind, score, truth, groups, folds=folds, seed=seed)
@@ -204,7 +204,7 @@ def calibrate(
             (float(a), float(b), str(g)) for a, b, g in zip(error_before, error_after, groups, strict=True)
         )
     after = reliable(mapped, truth, groups, cut=cut, draws=draws, seed=seed)
-    return Calibration(kind, n, many, folds, before, after, gain, calibrator, _few(many))
+    return Calibration(kind, n, many, folds, before, after, gain, calibrator, few(many, "intervals"))
 
 
 def reliable(
@@ -276,7 +276,7 @@ def change_cut(
 ) -> CutChange:  # fmt: skip
     """Would another cut be better? Chosen on the other folds, tested on each fold's own rows; see `CutChange`."""
     _check(score, truth)
-    groups = _clusters(cluster, len(score))
+    groups = each(cluster, len(score))
     n, many = len(score), len(np.unique(groups))
     place = folds_of(groups, folds, seed)
 
@@ -302,7 +302,7 @@ def change_cut(
         better = found.interval is not None and found.interval.high < 0
         return CutChange(
             figure, old, cut, tuple(cuts), n, many, found.mean_a, found.mean_b, found.difference, found.interval, found.p,
-            better, _few(many),
+            better, few(many, "intervals"),
         )  # fmt: skip
     label = truth.astype(np.float64)
     pair = {name: Ratings(label, score, passes, truth, cluster=groups) for name, passes in (("old", was), ("new", new))}
@@ -317,7 +317,7 @@ def change_cut(
     better = one.interval is not None and one.interval.low > 0
     return CutChange(
         figure, old, cut, tuple(cuts), n, many, agreement.point(figure, pair["old"]), agreement.point(figure, pair["new"]),
-        one.difference, one.interval, one.p, better, one.reason or _few(many),
+        one.difference, one.interval, one.p, better, one.reason or few(many, "intervals"),
     )  # fmt: skip
 
 
@@ -390,14 +390,6 @@ def _logistic(z: FloatArray) -> FloatArray:
 def _logs(score: FloatArray) -> tuple[FloatArray, FloatArray]:
     held = np.clip(score, EDGE, 1 - EDGE)
     return np.log(held), -np.log1p(-held)
-
-
-def _clusters(cluster: IntArray | None, n: int) -> IntArray:
-    return np.arange(n) if cluster is None else cluster
-
-
-def _few(clusters: int) -> str:
-    return f"only {clusters} clusters: read the intervals with care" if clusters < FEWEST_CLUSTERS else ""
 
 
 def _check(score: FloatArray, truth: BoolArray) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from ragassay.scoring.intervals import LEVEL, normal_quantile, t_quantile
+from ragassay.scoring.intervals import LEVEL, legendre, normal_quantile, t_quantile
 
 Question = Literal["paired", "unpaired", "target", "width"]
 QUESTIONS: dict[Question, str] = {
@@ -224,8 +224,6 @@ def _normal(z: float) -> float:
 @lru_cache(maxsize=1)
 def _legendre() -> tuple[tuple[float, float], ...]:
     """Points and weights on (0, 1)."""
-    from ragassay.scoring.intervals import legendre
-
     return tuple((2 * node / math.pi, 2 * weight / math.pi) for node, weight in legendre(96))
 
 

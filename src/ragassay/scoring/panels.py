@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from ragassay.core import Figure
 from ragassay.scoring import bootstrap
 from ragassay.scoring.calibration import folds_of
+from ragassay.scoring.clusters import each, few
 from ragassay.scoring.intervals import LEVEL, MeanAccumulator, PairedResult, paired_difference
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
-FEWEST_CLUSTERS = 10
 _BLOCK = 250
 _MOST_GROUPS = 2000
 """More clusters than this are drawn in random groups of them: the spread is the same, and memory is bounded."""
@@ -101,7 +101,7 @@ def repeatability(
     given = ~np.isnan(verdicts)
     size = given.sum(1)
     kept = size >= 2
-    groups = _clusters(cluster, len(verdicts))[kept]
+    groups = each(cluster, len(verdicts))[kept]
     m, passes = size[kept].astype(np.float64), np.where(given, verdicts, 0.0).sum(1)[kept]
     n, many = int(kept.sum()), len(np.unique(groups))
     split = (passes > 0) & (passes < m)
@@ -133,7 +133,7 @@ def panel(
     kept = ~np.isnan(verdicts).any(1)
     if scores is not None:
         kept &= np.isfinite(scores).all(1)
-    votes, truth, groups = verdicts[kept] == 1, truth[kept], _clusters(cluster, len(verdicts))[kept]
+    votes, truth, groups = verdicts[kept] == 1, truth[kept], each(cluster, len(verdicts))[kept]
     if not len(votes):
         raise ValueError("there is no row that all judges judged")
     wrong = (votes != truth[:, None]).astype(np.float64)
@@ -271,7 +271,7 @@ def _shared(wrong: FloatArray, place: IntArray, draws: int, seed: int) -> tuple[
         found = phi(weight @ size, weight @ sums, np.tensordot(weight, both, axes=1))[:, upper[0], upper[1]][:, usable]
         count = (~np.isnan(found)).sum(1)
         drawn.append(np.where(count > 0, np.nansum(found, 1) / np.maximum(count, 1), np.nan))
-    reason = f"only {clusters} clusters: read the interval with care" if clusters < FEWEST_CLUSTERS else ""
+    reason = few(clusters)
     interval = None
     if clusters >= 2:
         deviation = float(bootstrap.spread(np.concatenate(drawn)))
@@ -332,7 +332,7 @@ def _fleiss(m: FloatArray, passes: FloatArray, groups: IntArray, draws: int, see
         table[:, 3].sum() * 2 <= table[:, 2].sum(), table[:, 3], table[:, 2] - table[:, 3]
     )  # fmt: skip
     freedom = max(1.0, min(bootstrap.effective(rare.astype(np.float64)), bootstrap.effective(table[:, 0])) - 1)
-    reason = f"only {clusters} clusters: read the interval with care" if clusters < FEWEST_CLUSTERS else ""
+    reason = few(clusters)
     interval = bootstrap.interval(value, deviation, freedom, -1.0, 1.0, clustered=clusters < n)
     return Figure("kappa", value, interval, n, reason)
 
@@ -342,18 +342,12 @@ def _mean(name: str, values: FloatArray, groups: IntArray) -> Figure:
     for value, group in zip(values.tolist(), _names(groups), strict=True):
         mean.add(value, group)
     found = mean.result()
-    reason = "" if found.n else "no row has two verdicts"
-    if 0 < found.clusters < FEWEST_CLUSTERS:
-        reason = f"only {found.clusters} clusters: read the interval with care"
+    reason = few(found.clusters) if found.n else "no row has two verdicts"
     return Figure(name, found.mean, found.interval, found.n, reason)
 
 
 def _names(groups: IntArray) -> list[str]:
     return [str(group) for group in groups.tolist()]
-
-
-def _clusters(cluster: IntArray | None, n: int) -> IntArray:
-    return np.arange(n) if cluster is None else cluster
 
 
 def _check(verdicts: FloatArray) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import Profile, Sample, Shift
+from ragassay.scoring.clusters import codes as clusters_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -160,7 +161,7 @@ def against(profile: Profile, rows: Iterable[Row], *, clusters: Sequence[str | N
     seen = list(rows)
     if not seen or not profile.n:
         return Shift(True, why="no rows to compare")
-    codes = None if clusters is None else _codes(clusters)
+    codes = None if clusters is None else clusters_of(clusters)
     names = [name for name in FEATURES if name in profile.quantiles or any(name in row for row in seen)]
     tests = 0
     worst: tuple[float, float, str, str] | None = None
@@ -328,18 +329,12 @@ def _design_effect(indicator: Floats, codes: Ints | None) -> float:
     return max(1.0, float(groups / (groups - 1) * (totals**2).sum() / (n * rate * (1 - rate))))
 
 
-def _codes(names: Sequence[str | None]) -> Ints:
-    """A whole number per cluster; None is a cluster of its own."""
-    known: dict[object, int] = {}
-    return np.array([known.setdefault((i,) if name is None else name, len(known)) for i, name in enumerate(names)])
-
-
 def _units(clusters: tuple[Sequence[str | None], Sequence[str | None]] | None, n: int, m: int) -> Ints:
     if clusters is None:
         return np.arange(n + m)
     if len(clusters[0]) != n or len(clusters[1]) != m:
         raise ValueError("one cluster (or None) for every row")
-    units = _codes([*clusters[0], *clusters[1]])
+    units = clusters_of([*clusters[0], *clusters[1]])
     first, second = set(units[:n].tolist()), set(units[n:].tolist())
     if len(first & second) >= 0.1 * min(len(first), len(second)):
         return np.arange(n + m)  # rows were picked one by one: whole clusters are not what fell to a side

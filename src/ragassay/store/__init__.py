@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ragassay.store.codec import read
 from ragassay.store.indices import IndexSet
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
 from ragassay.store.location import default_location
@@ -14,7 +15,7 @@ from ragassay.store.location import default_location
 if TYPE_CHECKING:
     from ragassay.store.store import Store
 
-__all__ = ["IndexSet", "RowLine", "ScoreLine", "Store", "StoredRun", "default_location"]
+__all__ = ["IndexSet", "RowLine", "ScoreLine", "Store", "StoredRun", "default_location", "read"]
 
 
 def __getattr__(name: str) -> object:

@@ -47,6 +47,15 @@ def decode(kind: type[T], data: bytes) -> T:
         raise Damaged(f"not a {kind.__name__}: {error}") from error
 
 
+def read(kind: type[T], plain: object) -> T:
+    """The value of class `kind` in JSON values that anybody may have written: every field is there and of its type.
+
+    A whole number does for a float. Raises KeyError, TypeError, ValueError, AttributeError or OverflowError otherwise.
+    """
+    from_plain = _decoder(typing.cast(typing.Hashable, kind), True)
+    return typing.cast(T, from_plain(plain) if from_plain else plain)
+
+
 def dump(plain: object) -> bytes:
     """JSON-like value -> bytes. The slow way is for what orjson refuses: lone surrogates, integers over 64 bit."""
     try:
@@ -173,14 +182,36 @@ def _dataclass_encoder(kind: type) -> Convert:
     return to_plain
 
 
+_LEAVES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def _leaf(kind: type) -> Convert:
+    """Refuses what is not of this kind; a truth value is no number."""
+    kinds = (int, float) if kind is float else kind
+
+    def check(value: typing.Any) -> object:
+        right = isinstance(value, kinds) and isinstance(value, bool) is (kind is bool)
+        if not right:
+            raise TypeError(f"{_LEAVES[kind]} is expected")
+        if kind is not float:
+            return value
+        if not math.isfinite(value):
+            raise ValueError("a number is not finite")
+        return float(value)
+
+    return check
+
+
 @cache
-def _decoder(hint: typing.Any) -> Convert:
+def _decoder(hint: typing.Any, strict: bool = False) -> Convert:
     if dataclasses.is_dataclass(hint):
         kind = typing.cast(type, hint)
         hints = typing.get_type_hints(kind)
-        plan = {f.name: _decoder(hints[f.name]) for f in dataclasses.fields(kind)}
+        plan = {f.name: _decoder(hints[f.name], strict) for f in dataclasses.fields(kind)}
 
         def from_plain(plain: dict[str, typing.Any]) -> object:
+            if strict:
+                plain = {name: plain[name] for name in plan}
             known = {
                 name: item if (convert := plan[name]) is None else convert(item)
                 for name, item in plain.items()
@@ -191,17 +222,17 @@ def _decoder(hint: typing.Any) -> Convert:
         return from_plain
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        inner = [convert for arg in args if arg is not types.NoneType and (convert := _decoder(arg)) is not None]
+        inner = [c for arg in args if arg is not types.NoneType and (c := _decoder(arg, strict)) is not None]
         if not inner:
             return None
         (convert,) = inner
         return lambda plain: None if plain is None else convert(plain)
     if origin is tuple:
-        item = _decoder(args[0])
+        item = _decoder(args[0], strict)
         return tuple if item is None else lambda plain: tuple([item(value) for value in plain])
     if origin is not None and issubclass(origin, Mapping):
-        value_of = _decoder(args[1])
+        value_of = _decoder(args[1], strict)
         return None if value_of is None else lambda plain: {name: value_of(value) for name, value in plain.items()}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {member.value: member for member in hint}.__getitem__
-    return None
+    return _leaf(hint) if strict and hint in _LEAVES else None

@@ -9,8 +9,7 @@ profile of the labelled ones, on the features of the fields that the metric read
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -18,19 +17,17 @@ from typing import TYPE_CHECKING, Any
 from ragassay.core import (
     Certificate,
     DataError,
-    Figure,
-    Interval,
     JudgeBenchmark,
     JudgeFigures,
     MetricTrust,
     Profile,
     RagAssayError,
-    SetUp,
     SetupError,
     Shift,
     digest,
     shorten,
 )
+from ragassay.store import read
 
 if TYPE_CHECKING:
     from ragassay.store import Store
@@ -293,82 +290,7 @@ def _fields_of(feature: str) -> set[str]:
 def _read(plain: Any) -> Certificate:
     if not isinstance(plain, dict) or plain.get("schema") != SCHEMA or plain.get("kind_of") != "certificate":
         raise ValueError(f"it is no certificate of schema {SCHEMA}")
-    texts = {
-        name: _text(plain[name])
-        for name in ("id", "created", "version", "judge", "metric", "dataset", "data_hash", "kind", "note")
-    }
-    profile = plain["profile"]
-    return Certificate(
-        **texts,
-        rubrics=dict(_texts(plain["rubrics"])),
-        fingerprints=dict(_texts(plain["fingerprints"])),
-        set_up=_set_up(plain["set_up"]),
-        n=_whole(plain["n"]),
-        clusters=_whole(plain["clusters"]),
-        pooled=tuple(_figure(each) for each in plain["pooled"]),
-        macro=tuple(_figure(each) for each in plain["macro"]),
-        profile=Profile(
-            _whole(profile["n"]),
-            {_text(name): tuple(_number(q) for q in values) for name, values in profile["quantiles"].items()},
-            {_text(name): _number(value) for name, value in profile["present"].items()},
-        ),
-        missing={_text(why): _whole(n) for why, n in plain["missing"].items()},
-    )
-
-
-def _set_up(plain: Any) -> SetUp:
-    cut = plain["judge_cut"]
-    return SetUp(
-        label=_text(plain["label"]),
-        scale=tuple(_number(point) for point in plain["scale"]),
-        cut=_number(plain["cut"]),
-        metric=_text(plain["metric"]),
-        judge_cut=None if cut is None else _number(cut),
-        graded=plain["graded"] is True,
-        cluster=_text(plain["cluster"]),
-        slice=_text(plain["slice"]),
-        where=tuple(_text(each) for each in plain["where"]),
-        draws=_whole(plain["draws"]),
-        seed=_whole(plain["seed"]),
-    )
-
-
-def _figure(plain: Any) -> Figure:
-    value, reach = plain["value"], plain["interval"]
-    interval = None
-    if reach is not None:
-        interval = Interval(
-            _number(reach["low"]), _number(reach["high"]), _number(reach["level"]), _text(reach["method"])
-        )
-    return Figure(
-        _text(plain["name"]), None if value is None else _number(value), interval, _whole(plain["n"]),
-        _text(plain["reason"]),
-    )  # fmt: skip
-
-
-def _texts(plain: Any) -> Iterator[tuple[str, str]]:
-    for name, value in plain.items():
-        yield _text(name), _text(value)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a text is expected")
-    return value
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("a whole number is expected")
-    return value
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("a number is expected")
-    if not math.isfinite(value):
-        raise ValueError("a number is not finite")
-    return float(value)
+    return read(Certificate, plain)
 
 
 def _refused(where: str, why: str) -> DataError:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import RowResult, SetupError, Status, nearest
+from ragassay.scoring.clusters import codes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -145,7 +146,7 @@ def choose(
     if not pool:
         return Choice((), 0, n, 0.0, ("no row is left to label",))
     rng = np.random.default_rng((seed, round))  # one seed for all rounds must not tie them together
-    cluster = _codes([(row.id,) if row.cluster is None else row.cluster for row in pool])
+    cluster = codes(row.cluster for row in pool)
     stratum, names = _strata(pool, rng)
     unsure = _unsure(pool)
     if method == "uniform":
@@ -216,11 +217,6 @@ def combined(labelled: Sequence[tuple[int, float]], population: int) -> tuple[fl
     return tuple(value / most for value in found)
 
 
-def _codes(values: Sequence[object]) -> IntArray:
-    seen: dict[object, int] = {}
-    return np.array([seen.setdefault(value, len(seen)) for value in values], dtype=np.int64)
-
-
 def _unsure(pool: Sequence[Candidate]) -> FloatArray:
     p = np.array([0.5 if row.probability is None else row.probability for row in pool]).clip(SUREST, 1 - SUREST)
     found: FloatArray = np.sqrt(p * (1 - p))
@@ -235,7 +231,7 @@ def _strata(pool: Sequence[Candidate], rng: np.random.Generator) -> tuple[IntArr
     if len(known):
         edges = np.unique(np.quantile(known, np.arange(1, BINS) / BINS))
         bins = np.where(np.isnan(p), BINS, np.searchsorted(edges, p, side="right"))
-    code = _codes([(row.slice, int(bin)) for row, bin in zip(pool, bins, strict=True)])
+    code = codes((row.slice, int(bin)) for row, bin in zip(pool, bins, strict=True))
     numbers = rng.permutation(int(code.max()) + 1)[code]
     names = [""] * (int(code.max()) + 1)
     for number, row in zip(numbers.tolist(), pool, strict=True):

@@ -99,56 +99,6 @@ class BatteryResult:
         """The family of this name."""
         return next((family for family in self.families if family.family == name), None)
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Head and rows of the families' table, as texts."""
-        head = (
-            "family",
-            "pairs",
-            "judged",
-            "lost",
-            "base wrong",
-            "wrong",
-            "to pass",
-            "to fail",
-            "rate",
-            "95 % interval",
-            "verdict",
-        )
-        return head, [
-            (f.family, str(f.pairs), str(f.judged), str(f.lost), str(f.left_out), str(f.wrong), str(f.lifted), str(f.lowered), *_said(f.rate),
-             f.verdict)
-            for f in self.families
-        ]  # fmt: skip
-
-    def details(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Head and rows of the probes' table, as texts."""
-        head = ("family", "probe", "metric", "pairs", "judged", "lost", "not applicable", "base wrong", "wrong", "to pass",
-                "to fail", "rate", "95 % interval")  # fmt: skip
-        return head, [
-            (p.family, p.probe, p.metric, str(p.pairs), str(p.judged), str(p.lost), str(p.not_applicable), str(p.left_out),
-             str(p.wrong), str(p.lifted), str(p.lowered), *_said(p.rate))
-            for p in self.probes
-        ]  # fmt: skip
-
-    def lines(self) -> list[str]:
-        """The result as plain lines: what was found, a line a family, and what was not measured."""
-        head, rows = self.table()
-        wide = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-        return [
-            self.sentence,
-            "",
-            *(
-                "  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip()
-                for row in (head, *rows)
-            ),
-            "",
-            *(
-                f"{figure.name}: {_said(figure)[0]} of {figure.n} bases are judged as they are known to be"
-                for figure in self.base
-            ),
-            *self.notes,
-        ]
-
 
 def summarise(
     trials: Iterable[Trial], outcome: Callable[[str, str], Outcome], families: Sequence[str], mark: float = MARK
@@ -251,10 +201,3 @@ def _family(
         low = rate.interval.low if rate.interval is not None else 0.0
         verdict = "holds" if rate.value <= mark else "fails" if low > mark else "doubtful"
     return FamilyFigures(probes[0].family, len(trials), rate=rate, mark=mark, verdict=verdict, **counts)
-
-
-def _said(figure: Figure) -> tuple[str, str]:
-    if figure.value is None:
-        return "", figure.reason
-    interval = figure.interval
-    return f"{figure.value:.1%}", "" if interval is None else f"[{interval.low:.1%}, {interval.high:.1%}]"
