@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ragassay.api import evaluate
-from ragassay.core import BudgetExhausted, RunState
+from ragassay.core import MEASURING, BudgetExhausted, RunState
 from ragassay.planning import make_options
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Series:
         for cap, spent in (("max_calls", self.calls), ("max_cost", self.cost)):
             if self._options.get(cap) is not None:
                 left[cap] = max(0, self._options[cap] - spent)
-        run = evaluate(rows, [metric], store=self._store, name=name, **self._options | left | options)
+        run = evaluate(rows, [metric], store=self._store, name=MEASURING + name, **self._options | left | options)
         bill = run.ledger.confirmed
         self.calls += bill.calls
         self.cost += bill.cost or 0.0

@@ -33,6 +33,7 @@ from ragassay.core.fingerprint import digest
 from ragassay.core.judgment import Evidence, Judgment, Spend, Status
 from ragassay.core.request import Request
 from ragassay.core.run import (
+    MEASURING,
     Cause,
     CauseShare,
     Diagnosis,
@@ -118,6 +119,7 @@ __all__ = [
     "Reply",
     "Request",
     "RowResult",
+    "MEASURING",
     "RunState",
     "Sample",
     "Score",

@@ -10,6 +10,9 @@ from ragassay.core.judgment import Spend
 from ragassay.core.sample import AppUsage, BadRow, Sample
 from ragassay.core.score import Score, Verdict
 
+MEASURING = "to measure a judge: "
+"""How the names of runs begin that a benchmark, a battery or repeated samples made."""
+
 
 class RunState(StrEnum):
     """Where a run stands. Everything but FINISHED can be resumed."""

@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql import ColumnElement, Select
 
 from ragassay.core import (
+    MEASURING,
     Certificate,
     DataError,
     EnvironmentFailure,
@@ -206,7 +207,8 @@ class Store:
 
     def resolve(self, name: str) -> str:
         """The id of the run that `name` means: "last", an id, a run's name (the newest of that name), or the start of
-        one id only. Raises SetupError E0103, with the nearest name."""
+        one id only. "last" is none of those that were made to measure a judge: their names begin with `MEASURING`.
+        Raises SetupError E0103, with the nearest name."""
         runs, key = schema.runs.c, codec.as_key(name)
         with self._read() as connection:
 
@@ -215,7 +217,7 @@ class Store:
                 return [codec.from_key(found) for found in connection.scalars(query)]
 
             exact = (
-                ids(literal(True), 1)
+                ids(runs.name.not_like(f"{MEASURING}%"), 1)
                 if name == "last"
                 else ids(runs.run_id == key, 1) or (ids(runs.name == key, 1) if name else [])
             )
@@ -229,6 +231,11 @@ class Store:
             raise SetupError(
                 "E0103", f"Several runs have an id that starts with {shorten(name)!r}.", where=str(self.path),
                 why=", ".join(started[:5]), fix="give more of the id",
+            )  # fmt: skip
+        if name == "last" and known:
+            raise SetupError(
+                "E0103", "The store holds no run yet but those that measured a judge.", where=str(self.path),
+                why=", ".join(codec.from_key(row.run_id) for row in known[:5]), fix="name one of these by its id",
             )  # fmt: skip
         if not known:
             raise SetupError(
