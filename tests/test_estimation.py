@@ -345,3 +345,10 @@ def test_several_peoples_votes_in_one_field_are_read_by_their_names(tmp_path: Pa
     assert by_pair["ana", "cy"].n == 10
     kappa = next(figure for figure in by_pair["ana", "bo"].figures if figure.name == "kappa")
     assert kappa.value == 1
+
+
+def test_a_run_may_be_handed_over_itself(store: Path, tmp_path: Path) -> None:
+    with ragassay.open_run("last", store=store) as run:
+        chosen = ragassay.next_rows(run, 5, output=tmp_path / "s.csv")
+        assert chosen.run == run.id
+        assert ragassay.compare(run, run).both == run.summary.rows

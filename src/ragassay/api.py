@@ -251,11 +251,12 @@ def forecast(
             opened.close()
 
 
-def open_run(run: str = "last", *, store: str | os.PathLike[str] | None = None) -> Run:
-    """A run in the store, by id, unique start of an id, name, or "last". Raises SetupError E0103."""
-    opened = open_store(store)
+def open_run(run: str | Run = "last", *, store: str | os.PathLike[str] | None = None) -> Run:
+    """A run in the store, by id, unique start of an id, name, or "last"; or a Run, opened once more. Raises SetupError
+    E0103."""
+    opened = open_store(_place(run, store))
     try:
-        return Run(opened, opened.resolve(run))
+        return Run(opened, opened.resolve(_name(run)))
     except BaseException:
         opened.close()
         raise
@@ -267,14 +268,25 @@ def runs(*, store: str | os.PathLike[str] | None = None, limit: int = 50) -> lis
         return opened.runs(limit)
 
 
-def compare(a: str, b: str, *, margin: float | None = None, store: str | os.PathLike[str] | None = None) -> Comparison:
+def compare(
+    a: str | Run, b: str | Run, *, margin: float | None = None, store: str | os.PathLike[str] | None = None
+) -> Comparison:
     """Paired differences of two runs, row by row, with intervals and Holm-corrected p-values; rows fixed against rows
     broken by McNemar's test. margin: a difference of a metric that would not matter; each is tested for being smaller
     (two one-sided tests), since "no difference found" does not say so."""
     from ragassay.report import compare as pair
 
-    with open_store(store) as opened:
-        return pair(opened, opened.resolve(a), opened.resolve(b), margin=margin)
+    with open_store(_place(b, _place(a, store))) as opened:
+        return pair(opened, opened.resolve(_name(a)), opened.resolve(_name(b)), margin=margin)
+
+
+def _name(run: str | Run) -> str:
+    return run if isinstance(run, str) else run.id
+
+
+def _place(run: str | Run, store: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+    """The store that is named, else the Run's own."""
+    return run.store_path if store is None and isinstance(run, Run) else store
 
 
 class Run:

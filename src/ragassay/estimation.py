@@ -75,7 +75,7 @@ class Together:
 
 
 def next_rows(
-    run: str = "last",
+    run: str | Run = "last",
     n: int = 100,
     *,
     output: Path,
@@ -132,11 +132,12 @@ def next_rows(
             scale=scale,
             judge=said,
         )
-        return choice
+        clusters = {row.sample.cluster or (row.id,) for row in rows if row.sample is not None}
+        return replace(choice, run=opened.id, clusters=len(clusters))
 
 
 def import_labels(
-    run: str,
+    run: str | Run,
     source: object,
     *,
     metric: str | None = None,
@@ -175,7 +176,7 @@ def import_labels(
 
 
 def estimate(
-    run: str = "last",
+    run: str | Run = "last",
     *,
     labels: object = None,
     metric: str | None = None,
@@ -230,7 +231,7 @@ def estimate(
 
 
 def people_agreement(
-    run: str | None = None,
+    run: str | Run | None = None,
     sources: Sequence[object] = (),
     *,
     metric: str | None = None,
@@ -265,7 +266,7 @@ def people_agreement(
     clusters: dict[str, str | None] = {}
     for place, source in enumerate(sources, 1):
         read = (
-            read_sheet(source, label=label, scale=scale, annotator=f"person {place}", name=metric)
+            read_sheet(source, label=label, scale=scale, annotator=_person(source, place), name=metric)
             if votes is None
             else read_votes(source, votes, name=metric, scale=scale)
         )
@@ -315,6 +316,11 @@ def people_agreement(
         why = "people are not shown to agree beyond chance: to be as good as one of them says nothing"
         test = replace(test, may_replace=None, warnings=(*test.warnings, why))
     return Together(name, people, test, ties(consensus(labels)))
+
+
+def _person(source: object, place: int) -> str:
+    """Who labelled, where the file does not say: its name without the ending."""
+    return os.path.basename(source).partition(".")[0] if isinstance(source, str) else f"person {place}"
 
 
 # -- what a run and its labels hold

@@ -43,7 +43,8 @@ class Cascaded:
     """From which confidence on the cheap judge may answer alone. uri: what to name as --judge, "" where nothing is
     certified or no judge is behind a recorded name. accuracy: share of rows on which the whole cascade agrees with
     people, where the expensive judge's verdicts are there as well; expensive: that one alone, on the same rows. All are of
-    the rows that the threshold was chosen on. answered: agreement on the rows that the cheap judge answers."""
+    the rows that the threshold was chosen on. answered: agreement on the rows that the cheap judge answers;
+    overall: on all rows. cheap_uri: "cascade:" and the cheap judge's own, "" for a recorded one."""
 
     cheap: str
     guarantee: Guarantee
@@ -52,6 +53,8 @@ class Cascaded:
     expensive: float | None = None
     rows: int = 0
     answered: Figure | None = None
+    overall: float = 0.0
+    cheap_uri: str = ""
 
 
 def calibrate(
@@ -106,7 +109,10 @@ def calibrate(
     except ValueError as error:
         raise SetupError("E0101", "That cannot be calibrated.", where=one.verdicts.judge, why=str(error),
                          fix="see docs/trust.md") from None  # fmt: skip
-    note = "" if ratings.unit is not None else "the scores are no probabilities: beta calibration is left out"
+    notes = [] if ratings.unit is not None else ["the scores are no probabilities: beta calibration is left out"]
+    if bool(((score >= old) != ratings.passes).any()):
+        notes.append("the judge's own verdict is no cut on its score: its lowest passing score stands for it")
+    note = "; ".join(notes)
     return Calibrated(one.verdicts.judge, len(held.labelled) - len(score), made, change, note)
 
 
@@ -213,7 +219,10 @@ def cascade(
             mean.add(float(value), str(code))
         seen = mean.result()
         answered = Figure("agreement", seen.mean, seen.interval, seen.n)
-    return Cascaded(first.verdicts.judge, found, uri, share, alone, rows, answered)
+    own_uri = held.uris.get(first.verdicts.judge, "")
+    return Cascaded(
+        first.verdicts.judge, found, uri, share, alone, rows, answered, float(right.mean()), own_uri and f"cascade:{own_uri}"
+    )  # fmt: skip
 
 
 def repeat(

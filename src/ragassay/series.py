@@ -54,6 +54,9 @@ class Series:
             return run
         with run:
             why = run.stop_reason
+            if state is RunState.BUDGET and not any(m.judged for m in run.summary.metrics):
+                reasons = {reason: count for m in run.summary.metrics for reason, count in m.reasons.items()}
+                why += "; nothing was answered" + (f": {max(reasons, key=lambda r: reasons[r])}" if reasons else "")
         if state is RunState.BUDGET:
             raise BudgetExhausted(
                 "E0604", "A cap was reached before all rows were judged.", where=f"run {run.id}", why=why,

@@ -381,7 +381,7 @@ def test_audit_table_says_which_figures_cannot_all_be_true(ragassay: Command) ->
 
 def test_probe_prints_a_family_a_line_and_refuses_shares_that_are_none(ragassay: Command) -> None:
     done = ragassay("probe", "--judge", "offline", "--items", 10)
-    assert "offline holds in" in done.out
+    assert "holds in" in done.out
     assert "rows are judged, each by one metric" in done.err
     assert "--mark" in ragassay("probe", "--mark", "nan", code=2).err
     assert "E0102" in ragassay("probe", "--strings", "nosuch.txt", code=2).err
@@ -423,8 +423,8 @@ def test_cascade_says_what_it_promises_and_on_what_it_was_chosen(ragassay: Comma
     rows = labelled(200, judges=lambda i: {"S": (0.05, 0.95)[(i // 2) % 2] if i % 4 else 0.55, "T": (i // 2) % 2})
     path = write(tmp_path / "s.jsonl", rows)
     done = ragassay("cascade", path, "--cheap", "recorded:S", "--expensive", "recorded:T")
-    assert "agreement of 90% with people from confidence" in done.out
-    assert "wrongly at most 10% of the time" in done.out
+    assert "agreement of 90% with people is certified from the judge's confidence" in done.out
+    assert "certifies wrongly at most 10% of the time" in done.out
     assert "by which the threshold was chosen" in done.out
     assert "the expensive judge alone on 100.0%" in done.out
     assert "nothing to run" in done.out
@@ -468,3 +468,38 @@ def test_two_judges_together_are_named_in_quotes_like_any_other(ragassay: Comman
             "evaluate", texts, "-m", "groundedness", "--judge", "cascade:offline>openai:m@0.9", "--base-url", server.url
         ).out
     assert "cascade:offline>openai:m@0.9" in out
+
+
+def test_last_is_the_users_own_run_and_not_one_that_measured_a_judge(ragassay: Command, texts: Path) -> None:
+    ragassay("benchmark", texts, "--judge", "offline", "-m", "groundedness", "--label", "labels/groundedness")
+    assert "those that measured a judge" in ragassay("show", "last", code=2).err
+    ragassay("evaluate", texts, "-m", "groundedness", "--name", "mine")
+    ragassay("repeat", texts, "-m", "groundedness", "-k", 2)
+    done = ragassay("label", "next", "-n", 5, "-o", "s.csv")
+    assert "5 of 60 rows" in done.out
+    listed = json.loads(ragassay("runs", "--json").out)["runs"]
+    own = next(one["run_id"] for one in listed if one["name"] == "mine")
+    assert f"ragassay label import {own} s.csv" in done.out
+    assert sum(one["name"].startswith("to measure a judge: ") for one in listed) == 3
+
+
+def test_a_sheet_of_which_rows_were_left_out_is_told_apart_from_a_whole_one(ragassay: Command, texts: Path) -> None:
+    ragassay("evaluate", texts, "-m", "groundedness")
+    ragassay("label", "next", "-n", 30, "-o", "s.csv")
+    part = fill(Path("s.csv"), "part.csv", lambda row: truth(row) if row["id"] > "t3" else "")
+    assert "have no label: where people left out the hard ones" in ragassay("label", "import", "last", part).err
+
+
+def test_a_cap_that_a_dead_server_used_up_says_so(ragassay: Command, texts: Path) -> None:
+    with LLMServer(models=["m"], fault_for=lambda body: "500") as server:
+        options = ("--judge", "openai:m", "-m", "groundedness", "--base-url", server.url, "--max-calls", 3)
+        failed = ragassay("benchmark", texts, "--label", "labels/groundedness", *options, code=4)
+        assert "nothing was answered" in failed.err
+        assert "nothing was answered" in ragassay("evaluate", texts, *options, code=4).err
+
+
+def test_the_example_rows_can_be_had_as_a_file(ragassay: Command) -> None:
+    ragassay("demo", "--rows", "rows.jsonl")
+    assert "67 of 67 rows labelled" in ragassay(
+        "benchmark", "rows.jsonl", "--judge", "offline", "-m", "groundedness", "--label", "labels/groundedness"
+    ).out  # fmt: skip

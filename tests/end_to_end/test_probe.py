@@ -40,7 +40,7 @@ def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_
     assert any("answer_accuracy_dual" in note for note in first.notes)
     again = probe(items=40, store=store, no_network=True)
     assert (again.probes, again.families, again.base) == (first.probes, first.families, first.base)
-    assert first.sentence.startswith("offline holds in ")
+    assert "holds in" in first.sentence
 
 
 def test_an_honest_server_is_asked_all_metrics_and_its_bill_is_counted(store):

@@ -234,5 +234,5 @@ def test_the_sentence_names_what_fails_what_is_doubtful_and_what_was_lost() -> N
     _, (bad,) = figures([(f"r{i}", "pass", "fail") for i in range(30)])
     _, (fine,) = figures([*good, ("r1", "lost", "pass")])
     assert sentence("x", [fine, bad]) == (
-        "x holds in 1 of 2 families; fails format (100% wrong); 1 of 61 pairs have a verdict missing."
+        "x fails format (100% wrong); holds in 1 of 2 families; 1 of 61 pairs have a verdict missing."
     )

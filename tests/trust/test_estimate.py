@@ -118,7 +118,7 @@ def test_labels_off_the_scale_and_strange_ids_are_set_aside_and_counted():
     rows, truth = world()
     labels = [RowLabel(f"r{i}", truth[i]) for i in range(100)]
     found = estimate(rows, [*labels, RowLabel("r200", 3.0), RowLabel("r201", float("nan")), RowLabel("zz", 1.0)])
-    assert found.unused == {"off the scale 0 to 1": 2, "not a row of this run": 1}
+    assert found.unused == {"off the scale 0 to 1": 2, "not a row of this run, or the metric does not apply to it": 1}
     assert (found.labels, found.used) == (103, 100)
 
 

@@ -223,6 +223,7 @@ def resume(
 @app.command(short_help="Evaluate the bundled rows offline.")
 def demo(
     html: Annotated[Path, typer.Option(help="Where the HTML report goes.")] = Path("report.html"),
+    rows: Annotated[Path | None, typer.Option(help="Also write the example rows to this file.")] = None,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -231,6 +232,10 @@ def demo(
     from ragassay.examples import agreement, rows_path
 
     check_target(html, store_file(store))
+    if rows is not None:
+        check_target(rows, html, store_file(store))
+        rows.write_bytes(rows_path().read_bytes())
+        note(f"wrote {rows}")
     with shown(None) as watch:
         run = api.evaluate(str(rows_path()), store=store, name="demo", watch=watch, tell=note)
     with run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -47,14 +47,6 @@ OneJudgeOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class SampleReach(Reach):
-    """How a judge is reached for `repeat`: each sample is a run of its own."""
-
-    max_calls: Annotated[int | None, typer.Option(help="Hard cap on calls of one sample.")] = None
-    max_cost: Annotated[float | None, typer.Option(help="Hard cap in US dollars of one sample.")] = None
-
-
 class Kind(StrEnum):
     """How scores are mapped to probabilities."""
 
@@ -97,6 +89,12 @@ def calibrate(
     if json_:
         print_value("calibration", found)
         return
+    kept = [one for one in found.calibrations if one.after is not None and one.after.brier.value is not None]
+    if kept:
+        best = min(kept, key=lambda one: (one.after and one.after.brier.value) or 0.0)
+        shown_ = best.gain is not None and best.gain.interval is not None and best.gain.interval.high < 0
+        print_lines(f"the best map is {best.kind}, by its Brier score" + ("" if shown_ else "; no map is shown to be better "
+                    "than the scores as they are"))  # fmt: skip
     print_lines(f"{found.judge}: {found.calibrations[0].n if found.calibrations else 0} rows"
                 f"{f', {found.missing} labelled rows have no verdict' if found.missing else ''}", "")  # fmt: skip
     rows = [("as it is", one.before, one.reason) for one in found.calibrations[:1] if one.before is not None]
@@ -156,8 +154,16 @@ def panel(
     if json_:
         print_value("panel", found)
         return
-    print_lines(f"{len(found.judges)} judges on {found.n} rows in {found.clusters} clusters"
-                f"{f'; {found.dropped} rows were not judged by all' if found.dropped else ''}", "")  # fmt: skip
+    vote = found.rules[0].gain
+    beats = "is not shown to differ from"
+    if vote.p is not None and vote.p < 0.05 and vote.difference:
+        beats = "is better than" if vote.difference > 0 else "is worse than"
+    print_lines(
+        f"The majority {beats} {found.best} alone: {_change(vote)} of accuracy",
+        f"{len(found.judges)} judges on {found.n} rows in {found.clusters} clusters"
+        f"{f'; {found.dropped} rows were not judged by all' if found.dropped else ''}; a tie counts half",
+        "",
+    )
     print_table(
         ("judge", "accuracy", "errors go with those of"),
         [
@@ -177,6 +183,7 @@ def panel(
     )
     print_lines(
         "",
+        "A judge named panel:A+B+C gives the majority's verdict; mean and weighted are shown for comparison.",
         f"If errors were independent the majority would be right on {found.independent:.1%} of rows; it is on {found.real:.1%}.",
     )
 
@@ -221,13 +228,13 @@ def cascade(
     wanted = f"agreement of {agreement * 100:.4g}% with people"
     if one.threshold is None:
         print_lines(f"{found.cheap}: nothing can be certified for {wanted}: {one.reason}")
-        if one.steps:
-            print_lines(f"its surest {one.steps[0].answered} verdicts agree on {one.steps[0].agreement:.1%}")
+        print_lines(f"on all {one.n} rows it agrees with people on {found.overall:.1%}; what helps is more labels, or to ask "
+                    "for less agreement")  # fmt: skip
     else:
         held = found.answered.interval if found.answered is not None else None
         print_lines(
-            f"{found.cheap}: {wanted} from confidence {one.threshold:.4g} on, by a rule that promises so wrongly at most "
-            f"{(1 - confidence) * 100:.3g}% of the time",
+            f"{found.cheap}: {wanted} is certified from the judge's confidence {one.threshold:.4g} on (by a rule that "
+            f"certifies wrongly at most {(1 - confidence) * 100:.3g}% of the time)",
             f"it then answers {one.coverage:.1%} of {one.n} rows"
             + (f", on which it agrees on {one.agreement:.1%}" if one.agreement is not None else "")
             + (f" [{held.low:.1%}, {held.high:.1%}]" if held is not None else "")
@@ -240,6 +247,8 @@ def cascade(
                     f"expensive judge alone on {found.expensive:.1%}")  # fmt: skip
     if found.uri:
         print_lines(f"to run it: --judge '{found.uri}'")
+    elif one.threshold and expensive is None and not found.cheap.startswith("recorded:"):
+        print_lines(f"to run it: --judge '{found.cheap_uri}>openai:MODEL@{one.threshold!r}', with a MODEL of yours")
     elif one.threshold is not None and expensive is not None:
         if found.cheap.startswith("recorded:"):
             why = "confidence here is a recorded score's distance from its cut, which no cascade goes by"
@@ -264,7 +273,7 @@ def repeat(
     seed: SeedOption = 0,
     map_: MapOption = None,
     format_: FormatOption = None,
-    reach: SampleReach,
+    reach: Reach,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -280,6 +289,10 @@ def repeat(
     if json_:
         print_value("repeatability", found)
         return
+    if found.flip_rate.value is not None:
+        reach_ = found.flip_rate.interval
+        most = f" (up to {reach_.high:.0%} could)" if reach_ is not None else ""
+        print_lines(f"{found.flip_rate.value:.1%} of the rows changed sides in {found.samples} samples{most}")
     print_lines(f"{found.samples} samples of {found.n} rows{f', {found.lost} verdicts lost' if found.lost else ''}"
                 f"{f', {found.alone} rows with fewer than two verdicts left out' if found.alone else ''}", "")  # fmt: skip
     print_figures([found.flip_rate, found.two_differ, found.kappa])

@@ -51,12 +51,13 @@ def finish(
     state = run.state
     go_on = resume_command(run.id, run.store_path)
     if state is RunState.BUDGET:
+        nothing = "" if any(m.judged for m in summary.metrics) else f"; nothing was answered: {_first_loss(summary)}"
         show_error(
             BudgetExhausted(
                 "E0604",
                 "A cap was reached before all rows were judged.",
                 where=f"run {run.id}",
-                why=summary.stop_reason,
+                why=summary.stop_reason + nothing,
                 fix=f"{go_on} with a higher --max-calls or --max-cost (they count the whole run)",
             )
         )

@@ -86,17 +86,18 @@ def benchmark(
     json_: JsonOption = False,
 ) -> None:
     """Set judges beside human labels: agreement, errors and calibration, each with its interval."""
-    from ragassay.benchmarking import benchmark as run
+    from ragassay.benchmarking import run_benchmark as run
     from ragassay.report import benchmark_json, render_benchmark, write_benchmark_html
 
     check_target(html, labels, store_file(store), *(rubric or []))
     with shown(reach.max_cost) as watch:
-        found = run(
+        whole = run(
             labels, judge, metric=metric, label=label, cut=cut, judge_cut=judge_cut, slice=slice_, cluster=cluster,
             where=where or [], rubrics=rubric or [], fp_cost=fp_cost, fn_cost=fn_cost, draws=draws, seed=seed,
             mapping=pairs(map_ or []), format=format_, store=store,
             **asdict(reach), watch=watch, tell=note,
         )  # fmt: skip
+    found = whole.benchmark
     if json_:
         print_json(benchmark_json(found))
     else:
@@ -104,6 +105,8 @@ def benchmark(
     if html is not None:
         write_benchmark_html(found, html)
         note(f"wrote {html}")
+    for one in whole.certificates:
+        note(f"{one.judge} has a certificate of this, which its runs show: ragassay certificates {one.id[:8]}")
     silent = [one.judge for one in found.judges if not one.n]
     if silent:
         raise Incomplete("E0603", f"{', '.join(silent)} gave no verdict.", where=labels,
@@ -119,7 +122,10 @@ def probe(
         str | None, typer.Option(help="Rows whose responses are right and stand in their contexts [default: our own].")
     ] = None,
     rubric: RubricOption = None,
-    items: Annotated[int, typer.Option(help="How many of the structural attacks are tried.")] = 500,
+    items: Annotated[
+        int,
+        typer.Option(help="How many of the structural attacks are tried; the other families are always tried whole."),
+    ] = 500,
     strings: Annotated[
         Path | None,
         typer.Option(help="Text file with further attacks, one a line, tried in a context and in an answer."),
@@ -289,6 +295,7 @@ def label_next(
     """Choose the rows that a person should label next, and write them as a sheet."""
     from ragassay.estimation import next_rows
     from ragassay.scoring.design import plan
+    from ragassay.scoring.ppi import LEAST_LABELS
 
     check_target(output, store_file(store), *(exclude or []))
     found = next_rows(
@@ -300,9 +307,13 @@ def label_next(
         note(text)
     print_lines(
         f"wrote {output}: {len(found.rows)} of {found.pool} rows, {audited} of them drawn with one chance for all. "
-        f"Fill in the column label ({scale}), then: ragassay label import {run} {output}",
-        f"What they can show: {plan('width', labels=len(found.rows)).sentence} Other sizes: ragassay plan-labels",
+        f"Fill in the column label ({scale}), then: ragassay label import {found.run} {output}",
+        f"What they can show, were all rows independent: {plan('width', labels=len(found.rows)).sentence}"
+        + (f" They come from {found.clusters} clusters: expect less." if found.clusters < len(found.rows) else "")
+        + " Other sizes: ragassay plan-labels",
     )
+    if len(found.rows) < LEAST_LABELS:
+        note(f"with fewer than {LEAST_LABELS} labels in all, the judge's verdicts cannot help the estimate")
 
 
 @label_app.command(name="import")
@@ -340,6 +351,11 @@ def label_import(
     )
     for text in (*file.unknown, *file.notes):
         note(text)
+    if file.unlabelled and any(one.inclusion_probability is not None for one in file.labels):
+        note(
+            f"{file.unlabelled} rows of the sheet were drawn and have no label: where people left out the hard ones, every "
+            "estimate is off; label them before you estimate"
+        )
     if found.metrics:
         print_lines(f"next: ragassay estimate {found.run} --metric '{found.metrics[0]}'")
 

@@ -53,6 +53,20 @@ def benchmark_headline(b: JudgeBenchmark) -> str:
     return f"{judge.judge} {against}: {words} on {say.count(judge.n, 'row')}"
 
 
+def errors_in_words(judge: JudgeFigures, who: str = "It ") -> str:
+    """Both kinds of error as shares of the rows on which they can be made."""
+    said = []
+    for name, words in (
+        ("false_positive_rate", "passes {} of what people fail"),
+        ("false_negative_rate", "fails {} of what people pass"),
+    ):
+        figure = judge.figure(name)
+        if figure is not None and figure.value is not None:
+            reach = f" {say.percent_interval(figure.interval)}" if figure.interval is not None else ""
+            said.append(words.format(f"{figure.value:.0%}{reach}"))
+    return who + " and ".join(said) + "." if said else f"{who}has no error rates: people or rows are of one kind."
+
+
 def main_figure(judge: JudgeFigures) -> Figure | None:
     """The figure that is said first: kappa, else the first that is defined."""
     kappa = judge.figure("kappa")
@@ -183,6 +197,8 @@ def render_benchmark(benchmark: JudgeBenchmark, console: Console) -> None:
     disagreements, warnings."""
     page, b = Page(console), benchmark
     page.line(benchmark_headline(b), "bold")
+    for judge in b.judges if len(b.judges) <= SIDE_BY_SIDE else ():
+        page.line(errors_in_words(judge, f"{judge.judge} " if len(b.judges) > 1 else "It "))
     page.table([("", False), ("", False)], [[what, words] for what, words in set_up_lines(b)])
     for words in all_warnings(b):
         page.line(f"warning: {words}", "yellow", indent=2)

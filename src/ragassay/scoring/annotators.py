@@ -152,6 +152,12 @@ def measure(
         warnings.append(
             f"rows with one label only, which say nothing of agreement: {len(given.rows) - int(shared.sum())}"
         )
+    for person, labelled in zip(given.people, (~np.isnan(given.values)).sum(0).tolist(), strict=True):
+        if 2 * labelled < int(shared.sum()):
+            warnings.append(
+                f"{person} labelled {labelled} of {len(given.rows)} rows: if these were chosen because others differ on them, "
+                "figures of all people together are too low"
+            )
     return PeopleAgreement(
         given.people, len(given.rows), int(shared.sum()), units.clusters, tuple(map(float, units.points)),
         tuple(_coefficients(units, draws, seed, level)),

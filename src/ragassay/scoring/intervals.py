@@ -399,10 +399,15 @@ def paired_difference(
     interval = differences.result(level).interval
     if mean is not None and variance is not None:
         if variance > 0:
+            reach = interval
             interval = _reaching(interval, gains.result(level), drops.result(level))
             error, shape = math.sqrt(variance), differences.shape
             p = _exceeds(abs(mean) / error, shape)
             minimum = (_critical(level, shape) + _critical(2 * power - 1, shape)) * error
+            if (
+                interval is not None and interval is not reach
+            ):  # nothing inside the interval is said to have been findable
+                minimum = max(minimum, interval.high - mean, mean - interval.low)
         else:
             p = 1.0 if abs(mean) <= differences._rounding else min(1.0, 2 * 0.5**clusters)
     return PairedResult(

@@ -116,7 +116,7 @@ def estimate(
     outside = [label for label in merged if label.id not in place]
     foreign = not inside
     if inside:
-        _put_aside(unused, "not a row of this run", len(outside))
+        _put_aside(unused, "not a row of this run, or the metric does not apply to it", len(outside))
         used = inside
     else:
         used = [label for label in outside if label.row is not None and label.row.value is not None]

@@ -63,13 +63,16 @@ class Chosen:
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What was chosen, in random order. pool: rows it was chosen from. asked: how many were asked for.
-    audit_probability: the chance that a row of the pool is in the audit."""
+    audit_probability: the chance that a row of the pool is in the audit. run: the run's id, clusters: those of the rows
+    chosen, where the caller knows them."""
 
     rows: tuple[Chosen, ...]
     pool: int
     asked: int
     audit_probability: float
     notes: tuple[str, ...] = ()
+    run: str = ""
+    clusters: int = 0
 
 
 def candidates(rows: Iterable[RowResult], metric: str, *, slice: str | None = None) -> tuple[Candidate, ...]:

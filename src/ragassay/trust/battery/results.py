@@ -126,11 +126,13 @@ def sentence(judge: str, families: Sequence[FamilyFigures]) -> str:
     measured = [family for family in families if family.verdict != "not measured"]
     if not measured:
         return f"Nothing can be said of {judge}: no pair was judged."
-    said = [f"{judge} holds in {sum(f.verdict == 'holds' for f in measured)} of {len(measured)} families"]
+    said = []
     for verdict, words in (("fails", "fails"), ("doubtful", "is doubtful in")):
         found = [f"{f.family} ({f.rate.value:.0%} wrong)" for f in measured if f.verdict == verdict]
         if found:
             said.append(f"{words} {', '.join(found)}")
+    said.append(f"holds in {sum(f.verdict == 'holds' for f in measured)} of {len(measured)} families")
+    said[0] = f"{judge} {said[0]}"
     lost = sum(family.lost for family in families)
     if lost:
         said.append(f"{lost} of {sum(family.pairs for family in families)} pairs have a verdict missing")
