@@ -7,6 +7,7 @@ finds every answer in the cache and asks nothing, and a benchmark that was stopp
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from ragassay.core import (
     Certificate,
     DataError,
     JudgeBenchmark,
+    JudgeFigures,
     Profile,
     Sample,
     Score,
@@ -40,6 +42,9 @@ _RECORDED, _RUN = "recorded:", "run:"
 _REASON = 90
 _MOST_REASONS = 20
 _ID = 4
+NOT_APPLICABLE = "not applicable"
+MOST_LOST = 0.05
+"""Share of lost verdicts up to which a benchmark still makes a certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +200,15 @@ def gather(
 def _certified(
     made: Benchmarked, uris: Mapping[str, str], store: str | os.PathLike[str] | None
 ) -> tuple[Certificate, ...]:
-    """The certificates of the judges that were asked, put into the store."""
+    """The certificates of the judges that were asked, put into the store; none of a judge that lost many verdicts, for
+    the rows that it lost need not be like the others."""
     from ragassay import __version__
     from ragassay.api import open_store
     from ragassay.trust.certificates import issue
+
+    def whole(judge: JudgeFigures) -> bool:
+        lost = sum(n for reason, n in judge.missing.items() if not reason.startswith(NOT_APPLICABLE))
+        return bool(judge.n) and lost <= MOST_LOST * (judge.n + lost)
 
     issued = tuple(
         issue(
@@ -206,7 +216,7 @@ def _certified(
             profile=made.profiles[judge.judge], kind=made.kind, version=__version__,
         )
         for judge in made.benchmark.judges
-        if judge.judge in made.profiles and judge.n
+        if judge.judge in made.profiles and whole(judge)
     )  # fmt: skip
     kept = open_store(store)
     try:
@@ -314,7 +324,7 @@ def _from_run(labelled: Labelled, name: str, run: Run, metric: str) -> Verdicts:
         score[at], passes[at] = found.value, found.verdict is Verdict.PASS
         verdictless += found.verdict is None
         ratings[at] = _rating(found)
-        asked[at] = tuple(part.key for part in found.parts if part.key)
+        asked[at] = tuple(part.key for part in found.parts if part.key and part.status is not Status.NOT_APPLICABLE)
         rationales[row.id] = _rationale(found)
     if not given.any():
         raise DataError(
@@ -353,9 +363,10 @@ def _reason(score: Score | None, bad: BadRow | None) -> str:
         return "no score"
     if score.status is Status.JUDGED:
         return "undecided: too little of it was judged"
-    return f"{score.status.value.replace('_', ' ')}: {shorten(score.reason, _REASON)}" if score.reason else str(
-        score.status.value
-    )  # fmt: skip
+    # Without what the judge wrote, which differs from row to row: equal causes are to add up.
+    why = re.split("[\"'“‘{\\[]", score.reason, maxsplit=1)[0].rstrip(" :,(")
+    words = score.status.value.replace("_", " ")
+    return f"{words}: {shorten(why, _REASON)}" if why else words
 
 
 def _rating(score: Score) -> float:

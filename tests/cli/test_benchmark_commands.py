@@ -503,3 +503,24 @@ def test_the_example_rows_can_be_had_as_a_file(ragassay: Command) -> None:
     assert "67 of 67 rows labelled" in ragassay(
         "benchmark", "rows.jsonl", "--judge", "offline", "-m", "groundedness", "--label", "labels/groundedness"
     ).out  # fmt: skip
+
+
+def test_a_judge_that_lost_many_verdicts_gets_no_certificate_until_they_are_there(
+    ragassay: Command, texts: Path
+) -> None:
+    wrong = {"left": True}
+
+    def answer(body: dict[str, Any]) -> Any:
+        number = int(re.findall(r"[Bb]ridge (\d+) was opened", str(body["messages"][-1]["content"]))[0])
+        return "I would rather not say." if wrong["left"] and number % 4 == 0 else judge(body)
+
+    with LLMServer(models=["m"], answer=answer) as server:
+        command = ("benchmark", texts, "--judge", "openai:m", "-m", "groundedness", "--label", "labels/groundedness",
+                   "--base-url", server.url)  # fmt: skip
+        first = ragassay(*command)
+        assert "lost more than 5 %" in first.err
+        assert "15 rows without a verdict" in first.out
+        assert first.out.count("unparsed") == 1, "equal causes add up"
+        assert "texts.jsonl" not in ragassay("certificates", "--judge", "openai:m").out
+        wrong["left"] = False
+        assert "has a certificate of this" in ragassay(*command).err

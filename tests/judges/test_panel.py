@@ -270,3 +270,14 @@ def test_replies_go_back_to_the_member_that_asked() -> None:
     kept = flow.send(tuple(reply(call, rating) for call, rating in zip(asked.calls, ("yes", "no"), strict=True)))
     assert [j.rating for j in kept.judgments] == ["yes", "no"]
     assert [j.judge for j in kept.judgments] == [m.fingerprint("chunk_relevance") for m in judge.members]
+
+
+def test_votes_off_the_scale_and_judgments_without_a_verdict_do_not_count() -> None:
+    scale = RubricBook.default().get("groundedness").scale
+    assert scale is not None
+    odd = Judgment("k", "j", "groundedness@2", Status.JUDGED, 99, 1.0, passes=True)
+    empty = Judgment("k", "j", "groundedness@2", Status.JUDGED)
+    for votes in ([odd, odd], [empty, empty], [odd, empty]):
+        found = verdict([(f"openai:{i}", judgment) for i, judgment in enumerate(votes)], scale)
+        assert found.status is Status.FAILED
+        assert found.rating is None

@@ -107,10 +107,13 @@ def benchmark(
         note(f"wrote {html}")
     for one in whole.certificates:
         note(f"{one.judge} has a certificate of this, which its runs show: ragassay certificates {one.id[:8]}")
+    if len(whole.certificates) < sum(one.judge in whole.profiles and one.n > 0 for one in found.judges):
+        note("a judge that lost more than 5 % of its verdicts gets no certificate; the same command asks again")
     silent = [one.judge for one in found.judges if not one.n]
     if silent:
+        lost = {reason: n for one in found.judges if not one.n for reason, n in one.missing.items()}
         raise Incomplete("E0603", f"{', '.join(silent)} gave no verdict.", where=labels,
-                         why=next((reason for one in found.judges for reason in one.missing if not one.n), ""),
+                         why=max(lost, key=lambda r: (not r.startswith("not applicable"), lost[r]), default=""),
                          fix="see what is missing above; the same command asks again")  # fmt: skip
 
 

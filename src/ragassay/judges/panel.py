@@ -89,7 +89,9 @@ def _alone(vote: Vote) -> Judgment:
 def verdict(votes: Sequence[Vote], scale: Scale) -> Judgment:
     """The panel's Judgment, without key, fingerprint and rubric; see `PanelJudge`."""
     cast = [
-        (uri, j) for uri, j in votes if j is not None and j.judged and j.passes is not None and j.rating is not None
+        (uri, j)
+        for uri, j in votes
+        if j is not None and j.judged and j.passes is not None and j.rating in scale.ratings
     ]
     statuses = {Status.FAILED if j is None else j.status for _, j in votes}
     said = "\n".join(_line(uri, judgment) for uri, judgment in votes)
@@ -100,7 +102,7 @@ def verdict(votes: Sequence[Vote], scale: Scale) -> Judgment:
 
     if Status.OVER_BUDGET in statuses:  # the missing member is asked when the run goes on
         return lost(Status.OVER_BUDGET, "a cap was reached before all members of the panel had judged")
-    if not cast and len(statuses) == 1:
+    if not cast and len(statuses) == 1 and Status.JUDGED not in statuses:
         return lost(statuses.pop(), f"no member of the panel gave a verdict: {shorten(said, _SHOWN)}")
     if 2 * len(cast) <= len(votes):
         reason = f"only {len(cast)} of {len(votes)} members of the panel gave a verdict: {shorten(said, _SHOWN)}"
@@ -126,7 +128,7 @@ def verdict(votes: Sequence[Vote], scale: Scale) -> Judgment:
 
 
 def _middle(winners: Sequence[Judgment], scale: Scale) -> int | str:
-    named = [scale.ratings.index(j.rating) for j in winners if j.rating in scale.ratings]
+    named = [scale.ratings.index(j.rating) for j in winners if j.rating is not None]
     if scale.pass_mark is not None:
         return scale.ratings[sorted(named)[(len(named) - 1) // 2]]
     counted = Counter(named)
