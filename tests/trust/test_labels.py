@@ -262,3 +262,10 @@ def test_a_tie_is_left_open_and_listed() -> None:
     assert [one.value for one in consensus(labels, "median")] == [0.5, 0, 3]
     with pytest.raises(SetupError, match="E0101"):
         consensus(labels, "mode")
+
+
+def test_empty_lines_that_a_spreadsheet_left_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text("id,label,annotator\na,1,ada\n,,\nb,0,ada\n,,\n")
+    found = read_sheet(path)
+    assert [(one.row_id, one.value) for one in found.labels] == [("a", 1.0), ("b", 0.0)]

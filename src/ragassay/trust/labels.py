@@ -324,6 +324,8 @@ class _Reading:
             bad = self._broken(bad, before, line)
             before = line
             if row_id == f"row-{line}" and row_id not in map(str, row.values()):
+                if all(absent(value) for value in row.values()):
+                    continue  # an empty line that a spreadsheet left
                 self.wrong.append(f"{self.where(line)}: the row has no id")
                 continue
             yield line, str(_plain(row_id)) if self.textual else row_id, row
