@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -471,7 +471,7 @@ async def _drive(
     tell: Tell | None = None,
 ) -> Run:
     from ragassay.diagnosis import diagnose
-    from ragassay.runner import Budget, CallPolicy, Engine
+    from ragassay.runner import Budget, CallPolicy, Engine, Watchdog
 
     run_id, options = manifest.run_id, plan.options
     go_on = resume_command(run_id, store.path)
@@ -517,7 +517,8 @@ async def _drive(
         todo = ((index, row) for index, row in plan.rows() if index not in done)
         ticker = asyncio.create_task(_tick(engine, watch, lambda: save(RunState.RUNNING, "", budget.snapshot())))
         try:
-            with _stop_on_signals(engine, go_on, tell):
+            watchdog = nullcontext() if tell is None else Watchdog(engine.progress, tell)
+            with _stop_on_signals(engine, go_on, tell), watchdog:
                 outcome = await engine.run(todo)
         except RagAssayError as error:
             with suppress(RagAssayError):  # the store itself may be what failed

@@ -28,6 +28,9 @@ class Fake:
             raise self.error
         return self.reply
 
+    def lane(self, call: ChatCall) -> str:
+        return ""
+
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
         return input_tokens * 2.0
 
@@ -99,10 +102,16 @@ def test_a_call_goes_to_the_chat_model_it_names_and_an_unknown_name_is_no_defaul
 
 def test_of_several_chat_models_the_dearest_sets_the_price_and_the_slowest_the_pace() -> None:
     class Dear(Fake):
+        def lane(self, call: ChatCall) -> str:
+            return ""
+
         def price(self, input_tokens: int, output_tokens: int) -> float | None:
             return input_tokens * 5.0
 
     class Unknown(Fake):
+        def lane(self, call: ChatCall) -> str:
+            return ""
+
         def price(self, input_tokens: int, output_tokens: int) -> float | None:
             return None
 

@@ -35,6 +35,9 @@ class Script:
         finally:
             self.at_once -= 1
 
+    def lane(self, call):
+        return ""
+
     def price(self, tokens_in, tokens_out):
         return 0.001
 

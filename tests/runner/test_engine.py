@@ -98,6 +98,9 @@ class CountingModel:
             raise error
         return ChatReply("ok", spend=Spend(1, 10, 1, cost=0.01))
 
+    def lane(self, call):
+        return ""
+
     def price(self, *_):
         return 0.01
 

@@ -54,7 +54,8 @@ class Display:
         parts = [f"{progress.rows}/{progress.total} rows"]
         if rate > 0:
             parts.append(f"{rate:.1f} rows/s")
-            parts.append(f"ETA {_clock((progress.total - progress.rows) / rate)}")
+            eta = _clock((progress.total - progress.rows) / rate)
+            parts.append("ETA unknown while waiting" if progress.traffic.down is not None else f"ETA {eta}")
         traffic, ledger = progress.traffic, progress.ledger()
         if traffic.sent:
             parts.append(f"{ledger.confirmed.calls} calls, {traffic.in_flight} in flight")
@@ -68,8 +69,12 @@ class Display:
             parts.append(f"${ledger.confirmed.cost:.4f}{cap}")
         if progress.cached:
             parts.append(f"{progress.cached} from the cache")
-        if traffic.waiting and not traffic.in_flight:
-            parts.append(f"waiting: {traffic.waiting.replace('_', ' ')}")
+        if traffic.in_flight and traffic.limit < traffic.ceiling:
+            parts.append(f"at most {traffic.limit} at once, for the server is slow or fails")
+        if reason := traffic.waiting or progress.storage():
+            parts.append(f"waiting: {reason}")
+        if (stall := progress.slowest) is not None:
+            parts.append(str(stall))
         return " · ".join(parts)
 
 

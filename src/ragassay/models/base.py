@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ragassay.core import Call, Reply
+from ragassay.core import Call, ChatCall, Reply
 
 
 class Model(Protocol):
@@ -21,6 +21,11 @@ class Model(Protocol):
 
     async def call(self, call: Call) -> Reply:
         """One attempt. Raises CallError when it fails; a refusal or a cut reply is a ChatReply with that finish."""
+        ...
+
+    def lane(self, call: ChatCall) -> str:
+        """What stands for the provider and the key that answer this call: calls of one lane share its limits, also
+        with other processes of the machine; "" = shared with nobody. Never the key itself."""
         ...
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:

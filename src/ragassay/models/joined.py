@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ragassay.core import Call, MatchCall, Reply
+from ragassay.core import Call, ChatCall, MatchCall, Reply
 from ragassay.models.base import Model
 
 _NONE: Mapping[str, Model] = MappingProxyType({})
@@ -45,9 +45,14 @@ class JoinedModel:
 
     async def call(self, call: Call) -> Reply:
         """One attempt by the model that this call is for. Raises as that model does, KeyError for a name of none."""
-        if isinstance(call, MatchCall):
-            return await self._match.call(call)
-        return await (self._main if call.model in ("", self._main.uri) else self._others[call.model]).call(call)
+        return await (self._match if isinstance(call, MatchCall) else self._for(call)).call(call)
+
+    def lane(self, call: ChatCall) -> str:
+        """The lane of the model that this call is for."""
+        return self._for(call).lane(call)
+
+    def _for(self, call: ChatCall) -> Model:
+        return self._main if call.model in ("", self._main.uri) else self._others[call.model]
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
         """US dollars of so many tokens at the dearest chat model, an upper bound; None when one's price is not known."""

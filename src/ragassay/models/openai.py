@@ -8,6 +8,7 @@ host and nowhere else: redirects are not followed and proxy settings of the envi
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
 import os
 import re
@@ -102,6 +103,8 @@ class OpenAIModel:
         self._chat, self._list, self._host = url / "chat/completions", url / "models", _host(url)
         self._rate = rate
         self._key, self._concurrency, self._timeout = key, concurrency, timeout
+        # The name too: providers limit each model of a key by itself.
+        self._lane = hashlib.sha256("\0".join((self.base_url, name, key or "")).encode()).hexdigest()[:24]
         self._dialect = Dialect()
         self._accepted: frozenset[str] = frozenset()
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
@@ -124,6 +127,10 @@ class OpenAIModel:
     def concurrency(self) -> int | None:
         """How many connections it keeps."""
         return self._concurrency
+
+    def lane(self, call: ChatCall) -> str:
+        """A hash of the address and the key: calls of one lane share the provider's limits."""
+        return self._lane
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
         """US dollars, from the user's rate or the provider's list; None when not known (a local gateway may cost money)."""

@@ -1,17 +1,30 @@
-"""How one model call is made to succeed: deadline, retries that honour Retry-After, concurrency, budget, a clean stop."""
+"""How one model call is made to succeed: deadline, retries, rate, concurrency, breaker, budget, a clean stop.
+
+This is the only place that retries. A call that fails is tried again when its failure may pass: after the time that the
+server asked for, else after a pause that doubles. Retries are a share of the calls (`RetryPurse`); a rate that is exceeded
+teaches the pace of the key, which other processes share (`Pace`); calls in flight are bounded by a window that narrows
+where the server buckles (`Window`); a provider that is down is looked at now and then until it is back (`Breaker`).
+Every wait has a name that the progress display shows. All times are of the event loop's monotonic clock.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NoReturn
 
-from ragassay.core import Call, CallError, CallFailed, ChatCall, Ledger, ProviderError, Reply
+from ragassay.core import Call, CallError, CallFailed, ChatCall, ChatReply, Ledger, ProviderError, Reply
 from ragassay.models import Model
+from ragassay.runner.breaker import Breaker, speaks_of_the_service
 from ragassay.runner.budget import Budget
+from ragassay.runner.pace import Pace
+from ragassay.runner.retries import RetryPurse
+from ragassay.runner.window import Window
 
 
 class Stopped(Exception):
@@ -21,32 +34,59 @@ class Stopped(Exception):
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
     """How hard to try. timeout: seconds one attempt may take; attempts: most tries of one call;
-    patience: most seconds to wait for a server that says when to come back; backoff: first pause, doubled each time."""
+    patience: most seconds to wait for a server that says when to come back; backoff: first pause, doubled each time.
+    probe: seconds between two looks at a provider that is down; outage: seconds after which a run gives it up; first:
+    the same for one that has never answered, at which it looks five times as often."""
 
     timeout: float = 120.0
     attempts: int = 5
     patience: float = 900.0
     backoff: float = 0.5
+    probe: float = 10.0
+    outage: float = 3600.0
+    first: float = 30.0
 
 
 @dataclass(slots=True)
 class Traffic:
-    """Counters that the progress display reads."""
+    """Counters that the progress display reads. limit: calls allowed at once now, of
+    `ceiling`; waits: how many calls wait for what; down: since when, in the event
+    loop's seconds, the provider has been down, None while it is not."""
 
     sent: int = 0
     answered: int = 0
     in_flight: int = 0
     retries: int = 0
     rate_limited: int = 0
-    waiting: str = ""
+    limit: int = 0
+    ceiling: int = 0
+    down: float | None = None
+    waits: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def waiting(self) -> str:
+        """What most of the waiting calls wait for, "" when none waits for anything but its answer."""
+        return max(self.waits, key=self.waits.__getitem__, default="")
 
 
 HOPELESS = 8
 """Calls that a server may reject as malformed, with none answered, before the set-up is to blame and not the row."""
 
+LEAST_FAILURES = 8
+"""Failures in a row before a provider counts as down, however few calls are in flight."""
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What belongs to one provider and key."""
+
+    pace: Pace
+    breaker: Breaker
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
 
 class Dispatcher:
-    """Sends calls to a model. `on_budget` is called once when a cap stops a call."""
+    """Sends calls to a model. `on_budget` is called once when a cap stops a call. `close` it in the end."""
 
     def __init__(
         self,
@@ -60,17 +100,24 @@ class Dispatcher:
     ) -> None:
         self._model, self._budget, self._policy = model, budget, policy
         limit = concurrency if model.concurrency is None else min(concurrency, model.concurrency)
-        self._slots = asyncio.Semaphore(limit)
+        self._window = Window(limit)
+        self._lanes: dict[str, _Lane] = {}
+        self._purse = RetryPurse()
         self._on_budget, self._intent = on_budget, intent
-        self._stopping = False
-        self._not_before = 0.0
+        self._stop: asyncio.Event = asyncio.Event()
         self._rejected = 0
         self._random = random.Random(0)  # only spreads pauses; no result depends on it
-        self.traffic = Traffic()
+        self.traffic = Traffic(limit=limit, ceiling=limit)
 
     def stop(self) -> None:
         """Make no new call; calls in flight go on."""
-        self._stopping = True
+        self._stop.set()
+
+    def close(self) -> None:
+        """Let go of what is shared with other processes."""
+        for lane in self._lanes.values():
+            lane.pace.close()
+        self._lanes.clear()
 
     async def call(self, call: Call) -> Reply:
         """The reply, or CallFailed when all attempts failed.
@@ -80,63 +127,109 @@ class Dispatcher:
         if not isinstance(call, ChatCall):
             return await self._local(call)
         loop = asyncio.get_running_loop()
+        lane = self._lane(call)
         waited, tries, attempt = 0.0, 0, 1
         while True:
-            async with self._slots:
-                waited += await self._wait_for_server()
-                if self._stopping:
-                    raise Stopped
+            await self._window.enter()
+            try:
+                waited += await self._wait_for_leave(lane)
                 reserved = await self._reserve(call)
                 if reserved is None:
                     self._on_budget()
                     return CallFailed("over_budget", self._budget.stop_reason())
-                started = loop.time()
                 tries += 1
-                self.traffic.sent += 1
-                self.traffic.in_flight += 1
-                try:
-                    async with asyncio.timeout(self._policy.timeout):
-                        reply = await self._model.call(call)
-                except TimeoutError:
-                    error = CallError(
-                        "timeout", f"no answer within {self._policy.timeout:g} s", retryable=True, maybe_billed=True
-                    )
-                except CallError as caught:
-                    error = caught
-                except BaseException:
-                    self._budget.settle(call, reserved, None, maybe_billed=True)
-                    raise
-                else:
-                    self.traffic.answered += 1
-                    spend = replace(reply.spend, seconds=loop.time() - started)
-                    self._budget.settle(call, reserved, spend)
-                    return replace(reply, spend=spend)
-                finally:
-                    self.traffic.in_flight -= 1
-                self._budget.settle(call, reserved, None, maybe_billed=error.maybe_billed)
+                outcome = await self._attempt(call, reserved, lane)
+            finally:
+                self._window.leave()
+            if not isinstance(outcome, CallError):
+                return outcome
+            error = outcome
             self._raise_if_hopeless(error)
-            if not error.retryable or (attempt >= self._policy.attempts and error.kind != "rate_limit"):
+            if not error.retryable:
+                break
+            down = lane.breaker.since is not None and speaks_of_the_service(error)
+            if attempt >= self._policy.attempts and error.kind != "rate_limit" and not down:
                 break
             pause = self._pause(error, min(attempt, 8))
-            attempt += 1  # a rate limit is no failure of the call: it is bounded by patience, not by attempts
-            if waited + pause > self._policy.patience:
+            if waited + pause > self._policy.patience and not down:
                 if error.retry_after is not None:  # others keep away as well, however long that is
-                    self._not_before = max(self._not_before, loop.time() + pause)
+                    lane.pace.refused(pause)
                 error = CallError(
                     error.kind, f"{error.message}; the server asks to wait {pause:.0f} s, which is too long"
                 )
                 break
+            if error.kind == "rate_limit":
+                lane.pace.refused(pause if error.retry_after is not None else 0.0)
+                self.traffic.rate_limited += 1
             self.traffic.retries += 1
             self._budget.retries += 1
-            if error.kind == "rate_limit":
-                self.traffic.rate_limited += 1
-                if error.retry_after is not None:  # the key is limited, not this call: nobody sends before
-                    self._not_before = max(self._not_before, loop.time() + pause)
-                    continue
+            if down:  # not the call's fault: the breaker says when it is tried again
+                continue
+            attempt += error.kind != "rate_limit"  # that one is bounded by patience, not by attempts
+            if error.kind == "rate_limit" and error.retry_after is not None:  # waited for with all others
+                continue
             waited += pause
-            await self._sleep(pause, error.kind)
+            await self._sleep(pause, _after(error))
+            while (pause := self._purse.take(loop.time())) and not self._stop.is_set():
+                await self._sleep(pause, "retries are held back, for many calls fail")
         self._raise_if_unreachable(error)
         return CallFailed(error.kind, error.message + (f" (tried {tries} times)" if tries > 1 else ""))
+
+    def _lane(self, call: ChatCall) -> _Lane:
+        key = self._model.lane(call)
+        lane = self._lanes.get(key)
+        if lane is None:
+            threshold = max(LEAST_FAILURES, self._window.ceiling)
+            lane = self._lanes[key] = _Lane(Pace.of(key), Breaker(threshold))
+        self._purse.first()
+        return lane
+
+    async def _attempt(self, call: ChatCall, reserved: Decimal, lane: _Lane) -> Reply | CallError:
+        """One request, settled with the budget, and told to all that learn from it."""
+        now = asyncio.get_running_loop().time
+        started = now()
+        self.traffic.sent += 1
+        self.traffic.in_flight += 1
+        try:
+            async with asyncio.timeout(self._policy.timeout):
+                reply = await self._model.call(call)
+        except TimeoutError:
+            error = CallError(
+                "timeout", f"no answer within {self._policy.timeout:g} s", retryable=True, maybe_billed=True
+            )
+        except CallError as caught:
+            error = caught
+        except BaseException:
+            self._budget.settle(call, reserved, None, maybe_billed=True)
+            raise
+        else:
+            seconds = now() - started
+            spend = replace(reply.spend, seconds=seconds)
+            self._budget.settle(call, reserved, spend)
+            self.traffic.answered += 1
+            self._up(lane)
+            lane.pace.accepted()
+            self._window.observe(started + seconds, seconds)
+            if isinstance(reply, ChatReply):
+                return ChatReply(reply.text, reply.finish, reply.model, spend)
+            return replace(reply, spend=spend)
+        finally:
+            self.traffic.in_flight -= 1
+        self._budget.settle(call, reserved, None, maybe_billed=error.maybe_billed)
+        if error.kind == "rate_limit" or not error.retryable:
+            self._up(lane)
+        else:
+            every = self._policy.probe if self.traffic.answered else self._policy.probe / 5
+            lane.breaker.failed(now(), every, error)
+            self.traffic.down = lane.breaker.since
+            self._window.observe(now(), None)
+        self.traffic.limit = int(self._window.limit)
+        return error
+
+    def _up(self, lane: _Lane) -> None:
+        if lane.breaker.since is not None:
+            self.traffic.down = None
+        lane.breaker.answered()
 
     async def _reserve(self, call: Call) -> Decimal | None:
         """Room for a call, on disk before the call is sent where a cap must hold; None when a cap does not allow it.
@@ -144,14 +237,14 @@ class Dispatcher:
         Raises Stopped, with nothing left reserved, when the run is stopping.
         """
         reserved = self._budget.reserve(call)
-        while reserved is None and self._budget.may_free and not self._stopping:
+        while reserved is None and self._budget.may_free and not self._stop.is_set():
             await asyncio.sleep(0.02)  # worst cases are far from what calls cost: room comes back
             reserved = self._budget.reserve(call)
         try:
-            if reserved is not None and self._intent is not None and self._budget.capped and not self._stopping:
+            if reserved is not None and self._intent is not None and self._budget.capped and not self._stop.is_set():
                 # A cap holds across a kill only when the disk knows of a call before the server does.
                 await self._intent(self._budget.snapshot())
-            if self._stopping:
+            if self._stop.is_set():
                 raise Stopped
         except BaseException:
             if reserved is not None:
@@ -160,7 +253,7 @@ class Dispatcher:
         return reserved
 
     async def _local(self, call: Call) -> Reply:
-        if self._stopping:
+        if self._stop.is_set():
             raise Stopped
         try:
             reply = await self._model.call(call)
@@ -175,37 +268,78 @@ class Dispatcher:
             return error.retry_after * (1 + 0.05 * self._random.random()) + 0.05 * self._random.random()
         return float(self._policy.backoff * 2 ** (attempt - 1) * (0.75 + 0.5 * self._random.random()))
 
-    async def _wait_for_server(self) -> float:
+    async def _wait_for_leave(self, lane: _Lane) -> float:
+        """Wait until this call may be sent: the provider is up, the key is not held back, it has its place in the rate.
+
+        Returns the seconds waited for a key that was held back. Raises Stopped.
+        """
         loop = asyncio.get_running_loop()
-        begun = loop.time()
-        if self._not_before - begun > self._policy.patience:
-            self._give_up(
-                ProviderError(
-                    "E0409",
-                    "The server asks to wait longer than a run waits.",
-                    where=self._model.uri,
-                    why=f"it asks for {self._not_before - begun:.0f} s; a run waits {self._policy.patience:.0f} s at most",
-                    fix="come back when its limit allows it",
+        held = 0.0
+        while not self._stop.is_set():
+            if pause := lane.breaker.pause(loop.time()):
+                self._raise_if_down_for_good(lane.breaker, loop.time())
+                await self._sleep(min(pause, 1.0), "the provider is down")
+                continue
+            if (pause := lane.pace.blocked()) > self._policy.patience:
+                self._give_up(
+                    ProviderError(
+                        "E0409",
+                        "The server asks to wait longer than a run waits.",
+                        where=self._model.uri,
+                        why=f"it asks for {pause:.0f} s; a run waits {self._policy.patience:.0f} s at most",
+                        fix="come back when its limit allows it",
+                    )
                 )
-            )
-        while (pause := self._not_before - loop.time()) > 0 and not self._stopping:
-            await self._sleep(pause, "rate_limit")
-        return loop.time() - begun
+            if pause:
+                held += pause
+                await self._sleep(pause, "rate limit")
+                continue
+            if lane.pace.rate is None:
+                return held
+            looks = lane.breaker.since is not None  # at a provider that is down
+            async with lane.turn:  # one claim at a time, so that processes take turns and a new rate holds at once
+                while (pause := lane.pace.claim()) and not self._stop.is_set():
+                    await self._sleep(pause, "rate limit")
+                    if not lane.pace.blocked():
+                        break
+            if looks or lane.breaker.since is None:
+                break
+        if self._stop.is_set():
+            raise Stopped
+        return held
 
     async def _sleep(self, seconds: float, why: str) -> None:
-        self.traffic.waiting = why
-        loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
+        """Wait, under a name, but not beyond a stop."""
+        self.traffic.waits[why] += 1
         try:
-            while not self._stopping and (left := end - loop.time()) > 0:
-                await asyncio.sleep(min(left, 0.1))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._stop.wait()
         finally:
-            self.traffic.waiting = ""
+            self.traffic.waits[why] -= 1
+            if not self.traffic.waits[why]:
+                del self.traffic.waits[why]
 
     def _give_up(self, error: ProviderError) -> NoReturn:
         """End the run: no call that waits is made any more."""
-        self._stopping = True
+        self._stop.set()
         raise error
+
+    def _raise_if_down_for_good(self, breaker: Breaker, now: float) -> None:
+        most = self._policy.outage if self.traffic.answered else self._policy.first
+        if breaker.since is None or now - breaker.since < most:
+            return
+        if not self.traffic.answered and breaker.last is not None:
+            self._raise_if_unreachable(breaker.last)
+        self._give_up(
+            ProviderError(
+                "E0411",
+                f"The provider has been down for {_span(now - breaker.since)}.",
+                where=self._model.uri,
+                why=f"the last answer: {breaker.last.message}" if breaker.last is not None else "",
+                fix="when it is back, run the resume command: what was judged is kept",
+            )
+        )
 
     def _raise_if_hopeless(self, error: CallError) -> None:
         if error.fatal:
@@ -243,3 +377,12 @@ class Dispatcher:
                     fix="check that it runs and that --base-url is right; then run the resume command",
                 )
             )
+
+
+def _after(error: CallError) -> str:
+    """The name of the pause before a retry."""
+    return f"a pause after a failure ({error.kind.replace('_', ' ')})"
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,7 @@ from ragassay.models import Model
 from ragassay.runner.budget import Budget
 from ragassay.runner.dispatch import CallPolicy, Dispatcher, Stopped, Traffic
 from ragassay.runner.journal import Journal, JournalStore, Pair
+from ragassay.runner.watchdog import Place, Stall
 
 Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
 Prepare = Callable[[Sample, Callable[[Sample], Awaitable[None]]], Awaitable[Sample]]
@@ -47,13 +49,17 @@ the function it is given, which makes the answer durable, before it takes the ne
 RECENT = 1024
 """Judgments kept in memory, so that rows that share contexts do not go to the disk for what was just judged."""
 
+SLOW = 10.0
+"""Seconds from which a row's wait is shown."""
+
 GRACE = 4.0
 """Seconds that calls in flight get to finish when a run is stopped: their answers are paid for."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """What a display may show of a run. rows counts finished ones, bad ones included."""
+    """What a display may show of a run. rows counts finished ones, bad ones included. places: where the rows in hand
+    stand, by index; computing: what holds the event loop now; storage: why the store waits, "" when it does not."""
 
     total: int
     rows: int = 0
@@ -61,6 +67,21 @@ class Progress:
     cached: int = 0
     traffic: Traffic = field(default_factory=Traffic)
     ledger: Callable[[], Ledger] = Ledger
+    places: dict[int, Place] = field(default_factory=dict)
+    computing: str = ""
+    storage: Callable[[], str] = str
+
+    def stall(self, place: Place, now: float) -> Stall:
+        """What a row's place looks like at `now` (monotonic seconds), with the reason why calls or writes wait."""
+        why = self.traffic.waiting or self.storage()
+        return Stall(place.row, place.doing + (f" ({why})" if why else ""), now - place.since)
+
+    @property
+    def slowest(self) -> Stall | None:
+        """The row that has stood at its place longest, from 10 seconds on."""
+        now = time.monotonic()
+        place = min(self.places.values(), key=lambda one: one.since, default=None)
+        return None if place is None or now - place.since < SLOW else self.stall(place, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +132,12 @@ class Engine:
             on_budget=lambda: self.stop(RunState.BUDGET),
             intent=None if save_ledger is None else self._journal.intent,
         )
-        self.progress = Progress(total, traffic=self._dispatch.traffic, ledger=budget.ledger)
+        self.progress = Progress(
+            total,
+            traffic=self._dispatch.traffic,
+            ledger=budget.ledger,
+            storage=lambda: str(getattr(store, "waiting", "")),
+        )
         self._fingerprints: dict[str, str] = {}
         self._inflight: dict[Pair, asyncio.Future[Judgment]] = {}
         self._recent: OrderedDict[Pair, Judgment] = OrderedDict()
@@ -139,6 +165,7 @@ class Engine:
                 for task in (*workers, *self._groups):
                     task.cancel()
                 await asyncio.gather(*workers, *self._groups, return_exceptions=True)
+                self._dispatch.close()
         if self._fatal is not None:
             raise self._fatal
         if self._state is RunState.RUNNING:
@@ -177,12 +204,15 @@ class Engine:
                 result = RowResult(index, None, bad=row)
                 self.progress.bad += 1
             else:
+                place = self.progress.places[index] = Place(row.id, "the application", time.monotonic())
                 try:
                     if self._prepare is not None:
                         row = await self._prepare_row(index, row)
-                    scores, capped = await self._score(row)
+                    scores, capped = await self._score(row, place)
                 except Stopped:
                     return
+                finally:
+                    del self.progress.places[index]
                 result = RowResult(index, row, scores, self._diagnose(row, scores), done=not capped)
             await self._journal.row(result)
             self.progress.rows += 1
@@ -199,7 +229,7 @@ class Engine:
 
         return await self._prepare(row, keep)
 
-    async def _score(self, sample: Sample) -> tuple[tuple[Score, ...], bool]:
+    async def _score(self, sample: Sample, place: Place) -> tuple[tuple[Score, ...], bool]:
         """Advance all flows of a row together, so that what several metrics ask is asked once.
 
         Also says whether a cap kept a judgment from the row: then the row is to be done again.
@@ -210,6 +240,7 @@ class Engine:
 
         def advance(position: int, flow: MetricFlow | None, answers: tuple[Judgment, ...]) -> None:
             metric = self._metrics[position]
+            self.progress.computing = f"{metric} on row {sample.id}"
             try:
                 if flow is None:
                     flow = metric.flow(sample)
@@ -228,12 +259,16 @@ class Engine:
 
         for position in range(len(self._metrics)):
             advance(position, None, ())
+        self.progress.computing = ""
         while waiting:
             wave, waiting = waiting, []
+            place.since, place.reported = time.monotonic(), 0.0
+            place.doing = "the judge's answer for " + ", ".join(str(self._metrics[position]) for position, _, _ in wave)
             known = await self._resolve({pair: request for _, _, pairs in wave for pair, request in pairs})
             capped = capped or any(judgment.status is Status.OVER_BUDGET for judgment in known.values())
             for position, flow, pairs in wave:
                 advance(position, flow, tuple(known[pair] for pair, _ in pairs))
+            self.progress.computing = ""
         return tuple(score for score in scores if score is not None), capped
 
     def _pair(self, request: Request) -> Pair:

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import Call, CallError, EnvironmentFailure, MatchCall, MatchReply, digest
+from ragassay.core import Call, CallError, ChatCall, EnvironmentFailure, MatchCall, MatchReply, digest
 
 if TYPE_CHECKING:
     from ragassay.models.offline.engine import Engine
@@ -117,6 +117,10 @@ class OfflineModel:
             raise
         except Exception as error:
             raise CallError("server", f"the offline model failed: {type(error).__name__}: {error}") from error
+
+    def lane(self, call: ChatCall) -> str:
+        """Shared with nobody."""
+        return ""
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
         """0.0: it runs here."""

@@ -1,0 +1,53 @@
+"""Is the provider down? Then a run pauses and looks now and then, where it would otherwise spend its attempts on nothing."""
+
+from __future__ import annotations
+
+from ragassay.core import CallError
+
+OUTAGE_STATUS = frozenset({502, 503, 504, 529})
+"""Answers that speak of the service and not of the call."""
+
+
+class Breaker:
+    """Opens when `threshold` calls in a row failed and none was answered; then one call now and then looks.
+
+    Times are those of one monotonic clock, handed in. Failures that a call can bring upon itself (rejected, too long)
+    are not reported here.
+    """
+
+    def __init__(self, threshold: int) -> None:
+        self._threshold = threshold
+        self._row = 0
+        self._every = self._next = 0.0
+        self.since: float | None = None
+        """Since when it is open; None while it is closed."""
+        self.last: CallError | None = None
+        """The last failure."""
+
+    def answered(self) -> None:
+        """The provider answered, be it with a refusal of the rate: it is up."""
+        self._row, self.since, self.last = 0, None, None
+
+    def failed(self, now: float, every: float, error: CallError) -> None:
+        """A call failed at `now`; while it is open, one call in `every` seconds looks, none before the time that the
+        provider asked for."""
+        self._row, self.last, self._every = self._row + 1, error, every
+        if self.since is None and self._row >= self._threshold:
+            self.since = now
+            self._next = now + every
+        if error.retry_after is not None:
+            self._next = max(self._next, now + error.retry_after)
+
+    def pause(self, now: float) -> float:
+        """Seconds that a call has to wait; 0 = it may go, and where the breaker is open it is the one that looks."""
+        if self.since is None:
+            return 0.0
+        if now < self._next:
+            return self._next - now
+        self._next = now + self._every
+        return 0.0
+
+
+def speaks_of_the_service(error: CallError) -> bool:
+    """Whether the failure says nothing about the call: no connection, or an answer such as 503."""
+    return error.kind == "network" or error.status in OUTAGE_STATUS

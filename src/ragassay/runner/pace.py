@@ -1,0 +1,254 @@
+"""How fast may calls go out under one key? The rate that a provider's refusals teach, shared by the processes of a machine.
+
+Nothing is held back until a provider refuses a call with "too many requests". From then on calls go out one by one at a
+rate that follows AIMD (Chiu and Jain, 1989: additive increase, multiplicative decrease are fair and stable): a refusal
+takes the rate to what was accepted lately, at least 5 % down and at most by half; without refusals it rises slowly, and
+faster once the last refusal is long ago, so that a raised limit is found within a minute.
+
+Processes under one key on one machine share the rate through a file of a few numbers, made by the first refusal and
+removed by the last process that used it. Each claims one place at a time, so that they take turns. The file holds no key:
+its name is a hash of the address and the key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import stat
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TypeVar
+
+try:
+    import fcntl
+except ImportError:  # Windows: each process paces itself
+    fcntl = None  # type: ignore[assignment]
+
+T = TypeVar("T")
+
+DOWN = 0.95
+"""What a refusal leaves of the rate at most."""
+
+CLIMB, CLIMB_FAST, SETTLED = 0.004, 0.03, 20.0
+"""Growth of the rate a second: as a share of it while the last refusal is less than SETTLED seconds ago, and after."""
+
+EVENT = 1.0
+"""Refusals within so many seconds are one event: the calls were under way together."""
+
+SLACK = 0.05
+"""Seconds of places that may be made up for when a process wakes late."""
+
+LEAST = 0.2
+"""Calls a second below which the rate never falls."""
+
+STALE = 60.0
+"""A file that nobody used for so long tells nothing any more."""
+
+
+@dataclass(slots=True)
+class _State:
+    """What the processes share; all times in seconds of the monotonic clock, which is one for the machine."""
+
+    rate: float = 0.0  # calls a second; 0 = not limited
+    next: float = 0.0  # when the next place is
+    blocked: float = 0.0  # nobody sends before
+    refused: float = 0.0  # when the last event of refusals began
+    grown: float = 0.0  # when the rate was last raised
+    second: float = 0.0  # when the second of `now_accepted` began
+    now_accepted: float = 0.0
+    before_accepted: float = 0.0  # in the second before that one
+    used: float = 0.0
+
+    def claim(self, now: float) -> float:
+        if not self.rate:
+            return max(0.0, self.blocked - now)
+        place = max(self.next, self.blocked, now - SLACK)
+        if self.next > now - SLACK:  # the rate binds: only then does it say anything, and only then is it raised
+            passed = min(1.0, max(0.0, now - self.grown))
+            self.rate *= 1 + passed * (CLIMB if now - self.refused < SETTLED else CLIMB_FAST)
+        self.grown = now
+        self.next = place + 1.0 / self.rate
+        return max(0.0, place - now)
+
+    def accept(self, now: float) -> None:
+        if now - self.second >= 1.0:
+            self.before_accepted = self.now_accepted if now - self.second < 2.0 else 0.0
+            self.now_accepted, self.second = 0.0, now
+        self.now_accepted += 1
+
+    def refuse(self, now: float, pause: float) -> None:
+        self.blocked = max(self.blocked, now + pause)
+        if self.refused and now - self.refused < EVENT:
+            return
+        age = now - self.second
+        counted = self.now_accepted + self.before_accepted if age < 2.0 else 0.0
+        lately = counted / max(0.25, 1.0 + age)
+        known = self.rate or max(2 * lately, LEAST)
+        self.rate = max(LEAST, min(DOWN * known, max(lately, known / 2)))
+        self.refused = self.grown = now
+
+
+_FORMAT = struct.Struct(f"<8s{len(fields(_State))}d")
+_MAGIC = b"RAPACE01"
+
+
+class Pace:
+    """The rate of one key. `Pace.of(key)` gives the one of this process, `close` gives it back. Thread-safe."""
+
+    _known: dict[str, Pace] = {}  # noqa: RUF012 - the process's own register, guarded by _register
+    _register = threading.Lock()
+
+    def __init__(self, key: str) -> None:
+        self._key, self._users = key, 0
+        self._state = _State()
+        self._lock = threading.Lock()
+        self._shared: _SharedFile | None = None
+
+    @classmethod
+    def of(cls, key: str) -> Pace:
+        """The pace of this key, joined to that of other processes where there is one; without a key one of its own."""
+        if not key:
+            return cls(key)
+        with cls._register:
+            pace = cls._known.get(key)
+            if pace is None:
+                pace = cls._known[key] = cls(key)
+                pace._shared = _SharedFile.join(key, create=False)
+            pace._users += 1
+            return pace
+
+    def close(self) -> None:
+        """Give it back; the last user in this process leaves the file, the last process removes it."""
+        with self._register:
+            self._users -= 1
+            if self._users > 0:
+                return
+            self._known.pop(self._key, None)
+            with self._lock:
+                if self._shared is not None:
+                    self._shared.leave()
+                    self._shared = None
+
+    @property
+    def rate(self) -> float | None:
+        """Calls a second at the moment; None while nothing limits them."""
+        return self._do(lambda state, _: state.rate) or None
+
+    def claim(self) -> float:
+        """Take the next place: seconds to wait for it, 0 = now."""
+        return self._do(_State.claim)
+
+    def blocked(self) -> float:
+        """Seconds until anybody may send; 0 = now."""
+        return self._do(lambda state, now: max(0.0, state.blocked - now))
+
+    def accepted(self) -> None:
+        """A call was not refused."""
+        self._do(_State.accept)
+
+    def refused(self, pause: float) -> None:
+        """A call was refused for the rate; the provider wants nobody for `pause` seconds."""
+        with self._register, self._lock:
+            if self._shared is None and self._users > 0:
+                self._shared = _SharedFile.join(self._key, create=True, start=self._state)
+        self._do(lambda state, now: state.refuse(now, pause))
+
+    def _do(self, what: Callable[[_State, float], T]) -> T:
+        with self._lock:
+            if self._shared is None:
+                return what(self._state, time.monotonic())
+            with self._shared.hold() as state:
+                return what(state, time.monotonic())
+
+
+class _SharedFile:
+    """The numbers in a file of the machine, under a lock for as long as they are looked at or changed."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path, self._descriptor = path, descriptor
+        self._memory = mmap.mmap(descriptor, _FORMAT.size)
+
+    @classmethod
+    def join(cls, key: str, *, create: bool, start: _State | None = None) -> _SharedFile | None:
+        """The file of this key; None where there is none (and `create` is not given) or files cannot be shared."""
+        if fcntl is None or not key:
+            return None
+        try:
+            folder = _folder(create=create)
+            return None if folder is None else cls._join(folder / f"pace-{key}", create, start or _State())
+        except OSError:
+            return None  # the process paces itself
+
+    @classmethod
+    def _join(cls, path: Path, create: bool, start: _State) -> _SharedFile | None:
+        while True:
+            try:
+                descriptor = os.open(
+                    path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0), 0o600
+                )
+            except FileNotFoundError:
+                return None
+            fcntl.flock(descriptor, fcntl.LOCK_SH)  # "I use it"; let go by the end of the process too
+            with contextlib.suppress(FileNotFoundError):
+                if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
+                    break
+            os.close(descriptor)  # the last user removed it at this instant
+        if os.fstat(descriptor).st_size < _FORMAT.size:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX)
+            if os.fstat(descriptor).st_size < _FORMAT.size:
+                os.pwrite(descriptor, _packed(start), 0)
+            fcntl.lockf(descriptor, fcntl.LOCK_UN)
+        return cls(path, descriptor)
+
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[_State]:
+        """The numbers, written back when the block ends."""
+        fcntl.lockf(self._descriptor, fcntl.LOCK_EX)
+        try:
+            magic, *numbers = _FORMAT.unpack_from(self._memory)
+            state, now = _State(*numbers), time.monotonic()
+            if magic != _MAGIC or not now - STALE < state.used <= now:  # left by a kill, or before the machine's start
+                state = _State()
+            yield state
+            state.used = time.monotonic()
+            self._memory[:] = _packed(state)
+        finally:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN)
+
+    def leave(self) -> None:
+        """Stop using the file; the last one removes it."""
+        self._memory.close()
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+                os.rmdir(self._path.parent)  # fails, as it should, while it holds another key's file
+        except BlockingIOError:
+            pass  # others go on using it
+        finally:
+            os.close(self._descriptor)
+
+
+def _packed(state: _State) -> bytes:
+    return _FORMAT.pack(_MAGIC, *(getattr(state, f.name) for f in fields(_State)))
+
+
+def _folder(*, create: bool) -> Path | None:
+    """The user's own folder for such files. Raises OSError where it is not ours alone."""
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"ragassay-{os.getuid()}"
+    if create:
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise PermissionError(f"{folder} is not a folder of this user alone")
+    return folder
