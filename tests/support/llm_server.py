@@ -88,6 +88,10 @@ class LLMServer:
         fault_rates: dict[str, float] | None = None,
         fault_for: Callable[[Body], str | None] | None = None,
         price: tuple[float, float] = (1.0, 2.0),
+        per_minute: float | None = None,
+        burst: float = 50.0,
+        retry_after: float | None = 1.0,
+        down: str | None = None,
         seed: int = 0,
         port: int = 0,
         keep_bodies: bool = True,
@@ -99,6 +103,8 @@ class LLMServer:
         self.faults: list[str | None] = list(faults)
         self.fault_rates = dict(fault_rates or {})
         self.fault_for, self.price, self.port = fault_for, price, port
+        self.per_minute, self.burst, self.retry_after, self.down = per_minute, burst, retry_after, down
+        self._bucket, self._filled = burst, time.monotonic()
         self.keep_bodies = keep_bodies
         self._random = random.Random(seed)
         self._thread: threading.Thread | None = None
@@ -237,6 +243,15 @@ class LLMServer:
         return response
 
     def _next_fault(self, body: Body) -> str | None:
+        if self.down is not None:
+            return self.down
+        if self.per_minute is not None:
+            now = time.monotonic()
+            self._bucket = min(self.burst, self._bucket + (now - self._filled) * self.per_minute / 60)
+            self._filled = now
+            if self._bucket < 1:
+                return "429-none" if self.retry_after is None else f"429:{self.retry_after:g}"
+            self._bucket -= 1
         if self.fault_for is not None and (fault := self.fault_for(body)) is not None:
             return fault
         if self.faults:

@@ -294,7 +294,7 @@ class Dispatcher:
                 held += pause
                 await self._sleep(pause, "rate limit")
                 continue
-            if lane.pace.rate is None:
+            if lane.pace.rate is None and not lane.pace.claim():
                 return held
             looks = lane.breaker.since is not None  # at a provider that is down
             async with lane.turn:  # one claim at a time, so that processes take turns and a new rate holds at once

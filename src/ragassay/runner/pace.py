@@ -63,9 +63,13 @@ class _State:
     second: float = 0.0  # when the second of `now_accepted` began
     now_accepted: float = 0.0
     before_accepted: float = 0.0  # in the second before that one
+    now_sent: float = 0.0
+    before_sent: float = 0.0
     used: float = 0.0
 
     def claim(self, now: float) -> float:
+        self._count(now)
+        self.now_sent += 1
         if not self.rate:
             return max(0.0, self.blocked - now)
         place = max(self.next, self.blocked, now - SLACK)
@@ -77,21 +81,29 @@ class _State:
         return max(0.0, place - now)
 
     def accept(self, now: float) -> None:
-        if now - self.second >= 1.0:
-            self.before_accepted = self.now_accepted if now - self.second < 2.0 else 0.0
-            self.now_accepted, self.second = 0.0, now
+        self._count(now)
         self.now_accepted += 1
 
     def refuse(self, now: float, pause: float) -> None:
         self.blocked = max(self.blocked, now + pause)
         if self.refused and now - self.refused < EVENT:
             return
-        age = now - self.second
-        counted = self.now_accepted + self.before_accepted if age < 2.0 else 0.0
-        lately = counted / max(0.25, 1.0 + age)
-        known = self.rate or max(2 * lately, LEAST)
-        self.rate = max(LEAST, min(DOWN * known, max(lately, known / 2)))
+        self._count(now)
+        seconds = max(0.25, 1.0 + now - self.second)
+        accepted = (self.now_accepted + self.before_accepted) / seconds
+        if self.rate:
+            self.rate = min(DOWN * self.rate, max(accepted, self.rate / 2))
+        else:  # what was just sent was too much; how much is too much shows in what is accepted from now on
+            self.rate = DOWN * (self.now_sent + self.before_sent) / seconds
+        self.rate = max(LEAST, self.rate)
         self.refused = self.grown = now
+
+    def _count(self, now: float) -> None:
+        if now - self.second >= 1.0:
+            fresh = now - self.second < 2.0
+            self.before_accepted = self.now_accepted if fresh else 0.0
+            self.before_sent = self.now_sent if fresh else 0.0
+            self.now_accepted, self.now_sent, self.second = 0.0, 0.0, now
 
 
 _FORMAT = struct.Struct(f"<8s{len(fields(_State))}d")
@@ -202,6 +214,7 @@ class _SharedFile:
         if os.fstat(descriptor).st_size < _FORMAT.size:
             fcntl.lockf(descriptor, fcntl.LOCK_EX)
             if os.fstat(descriptor).st_size < _FORMAT.size:
+                start.used = time.monotonic()
                 os.pwrite(descriptor, _packed(start), 0)
             fcntl.lockf(descriptor, fcntl.LOCK_UN)
         return cls(path, descriptor)
