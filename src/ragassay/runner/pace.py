@@ -35,7 +35,13 @@ T = TypeVar("T")
 DOWN = 0.95
 """What a refusal leaves of the rate at most."""
 
-CLIMB, CLIMB_FAST, SETTLED = 0.004, 0.03, 20.0
+LATELY = 0.97
+"""The new rate, as a share of what was accepted lately."""
+
+SHORT, BLIND = 0.3, 0.8
+"""Seconds in which too little is accepted to tell a rate by it, and what a refusal within them leaves of the rate."""
+
+CLIMB, CLIMB_FAST, SETTLED = 0.002, 0.03, 25.0
 """Growth of the rate a second: as a share of it while the last refusal is less than SETTLED seconds ago, and after."""
 
 EVENT = 1.0
@@ -65,6 +71,7 @@ class _State:
     before_accepted: float = 0.0  # in the second before that one
     now_sent: float = 0.0
     before_sent: float = 0.0
+    began: float = 0.0  # when calls began after the last pause of a second or more
     used: float = 0.0
 
     def claim(self, now: float) -> float:
@@ -89,20 +96,26 @@ class _State:
         if self.refused and now - self.refused < EVENT:
             return
         self._count(now)
-        seconds = max(0.25, 1.0 + now - self.second)
-        accepted = (self.now_accepted + self.before_accepted) / seconds
-        if self.rate:
-            self.rate = min(DOWN * self.rate, max(accepted, self.rate / 2))
-        else:  # what was just sent was too much; how much is too much shows in what is accepted from now on
-            self.rate = DOWN * (self.now_sent + self.before_sent) / seconds
+        seconds = min(1.0 + now - self.second, now - self.began)
+        if not self.rate:  # what was just sent was too much; how much too much shows in what is accepted from now on
+            self.rate = DOWN * (self.now_sent + self.before_sent) / max(0.05, seconds)
+        elif seconds < SHORT:
+            self.rate *= BLIND
+        else:
+            accepted = (self.now_accepted + self.before_accepted) / seconds
+            self.rate = min(DOWN * self.rate, max(LATELY * accepted, self.rate / 2))
         self.rate = max(LEAST, self.rate)
         self.refused = self.grown = now
+        # What is accepted is counted anew from when calls may go out again.
+        self.now_accepted = self.now_sent = self.before_accepted = self.before_sent = 0.0
+        self.second = self.began = now + pause
 
     def _count(self, now: float) -> None:
         if now - self.second >= 1.0:
             fresh = now - self.second < 2.0
             self.before_accepted = self.now_accepted if fresh else 0.0
             self.before_sent = self.now_sent if fresh else 0.0
+            self.began = self.began if fresh else now
             self.now_accepted, self.now_sent, self.second = 0.0, 0.0, now
 
 
