@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from ragassay.core import JudgeInfo, Manifest
+from support.postgres import Postgres
 
 
 @pytest.fixture(autouse=True)
@@ -13,6 +16,10 @@ def _own_world(monkeypatch: pytest.MonkeyPatch) -> None:
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",
         "RAGASSAY_STORE",
+        "PGPASSWORD",
+        "PGHOST",
+        "PGUSER",
+        "PGDATABASE",
         "RAGASSAY_DEBUG",
         "CI",
         "FORCE_COLOR",
@@ -43,3 +50,16 @@ def make_manifest():
         return Manifest(**{**values, **changes})  # type: ignore[arg-type]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server of this test run's own."""
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> str:
+    """The URL, with its password, of an empty database."""
+    return postgres.url(postgres.database())

@@ -34,6 +34,7 @@ from ragassay.core.judgment import Evidence, Judgment, Spend, Status
 from ragassay.core.request import Request
 from ragassay.core.run import (
     MEASURING,
+    Batch,
     Cause,
     CauseShare,
     Diagnosis,
@@ -72,6 +73,7 @@ __all__ = [
     "AppUsage",
     "Ask",
     "BadRow",
+    "Batch",
     "BudgetExhausted",
     "Call",
     "CallError",

@@ -144,6 +144,21 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """Calls that were handed to a provider in one piece, to be answered within a day or so.
+
+    id: as the provider names it. state: how it stands, in the provider's word. calls: content hashes of the requests.
+    created: ISO 8601 UTC, when it was handed over. where: base URL of the server that has it.
+    """
+
+    id: str
+    state: str
+    calls: tuple[str, ...]
+    created: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MetricSummary:
     """One metric over the run.
 

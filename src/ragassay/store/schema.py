@@ -6,6 +6,7 @@ A change here needs a new file in `migrations/versions` and a new HEAD.
 from __future__ import annotations
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Float,
@@ -19,14 +20,20 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    func,
 )
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and only grow."""
 
 VERSION_TABLE = "ragassay_version"
 
 metadata = MetaData()
+
+# SQLite's INTEGER has 64 bit and only INTEGER numbers the rows by itself; PostgreSQL's has 32.
+Long = BigInteger().with_variant(Integer, "sqlite")
+# PostgreSQL orders text by the language of the database; here order is by bytes, as SQLite's.
+Key = Text().with_variant(Text(collation="C"), "postgresql")
 
 version = Table(  # the table alembic itself keeps, declared so that a new store needs no alembic
     VERSION_TABLE,
@@ -39,12 +46,12 @@ runs = Table(
     "runs",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("run_id", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("stop_reason", Text, nullable=False),
+    Column("run_id", Key, nullable=False),
+    Column("name", Key, nullable=False),
+    Column("state", Key, nullable=False),
+    Column("stop_reason", Key, nullable=False),
     Column("seconds", Float, nullable=False),
-    Column("updated", Text, nullable=False),
+    Column("updated", Key, nullable=False),
     Column("manifest", LargeBinary, nullable=False),
     Column("ledger", LargeBinary, nullable=False),
     UniqueConstraint("run_id", name="uq_runs_run_id"),
@@ -54,59 +61,63 @@ run_locks = Table(
     "run_locks",
     metadata,
     Column("run", Integer, ForeignKey("runs.id", name="fk_run_locks_run"), primary_key=True, autoincrement=False),
-    Column("token", Text, nullable=False),  # which Store object of that process
+    Column("token", Key, nullable=False),  # which Store object of that process
     Column("pid", Integer, nullable=False),
-    Column("host", Text, nullable=False),
-    Column("started", Text, nullable=False),  # when the process began: a pid is used again, a pair is not
+    Column("host", Key, nullable=False),
+    Column("started", Key, nullable=False),  # when the process began: a pid is used again, a pair is not
     Column("seen", Float, nullable=False),  # Unix time of the owner's last write
 )
 
 judgments = Table(
     "judgments",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", Long, primary_key=True),
     Column("run", Integer, ForeignKey("runs.id", name="fk_judgments_run"), nullable=False),
-    Column("judge", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("status", Text, nullable=False),
+    Column("judge", Key, nullable=False),
+    Column("key", Key, nullable=False),
+    Column("status", Key, nullable=False),
     Column("payload", LargeBinary, nullable=False),
     Index("ix_judgments_judge_key", "judge", "key"),
+    Index("ix_judgments_run", "run", "id"),  # what one run spent, and its copy, out of a store of many runs
 )
 
 rows = Table(
     "rows",
     metadata,
     Column("run", Integer, ForeignKey("runs.id", name="fk_rows_run"), primary_key=True, autoincrement=False),
-    Column("idx", Integer, primary_key=True, autoincrement=False),
-    Column("row_id", Text, nullable=False),
+    Column("idx", Long, primary_key=True, autoincrement=False),
+    Column("row_id", Key, nullable=False),
     Column("done", Boolean(create_constraint=False), nullable=False),
     Column("bad", Boolean(create_constraint=False), nullable=False),
-    Column("verdict", Text),
-    Column("cause", Text, nullable=False),
+    Column("verdict", Key),
+    Column("cause", Key, nullable=False),
     Column("worst", Float, nullable=False),  # lines.worst_key
-    Column("size", Integer, nullable=False),  # bytes of the body, so that a page of bodies fits the memory
+    Column("size", Long, nullable=False),  # bytes of the body, so that a page of bodies fits the memory
     Column("line", LargeBinary, nullable=False),  # lines.pack
-    Index("ix_rows_row_id", "run", "row_id"),
+    Index("ix_rows_row_id", "run", "row_id").ddl_if(dialect="sqlite"),
     Index("ix_rows_done", "run", "done", "idx", "bad"),
     Index("ix_rows_worst", "run", "worst", "idx"),
 )
+
+# PostgreSQL refuses to index texts over 2,704 bytes, and an id may be longer: there the index is of a hash of it.
+Index("ix_rows_row_id", rows.c.run, func.md5(rows.c.row_id)).ddl_if(dialect="postgresql")
 
 bodies = Table(  # apart from rows: a scan of the lines must not read the contexts
     "bodies",
     metadata,
     Column("run", Integer, ForeignKey("runs.id", name="fk_bodies_run"), primary_key=True, autoincrement=False),
-    Column("idx", Integer, primary_key=True, autoincrement=False),
+    Column("idx", Long, primary_key=True, autoincrement=False),
     Column("payload", LargeBinary, nullable=False),
 )
 
 certificates = Table(
     "certificates",
     metadata,
-    Column("id", Text, primary_key=True),  # Certificate.id, a hash of its content
-    Column("created", Text, nullable=False),
-    Column("judge", Text, nullable=False),
-    Column("metric", Text, nullable=False),
-    Column("dataset", Text, nullable=False),
+    Column("id", Key, primary_key=True),  # Certificate.id, a hash of its content
+    Column("created", Key, nullable=False),
+    Column("judge", Key, nullable=False),
+    Column("metric", Key, nullable=False),
+    Column("dataset", Key, nullable=False),
     Column("payload", LargeBinary, nullable=False),
     Index("ix_certificates_metric", "metric"),
 )
@@ -114,14 +125,38 @@ certificates = Table(
 labels = Table(
     "labels",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("run", Text, nullable=False),  # "" for labels of rows that were not run here: they are known by source_hash
-    Column("source_hash", Text, nullable=False),
-    Column("row_id", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("annotator", Text, nullable=False),
+    Column("id", Long, primary_key=True),
+    Column("run", Key, nullable=False),  # "" for labels of rows that were not run here: they are known by source_hash
+    Column("source_hash", Key, nullable=False),
+    Column("row_id", Key, nullable=False),
+    Column("name", Key, nullable=False),
+    Column("annotator", Key, nullable=False),
     Column("value", Float, nullable=False),
-    Column("created", Text, nullable=False),
+    Column("created", Key, nullable=False),
     Column("payload", LargeBinary, nullable=False),
-    UniqueConstraint("run", "source_hash", "row_id", "name", "annotator", name="uq_labels_one_a_person"),
+    UniqueConstraint("run", "source_hash", "row_id", "name", "annotator", name="uq_labels_one_a_person").ddl_if(
+        dialect="sqlite"
+    ),
+)
+Index(
+    "uq_labels_one_a_person",
+    labels.c.run,
+    labels.c.source_hash,
+    func.md5(labels.c.row_id),
+    labels.c.name,
+    labels.c.annotator,
+    unique=True,
+).ddl_if(dialect="postgresql")
+
+batches = Table(  # what providers were asked in one piece and have not answered yet, or have
+    "batches",
+    metadata,
+    Column("id", Long, primary_key=True),
+    Column("run", Integer, ForeignKey("runs.id", name="fk_batches_run"), nullable=False),
+    Column("batch", Key, nullable=False),  # Batch.id
+    Column("state", Key, nullable=False),
+    Column("created", Key, nullable=False),
+    Column("updated", Key, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    UniqueConstraint("run", "batch", name="uq_batches_run_batch"),
 )

@@ -20,6 +20,7 @@ from sqlalchemy.sql import ColumnElement, Select
 
 from ragassay.core import (
     MEASURING,
+    Batch,
     Certificate,
     DataError,
     EnvironmentFailure,
@@ -634,6 +635,32 @@ class Store:
             for row in found
         )
 
+    # ── batches ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def put_batch(self, run_id: str, batch: Batch) -> None:
+        """Record what was handed to a provider. One of this id that the run has already is replaced."""
+        number, table = self._number(run_id), schema.batches
+        values = {
+            "state": codec.as_key(batch.state),
+            "created": codec.as_key(batch.created),
+            "updated": _now(),
+            "payload": codec.seal(codec.encode(batch), run_id, "batch", batch.id),
+        }
+        here = (table.c.run == number, table.c.batch == codec.as_key(batch.id))
+        with self._write() as connection:
+            if not connection.execute(update(table).where(*here).values(values)).rowcount:
+                connection.execute(insert(table).values(run=number, batch=codec.as_key(batch.id), **values))
+
+    update_batch = put_batch
+
+    def batches(self, run_id: str) -> tuple[Batch, ...]:
+        """What the run handed to providers, in the order in which it did."""
+        table = schema.batches.c
+        query = select(table.batch, table.payload).where(table.run == self._number(run_id)).order_by(table.id)
+        with self._read() as connection:
+            found = connection.execute(query).all()
+        return tuple(self._value(Batch, row.payload, run_id, "batch", codec.from_key(row.batch)) for row in found)
+
     # ── soundness ───────────────────────────────────────────────────────────────────────────────────────────
 
     def check(self) -> tuple[str, ...]:
@@ -678,9 +705,25 @@ class Store:
                             yield f"judgment {number}: its status is {judgment.status}, its column says {status}"
                     except ValueError as error:
                         yield f"judgment {number}: {error}"
+            yield from self._batch_problems()
             yield from self._trust_problems()
         except (EnvironmentFailure, ValueError) as error:
             yield str(error)
+
+    def _batch_problems(self) -> Iterator[str]:
+        table = schema.batches.c
+        query = select(schema.runs.c.run_id, table.batch, table.state, table.payload, table.id).where(
+            table.run == schema.runs.c.id
+        )
+        for page in self._pages(query.order_by(table.id), (table.id,), LINES_A_PAGE):
+            for run_id, key, state, payload, number, *_ in page:
+                try:
+                    identity = (codec.from_key(run_id), "batch", codec.from_key(key))
+                    held = codec.decode(Batch, codec.unseal(payload, *identity))
+                    if codec.as_key(held.state) != state:
+                        yield f"batch {number}: its column says another state than its body"
+                except ValueError as error:
+                    yield f"batch {number}: {error}"
 
     def _trust_problems(self) -> Iterator[str]:
         with self._read() as connection:
