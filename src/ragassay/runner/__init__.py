@@ -5,5 +5,18 @@ from ragassay.runner.dispatch import CallPolicy, Traffic
 from ragassay.runner.engine import Engine, Outcome, Progress
 from ragassay.runner.forecast import Forecast, forecast
 from ragassay.runner.journal import Journal
+from ragassay.runner.replies import LoggedModel, ReplyLog
 
-__all__ = ["Budget", "CallPolicy", "Engine", "Forecast", "Journal", "Outcome", "Progress", "Traffic", "forecast"]
+__all__ = [
+    "Budget",
+    "CallPolicy",
+    "Engine",
+    "Forecast",
+    "Journal",
+    "LoggedModel",
+    "Outcome",
+    "Progress",
+    "ReplyLog",
+    "Traffic",
+    "forecast",
+]
