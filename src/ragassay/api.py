@@ -471,7 +471,7 @@ async def _drive(
     store.acquire(run_id)
     started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
     try:
-        log = ReplyLog(store.path.with_name(f"{store.path.name}.{run_id}.replies"))
+        log = ReplyLog(store.path.with_name(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
         base = Ledger() if before is None else _spent(before, store, log)
         log.begin(base)
         if retry_failed:

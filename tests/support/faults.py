@@ -7,11 +7,12 @@ starved and robbed of its disk. Each scenario returns figures and raises Asserti
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +23,6 @@ from ragassay.store import Store
 from support.invariants import CANARIES, check_output
 from support.llm_server import ServerProcess
 
-ROOT = Path(__file__).resolve().parents[2]
 COLOURS = ("red", "blue", "green", "white", "black", "yellow", "brown", "grey")
 
 
@@ -45,34 +45,82 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
+PRELOAD = ("ragassay.cli.app", "ragassay.api", "ragassay.planning", "ragassay.models.offline", "ragassay.report")
+"""What every process begins with, loaded once: a process is then there in a few hundredths of a second."""
+
+
 class Victim:
-    """`ragassay ...` in a process of its own.
+    """`ragassay ...` in a process of its own, forked from one that has loaded the package and runs no thread.
 
     prelude: Python run in it before the command, such as a limit on memory. The key is a canary (I6).
     """
 
     def __init__(self, *arguments: object, prelude: str = "", cwd: Path | None = None, **environment: str) -> None:
-        program = f"{prelude}\nimport sys\nfrom ragassay.cli import main\nsys.exit(main())"
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "RAGASSAY", "CI"))}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", program, *map(str, arguments)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
-            env=clean | {"OPENAI_API_KEY": CANARIES[0], "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "200"} | environment,
-            # A shell that runs the tests in the background has Ctrl-C ignored, and children inherit that.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )  # fmt: skip
+        self._folder = tempfile.TemporaryDirectory(prefix="victim")
+        streams = [str(Path(self._folder.name) / name) for name in ("out", "err")]
+        for stream in streams:
+            Path(stream).touch()
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(list(PRELOAD))
+        words = list(map(str, arguments))
+        self.process = context.Process(target=_live, args=(words, prelude, str(cwd or ""), environment, streams))
+        self.process.start()
+        assert self.process.pid is not None
+        self.pid = self.process.pid
         self.out = self.err = ""
+
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return not self.process.is_alive()
 
     def wait(self, timeout: float = 60.0) -> int:
         """Its exit code; I6 holds of what it printed."""
-        self.out, self.err = self.process.communicate(timeout=timeout)
+        self.process.join(timeout)
+        code = self.process.exitcode
+        if code is None:
+            self.kill()
+            self.process.join()
+        self.out, self.err = (
+            (Path(self._folder.name) / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")
+        )
+        self._folder.cleanup()
+        self.process.close()
+        assert code is not None, f"it ran for more than {timeout:.0f} s: {self.err[-1000:]}"
         check_output(self.out + self.err)
-        return int(self.process.returncode)
+        return code
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Send a signal, if it still runs."""
-        if self.process.poll() is None:
-            self.process.send_signal(number)
+        if not self.over():
+            os.kill(self.pid, number)
+
+
+def _live(arguments: list[str], prelude: str, cwd: str, environment: dict[str, str], streams: list[str]) -> None:
+    """What the forked process does: the command line, as the installed command runs it."""
+    for number, path in zip((1, 2), streams, strict=True):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdout, sys.stderr = open(1, "w", encoding="utf-8"), open(2, "w", encoding="utf-8", buffering=1)  # noqa: SIM115
+    for name in [n for n in os.environ if n.startswith(("OPENAI", "RAGASSAY", "CI"))]:
+        del os.environ[name]
+    os.environ |= {"OPENAI_API_KEY": CANARIES[0], "COLUMNS": "200"} | environment
+    for kind in (signal.SIGINT, signal.SIGTERM):  # the fork server ignores Ctrl-C, and children inherit that
+        signal.signal(kind, signal.default_int_handler if kind == signal.SIGINT else signal.SIG_DFL)
+    if cwd:
+        os.chdir(cwd)
+    sys.argv = ["ragassay", *arguments]
+    exec(prelude, {})
+    from ragassay.cli import main
+
+    code = 1
+    try:
+        main()
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    sys.exit(code)
 
 
 def command(rows: Path, server: ServerProcess, store: Path, *more: object, concurrency: int = 8) -> list[object]:
@@ -85,7 +133,7 @@ def until(ready: Callable[[], bool], process: Victim | None = None, patience: fl
     """Wait until it is so; False where the process ended before."""
     end = time.monotonic() + patience
     while not ready():
-        if process is not None and process.process.poll() is not None:
+        if process is not None and process.over():
             return False
         assert time.monotonic() < end, "it took too long"
         time.sleep(0.005)
