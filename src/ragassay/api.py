@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ragassay.application import App
     from ragassay.metrics import Metric
     from ragassay.report import Comparison
-    from ragassay.runner import Engine, Forecast, Progress
+    from ragassay.runner import Engine, Forecast, Progress, ReplyLog
     from ragassay.store import Store, StoredRun
 
 T = TypeVar("T")
@@ -207,14 +207,7 @@ async def aresume(
                 why="its rubric file, model or RagAssay's version has changed since",
                 fix="start a new run with `ragassay evaluate`; unchanged judgments come from the cache",
             )
-        # The ledger on disk counts calls in flight as uncertain; after a kill the judgments say which of them arrived.
-        spent = opened.spend(run_id)
-        base = stored.ledger
-        if (late := spent.calls - base.confirmed.calls) > 0:
-            price = (base.uncertain_cost / base.uncertain_calls) if base.uncertain_calls else 0.0
-            left = max(0, base.uncertain_calls - late)
-            base = replace(base, confirmed=spent, uncertain_calls=left, uncertain_cost=price * left)
-        return await _drive(plan, opened, stored.manifest, base, stored.seconds, retry_failed, watch, tell)
+        return await _drive(plan, opened, stored.manifest, stored, retry_failed, watch, tell)
     except BaseException:
         opened.close()
         raise
@@ -454,7 +447,7 @@ async def _evaluate(
     opened = open_store(store)
     try:
         opened.create_run(manifest)
-        return await _drive(plan, opened, manifest, Ledger(), 0.0, False, watch, tell)
+        return await _drive(plan, opened, manifest, None, False, watch, tell)
     except BaseException:
         opened.close()
         raise
@@ -464,21 +457,25 @@ async def _drive(
     plan: Plan,
     store: Store,
     manifest: Manifest,
-    base: Ledger,
-    seconds: float,
+    before: StoredRun | None,
     retry_failed: bool,
     watch: Watch | None,
     tell: Tell | None = None,
 ) -> Run:
+    """Drive a run to its end. before: how it stood, where it is resumed."""
     from ragassay.diagnosis import diagnose
-    from ragassay.runner import Budget, CallPolicy, Engine, Watchdog
+    from ragassay.runner import Budget, CallPolicy, Engine, LoggedModel, ReplyLog, Watchdog
 
     run_id, options = manifest.run_id, plan.options
     go_on = resume_command(run_id, store.path)
     store.acquire(run_id)
-    started = time.monotonic()
+    started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
     try:
+        log = ReplyLog(store.path.with_name(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
+        base = Ledger() if before is None else _spent(before, store, log)
+        log.begin(base)
         if retry_failed:
+            log.forget()
             store.reopen_failed(run_id)
         done = store.done(run_id)
         budget = Budget(plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=base)
@@ -498,7 +495,7 @@ async def _drive(
         engine = Engine(
             metrics=plan.metrics,
             judge=plan.judge,
-            model=plan.model,
+            model=LoggedModel(plan.model, log, budget),
             store=store,
             run_id=run_id,
             diagnose=diagnose,
@@ -533,13 +530,16 @@ async def _drive(
             ticker.cancel()
             await asyncio.gather(ticker, return_exceptions=True)
             await plan.model.close()
+            log.close(finished=False)
             if plan.application is not None:
                 plan.application.close()
         save(outcome.state, outcome.reason, outcome.ledger)
+        log.close(finished=outcome.state is RunState.FINISHED)
         silent = getattr(plan.model, "replies_without_usage", 0)
         if tell is not None and silent:
             tell(
-                f"{silent} replies said nothing about tokens: tokens are counted without them, and the cost is not known"
+                f"{silent} replies said nothing about tokens: tokens are counted without them, and what they may have "
+                "cost at most counts as uncertain"
             )
         if watch is not None:
             watch(engine.progress)
@@ -547,6 +547,25 @@ async def _drive(
         with suppress(RagAssayError):
             store.release(run_id)
     return Run(store, run_id)
+
+
+def _spent(before: StoredRun, store: Store, log: ReplyLog) -> Ledger:
+    """What a run had spent when it stopped or was killed."""
+    kept = before.ledger
+    if before.state is not RunState.RUNNING:  # it ended by itself, and wrote down what it came to
+        return kept
+    if log.ledger is not None and log.ledger.confirmed.calls >= kept.confirmed.calls:
+        return replace(
+            log.ledger, cached_judgments=kept.cached_judgments, retries=kept.retries, saved_cost=kept.saved_cost
+        )
+    # No log outlived the kill (the machine went down): the ledger counts calls in flight as uncertain, and the judgments
+    # say which of them arrived.
+    spent = store.spend(before.run_id)
+    if (late := spent.calls - kept.confirmed.calls) <= 0:
+        return kept
+    price = (kept.uncertain_cost / kept.uncertain_calls) if kept.uncertain_calls else 0.0
+    left = max(0, kept.uncertain_calls - late)
+    return replace(kept, confirmed=spent, uncertain_calls=left, uncertain_cost=price * left)
 
 
 async def _tick(engine: Engine, watch: Watch | None, save: Callable[[], None]) -> None:

@@ -199,7 +199,7 @@ class LLMServer:
             setattr(self, name, set(value) if name == "rejects" else value)
 
     async def _stats(self, request: web.Request) -> web.Response:
-        return web.json_response(self.stats() | {"answered": dict(self.answered)})
+        return web.json_response(self.stats() | {"answered": dict(self.answered), "asked": dict(self.asked)})
 
     async def _bodies(self, request: web.Request) -> web.Response:
         return web.json_response(self.bodies)

@@ -133,14 +133,21 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What judging cost. confirmed: answers that arrived, of this run. uncertain: worst case of calls whose
-    answer never came. saved: judgments read from the cache instead of being asked again."""
+    """What judging cost, in three columns that add up exactly as decimals.
+
+    confirmed: answers that arrived, of this run; its cost is that of the answers that came with a bill, None when the
+    price is not known. uncertain_cost: worst case of what may have been billed besides: uncertain_calls, whose answer
+    never came, and unbilled_calls, whose answer said nothing about tokens. cached_judgments: read from the store instead
+    of being asked again; saved_cost: what they cost when they were bought, as far as that is known.
+    """
 
     confirmed: Spend = field(default_factory=Spend)
     uncertain_calls: int = 0
     uncertain_cost: float = 0.0
     cached_judgments: int = 0
     retries: int = 0
+    unbilled_calls: int = 0
+    saved_cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,7 +272,7 @@ class OpenAIModel:
         tokens = _usage(usage)
         if tokens is None:
             self.replies_without_usage += 1
-            return replace(spend, cost=0.0) if self._rate == (0.0, 0.0) else spend
+            return replace(spend, cost=0.0) if self._rate is not None and not any(self._rate) else spend
         given, written, cached = tokens
         cost = self._price(given, written, cached)
         return replace(spend, input_tokens=given, output_tokens=written, cached_tokens=cached, cost=cost)

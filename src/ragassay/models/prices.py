@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,19 +12,20 @@ MILLION = 1_000_000
 
 
 class Rate(NamedTuple):
-    """US dollars per million tokens. Cached input is charged as input: an upper bound where there is a rebate."""
+    """US dollars per million tokens, as decimals, so that no cent is lost in a sum of many calls. Cached input is charged
+    as input: an upper bound where there is a rebate."""
 
-    input: float
-    output: float
+    input: Decimal
+    output: Decimal
 
     @classmethod
     def parse(cls, text: str) -> Rate:
         """Read "IN,OUT" ("0.15,0.60"). Raises SetupError E0101 unless both are finite numbers >= 0."""
         try:
-            values = [float(part) for part in text.split(",")]
-        except ValueError:
+            values = [Decimal(part.strip()) for part in text.split(",")]
+        except InvalidOperation:
             values = []
-        if len(values) != 2 or not all(math.isfinite(v) and v >= 0 for v in values):
+        if len(values) != 2 or not all(v.is_finite() and 0 <= v < MILLION * MILLION for v in values):
             raise SetupError(
                 "E0101",
                 "The price of the judge's model cannot be read.",
@@ -35,8 +36,8 @@ class Rate(NamedTuple):
         return cls(values[0], values[1])
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
-        """US dollars."""
-        return (input_tokens * self.input + output_tokens * self.output) / MILLION
+        """US dollars: the float nearest to the exact amount, which `repr` gives back as that amount."""
+        return float((input_tokens * self.input + output_tokens * self.output) / MILLION)
 
 
 def price(

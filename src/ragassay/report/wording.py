@@ -364,12 +364,14 @@ def ledger_words(s: Summary) -> str:
     elif tokens:
         parts.append("price unknown")
     if x.cached_judgments:
-        parts.append(f"{count(x.cached_judgments, 'judgment')} reused")
+        saved = f" ({money(x.saved_cost)} saved)" if x.saved_cost else ""
+        parts.append(f"{count(x.cached_judgments, 'judgment')} reused{saved}")
     if x.retries:
         parts.append(count(x.retries, "retry", "retries"))
-    if x.uncertain_calls:
+    without = [(x.uncertain_calls, "without an answer"), (x.unbilled_calls, "answered without a bill")]
+    if said := [f"{count(n, 'call')} {what}" for n, what in without if n]:
         worst = f" (at most {money(x.uncertain_cost)})" if x.uncertain_cost else ""
-        parts.append(f"{count(x.uncertain_calls, 'call')} without an answer{worst}")
+        parts.append(" and ".join(said) + worst)
     return f"judge: {', '.join(parts)}; {seconds(s.seconds)} in all"
 
 

@@ -5,6 +5,7 @@ from ragassay.runner.dispatch import CallPolicy, Traffic
 from ragassay.runner.engine import Engine, Outcome, Progress
 from ragassay.runner.forecast import Forecast, forecast
 from ragassay.runner.journal import Journal
+from ragassay.runner.replies import LoggedModel, ReplyLog
 from ragassay.runner.watchdog import Stall, Watchdog
 
 __all__ = [
@@ -13,8 +14,10 @@ __all__ = [
     "Engine",
     "Forecast",
     "Journal",
+    "LoggedModel",
     "Outcome",
     "Progress",
+    "ReplyLog",
     "Stall",
     "Traffic",
     "Watchdog",

@@ -1,7 +1,8 @@
 """How much may be spent, and what was: the worst case of a call is reserved before it is sent.
 
-Money is kept in Decimal. A call that was sent and never answered may have been billed: its worst case moves to
-`uncertain` and stays counted against the cap, so that what is spent never passes it.
+Money is kept in Decimal, in three columns: confirmed (answers with a bill), uncertain (the worst case of calls that may
+have been billed and gave none) and saved (what reused judgments cost when they were bought). What is uncertain stays
+counted against the cap, so that what is spent never passes it.
 """
 
 from __future__ import annotations
@@ -26,10 +27,70 @@ def worst_case_tokens(call: Call) -> tuple[int, int]:
     """
     if not isinstance(call, ChatCall):
         return 0, 0
-    size = sum(len(m.content.encode("utf-8", "surrogatepass")) + TOKENS_PER_MESSAGE for m in call.messages)
+    size = sum(_bytes(m.content) + TOKENS_PER_MESSAGE for m in call.messages)
     if call.schema is not None:
         size += len(repr(call.schema))
     return size, call.max_tokens
+
+
+def worst_case(price: PriceOf, call: Call) -> Decimal | None:
+    """US dollars that a call costs at most; None when the price is not known."""
+    cost = price(*worst_case_tokens(call))
+    return None if cost is None else exact(cost)
+
+
+def exact(amount: float | None) -> Decimal:
+    """The decimal that the amount stands for: 0.1 is a tenth, not the binary number next to it."""
+    return Decimal(0) if amount is None else Decimal(repr(amount))
+
+
+class Account:
+    """The columns of a Ledger while they grow, in exact decimals."""
+
+    def __init__(self, base: Ledger | None = None) -> None:
+        base = base or Ledger()
+        self._base, self._confirmed = base, base.confirmed
+        self.cost, self.uncertain, self.saved = (
+            exact(base.confirmed.cost),
+            exact(base.uncertain_cost),
+            exact(base.saved_cost),
+        )
+        self._cost_known = base.confirmed.cost is not None or base.confirmed.calls == 0
+        self._uncertain_calls, self._unbilled = base.uncertain_calls, base.unbilled_calls
+        self.cached, self.retries = base.cached_judgments, base.retries
+
+    def answered(self, spend: Spend, worst: Decimal | None, sign: int = 1) -> None:
+        """An answer arrived. One without a bill is uncertain up to its worst case (None: the price is not known).
+
+        sign -1 takes back what was counted before.
+        """
+        self._confirmed += spend if sign > 0 else _negative(spend)
+        if spend.cost is not None:
+            self.cost += sign * exact(spend.cost)
+        elif worst is not None:
+            self._unbilled += sign
+            self.uncertain += sign * worst
+        else:
+            self._cost_known = False
+
+    def lost(self, worst: Decimal | None) -> None:
+        """A call that may have been billed ended without an answer."""
+        self._uncertain_calls += 1
+        self.uncertain += worst or Decimal(0)
+
+    def ledger(self, open_calls: int = 0, open_cost: Decimal = Decimal(0)) -> Ledger:
+        """The account as it is stored; open calls count as uncertain. A cost is None once a price was not known."""
+        spend = self._confirmed
+        cost = float(self.cost) if self._cost_known and spend.calls else None
+        return Ledger(
+            replace(spend, cost=cost),
+            self._uncertain_calls + open_calls,
+            float(self.uncertain + open_cost),
+            self.cached,
+            self.retries,
+            self._unbilled,
+            float(self.saved),
+        )
 
 
 class Budget:
@@ -43,17 +104,38 @@ class Budget:
         self, price: PriceOf, *, max_calls: int | None = None, max_cost: float | None = None, base: Ledger | None = None
     ) -> None:
         self._price, self._max_calls = price, max_calls
-        self._max_cost = None if max_cost is None else Decimal(repr(max_cost))
+        self._max_cost = None if max_cost is None else exact(max_cost)
         base = base or Ledger()
-        self._confirmed = base.confirmed
-        self._cost = _decimal(base.confirmed.cost)
-        self._cost_known = base.confirmed.cost is not None or base.confirmed.calls == 0
-        self._uncertain_calls, self._uncertain = base.uncertain_calls, _decimal(base.uncertain_cost)
+        bill = base.confirmed
+        if bill.calls and bill.cost is None:  # its price was not known then: perhaps it is now
+            base = replace(base, confirmed=replace(bill, cost=price(bill.input_tokens, bill.output_tokens)))
+        self._account = Account(base)
         self._reserved = Decimal(0)
         self._in_flight = 0
         self.sent = base.confirmed.calls + base.uncertain_calls
-        self.cached = base.cached_judgments
-        self.retries = base.retries
+
+    @property
+    def cached(self) -> int:
+        """Judgments that were read from the store or from memory instead of being asked."""
+        return self._account.cached
+
+    @cached.setter
+    def cached(self, count: int) -> None:
+        self._account.cached = count
+
+    @property
+    def retries(self) -> int:
+        """Calls that were sent again."""
+        return self._account.retries
+
+    @retries.setter
+    def retries(self, count: int) -> None:
+        self._account.retries = count
+
+    def save(self, spend: Spend) -> None:
+        """A judgment was read from the store: what it cost when it was bought is saved."""
+        if spend.cost:
+            self._account.saved += exact(spend.cost)
 
     def reserve(self, call: Call) -> Decimal | None:
         """Reserve a call's worst case; None when a cap does not allow it."""
@@ -61,14 +143,16 @@ class Budget:
             return Decimal(0)
         if self._out_of_calls:
             return None
-        worst = Decimal(0)
-        if self._max_cost is not None:
-            worst = _decimal(self._price(*worst_case_tokens(call)))
-            if self._cost + self._uncertain + self._reserved + worst > self._max_cost:
-                return None
+        worst = worst_case(self._price, call) or Decimal(0)
+        if self._max_cost is not None and self._spent + self._reserved + worst > self._max_cost:
+            return None
         self._reserved += worst
         self._in_flight += 1
         return worst
+
+    @property
+    def _spent(self) -> Decimal:
+        return self._account.cost + self._account.uncertain
 
     @property
     def may_free(self) -> bool:
@@ -83,9 +167,9 @@ class Budget:
         """Which cap was reached, and at what."""
         if self._out_of_calls:
             return f"the cap of {self._max_calls:,} calls was reached"
-        spent = f"${float(self._cost):.4f} confirmed"
-        if self._uncertain:
-            spent += f" and up to ${float(self._uncertain):.4f} for calls without a receipt"
+        spent = f"${float(self._account.cost):.4f} confirmed"
+        if self._account.uncertain:
+            spent += f" and up to ${float(self._account.uncertain):.4f} for calls without a bill"
         return f"the worst case of the next call would pass the cap of ${float(self._max_cost or 0):.2f} ({spent})"
 
     def settle(self, call: Call, reserved: Decimal, spend: Spend | None, *, maybe_billed: bool = False) -> None:
@@ -94,18 +178,17 @@ class Budget:
             return
         self._reserved -= reserved
         self._in_flight -= 1
-        self.sent += 1
+        # A client may have sent more than one request for the call, say to learn what the server supports.
+        self.sent += 1 if spend is None else max(1, spend.calls)
         if spend is not None:
-            # A client may have sent more than one request for the call, say to learn what the server supports.
-            self.sent += max(0, spend.calls - 1)
-            self._confirmed += spend
-            self._cost += _decimal(spend.cost)
-            self._cost_known = self._cost_known and spend.cost is not None
-            if spend.cost is None:  # an answer without a bill: against a cap it counts as dear as it can have been
-                self._uncertain += reserved
+            self._account.answered(spend, worst_case(self._price, call) if spend.cost is None else None)
         elif maybe_billed:
-            self._uncertain_calls += 1
-            self._uncertain += reserved
+            self._account.lost(reserved)
+
+    def withdraw(self, call: Call, spend: Spend) -> None:
+        """Take back a receipt that the ledger holds, since its answer is about to be handed in once more."""
+        self.sent -= max(1, spend.calls)
+        self._account.answered(spend, worst_case(self._price, call) if spend.cost is None else None, -1)
 
     def release(self, call: Call, reserved: Decimal) -> None:
         """Give back a reservation for a call that was not sent after all."""
@@ -114,17 +197,8 @@ class Budget:
             self._in_flight -= 1
 
     def ledger(self) -> Ledger:
-        """What judging cost so far. A cost is None as soon as one answer's price is unknown."""
-        spend = self._confirmed
-        exact = Spend(
-            spend.calls,
-            spend.input_tokens,
-            spend.output_tokens,
-            spend.cached_tokens,
-            float(self._cost) if self._cost_known and spend.calls else None,
-            spend.seconds,
-        )
-        return Ledger(exact, self._uncertain_calls, float(self._uncertain), self.cached, self.retries)
+        """What judging cost so far."""
+        return self._account.ledger()
 
     @property
     def capped(self) -> bool:
@@ -133,13 +207,13 @@ class Budget:
 
     def snapshot(self) -> Ledger:
         """The ledger as it must be on disk while calls are in flight: each may have been billed when the process dies."""
-        known = self.ledger()
-        return replace(
-            known,
-            uncertain_calls=known.uncertain_calls + self._in_flight,
-            uncertain_cost=float(self._uncertain + self._reserved),
-        )
+        return self._account.ledger(self._in_flight, self._reserved)
 
 
-def _decimal(amount: float | None) -> Decimal:
-    return Decimal(0) if amount is None else Decimal(repr(amount))
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _negative(spend: Spend) -> Spend:
+    """What undoes this spend when it is added (its cost apart, which Account keeps exactly)."""
+    return Spend(-spend.calls, -spend.input_tokens, -spend.output_tokens, -spend.cached_tokens, None, -spend.seconds)

@@ -301,6 +301,7 @@ class Engine:
                 raise
             for pair, judgment in stored.items():
                 # What was paid before is not paid again: a Judgment from the cache costs this run nothing.
+                self._budget.save(judgment.spend)
                 self._settle(pair, replace(judgment, spend=Spend()))
             self._count_cached(len(stored))
             open_requests = {request.key: pair for pair, request in mine.items() if pair not in stored}

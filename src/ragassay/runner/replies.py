@@ -1,0 +1,306 @@
+"""What had a run sent, and what had come back, when it was killed? A log of calls, written as they happen.
+
+A reply costs money the moment it arrives, but it counts only once a judgment made of it is committed. The log closes the
+gap: a record before a call is sent, another when its reply arrives, before anything is made of it. A `write` without
+fsync is enough, since what the kernel has taken outlives a process that is killed, though not a power cut; after one, the
+store's own ledger counts. A resume hands out the replies by the content of their call, and knows to the cent what
+was spent. The files stand beside the store, hold a few megabytes, and are gone when the run has finished.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import struct
+import time
+import zlib
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from decimal import Decimal
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ragassay.core import Call, CallError, ChatCall, ChatReply, EnvironmentFailure, Ledger, Reply, Spend
+from ragassay.models import Model
+from ragassay.runner.budget import Account, Budget, PriceOf, worst_case
+
+SEGMENT_BYTES = 8 << 20
+KEEP_SECONDS = 60.0
+"""How long a full segment stays at least: by then, judgments were made of its replies and committed."""
+
+HEAD = struct.Struct("<II")  # length of the body, CRC-32 of the body
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+class ReplyLog:
+    """The log of one run: what an earlier part of the run left in it, and what this part adds.
+
+    prefix: path that its files' names begin with. May be opened only by the process that holds the run. `ledger` is what
+    the earlier part had spent, its open calls as uncertain; None when there is none or the machine was started anew since.
+    """
+
+    def __init__(self, prefix: Path) -> None:
+        self._prefix = prefix
+        self._account = Account()
+        self._open: dict[int, Decimal | None] = {}
+        self._next = self._size = self._tickets = 0
+        self._file: int | None = None
+        self._replies: dict[str, deque[ChatReply]] = {}
+        self.ledger = self._recover()
+
+    # ── what was there ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _recover(self) -> Ledger | None:
+        ledger: Ledger | None = None
+        for path in self._segments():
+            self._next = int(path.suffix[1:]) + 1
+            account: Account | None = None
+            waiting: dict[int, Decimal | None] = {}
+            for kind, body in _records(path):
+                if kind == "start":
+                    if body["boot"] != _boot():
+                        break
+                    account = Account(_ledger(body["ledger"]))
+                    waiting = {int(ticket): _decimal(worst) for ticket, worst in body["open"].items()}
+                elif account is None:
+                    break
+                elif kind == "sent":
+                    waiting[body["ticket"]] = _decimal(body["worst"])
+                elif kind == "arrived":
+                    reply = ChatReply(body["text"], body["finish"], body["model"], Spend(*body["spend"]))
+                    self._replies.setdefault(body["key"], deque()).append(reply)
+                    account.answered(reply.spend, waiting.pop(body["ticket"], None))
+                elif kind == "failed":
+                    worst = waiting.pop(body["ticket"], None)
+                    if body["billed"]:
+                        account.lost(worst)
+                else:  # damaged: what comes behind it is lost, and so is the sum
+                    account = None
+                    break
+            ledger = None
+            if account is not None:  # the newest segment begins with what all before it came to
+                for worst in waiting.values():
+                    account.lost(worst)
+                ledger = account.ledger()
+        return ledger
+
+    def take(self, key: str) -> ChatReply | None:
+        """The next reply that had arrived for this call, each once."""
+        replies = self._replies.get(key)
+        return replies.popleft() if replies else None
+
+    def forget(self) -> None:
+        """Hand out no reply of before: what was lost then is to be asked anew."""
+        self._replies.clear()
+
+    # ── what is added ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def begin(self, base: Ledger) -> None:
+        """Go on from this ledger. Nothing is written before the first call is sent."""
+        self._account = Account(base)
+
+    def sent(self, worst: Decimal | None) -> int:
+        """A call is about to be sent; its ticket. Raises EnvironmentFailure when that cannot be written: then it must
+        not be sent."""
+        try:
+            if self._file is None or self._size > SEGMENT_BYTES:
+                self._turn()
+            self._tickets += 1
+            self._write({"is": "sent", "ticket": self._tickets, "worst": _plain(worst)})
+        except OSError as error:
+            raise self._failure(error) from error
+        self._open[self._tickets] = worst
+        return self._tickets
+
+    def arrived(self, ticket: int, key: str, reply: ChatReply) -> None:
+        """The reply to a call. A log that cannot be written keeps no reply from being used: the next call stops the run."""
+        spend = reply.spend
+        numbers = [spend.calls, spend.input_tokens, spend.output_tokens, spend.cached_tokens, spend.cost, spend.seconds]
+        self._account.answered(spend, self._open.pop(ticket))
+        with suppress(OSError, TypeError):  # no encoder takes a lone surrogate
+            self._write(
+                {
+                    "is": "arrived",
+                    "ticket": ticket,
+                    "key": key,
+                    "text": reply.text,
+                    "finish": reply.finish,
+                    "model": reply.model,
+                    "spend": numbers,
+                }
+            )
+
+    def failed(self, ticket: int, maybe_billed: bool) -> None:
+        """A call ended without a reply."""
+        worst = self._open.pop(ticket)
+        if maybe_billed:
+            self._account.lost(worst)
+        with suppress(OSError):
+            self._write({"is": "failed", "ticket": ticket, "billed": maybe_billed})
+
+    def close(self, *, finished: bool) -> None:
+        """Let go of the file; remove all of the run's when it has finished."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        for path in self._segments() if finished else ():
+            path.unlink(missing_ok=True)
+
+    def _turn(self) -> None:
+        """Begin a segment, which repeats what still counts; drop those whose replies have long become judgments."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        old = self._segments()
+        path = self._prefix.with_name(f"{self._prefix.name}.{self._next:06}")
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        self._next += 1
+        self._size = 0
+        waiting = {str(ticket): _plain(worst) for ticket, worst in self._open.items()}
+        self._write({"is": "start", "boot": _boot(), "ledger": asdict(self._account.ledger()), "open": waiting})
+        for before in old[:-1]:
+            if time.time() - before.stat().st_mtime > KEEP_SECONDS:
+                before.unlink(missing_ok=True)
+
+    def _write(self, record: dict[str, Any]) -> None:
+        if self._file is None:
+            return
+        body = orjson.dumps(record)
+        data = HEAD.pack(len(body), zlib.crc32(body)) + body
+        if os.write(self._file, data) != len(data):  # a full disk takes a part first
+            os.ftruncate(self._file, self._size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._size += len(data)
+
+    def _segments(self) -> list[Path]:
+        """The files that are there, the oldest first."""
+        start = self._prefix.name + "."
+        with suppress(OSError):
+            found = [p for p in self._prefix.parent.iterdir() if p.name.startswith(start) and p.suffix[1:].isdecimal()]
+            return sorted(found)
+        return []
+
+    def _failure(self, error: OSError) -> EnvironmentFailure:
+        free = ""
+        with suppress(OSError):
+            free = f" ({shutil.disk_usage(self._prefix.parent).free:,} bytes free)"
+        where = f"{self._prefix.parent}{free}"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            return EnvironmentFailure(
+                "E0506", "The disk is full (or a quota or a limit on the size of files is reached).", where=where,
+                why=str(error), fix="free some space: everything stored before is intact",
+            )  # fmt: skip
+        return EnvironmentFailure(
+            "E0501", "The folder of the store cannot be written.", where=where, why=str(error),
+            fix="check that the folder exists and may be written, or name another store with --store",
+        )  # fmt: skip
+
+
+class LoggedModel:
+    """A model whose calls are logged, and whose replies of before a kill are handed out instead of being bought again.
+
+    Chat calls only: a model that runs here costs nothing to ask again. Everything else is the model's own.
+    """
+
+    def __init__(self, model: Model, log: ReplyLog, budget: Budget) -> None:
+        self._model, self._log, self._budget = model, log, budget
+
+    @property
+    def uri(self) -> str:
+        """The model's."""
+        return self._model.uri
+
+    @property
+    def concurrency(self) -> int | None:
+        """The model's."""
+        return self._model.concurrency
+
+    def lane(self, call: ChatCall) -> str:
+        """The model's."""
+        return self._model.lane(call)
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """The model's."""
+        return self._model.price(input_tokens, output_tokens)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    async def call(self, call: Call) -> Reply:
+        """One attempt, or a reply that had arrived before. Raises as the model, and EnvironmentFailure on a full disk."""
+        if not isinstance(call, ChatCall):
+            return await self._model.call(call)
+        key = key_of(call)
+        if (known := self._log.take(key)) is not None:
+            self._budget.withdraw(call, known.spend)  # the ledger has its receipt; whoever asked settles it again
+            return known
+        price: PriceOf = self._model.price
+        ticket = self._log.sent(worst_case(price, call))
+        try:
+            reply = await self._model.call(call)
+        except CallError as error:
+            self._log.failed(ticket, error.maybe_billed)
+            raise
+        except BaseException:  # out of time or cancelled: it may be billed all the same
+            self._log.failed(ticket, True)
+            raise
+        if isinstance(reply, ChatReply):
+            self._log.arrived(ticket, key, reply)
+        return reply
+
+    async def close(self) -> None:
+        """Close the model."""
+        await self._model.close()
+
+
+def key_of(call: ChatCall) -> str:
+    """Hash of all that a reply depends on."""
+    said = [[m.role, m.content] for m in call.messages]
+    asked = (call.model, call.max_tokens, call.temperature, call.seed, call.schema_name, repr(call.schema))
+    return blake2b(repr((said, asked)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records of a segment, up to one that a kill has torn; a damaged one is ("damaged", {}) and the last."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return
+    at = 0
+    while at + HEAD.size <= len(data):
+        size, checksum = HEAD.unpack_from(data, at)
+        body = data[at + HEAD.size : at + HEAD.size + size]
+        if len(body) != size:
+            return
+        if zlib.crc32(body) != checksum:
+            yield "damaged", {}
+            return
+        record = orjson.loads(body)
+        yield record["is"], record
+        at += HEAD.size + size
+
+
+def _ledger(plain: dict[str, Any]) -> Ledger:
+    return Ledger(**{**plain, "confirmed": Spend(**plain["confirmed"])})
+
+
+def _plain(amount: Decimal | None) -> str | None:
+    return None if amount is None else str(amount)
+
+
+def _decimal(text: str | None) -> Decimal | None:
+    return None if text is None else Decimal(text)
+
+
+def _boot() -> str:
+    """Which start of the machine this is, where the kernel says."""
+    try:
+        return BOOT.read_text().strip()
+    except OSError:
+        return ""
