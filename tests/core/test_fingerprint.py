@@ -1,5 +1,8 @@
 """The content address of a request: equal content, equal hash; anything else, another."""
 
+import hashlib
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,3 +56,43 @@ def test_reading_an_input_as_the_wrong_kind_is_a_type_error():
     with pytest.raises(TypeError, match="list of texts"):
         Request("r", {"x": ("a",)}).text("x")
     assert Request("r", {"x": "a"}).texts("x") == ("a",)
+
+
+# Written down when the format was fixed: another hash for one of these would void every cache and every certificate.
+GOLDEN = [
+    ((), "7ebb3c7c2a87b1a2f8a7ed729ecb040d"),
+    (("a",), "f53b3155b302982e196b7645b7b614b1"),
+    (("fence", "passage 1", "the text", 0), "22d931c5408703d70e16b287e7f3823d"),
+    (('ünï \ud83d\ude00 \U0001f600 \ud800 \x00\n"\\/\x7f\u2028',), "72b42d5628ad8bab9413b955e43423bf"),
+    ((1, -2, 0, 10**30), "2294cf4245bea5e4e7b4d96d6c6fec51"),
+    ((1.5, -0.0, 1e300), "7624adc2c6301d6358676cee78fe3a60"),
+    ((True, False, None), "b3d8670a7055ba86b1588cebe67d64a3"),
+    (({"b": "x", "a": ("y", "z"), "é": ["1", "2"]},), "bc5b683f2ac3e21dda220cc9de43ed4b"),
+    (("llm", 2, 1, {"x": [1, {"y": None}]}, (0.0, None, False, {}), ()), "6ec99b0b18e8189f91f8c3dafe5a1076"),
+    (((), [], {}, ("a", ("b", [1]))), "cb6e57966d610f4414381ae0d533b1b2"),
+    (({"1": 1, "10": 2, "2": 3},), "e6f3d73ad461e6ba686d3b809d3437b9"),
+    (({1: "a", 2: "b"},), "2bf6cc083b303289b0ba05cf7b8b5307"),
+]
+
+
+@pytest.mark.parametrize(("parts", "expected"), GOLDEN)
+def test_the_hash_of_a_content_is_what_it_always_was(parts: tuple[object, ...], expected: str) -> None:
+    assert digest(*parts) == expected
+
+
+def test_the_key_of_a_request_is_what_it_always_was() -> None:
+    inputs = {"question": "Who?", "response": "A met B.", "contexts": ("one \u2028", "two"), "claim": "A met B."}
+    assert Request("groundedness", inputs).key == "f0002578e079f5f0c082cfc8d88799f1"
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(), inner),
+    max_leaves=12,
+)
+
+
+@given(st.lists(values))
+def test_texts_that_are_written_by_hand_hash_as_the_json_encoder_writes_them(parts: list[object]) -> None:
+    plain = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    assert digest(*parts) == hashlib.blake2b(plain.encode(), digest_size=16).hexdigest()

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragassay.core import ChatCall, Request, SetupError, Status
 from ragassay.judges import LLMJudge, RubricBook
@@ -293,6 +295,50 @@ def test_every_attack_of_ours_but_a_lone_quote_is_suspicious() -> None:
 )
 def test_ordinary_texts_are_not(text: str) -> None:
     assert suspicious(text) is False
+
+
+def looked_at_whole(text: str) -> bool:
+    """The rule in its plainest form: every mark against the text, with nothing remembered."""
+    module = suspicion_module
+    if module._INVISIBLE.search(text) is not None:
+        return True
+    flat = f" {' '.join(text.casefold().split())} "
+    ids = re.findall(r"\b[0-9a-f]{8,32}\b", flat)
+    marks = (*module._TO_A_JUDGE, *module._TO_A_MODEL, *module._ELSEWHERE, *module._TOKENS, *module._FORMS)
+    return any(mark in flat for mark in marks) or any(not i.isdigit() and not i.isalpha() for i in ids)
+
+
+MARKS = [mark for marks in suspicion_module._STEMS.values() for mark in marks]
+WORDS = st.one_of(
+    st.sampled_from(MARKS), st.sampled_from([w for mark in MARKS for w in mark.split()]), st.text(max_size=6),
+    st.sampled_from(["9c1e07ab", "deadbeef", "12345678", "\u200b", "İ", "ẞ", "\x03", "the", "judge", "id", "river"]),
+)  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=8), st.sampled_from([" ", "  ", "\n", ""]))
+def test_words_that_are_known_change_no_decision(words: list[str], between: str) -> None:
+    text = between.join(words)
+    assert suspicion_module._look(text) is looked_at_whole(text)
+    assert suspicion_module._look(text.upper()) is looked_at_whole(text.upper())
+
+
+@given(st.lists(WORDS, max_size=8), st.integers(0, 80))
+def test_a_mark_is_seen_wherever_a_huge_text_is_cut(words: list[str], shift: int) -> None:
+    text = "a river " * 8187 + "b" * shift + " " + " ".join(words) + " a river" * 3
+    assert suspicion_module._look(text) is looked_at_whole(text)
+
+
+def test_no_mark_has_more_words_than_are_carried_over_a_cut() -> None:
+    assert max(len(mark.split()) for mark in MARKS) <= suspicion_module._MOST_WORDS_OF_A_MARK
+
+
+def test_a_text_of_a_hundred_thousand_new_words_is_read_in_linear_time_and_teaches_nothing() -> None:
+    held = len(suspicion_module._CLEAN) + len(suspicion_module._MARKED)
+    text = " ".join(f"judge{n}ignore" for n in range(100_000))
+    started = time.perf_counter()
+    assert suspicion_module._look(text) is looked_at_whole(text)
+    assert time.perf_counter() - started < 2
+    assert len(suspicion_module._CLEAN) + len(suspicion_module._MARKED) <= held + suspicion_module._MOST_NEW
 
 
 # -- answers that answer nothing

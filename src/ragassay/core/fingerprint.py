@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from json.encoder import encode_basestring_ascii as _quoted
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
@@ -13,4 +14,23 @@ def digest(*parts: object) -> str:
 
     Unpaired surrogates are allowed (they are hashed as escapes), NaN and infinities are not (ValueError).
     """
-    return hashlib.blake2b(_ENCODER.encode(parts).encode("ascii"), digest_size=16).hexdigest()
+    written = f"[{','.join([_quoted(part) if type(part) is str else _written(part) for part in parts])}]"
+    return hashlib.blake2b(written.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _written(part: object) -> str:
+    """The JSON of one part. What is hashed a dozen times a row, texts and a Request's inputs, is written by hand: making
+    an encoder for each takes longer than all the rest."""
+    if type(part) is dict and set(map(type, part)) == {str}:
+        return "{" + ",".join([f"{_quoted(name)}:{_leaf(part[name])}" for name in sorted(part)]) + "}"
+    return _leaf(part)
+
+
+def _leaf(value: object) -> str:
+    if type(value) is str:
+        return _quoted(value)
+    if type(value) is int:
+        return int.__repr__(value)
+    if (type(value) is tuple or type(value) is list) and set(map(type, value)) == {str}:
+        return f"[{','.join(map(_quoted, value))}]"
+    return _ENCODER.encode(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ragassay.core import Part, Sample, Score, Status, shorten
 
 QUOTE = 240
@@ -10,7 +12,13 @@ QUOTE = 240
 
 def base(score: Score) -> str:
     """The metric's name without its parameters."""
-    return score.metric.partition("(")[0]
+    return _before_the_bracket(score.metric)
+
+
+# Asked hundreds of times a row, of a handful of names.
+@lru_cache(maxsize=512)
+def _before_the_bracket(metric: str) -> str:
+    return metric.partition("(")[0]
 
 
 def worst_part(score: Score, *, unjudged: bool = False) -> tuple[int, Part] | None:

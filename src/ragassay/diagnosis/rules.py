@@ -115,6 +115,8 @@ def _excused(sample: Sample, scores: Sequence[Score], score: Score) -> bool:
 
 def _in_order(sample: Sample, failed: Sequence[Score], scores: Sequence[Score]) -> list[Score]:
     """The failed scores in causal order, whatever order they come in; metrics of one rank by their printed names."""
+    if not failed:
+        return []
     decided = {base(s) for s in scores if s.verdict in (Verdict.PASS, Verdict.FAIL)}
     order = ["app_error"]
     if sample.answerable is False:

@@ -8,7 +8,7 @@ a hint that reads like any other sentence, is not seen.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 # Casefolded; each is rare in ordinary passages and usual in texts that address a judge or a model.
@@ -66,21 +66,30 @@ _FORMS = (
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def _by_stem() -> list[tuple[str, list[str]]]:
-    """(stem, the marks that hold it): a text without the stem holds none of them."""
-    found: dict[str, list[str]] = {}
+def _by_stem() -> dict[str, tuple[str, ...]]:
+    """Stem -> the marks that hold it: a text none of whose words holds the stem holds none of them."""
+    found: dict[str, tuple[str, ...]] = {}
     for mark in (*_TO_A_JUDGE, *_TO_A_MODEL, *_ELSEWHERE, *_TOKENS, *_FORMS):
-        found.setdefault(max(_WORD.findall(mark) or [mark], key=len), []).append(mark)
-    return list(found.items())
+        stem = max(_WORD.findall(mark) or mark.split(), key=len)
+        found[stem] = (*found.get(stem, ()), mark)
+    return found
 
 
 _STEMS = _by_stem()
-_ASCII_STEMS = [(stem, marks) for stem, marks in _STEMS if stem.isascii()]
 _INVISIBLE = re.compile(
     "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e0fff\x00-\x08]"
 )
 _MAYBE_AN_ID = re.compile(r"\b[0-9a-f]{8,32}\b")
 _KEPT, _MOST_KEPT = 512, 8_000
+_ALWAYS = ("",)  # a mark that every text holds
+
+# Most texts are made of words that were seen before. Words (what stands between spaces) that hold no stem, and those that
+# hold some, with the marks to look for.
+_CLEAN: set[str] = set()
+_MARKED: dict[str, tuple[str, ...]] = {}
+_MOST_WORDS, _MOST_CHARS, _MOST_NEW = 20_000, 40, 1_000
+_PART, _MOST_WORDS_OF_A_MARK = 65_536, 12
+_SPACE = re.compile(r"\s")
 
 
 def suspicious(text: str) -> bool:
@@ -95,15 +104,73 @@ def any_suspicious(texts: Iterable[str]) -> bool:
 
 
 def _look(text: str) -> bool:
-    if _INVISIBLE.search(text) is not None:
-        return True
-    flat = f" {' '.join(text.casefold().split())} "
-    if any(
-        stem in flat and any(mark in flat for mark in marks)
-        for stem, marks in (_ASCII_STEMS if flat.isascii() else _STEMS)
-    ):
-        return True
-    return any(not said.isdigit() and not said.isalpha() for said in _MAYBE_AN_ID.findall(flat))
+    before: list[str] = []
+    for part in _parts(text):
+        words = part.casefold().split()
+        if _marked(before + words if before else words):
+            return True
+        before = words[-_MOST_WORDS_OF_A_MARK:]
+    return False
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text in pieces that end at a space: the words of a huge text are never held all at once."""
+    at = 0
+    while len(text) - at > _PART:
+        gap = _SPACE.search(text, at + _PART)
+        end = len(text) if gap is None else gap.end()
+        yield text[at:end]
+        at = end
+    yield text[at:] if at else text
+
+
+def _marked(words: list[str]) -> bool:
+    rest = set(words)
+    rest -= _CLEAN
+    if not rest:
+        return False
+    marks: set[str] = set()
+    new: list[str] = []
+    for word in rest:
+        known = _MARKED.get(word)
+        if known is None:
+            new.append(word)
+        else:
+            marks.update(known)
+    if new:
+        marks.update(_learnt(new))
+    if not marks:
+        return False
+    flat = f" {' '.join(words)} "
+    return any(mark in flat for mark in marks)
+
+
+def _learnt(words: list[str]) -> set[str]:
+    """The marks to look for because of these words; which are theirs is remembered for the next text."""
+    together = " ".join(words)
+    stems = [stem for stem in _STEMS if stem in together]
+    odd = _INVISIBLE.search(together) is not None or any(map(_like_an_id, _MAYBE_AN_ID.findall(together)))
+    found = {mark for stem in stems for mark in _STEMS[stem]} | set(_ALWAYS if odd else ())
+    if len(words) > _MOST_NEW:  # no text to learn words from; and the time stays linear, whatever the words are
+        return found
+    if len(_CLEAN) + len(_MARKED) > _MOST_WORDS:
+        _CLEAN.clear()
+        _MARKED.clear()
+    for word in words:
+        if len(word) > _MOST_CHARS:
+            continue
+        marks: tuple[str, ...] = tuple(mark for stem in stems if stem in word for mark in _STEMS[stem])
+        if odd and (_INVISIBLE.search(word) is not None or any(map(_like_an_id, _MAYBE_AN_ID.findall(word)))):
+            marks = _ALWAYS
+        if marks:
+            _MARKED[word] = marks
+        else:
+            _CLEAN.add(word)
+    return found
+
+
+def _like_an_id(said: str) -> bool:
+    return not said.isdigit() and not said.isalpha()
 
 
 _kept = lru_cache(maxsize=_KEPT)(_look)
