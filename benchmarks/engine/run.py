@@ -215,6 +215,7 @@ def one(name: str, place: Place, server: Server, rows: int, in_flight: int, late
         if not out.exists():
             return {"failed": log.read_text(encoding="utf-8", errors="replace")[-300:]}
         driver = json.loads(out.read_text(encoding="utf-8"))
+        stored = sum(path.stat().st_size for path in Path(folder).glob("store.db*"))
     if driver["exception"]:
         return {"failed": driver["exception"]}
     calls, seconds, cpu = books["requests"], driver["eval_s"], driver["eval_cpu_s"]
@@ -234,6 +235,7 @@ def one(name: str, place: Place, server: Server, rows: int, in_flight: int, late
         "tokens_a_row": (books["prompt_chars"] + books["schema_chars"]) / 4 / rows,
         "peak_in_flight": books["peak_inflight"],
         "scored": driver["rows_fully_scored"] / rows,
+        "store_kb_a_row": stored / 1000 / rows,
         "others_cores": max(0.0, others) / wall,
     }
 
@@ -354,8 +356,8 @@ def goals(result: dict[str, Any]) -> list[str]:
     """The goals, and what was measured beside them."""
     lines = [
         "| | calls/s | share of the bound | goal | bare client, same requests | ours by bare | CPU ms a call | goal |"
-        " calls a row | goal |",
-        "| --- | ---: | ---: | --- | ---: | ---: | ---: | --- | ---: | --- |",
+        " calls a row | goal | KB in the store a row |",
+        "| --- | ---: | ---: | --- | ---: | ---: | ---: | --- | ---: | --- | ---: |",
     ]
     for condition in result["conditions"]:
         own, bare = (medians(condition["found"].get(name, [])) for name in (OURS, BARE))
@@ -368,7 +370,7 @@ def goals(result: dict[str, Any]) -> list[str]:
             f"| {condition['latency_ms']:g} ms, {condition['in_flight']} in flight | {own['calls_per_second']:.1f} |"
             f" {share:.1%} | {_reached(share >= GOAL_SHARE)} (>= {GOAL_SHARE:.0%}) | {beside} | {ratio} |"
             f" {cpu:.2f} | {_reached(cpu <= GOAL_CPU_MS)} (<= {GOAL_CPU_MS}) |"
-            f" {calls:.2f} | {_reached(calls <= GOAL_CALLS)} (<= {GOAL_CALLS}) |"
+            f" {calls:.2f} | {_reached(calls <= GOAL_CALLS)} (<= {GOAL_CALLS}) | {own['store_kb_a_row']:.1f} |"
         )
     return lines
 
