@@ -95,6 +95,7 @@ def evaluate(
     ] = None,
     app_timeout: Annotated[float, typer.Option(help="Seconds the application may take for a row.")] = 120.0,
     app_concurrency: Annotated[int, typer.Option(help="Rows the application is run on at once.")] = 8,
+    metric_timeout: Annotated[float, typer.Option(help="Seconds a metric of your own may take for a row.")] = 120.0,
     map_: Annotated[
         list[str] | None, typer.Option("--map", help="field=column, where a column's name is not known. Repeatable.")
     ] = None,
@@ -145,6 +146,7 @@ def evaluate(
         "app": app_,
         "app_timeout": app_timeout,
         "app_concurrency": app_concurrency,
+        "metric_timeout": metric_timeout,
         "mapping": pairs(map_ or []),
         "slices": slice_ or [],
         "rubrics": rubric or [],
