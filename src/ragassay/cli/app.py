@@ -20,6 +20,7 @@ from ragassay.cli.output import (
     pairs,
     print_forecast,
     print_json,
+    print_lines,
     show_error,
     store_file,
 )
@@ -414,7 +415,7 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
         )
     own = RubricBook.default().with_files([file], reserved).custom
     what = f"a valid judge of your own, measured as {own[0].id}" if own else "a valid rubric"
-    console().print(f"{file}: {what}", markup=False, highlight=False)
+    print_lines(f"{file}: {what}")
 
 
 # The order in which `ragassay --help` lists them: the main job, trust in judges, other tools. Short, so that none is cut off.
