@@ -61,6 +61,7 @@ def evaluate(
     app: str | App | None = None,
     app_timeout: float = 120.0,
     app_concurrency: int = 8,
+    metric_timeout: float = 120.0,
     judge: str = "offline",
     base_url: str | None = None,
     api_key_env: str | None = None,
@@ -96,6 +97,7 @@ def evaluate(
     app: your application, a function of the question (or "module:function"), synchronous or asynchronous, that is run on
     every row and returns the response, (response, contexts), or a mapping or object with both; its errors and its
     latency are kept with the row. app_timeout: seconds a row; app_concurrency: rows at once.
+    metric_timeout: seconds that a function of yours under `@ragassay.metric` may take for a row.
     judge: "offline" (no key, no network) or "openai:MODEL" behind any OpenAI-compatible server at base_url
     (default: OPENAI_BASE_URL or the hosted service); the key is read from the variable api_key_env names
     (default OPENAI_API_KEY). mapping: field -> column where a column's name is not known. slices: columns to slice by.
@@ -238,6 +240,7 @@ def forecast(
             model=plan.model,
             store=opened,
             concurrency=plan.options.concurrency,
+            metric_timeout=plan.options.metric_timeout,
         )
     finally:
         if opened is not None:
@@ -507,6 +510,7 @@ async def _drive(
             save_ledger=lambda ledger: save(RunState.RUNNING, "", ledger),
             prepare=None if plan.application is None else plan.application.answer,
             prepared={} if plan.application is None else store.answered(run_id),
+            metric_timeout=options.metric_timeout,
         )
         engine.progress.rows = len(done)
 

@@ -18,11 +18,12 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from ragassay.core import AppUsage, Context, Sample, SetupError, message_of, shorten
+from ragassay.core import AppUsage, Context, Sample, SetupError, end_thread, message_of, shorten
 
 App = Callable[..., Any]
+T = TypeVar("T")
 
 # What applications and the common frameworks call these things, in the order in which they are looked for.
 _RESPONSE = ("response", "answer", "output", "result", "generated_answer", "text", "content", "reply", "output_text")
@@ -40,6 +41,8 @@ _USAGE = {
     "latency": ("latency",),
 }
 _MOST_ERROR = 500
+_TURN = 0.25
+"""Seconds after which an event loop that did not turn is taken to be blocked."""
 _MOST_CONTEXTS = 100_000
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.I)
 _SECRET = re.compile(r"(?P<before>\b(?:sk|pk|rk)-|\bBearer\s{1,4}|(?<=://)[^\s:@/]{0,100}:)[^\s@\"']{6,400}", re.I)
@@ -52,7 +55,8 @@ class Application:
 
     A synchronous application gets a thread for every call, an asynchronous one a thread with an event loop for all of
     them, or with `here` the loop of the caller, where its clients may live. One that hangs, blocks or exits holds up
-    neither the run (but for one that blocks the caller's loop), nor other rows, nor the end of the process.
+    neither the run (but for one that blocks the caller's loop), nor later rows, nor the end of the process: a loop that
+    is blocked is left behind, and another one takes its place.
     """
 
     def __init__(self, function: App, *, timeout: float, concurrency: int, here: bool = False) -> None:
@@ -64,8 +68,7 @@ class Application:
         self._function, self._timeout, self._here = function, timeout, here
         self._wants_row, self._asynchronous = _wants_row(function), _is_asynchronous(function)
         self._slots = asyncio.Semaphore(concurrency)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._end: asyncio.Event | None = None
+        self._loops: list[_Loop] = []  # the last one is in use
         self._starting = threading.Lock()
 
     async def answer(self, sample: Sample, keep: Callable[[Sample], Awaitable[None]] | None = None) -> Sample:
@@ -77,7 +80,7 @@ class Application:
             return replace(sample, error="the row has no question to run the application on")
         async with self._slots:
             started = time.perf_counter()
-            answering = self._start(sample)
+            answering, give_up = self._start(sample)
             try:
                 await asyncio.wait({answering}, timeout=self._timeout)
                 if answering.done():
@@ -85,33 +88,28 @@ class Application:
                 else:
                     failed = replace(sample, response=None, error=f"no answer in {self._timeout:g} s")
                     answered = _timed(failed, time.perf_counter() - started)
+                    answering.cancel()
+                    await give_up()  # before another row takes the slot, and perhaps a loop that is blocked
             finally:
                 answering.cancel()
             if keep is not None:
                 await keep(answered)
             return answered
 
-    def _start(self, sample: Sample) -> asyncio.Future[Sample]:
+    def _start(self, sample: Sample) -> tuple[asyncio.Future[Sample], Callable[[], Awaitable[None]]]:
+        """The answer to come, and what is to be done when nobody waits for it any longer."""
         if self._asynchronous and self._here:
-            return asyncio.ensure_future(self._awaited(sample, self._given))
+            return asyncio.ensure_future(self._awaited(sample, self._given)), _nothing
         if self._asynchronous:
-            return asyncio.wrap_future(
-                asyncio.run_coroutine_threadsafe(self._awaited(sample, self._given), self._own_loop())
-            )
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[Sample] = loop.create_future()
+            loop = self._own_loop()
+            awaited = asyncio.run_coroutine_threadsafe(self._awaited(sample, self._given), loop.loop)
+            return asyncio.wrap_future(awaited), lambda: self._leave_if_blocked(loop)
+        done, thread = _in_thread(lambda: self._called(sample))
 
-        def hand_over(answered: Sample) -> None:
-            if not done.done():
-                done.set_result(answered)
+        async def end() -> None:
+            end_thread(thread)
 
-        def work() -> None:
-            answered = self._called(sample)
-            with suppress(RuntimeError):  # the loop is gone: nobody waits any more
-                loop.call_soon_threadsafe(hand_over, answered)
-
-        threading.Thread(target=work, name="ragassay-app", daemon=True).start()
-        return done
+        return done, end
 
     def _given(self, sample: Sample) -> Any:
         return self._function(sample if self._wants_row else sample.question)
@@ -127,7 +125,7 @@ class Application:
                 def hand_on(_: Sample) -> Awaitable[Any]:
                     return returned
 
-                return asyncio.run_coroutine_threadsafe(self._awaited(sample, hand_on), self._own_loop()).result()
+                return asyncio.run_coroutine_threadsafe(self._awaited(sample, hand_on), self._own_loop().loop).result()
             took = time.perf_counter() - started
             return _timed(read_answer(sample, returned), took)
         except BaseException as error:
@@ -140,31 +138,82 @@ class Application:
             returned = await call(sample)
             took = time.perf_counter() - started
             # Reading is the application's code as well: a returned object may do anything when it is looked at.
-            return await asyncio.to_thread(lambda: _timed(read_answer(sample, returned), took))
+            return await _in_thread(lambda: _timed(read_answer(sample, returned), took))[0]
         except BaseException as error:
             return _failed(sample, error, time.perf_counter() - started)
 
-    def _own_loop(self) -> asyncio.AbstractEventLoop:
+    def _own_loop(self) -> _Loop:
         with self._starting:
-            if self._loop is None:
-                made = threading.Event()
+            if not self._loops or self._loops[-1].blocked:
+                self._loops.append(_Loop())
+            return self._loops[-1]
 
-                async def serve() -> None:
-                    self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-                    made.set()
-                    await self._end.wait()
-
-                threading.Thread(target=lambda: asyncio.run(serve()), name="ragassay-app-loop", daemon=True).start()
-                made.wait()
-            assert self._loop is not None
-            return self._loop
+    async def _leave_if_blocked(self, loop: _Loop) -> None:
+        """Look whether the loop still turns; if not, later rows get another one."""
+        turns = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop.loop))
+        done, _ = await asyncio.wait({turns}, timeout=_TURN)
+        if not done and not loop.blocked:
+            loop.blocked = True
+            end_thread(loop.thread)  # the call that blocks it, where it can be ended; the others there go on
 
     def close(self) -> None:
-        """Let go of the loop; a call that still goes on is not waited for."""
+        """Let go of the loops; a call that still goes on is not waited for."""
         with self._starting:
-            if self._loop is not None and self._end is not None:
-                with suppress(RuntimeError):  # it is closed already
-                    self._loop.call_soon_threadsafe(self._end.set)
+            for loop in self._loops:
+                loop.end()
+
+
+async def _nothing() -> None:
+    """What there is to be done about a call in the caller's own loop, once it is cancelled."""
+
+
+class _Loop:
+    """An event loop in a thread of its own. blocked: a call in it lets no other one run."""
+
+    def __init__(self) -> None:
+        self.blocked = False
+        made = threading.Event()
+
+        async def serve() -> None:
+            self.loop, self._end = asyncio.get_running_loop(), asyncio.Event()
+            made.set()
+            await self._end.wait()
+
+        self.thread = threading.Thread(target=lambda: asyncio.run(serve()), name="ragassay-app-loop", daemon=True)
+        self.thread.start()
+        made.wait()
+
+    def end(self) -> None:
+        with suppress(RuntimeError):  # it is closed already
+            self.loop.call_soon_threadsafe(self._end.set)
+
+
+def _in_thread(work: Callable[[], T]) -> tuple[asyncio.Future[T], threading.Thread]:
+    """What `work` returns, from a daemon thread: one that never comes back holds up nothing."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def hand_over(result: T | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    def call() -> None:
+        try:
+            outcome: tuple[T | None, BaseException | None] = work(), None
+        except BaseException as error:
+            # A future takes no StopIteration, and a loop ends at SystemExit.
+            plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            outcome = None, error if plain else RuntimeError(_said(error))
+        with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+            loop.call_soon_threadsafe(hand_over, *outcome)
+
+    thread = threading.Thread(target=call, name="ragassay-app", daemon=True)
+    thread.start()
+    return done, thread
 
 
 def _failed(sample: Sample, error: BaseException, took: float) -> Sample:

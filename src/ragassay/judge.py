@@ -42,7 +42,7 @@ ROW = (
 
 _OPTIONS = (
     "judge", "base_url", "api_key_env", "rubrics", "single_calls", "controls", "temperature", "call_timeout", "attempts",
-    "max_calls", "max_cost", "price", "cache", "no_network", "store",
+    "max_calls", "max_cost", "price", "cache", "no_network", "metric_timeout", "store",
 )  # fmt: skip
 
 
@@ -99,6 +99,7 @@ async def _asked(plan: Plan, store: Store) -> Score:
         policy=CallPolicy(timeout=options.call_timeout, attempts=options.attempts),
         concurrency=options.concurrency,
         cache=options.cache,
+        metric_timeout=options.metric_timeout,
     )
     await engine.run(iter([(0, sample)]))
     ((found,),) = (result.scores for result in kept.rows)

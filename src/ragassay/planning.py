@@ -51,6 +51,7 @@ class Options:
     app: str | None = None
     app_timeout: float = 120.0
     app_concurrency: int = 8
+    metric_timeout: float = 120.0
     controls: Literal["auto", "always", "off"] = "auto"
     sample: int = 0
 
@@ -65,6 +66,7 @@ class Options:
             ("attempts", self.attempts, 1),
             ("app_timeout", self.app_timeout, 0.001),
             ("app_concurrency", self.app_concurrency, 1),
+            ("metric_timeout", self.metric_timeout, 0.001),
             ("sample", self.sample, 0),
             ("temperature", self.temperature, 0),
         )
@@ -135,6 +137,7 @@ def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
     free = (
         "app_timeout",
         "app_concurrency",
+        "metric_timeout",
         "concurrency",
         "call_timeout",
         "attempts",

@@ -20,6 +20,7 @@ from ragassay.cli.output import (
     pairs,
     print_forecast,
     print_json,
+    print_lines,
     show_error,
     store_file,
 )
@@ -95,6 +96,7 @@ def evaluate(
     ] = None,
     app_timeout: Annotated[float, typer.Option(help="Seconds the application may take for a row.")] = 120.0,
     app_concurrency: Annotated[int, typer.Option(help="Rows the application is run on at once.")] = 8,
+    metric_timeout: Annotated[float, typer.Option(help="Seconds a metric of your own may take for a row.")] = 120.0,
     map_: Annotated[
         list[str] | None, typer.Option("--map", help="field=column, where a column's name is not known. Repeatable.")
     ] = None,
@@ -145,6 +147,7 @@ def evaluate(
         "app": app_,
         "app_timeout": app_timeout,
         "app_concurrency": app_concurrency,
+        "metric_timeout": metric_timeout,
         "mapping": pairs(map_ or []),
         "slices": slice_ or [],
         "rubrics": rubric or [],
@@ -412,7 +415,7 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
         )
     own = RubricBook.default().with_files([file], reserved).custom
     what = f"a valid judge of your own, measured as {own[0].id}" if own else "a valid rubric"
-    console().print(f"{file}: {what}", markup=False, highlight=False)
+    print_lines(f"{file}: {what}")
 
 
 # The order in which `ragassay --help` lists them: the main job, trust in judges, other tools. Short, so that none is cut off.

@@ -237,7 +237,9 @@ def note(text: str) -> None:
 def print_json(value: object) -> None:
     import orjson
 
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+    from ragassay.report import seen
+
+    sys.stdout.write(seen(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()) + "\n")
 
 
 def print_value(kind: str, value: object) -> None:

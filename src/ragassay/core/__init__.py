@@ -52,6 +52,7 @@ from ragassay.core.run import (
 )
 from ragassay.core.sample import AppUsage, BadRow, Context, Sample
 from ragassay.core.score import Counts, Part, Score, Verdict
+from ragassay.core.threads import end_thread
 from ragassay.core.trust import (
     FIGURES,
     Certificate,
@@ -136,6 +137,7 @@ __all__ = [
     "Verdict",
     "WorstRow",
     "digest",
+    "end_thread",
     "message_of",
     "nearest",
     "shorten",

@@ -3,11 +3,11 @@
 from ragassay.metrics.base import Declaration, Elsewhere, Metric, MetricBase, MetricFlow
 from ragassay.metrics.claims import Piece, split_claims
 from ragassay.metrics.custom import custom_metric
-from ragassay.metrics.decorated import metric
+from ragassay.metrics.decorated import is_users_own, metric
 from ragassay.metrics.presets import PRESETS, Preset
 from ragassay.metrics.registry import DEFAULT_METRICS, catalogue, load, parse, parse_list, reference
 
 __all__ = [
     "DEFAULT_METRICS", "Declaration", "Elsewhere", "Metric", "MetricBase", "MetricFlow", "PRESETS",
-    "Piece", "Preset", "catalogue", "custom_metric", "load", "metric", "parse", "parse_list", "reference", "split_claims",
+    "Piece", "Preset", "catalogue", "custom_metric", "is_users_own", "load", "metric", "parse", "parse_list", "reference", "split_claims",
 ]  # fmt: skip

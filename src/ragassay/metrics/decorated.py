@@ -29,7 +29,7 @@ from types import MappingProxyType
 from typing import overload
 
 from ragassay.core import Counts, Judgment, Request, Sample, Score, SetupError, Status, Verdict, nearest, shorten
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import Declaration, Metric, MetricBase, MetricFlow
 from ragassay.metrics.parameters import refuse
 from ragassay.metrics.reduction import PARTIAL
 from ragassay.metrics.registry import catalogue
@@ -142,6 +142,11 @@ class FunctionMetric(MetricBase):
             mark = 1.0 if better else 0.0
         good = value >= mark if better else value <= mark
         return value, Verdict.PASS if good else Verdict.FAIL
+
+
+def is_users_own(metric: Metric) -> bool:
+    """Whether the metric runs the user's code, which may do anything, and not only ours."""
+    return isinstance(metric, FunctionMetric) or not type(metric).__module__.startswith("ragassay.")
 
 
 @overload

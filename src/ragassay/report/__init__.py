@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         render_summary,
         summary_text,
     )
-    from ragassay.report.text import plain
+    from ragassay.report.text import plain, seen
     from ragassay.report.wording import headline, number_words, percent_interval
 
 _HOMES = {
@@ -43,7 +43,7 @@ _HOMES = {
     "junit": ("write_junit",),
     "mlflow_run": ("log_to_mlflow", "mlflow_metrics"),
     "summary": ("summarise",),
-    "text": ("plain",),
+    "text": ("plain", "seen"),
     "terminal": ("render_comparison", "render_gates", "render_row", "render_runs", "render_summary", "summary_text"),
     "wording": ("headline", "number_words", "percent_interval"),
 }
@@ -53,7 +53,7 @@ __all__ = [
     "benchmark_headline", "benchmark_json", "benchmark_text", "certificates_json", "check_gates", "compare",
     "comparison_json", "export", "headline", "log_to_mlflow", "mlflow_metrics", "number_words", "parse_gate", "percent_interval",
     "plain", "render_benchmark", "render_certificate", "render_certificates", "render_comparison", "render_gates",
-    "render_row", "render_runs", "render_summary", "row_json", "run_json", "scores_table", "summarise",
+    "render_row", "render_runs", "render_summary", "row_json", "run_json", "scores_table", "seen", "summarise",
     "summary_json", "summary_text", "write_benchmark_html", "write_html", "write_junit",
 ]  # fmt: skip
 

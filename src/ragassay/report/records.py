@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ragassay.core import EnvironmentFailure, Manifest, RowResult, Score, SetupError, nearest
 from ragassay.report.proof import place, proof
-from ragassay.report.text import cell, page
+from ragassay.report.text import cell, plain, seen, unicode
 from ragassay.report.wording import better_end
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def records(store: Store, run_id: str) -> Iterator[dict[str, Any]]:
         if row.bad is not None:
             reason = f"{row.bad.code}: {row.bad.what} {row.bad.why}".strip()
             yield dict.fromkeys(_COLUMNS) | {
-                "id": page(row.id), "index": row.index, "status": "bad_row", "reason": page(reason),
+                "id": unicode(row.id), "index": row.index, "status": "bad_row", "reason": unicode(reason),
                 "asked": 0, "judged": 0, "rationale": "", "evidence": [], "parts": 0, "flags": [], "cause": "",
                 "finer": [], "better": "",
             }  # fmt: skip
@@ -71,19 +71,19 @@ def records(store: Store, run_id: str) -> Iterator[dict[str, Any]]:
 def _record(row: RowResult, score: Score, manifest: Manifest) -> dict[str, Any]:
     cause = row.diagnosis.cause
     return {
-        "id": page(row.id),
+        "id": unicode(row.id),
         "index": row.index,
         "metric": score.metric,
         "value": score.value,
         "status": score.status.value,
-        "reason": page(score.reason),
+        "reason": unicode(score.reason),
         "asked": score.counts.asked,
         "judged": score.counts.judged,
         "verdict": score.verdict.value if score.verdict is not None else None,
         "pass_mark": score.pass_mark,
-        "rationale": page(score.rationale or proof(score, row.sample).rationale),
+        "rationale": unicode(score.rationale or proof(score, row.sample).rationale),
         "evidence": [
-            {"context": place(part, found), "start": found.start, "end": found.end, "quote": page(found.quote)}
+            {"context": place(part, found), "start": found.start, "end": found.end, "quote": unicode(found.quote)}
             for part in score.parts
             for found in part.evidence
         ],
@@ -98,18 +98,20 @@ def _record(row: RowResult, score: Score, manifest: Manifest) -> dict[str, Any]:
 def _jsonl(store: Store, run_id: str, out: TextIO) -> int:
     n = 0
     for n, record in enumerate(records(store, run_id), 1):  # noqa: B007 - n is the count
-        out.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+        out.write(seen(json.dumps(record, ensure_ascii=False, allow_nan=False)) + "\n")
     return n
 
 
 def _csv(store: Store, run_id: str, out: TextIO) -> int:
+    # A file and a pipe get texts as they are; a terminal would obey what stands in them.
+    shown = (lambda text: cell(plain(text))) if out.isatty() else cell
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(_COLUMNS)
     n = 0
     for n, record in enumerate(records(store, run_id), 1):  # noqa: B007 - n is the count
         record["evidence"] = json.dumps(record["evidence"], ensure_ascii=False)
         record |= {name: " ".join(record[name]) for name in ("flags", "finer")}
-        writer.writerow([cell(value) if isinstance(value, str) else value for value in record.values()])
+        writer.writerow([shown(value) if isinstance(value, str) else value for value in record.values()])
     return n
 
 
@@ -173,8 +175,8 @@ def scores_table(store: Store, run_id: str) -> pa.Table:
     causes = {line.index: line.cause for line in store.row_lines(run_id)}
     lines = (
         {
-            "id": page(s.row_id), "index": s.index, "metric": s.metric, "value": s.value, "status": s.status.value,
-            "reason": page(s.reason), "asked": s.counts.asked, "judged": s.counts.judged, "coverage": s.counts.coverage,
+            "id": unicode(s.row_id), "index": s.index, "metric": s.metric, "value": s.value, "status": s.status.value,
+            "reason": unicode(s.reason), "asked": s.counts.asked, "judged": s.counts.judged, "coverage": s.counts.coverage,
             "verdict": s.verdict.value if s.verdict is not None else None, "pass_mark": s.pass_mark,
             "probability": s.probability, "cause": causes.get(s.index, ""), "flags": list(s.flags),
             "better": better_end(s.metric, manifest),

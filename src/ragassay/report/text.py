@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from json import dumps
 
 # Bidirectional overrides and marks, zero-width spaces, byte-order marks, tag characters: invisible, and able to
 # make a text read as something it is not. Joiners (U+200C, U+200D) stay: scripts and emoji need them.
 _INVISIBLE = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]")
+_UNSEEN = re.compile(f"[\x7f-\x9f\u2028\u2029{_INVISIBLE.pattern[1:]}")
 _BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -25,6 +27,12 @@ def plain(text: str) -> str:
     return _CONTROLS.sub(_picture, _INVISIBLE.sub("", text))
 
 
+def seen(json: str) -> str:
+    """JSON in which every character that commands a terminal or hides from the reader is written as an escape; the same
+    values for whoever parses it."""
+    return _UNSEEN.sub(lambda found: dumps(found[0])[1:-1], json)
+
+
 def one_line(text: str, limit: int = 160) -> str:
     """`plain` on one line, runs of white space as one blank, cut with "…" after `limit` characters."""
     text = " ".join(plain(text[: 4 * limit + 64]).split())
@@ -34,6 +42,11 @@ def one_line(text: str, limit: int = 160) -> str:
 def xml(text: str) -> str:
     """`text` without the characters that XML 1.0 cannot hold (they become U+FFFD)."""
     return _NOT_XML.sub("\ufffd", text)
+
+
+def unicode(text: str) -> str:
+    """`text` as any encoder takes it: lone surrogates become U+FFFD."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def page(text: str) -> str:

@@ -34,11 +34,12 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.judges import Judge
-from ragassay.metrics import Metric, MetricFlow
+from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
 from ragassay.runner.budget import Budget
 from ragassay.runner.dispatch import CallPolicy, Dispatcher, Stopped, Traffic
 from ragassay.runner.journal import Journal, JournalStore, Pair
+from ragassay.runner.own_code import OwnCode, TooLate
 from ragassay.runner.watchdog import Place, Stall
 
 Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
@@ -117,12 +118,16 @@ class Engine:
         save_ledger: Callable[[Ledger], None] | None = None,
         prepare: Prepare | None = None,
         prepared: Mapping[int, Sample] | None = None,
+        metric_timeout: float = 120.0,
     ) -> None:
         """prepare: what is done to a row before it is measured; its result is durable before it is used. prepared: rows
-        (by index) on which that was done already, in an earlier part of the run."""
+        (by index) on which that was done already, in an earlier part of the run. metric_timeout: seconds that a metric
+        of the user's own may take for a row, without the time in which it waits for the judge."""
         self._metrics, self._judge, self._diagnose, self._budget = tuple(metrics), judge, diagnose, budget
         self._journal = Journal(store, run_id, own_run_only=not cache, save_ledger=save_ledger)
         self._prepare, self._prepared = prepare, dict(prepared or {})
+        self._own = frozenset(n for n, metric in enumerate(self._metrics) if is_users_own(metric))
+        self._own_code, self._metric_timeout = OwnCode(), metric_timeout
         self._concurrency = concurrency
         self._dispatch = Dispatcher(
             model,
@@ -166,6 +171,7 @@ class Engine:
                     task.cancel()
                 await asyncio.gather(*workers, *self._groups, return_exceptions=True)
                 self._dispatch.close()
+                self._own_code.close()
         if self._fatal is not None:
             raise self._fatal
         if self._state is RunState.RUNNING:
@@ -236,40 +242,68 @@ class Engine:
         """
         capped = False
         scores: list[Score | None] = [None] * len(self._metrics)
+        left = dict.fromkeys(self._own, self._metric_timeout)
         waiting: list[tuple[int, MetricFlow, list[tuple[Pair, Request]]]] = []
 
-        def advance(position: int, flow: MetricFlow | None, answers: tuple[Judgment, ...]) -> None:
-            metric = self._metrics[position]
-            self.progress.computing = f"{metric} on row {sample.id}"
-            try:
-                if flow is None:
-                    flow = metric.flow(sample)
-                    asked = next(flow)
-                else:
-                    asked = flow.send(answers)
-                if not isinstance(asked, tuple) or not all(isinstance(request, Request) for request in asked):
-                    raise TypeError("a metric's flow must yield tuples of Requests")
+        def note(position: int, step: Step) -> None:
+            if isinstance(step, Score):
+                scores[position] = step
+            else:
+                flow, asked = step
                 waiting.append((position, flow, [(self._pair(request), request) for request in asked]))
-            except StopIteration as end:
-                scores[position] = _checked(metric, end.value)
-            except RagAssayError:
-                raise
-            except BaseException as error:  # a metric's own fault is that metric's failed score, not the run's end
-                scores[position] = _broken(metric, error)
 
-        for position in range(len(self._metrics)):
-            advance(position, None, ())
-        self.progress.computing = ""
+        async def advance(steps: list[tuple[int, MetricFlow | None, tuple[Judgment, ...]]]) -> None:
+            slow: list[Awaitable[Step]] = []
+            for position, flow, answers in steps:
+                self.progress.computing = f"{self._metrics[position]} on row {sample.id}"
+                if position in self._own:
+                    slow.append(self._own_step(position, sample, flow, answers, left))
+                else:
+                    note(position, step_of(self._metrics[position], sample, flow, answers))
+            self.progress.computing = ""
+            if slow:
+                place.doing = "the user's own " + ", ".join(str(self._metrics[p]) for p, _, _ in steps if p in self._own)
+                for position, step in zip(
+                    (p for p, _, _ in steps if p in self._own), await asyncio.gather(*slow), strict=True
+                ):
+                    note(position, step)
+                waiting.sort(key=lambda one: one[0])  # what is asked together does not depend on which thread was first
+
+        await advance([(position, None, ()) for position in range(len(self._metrics))])
         while waiting:
             wave, waiting = waiting, []
             place.since, place.reported = time.monotonic(), 0.0
             place.doing = "the judge's answer for " + ", ".join(str(self._metrics[position]) for position, _, _ in wave)
             known = await self._resolve({pair: request for _, _, pairs in wave for pair, request in pairs})
             capped = capped or any(judgment.status is Status.OVER_BUDGET for judgment in known.values())
-            for position, flow, pairs in wave:
-                advance(position, flow, tuple(known[pair] for pair, _ in pairs))
-            self.progress.computing = ""
+            await advance([(position, flow, tuple(known[pair] for pair, _ in pairs)) for position, flow, pairs in wave])
         return tuple(score for score in scores if score is not None), capped
+
+    async def _own_step(
+        self,
+        position: int,
+        sample: Sample,
+        flow: MetricFlow | None,
+        answers: tuple[Judgment, ...],
+        left: dict[int, float],
+    ) -> Step:
+        """A step of a metric of the user's own, away from the event loop; left: seconds that it may still take."""
+        metric, started = self._metrics[position], 0.0
+
+        def work() -> Step:
+            nonlocal started
+            started = time.monotonic()
+            return step_of(metric, sample, flow, answers)
+
+        try:
+            return await self._own_code.run(work, left[position])
+        except TooLate as error:
+            why = str(error) or f"it did not return within {self._metric_timeout:g} s"
+            return Score(str(metric), Status.FAILED, verdict=Verdict.UNDECIDED, reason=f"no score of the metric: {why}")
+        except Exception as error:  # RagAssayErrors as well: they are the user's code's, and no fault of the set-up
+            return _broken(metric, error)
+        finally:
+            left[position] -= time.monotonic() - started if started else 0.0
 
     def _pair(self, request: Request) -> Pair:
         fingerprint = self._fingerprints.get(request.rubric)
@@ -399,6 +433,29 @@ class Engine:
         if future is not None and not future.done():
             future.set_exception(error)
             future.exception()  # marked as seen: a row that has given up does not come to fetch it
+
+
+Step = Score | tuple[MetricFlow, tuple[Request, ...]]
+"""Where a flow stands: at its end, or at what it asks."""
+
+
+def step_of(metric: Metric, sample: Sample, flow: MetricFlow | None, answers: tuple[Judgment, ...]) -> Step:
+    """Advance a flow (None: begin it). A metric's own fault is that metric's failed score, not the run's end."""
+    try:
+        if flow is None:
+            flow = metric.flow(sample)
+            asked = next(flow)
+        else:
+            asked = flow.send(answers)
+        if not isinstance(asked, tuple) or not all(isinstance(request, Request) for request in asked):
+            raise TypeError("a metric's flow must yield tuples of Requests")
+        return flow, asked
+    except StopIteration as end:
+        return _checked(metric, end.value)
+    except RagAssayError:
+        raise
+    except BaseException as error:
+        return _broken(metric, error)
 
 
 def _broken(metric: Metric, error: BaseException) -> Score:

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
-from ragassay.core import Ask, BadRow, CallFailed, ChatCall, Judgment, Recall, Reply, Request, Sample, Status
+from ragassay.core import (
+    Ask,
+    BadRow,
+    CallFailed,
+    ChatCall,
+    Judgment,
+    RagAssayError,
+    Recall,
+    Reply,
+    Request,
+    Sample,
+    Score,
+    Status,
+)
 from ragassay.judges import Judge
-from ragassay.metrics import Metric
+from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
 from ragassay.runner.budget import worst_case_tokens
+from ragassay.runner.engine import step_of
 from ragassay.runner.journal import JournalStore, Pair
+from ragassay.runner.own_code import OwnCode, TooLate
 
 CHARS_PER_TOKEN = 4.2
 """English prose under the byte-pair vocabularies in use; other languages need more tokens, which the bound covers."""
@@ -51,16 +67,19 @@ def forecast(
     model: Model,
     store: JournalStore | None,
     concurrency: int,
+    metric_timeout: float = 120.0,
 ) -> Forecast:
-    """Run every flow with stand-in answers and count what the judge would ask. Nothing is sent."""
+    """Run every flow with stand-in answers and count what the judge would ask. Nothing is sent. A metric of the user's own
+    that fails or takes longer than metric_timeout asks nothing more of that row."""
     n = bad = requests = cached = calls = tokens_in = tokens_out = worst_in = worst_out = 0
     seen: set[Pair] = set()
+    own = OwnCode()
     for row in rows:
         n += 1
         if isinstance(row, BadRow):
             bad += 1
             continue
-        for wave in _waves(row, metrics):
+        for wave in _waves(row, metrics, own, metric_timeout):
             fresh: dict[Pair, Request] = {}
             for request in wave:
                 pair = (judge.fingerprint(request.rubric), request.key)
@@ -79,6 +98,7 @@ def forecast(
                     tokens_out += OUTPUT_TOKENS_PER_CALL + OUTPUT_TOKENS_PER_ITEM * len(group)
                     bound_in, bound_out = worst_case_tokens(call)
                     worst_in, worst_out = worst_in + 2 * bound_in, worst_out + 2 * bound_out
+    own.close()
     return Forecast(
         rows=n,
         bad=bad,
@@ -93,16 +113,25 @@ def forecast(
     )
 
 
-def _waves(sample: Sample, metrics: Sequence[Metric]) -> Iterable[tuple[Request, ...]]:
+def _waves(sample: Sample, metrics: Sequence[Metric], own: OwnCode, timeout: float) -> Iterable[tuple[Request, ...]]:
     for metric in metrics:
-        flow = metric.flow(sample)
-        try:
-            asked = next(flow)
-            while True:
-                yield asked
-                asked = flow.send(tuple(_stand_in(request) for request in asked))
-        except StopIteration:
-            continue
+        flow: MetricFlow | None = None
+        answers: tuple[Judgment, ...] = ()
+        while True:
+            step = partial(step_of, metric, sample, flow, answers)
+            try:
+                found = own.wait(step, timeout) if is_users_own(metric) else step()
+            except TooLate:
+                break
+            except RagAssayError:
+                if is_users_own(metric):
+                    break
+                raise
+            if isinstance(found, Score):
+                break
+            flow, asked = found
+            yield asked
+            answers = tuple(_stand_in(request) for request in asked)
 
 
 def _stand_in(request: Request) -> Judgment:

@@ -1,0 +1,136 @@
+"""How is the user's own code run so that it cannot hold up a run? In threads of its own, each call with a deadline.
+
+A thread that does not come back is given up and another one takes its place. Where it runs Python code, that code is
+ended by an exception (SystemExit) as soon as the interpreter gets to it; where it is stuck in a system call, it is left
+behind. These threads are daemons: a process can end although one of them never does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import TypeVar
+
+from ragassay.core import end_thread
+
+T = TypeVar("T")
+
+THREADS = 8
+"""Calls of the user's code at once, in one run."""
+
+MOST_LOST = 32
+"""Threads that may be lost and still alive. With more, no further call is made: the process would fill with them."""
+
+
+class TooLate(Exception):
+    """The user's code did not come back in time; with words where it was not even called. Internal to the runner."""
+
+
+class OwnCode:
+    """Runs callables in threads with a deadline. One instance, one run; close it at the end."""
+
+    def __init__(self, threads: int = THREADS) -> None:
+        self._slots = asyncio.Semaphore(threads)
+        self._idle: list[_Worker] = []
+        self._lost: list[_Worker] = []
+
+    async def run(self, work: Callable[[], T], seconds: float) -> T:
+        """What `work` returns. Raises what it raises, whatever that is, and TooLate after `seconds` of its own time:
+        waiting for a free thread does not count."""
+        async with self._slots:
+            worker = self._worker()
+            loop = asyncio.get_running_loop()
+            done: asyncio.Future[None] = loop.create_future()
+
+            def tell(_: Future[T]) -> None:
+                with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+                    loop.call_soon_threadsafe(done.cancel)
+
+            answer = worker.start(work)
+            answer.add_done_callback(tell)
+            came = False
+            try:
+                await asyncio.wait({done}, timeout=seconds)
+                came = answer.done()
+            finally:
+                self._let_go(worker, came)
+            return _outcome(answer, came)
+
+    def wait(self, work: Callable[[], T], seconds: float) -> T:
+        """`run` for callers outside of an event loop."""
+        worker = self._worker()
+        answer, done = worker.start(work), threading.Event()
+        answer.add_done_callback(lambda _: done.set())
+        came = False
+        try:
+            came = done.wait(seconds)
+        finally:
+            self._let_go(worker, came)
+        return _outcome(answer, came)
+
+    def close(self) -> None:
+        """End the idle threads; those that are lost are not waited for."""
+        for worker in self._idle:
+            worker.end()
+        self._idle.clear()
+
+    def _worker(self) -> _Worker:
+        self._lost = [worker for worker in self._lost if worker.alive]
+        if len(self._lost) >= MOST_LOST:
+            raise TooLate(f"it was not called: {len(self._lost)} earlier calls have not come back")
+        return self._idle.pop() if self._idle else _Worker()
+
+    def _let_go(self, worker: _Worker, came: bool) -> None:
+        if came:
+            self._idle.append(worker)
+        else:
+            worker.give_up()
+            self._lost.append(worker)
+
+
+def _outcome(answer: Future[T], came: bool) -> T:
+    if not came:
+        raise TooLate
+    return answer.result()
+
+
+class _Worker:
+    """One thread, one call at a time."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="ragassay-own-code", daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def start(self, work: Callable[[], T]) -> Future[T]:
+        answer: Future[T] = Future()
+
+        def job() -> None:
+            try:
+                result = work()
+            except BaseException as error:  # also exit() and what else only a whole program should raise
+                answer.set_exception(error)
+            else:
+                answer.set_result(result)
+
+        self._jobs.put(job)
+        return answer
+
+    def end(self) -> None:
+        self._jobs.put(None)
+
+    def give_up(self) -> None:
+        self.end()
+        end_thread(self._thread)
+
+    def _serve(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()

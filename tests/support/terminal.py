@@ -1,0 +1,59 @@
+"""What does a terminal get to see of a command? Run it under a real pseudo-terminal, and look for what would command it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+_OURS = re.compile(r"\x1b\[(?:[0-9]{1,2}(?:;[0-9]{1,2})*)?m|\x1b\[\?25[lh]|\x1b\[[12]?[KA]")
+"""What the display itself writes: simple styles, the cursor away and back, lines up and erased."""
+_HOSTILE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
+)
+
+
+def under_a_terminal(
+    arguments: Sequence[str], folder: Path, *, timeout: float = 60, columns: int = 120, **environment: str
+) -> tuple[int, str]:
+    """(exit code, all that the terminal got) of `ragassay ARGUMENTS`."""
+    main, child = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "50", **environment}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ragassay", *arguments], cwd=folder, env=env, stdin=child, stdout=child, stderr=child,
+        close_fds=True, start_new_session=True,
+    )  # fmt: skip
+    os.close(child)
+    got = bytearray()
+    end = time.monotonic() + timeout
+    try:
+        while time.monotonic() < end:
+            ready, _, _ = select.select([main], [], [], 0.2)
+            if ready:
+                try:
+                    data = os.read(main, 65536)
+                except OSError:  # the other end has gone
+                    break
+                if not data:
+                    break
+                got += data
+            elif process.poll() is not None:
+                break
+        code = process.wait(max(0.1, end - time.monotonic()))
+    finally:
+        process.kill()
+        process.wait()
+        os.close(main)
+    return code, got.decode("utf-8", "surrogateescape")
+
+
+def commands_in(screen: str) -> list[str]:
+    """What in it would command a terminal or hide from the reader, and is not of our own display; each with its place."""
+    left = _OURS.sub("", screen)
+    return [f"{left[max(0, found.start() - 30) : found.end() + 20]!r}" for found in _HOSTILE.finditer(left)]
