@@ -30,8 +30,18 @@ def test_an_answer_in_between_starts_the_count_anew():
     breaker = Breaker(2)
     for n in range(50):
         breaker.failed(n, 10.0, DOWN)
-        breaker.answered()
+        breaker.answered(n)
     assert breaker.since is None
+
+
+def test_answers_to_calls_that_were_sent_before_the_failures_began_prove_nothing():
+    breaker = Breaker(2)
+    breaker.failed(100.0, 10.0, DOWN)
+    breaker.answered(99.0)
+    breaker.failed(101.0, 10.0, DOWN)
+    assert breaker.since == 101.0
+    breaker.answered(99.5)
+    assert breaker.since == 101.0
 
 
 def test_while_it_is_open_one_call_in_ten_seconds_looks():
@@ -43,7 +53,7 @@ def test_while_it_is_open_one_call_in_ten_seconds_looks():
 def test_one_answer_closes_it_for_all():
     breaker = failing()
     assert breaker.pause(113.0) == 0.0
-    breaker.answered()
+    breaker.answered(113.0)
     assert [breaker.pause(113.1), breaker.pause(113.1)] == [0.0, 0.0]
 
 

@@ -18,19 +18,23 @@ class Breaker:
     def __init__(self, threshold: int) -> None:
         self._threshold = threshold
         self._row = 0
-        self._every = self._next = 0.0
+        self._every = self._next = self._began = 0.0
         self.since: float | None = None
         """Since when it is open; None while it is closed."""
         self.last: CallError | None = None
         """The last failure."""
 
-    def answered(self) -> None:
-        """The provider answered, be it with a refusal of the rate: it is up."""
-        self._row, self.since, self.last = 0, None, None
+    def answered(self, started: float) -> None:
+        """The provider answered, be it with a refusal of the rate, a call that was sent at `started`: it is up, unless
+        that was before the failures began."""
+        if not self._row or started >= self._began:
+            self._row, self.since, self.last = 0, None, None
 
     def failed(self, now: float, every: float, error: CallError) -> None:
         """A call failed at `now`; while it is open, one call in `every` seconds looks, none before the time that the
         provider asked for."""
+        if not self._row:
+            self._began = now
         self._row, self.last, self._every = self._row + 1, error, every
         if self.since is None and self._row >= self._threshold:
             self.since = now

@@ -207,7 +207,7 @@ class Dispatcher:
             spend = replace(reply.spend, seconds=seconds)
             self._budget.settle(call, reserved, spend)
             self.traffic.answered += 1
-            self._up(lane)
+            self._up(lane, started)
             lane.pace.accepted()
             self._window.observe(started + seconds, seconds)
             if isinstance(reply, ChatReply):
@@ -217,7 +217,7 @@ class Dispatcher:
             self.traffic.in_flight -= 1
         self._budget.settle(call, reserved, None, maybe_billed=error.maybe_billed)
         if error.kind == "rate_limit" or not error.retryable:
-            self._up(lane)
+            self._up(lane, started)
         else:
             every = self._policy.probe if self.traffic.answered else self._policy.probe / 5
             lane.breaker.failed(now(), every, error)
@@ -226,10 +226,9 @@ class Dispatcher:
         self.traffic.limit = int(self._window.limit)
         return error
 
-    def _up(self, lane: _Lane) -> None:
-        if lane.breaker.since is not None:
-            self.traffic.down = None
-        lane.breaker.answered()
+    def _up(self, lane: _Lane, started: float) -> None:
+        lane.breaker.answered(started)
+        self.traffic.down = lane.breaker.since
 
     async def _reserve(self, call: Call) -> Decimal | None:
         """Room for a call, on disk before the call is sent where a cap must hold; None when a cap does not allow it.
