@@ -39,6 +39,7 @@ from ragassay.planning import Options, Plan, make_options, make_plan, manifest_o
 
 if TYPE_CHECKING:
     import pyarrow
+    from sqlalchemy import URL
 
     from ragassay.application import App
     from ragassay.metrics import Metric
@@ -280,9 +281,9 @@ def _name(run: str | Run) -> str:
     return run if isinstance(run, str) else run.id
 
 
-def _place(run: str | Run, store: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+def _place(run: str | Run, store: str | os.PathLike[str] | URL | None) -> str | os.PathLike[str] | URL | None:
     """The store that is named, else the Run's own."""
-    return run.store_path if store is None and isinstance(run, Run) else store
+    return run._store.address if store is None and isinstance(run, Run) else store
 
 
 class Run:
@@ -294,9 +295,9 @@ class Run:
         self._trust: tuple[MetricTrust, ...] | None = None
 
     @property
-    def store_path(self) -> Path:
-        """The file the run is in."""
-        return self._store.path
+    def store_location(self) -> str:
+        """The file or database that the run is in; a database's URL without its password."""
+        return self._store.location
 
     @property
     def state(self) -> RunState:
@@ -425,7 +426,7 @@ def _handed(app: str | App | None) -> App | None:
     return None if isinstance(app, str) else app
 
 
-def open_store(store: str | os.PathLike[str] | None) -> Store:
+def open_store(store: str | os.PathLike[str] | URL | None) -> Store:
     from ragassay.store import Store, default_location
 
     return Store.open(store if store is not None else default_location())  # type: ignore[arg-type]
@@ -470,7 +471,7 @@ async def _drive(
     from ragassay.runner import Budget, CallPolicy, Engine, LoggedModel, ReplyLog, Watchdog
 
     run_id, options = manifest.run_id, plan.options
-    go_on = resume_command(run_id, store.path)
+    go_on = resume_command(run_id, store.location)
     store.acquire(run_id)
     started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
     try:
@@ -648,21 +649,20 @@ def block_on(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     return result[0]
 
 
-def resume_command(run_id: str, store: Path) -> str:
-    """The command that goes on with a run of this store."""
+def resume_command(run_id: str, store: str) -> str:
+    """The command that goes on with a run of the store at this location."""
     return f"ragassay resume {run_id}{store_option(store)}"
 
 
-def store_option(store: Path) -> str:
-    """ " --store PATH" for a store that a command would not find by itself, else ""."""
-    from ragassay.store import default_location
+def store_option(store: str) -> str:
+    """ " --store LOCATION" for a store that a command would not find by itself, else ""."""
+    from ragassay.store import default_location, shown_location
 
-    here = Path(default_location()).resolve() == store
-    return (
-        ""
-        if here
-        else f" --store {shlex.quote(os.path.relpath(store) if store.is_relative_to(Path.cwd()) else str(store))}"
-    )
+    if shown_location(default_location()) == store:
+        return ""
+    path = Path(store)
+    near = "://" not in store and path.is_relative_to(Path.cwd())
+    return f" --store {shlex.quote(os.path.relpath(path) if near else store)}"
 
 
 def _new_id() -> str:

@@ -154,7 +154,7 @@ def test_a_store_of_the_first_version_is_copied_and_gets_the_new_tables(path: Pa
         engine = sqlite.writer_engine(path)
         sqlite.use_wal(path)
         with engine.begin() as connection:
-            migrate._upgrade(connection)
+            migrate.upgrade(connection)
         engine.dispose()
         with Store.open(path) as old:
             old.create_run(manifest())

@@ -74,9 +74,23 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "store.db"
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, path: Path) -> str:
+    """Where a store is made: what is true of one database is true of the other."""
+    return str(path) if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
     with Store.open(path) as opened:
+        opened.create_run(manifest())
+        yield opened
+
+
+@pytest.fixture
+def either(location: str) -> Iterator[Store]:
+    """A store of either kind."""
+    with Store.open(location) as opened:
         opened.create_run(manifest())
         yield opened
 
@@ -98,55 +112,55 @@ def child(code: str, *arguments: object) -> subprocess.Popen[str]:
 # ── judgments and runs ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_newest_judgment_that_may_be_used_again_is_found(store: Store) -> None:
-    store.put_judgments(
+def test_the_newest_judgment_that_may_be_used_again_is_found(either: Store) -> None:
+    either.put_judgments(
         "run-1", [judgment("a", 1), judgment("b", None, Status.FAILED), judgment("c", None, Status.ABSTAINED)]
     )
-    store.put_judgments(
+    either.put_judgments(
         "run-1", [judgment("a", 2), judgment("a", None, Status.UNPARSED), judgment("a", 0, judge="other")]
     )
-    found = store.get_judgments([("j", "a"), ("j", "b"), ("j", "c"), ("j", "nowhere"), ("j", "a")])
+    found = either.get_judgments([("j", "a"), ("j", "b"), ("j", "c"), ("j", "nowhere"), ("j", "a")])
     assert found == {("j", "a"): judgment("a", 2), ("j", "c"): judgment("c", None, Status.ABSTAINED)}
 
 
-def test_the_judgments_of_one_run_can_be_asked_for_alone(store: Store) -> None:
-    store.create_run(manifest("run-2"))
-    store.put_judgments("run-1", [judgment("a")])
-    store.put_judgments("run-2", [judgment("b")])
+def test_the_judgments_of_one_run_can_be_asked_for_alone(either: Store) -> None:
+    either.create_run(manifest("run-2"))
+    either.put_judgments("run-1", [judgment("a")])
+    either.put_judgments("run-2", [judgment("b")])
     pairs = [("j", "a"), ("j", "b")]
-    assert set(store.get_judgments(pairs)) == set(pairs)
-    assert set(store.get_judgments(pairs, run_id="run-2")) == {("j", "b")}
+    assert set(either.get_judgments(pairs)) == set(pairs)
+    assert set(either.get_judgments(pairs, run_id="run-2")) == {("j", "b")}
 
 
-def test_what_a_run_spent_is_the_sum_of_its_own_judgments(store: Store) -> None:
-    store.create_run(manifest("run-2"))
-    store.put_judgments("run-1", [judgment("a"), judgment("b", None, Status.UNPARSED)])
-    store.put_judgments("run-2", [judgment("c")])
-    assert store.spend("run-1") == Spend(calls=2, cost=1.0)
+def test_what_a_run_spent_is_the_sum_of_its_own_judgments(either: Store) -> None:
+    either.create_run(manifest("run-2"))
+    either.put_judgments("run-1", [judgment("a"), judgment("b", None, Status.UNPARSED)])
+    either.put_judgments("run-2", [judgment("c")])
+    assert either.spend("run-1") == Spend(calls=2, cost=1.0)
 
 
-def test_rows_that_lost_a_judgment_can_be_opened_again(store: Store) -> None:
+def test_rows_that_lost_a_judgment_can_be_opened_again(either: Store) -> None:
     lost = Score("groundedness", Status.FAILED, counts=Counts(2, 1, failed=1))
-    store.put_rows("run-1", [row(0), RowResult(1, Sample("row-1"), (lost,)), row(2)])
-    assert store.reopen_failed("run-1") == 1
-    assert [i for i in range(3) if i in store.done("run-1")] == [0, 2]
-    assert store.check() == ()
-    store.put_rows("run-1", [row(1)])
-    assert [r.score("groundedness").value for r in store.rows("run-1")] == [1.0, 1.0, 1.0]
+    either.put_rows("run-1", [row(0), RowResult(1, Sample("row-1"), (lost,)), row(2)])
+    assert either.reopen_failed("run-1") == 1
+    assert [i for i in range(3) if i in either.done("run-1")] == [0, 2]
+    assert either.check() == ()
+    either.put_rows("run-1", [row(1)])
+    assert [r.score("groundedness").value for r in either.rows("run-1")] == [1.0, 1.0, 1.0]
 
 
-def test_more_judgments_than_one_query_takes_are_found(store: Store) -> None:
-    store.put_judgments("run-1", [judgment(f"k{i}", i) for i in range(1234)])
-    found = store.get_judgments([("j", f"k{i}") for i in range(1234)])
+def test_more_judgments_than_one_query_takes_are_found(either: Store) -> None:
+    either.put_judgments("run-1", [judgment(f"k{i}", i) for i in range(1234)])
+    found = either.get_judgments([("j", f"k{i}") for i in range(1234)])
     assert [found["j", f"k{i}"].rating for i in range(1234)] == list(range(1234))
 
 
-def test_a_run_is_read_back_with_its_counts_and_its_ledger(store: Store) -> None:
+def test_a_run_is_read_back_with_its_counts_and_its_ledger(either: Store) -> None:
     bad = RowResult(2, None, bad=BadRow("line-3", 3, "E0301", "not JSON"))
-    store.put_rows("run-1", [row(0), row(1, done=False), bad])
+    either.put_rows("run-1", [row(0), row(1, done=False), bad])
     ledger = Ledger(Spend(3, cost=0.25), uncertain_calls=1)
-    store.update_run("run-1", state=RunState.INTERRUPTED, stop_reason="Ctrl-C \ud800", ledger=ledger, seconds=1.5)
-    run = store.run("run-1")
+    either.update_run("run-1", state=RunState.INTERRUPTED, stop_reason="Ctrl-C \ud800", ledger=ledger, seconds=1.5)
+    run = either.run("run-1")
     assert (run.manifest, run.state, run.stop_reason, run.ledger, run.seconds) == (
         manifest(),
         RunState.INTERRUPTED,
@@ -155,33 +169,33 @@ def test_a_run_is_read_back_with_its_counts_and_its_ledger(store: Store) -> None
         1.5,
     )
     assert (run.rows, run.done, run.bad) == (3, 2, 1)
-    assert store.check() == ()
+    assert either.check() == ()
 
 
-def test_a_run_is_named_by_last_id_name_or_prefix(store: Store) -> None:
-    store.create_run(manifest("zebra-2", "nightly"))
-    store.create_run(manifest("zebra-3", "nightly"))
-    assert [run.run_id for run in store.runs()] == ["zebra-3", "zebra-2", "run-1"]
-    assert [store.resolve(n) for n in ("last", "run-1", "nightly", "ru")] == ["zebra-3", "run-1", "zebra-3", "run-1"]
+def test_a_run_is_named_by_last_id_name_or_prefix(either: Store) -> None:
+    either.create_run(manifest("zebra-2", "nightly"))
+    either.create_run(manifest("zebra-3", "nightly"))
+    assert [run.run_id for run in either.runs()] == ["zebra-3", "zebra-2", "run-1"]
+    assert [either.resolve(n) for n in ("last", "run-1", "nightly", "ru")] == ["zebra-3", "run-1", "zebra-3", "run-1"]
     for name, words in (("zebra", "start"), ("nightli", "Did you mean 'nightly'?"), ("%", "No run"), ("", "No run")):
         with pytest.raises(SetupError, match=re.escape(words)) as caught:
-            store.resolve(name)
+            either.resolve(name)
         assert caught.value.code == "E0103"
 
 
 # ── rows ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_row_that_is_not_done_is_replaced_and_a_done_one_is_final(store: Store) -> None:
-    store.put_rows("run-1", [row(5, 0.1, done=False)])
-    store.put_rows("run-1", [row(5, 0.7)])
-    store.put_rows("run-1", [row(5, 0.2), row(5, 0.3, done=False)])
-    assert list(store.rows("run-1")) == [row(5, 0.7)]
-    assert store.row("run-1", "row-5") == row(5, 0.7)
-    assert store.row("run-1", "row-6") is None
+def test_a_row_that_is_not_done_is_replaced_and_a_done_one_is_final(either: Store) -> None:
+    either.put_rows("run-1", [row(5, 0.1, done=False)])
+    either.put_rows("run-1", [row(5, 0.7)])
+    either.put_rows("run-1", [row(5, 0.2), row(5, 0.3, done=False)])
+    assert list(either.rows("run-1")) == [row(5, 0.7)]
+    assert either.row("run-1", "row-5") == row(5, 0.7)
+    assert either.row("run-1", "row-6") is None
 
 
-def test_the_worst_rows_come_first(store: Store) -> None:
+def test_the_worst_rows_come_first(either: Store) -> None:
     stored = [
         row(0, 0.2),
         row(1, 0.9, Verdict.FAIL),
@@ -191,44 +205,44 @@ def test_the_worst_rows_come_first(store: Store) -> None:
         row(5, 0.5, Verdict.UNDECIDED),
         RowResult(6, None, bad=BadRow("line-7", 7, "E0301", "x")),
     ]
-    store.put_rows("run-1", stored[::-1])
-    assert [r.index for r in store.rows("run-1", order="worst")] == [3, 4, 1, 5, 2, 0, 6]
-    assert [r.index for r in store.rows("run-1", order="worst", limit=2, offset=1)] == [4, 1]
-    assert [r.index for r in store.rows("run-1", verdict=Verdict.FAIL)] == [1, 3, 4]
-    assert list(store.rows("run-1", cause="ungrounded")) == [stored[3]]
+    either.put_rows("run-1", stored[::-1])
+    assert [r.index for r in either.rows("run-1", order="worst")] == [3, 4, 1, 5, 2, 0, 6]
+    assert [r.index for r in either.rows("run-1", order="worst", limit=2, offset=1)] == [4, 1]
+    assert [r.index for r in either.rows("run-1", verdict=Verdict.FAIL)] == [1, 3, 4]
+    assert list(either.rows("run-1", cause="ungrounded")) == [stored[3]]
 
 
-def test_pages_of_any_size_give_the_same_rows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_of_any_size_give_the_same_rows(either: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = [row(i, (i * 7 % 5) / 5, Verdict.FAIL if i % 2 else Verdict.PASS) for i in range(40)]
-    store.put_rows("run-1", stored)
-    worst = list(store.rows("run-1", order="worst"))
+    either.put_rows("run-1", stored)
+    worst = list(either.rows("run-1", order="worst"))
     monkeypatch.setattr("ragassay.store.store.ROWS_A_PAGE", 3)
     monkeypatch.setattr("ragassay.store.store.LINES_A_PAGE", 3)
     monkeypatch.setattr("ragassay.store.store.BYTES_A_PAGE", 1)
-    assert list(store.rows("run-1")) == stored
-    assert list(store.rows("run-1", order="worst")) == worst
-    assert [r.index for r in store.rows("run-1", limit=7, offset=30)] == list(range(30, 37))
-    assert [line.index for line in store.row_lines("run-1")] == list(range(40))
+    assert list(either.rows("run-1")) == stored
+    assert list(either.rows("run-1", order="worst")) == worst
+    assert [r.index for r in either.rows("run-1", limit=7, offset=30)] == list(range(30, 37))
+    assert [line.index for line in either.row_lines("run-1")] == list(range(40))
 
 
-def test_score_lines_hold_the_mean_probability_of_the_parts(store: Store) -> None:
-    store.put_rows("run-1", [row(1, 0.5), row(0)])
-    scores = list(store.score_lines("run-1"))
+def test_score_lines_hold_the_mean_probability_of_the_parts(either: Store) -> None:
+    either.put_rows("run-1", [row(1, 0.5), row(0)])
+    scores = list(either.score_lines("run-1"))
     assert [(s.index, s.metric, s.probability) for s in scores] == [
         (0, "groundedness", 0.75),
         (0, "total_tokens", None),
         (1, "groundedness", 0.75),
         (1, "total_tokens", None),
     ]
-    assert [(s.row_id, s.value, s.cluster, s.slices) for s in store.score_lines("run-1", "groundedness")] == [
+    assert [(s.row_id, s.value, s.cluster, s.slices) for s in either.score_lines("run-1", "groundedness")] == [
         ("row-0", 1.0, "c1", {"type": "a"}),
         ("row-1", 0.5, "c1", {"type": "a"}),
     ]
 
 
-def test_done_rows_are_known_and_take_little_memory(store: Store) -> None:
-    store.put_rows("run-1", [row(0), row(1, done=False), row(2), RowResult(9, None, bad=BadRow("x", 1, "E0301", "x"))])
-    assert set(store.done("run-1")) == {0, 2, 9}
+def test_done_rows_are_known_and_take_little_memory(either: Store) -> None:
+    either.put_rows("run-1", [row(0), row(1, done=False), row(2), RowResult(9, None, bad=BadRow("x", 1, "E0301", "x"))])
+    assert set(either.done("run-1")) == {0, 2, 9}
     many = IndexSet(range(1_000_000))
     assert len(many) == 1_000_000
     assert 999_999 in many
@@ -236,35 +250,35 @@ def test_done_rows_are_known_and_take_little_memory(store: Store) -> None:
     assert len(many._bits) < 1 << 19
 
 
-def test_mistyped_row_ids_find_their_neighbours(store: Store) -> None:
-    store.put_rows("run-1", [row(i) for i in range(3)] + [RowResult(3, Sample("odd\0\ud800%"))])
-    assert store.row_ids_like("run-1", "ROW-1") == ["row-1"]
-    assert "row-2" in store.row_ids_like("run-1", "rwo-2")
-    assert store.row_ids_like("run-1", "%") == ["odd\0\ud800%"]
-    assert store.row("run-1", "odd\0\ud800%") is not None
+def test_mistyped_row_ids_find_their_neighbours(either: Store) -> None:
+    either.put_rows("run-1", [row(i) for i in range(3)] + [RowResult(3, Sample("odd\0\ud800%"))])
+    assert either.row_ids_like("run-1", "ROW-1") == ["row-1"]
+    assert "row-2" in either.row_ids_like("run-1", "rwo-2")
+    assert either.row_ids_like("run-1", "%") == ["odd\0\ud800%"]
+    assert either.row("run-1", "odd\0\ud800%") is not None
 
 
-def test_a_number_that_is_not_finite_leaves_nothing_of_its_batch(store: Store) -> None:
+def test_a_number_that_is_not_finite_leaves_nothing_of_its_batch(either: Store) -> None:
     with pytest.raises(ValueError, match="cannot be stored"):
-        store.put_rows("run-1", [row(0), row(1, float("nan"))])
-    assert list(store.rows("run-1")) == []
+        either.put_rows("run-1", [row(0), row(1, float("nan"))])
+    assert list(either.rows("run-1")) == []
 
 
 # ── several at once, and kills ──────────────────────────────────────────────────────────────────────────────────
 
 
-def test_threads_write_and_read_at_the_same_time(store: Store) -> None:
+def test_threads_write_and_read_at_the_same_time(either: Store) -> None:
     def work(part: int) -> None:
         for i in range(20):
-            store.put_judgments("run-1", [judgment(f"{part}-{i}")])
-            assert ("j", f"{part}-{i}") in store.get_judgments([("j", f"{part}-{i}")])
+            either.put_judgments("run-1", [judgment(f"{part}-{i}")])
+            assert ("j", f"{part}-{i}") in either.get_judgments([("j", f"{part}-{i}")])
 
     threads = [threading.Thread(target=work, args=(part,)) for part in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(store.get_judgments([("j", f"{part}-{i}") for part in range(4) for i in range(20)])) == 80
+    assert len(either.get_judgments([("j", f"{part}-{i}") for part in range(4) for i in range(20)])) == 80
 
 
 WRITE = """
@@ -347,10 +361,10 @@ def test_the_file_is_its_owners_alone_and_its_folder_is_made(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RAGASSAY_STORE", raising=False)
     with Store.open(default_location()) as store:
-        assert store.path == tmp_path / ".ragassay" / "store.db"
-        assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+        assert Path(store.location) == tmp_path / ".ragassay" / "store.db"
+        assert stat.S_IMODE(Path(store.location).stat().st_mode) == 0o600
     assert (tmp_path / ".ragassay" / ".gitignore").read_text() == "*\n"
-    assert sorted(p.name for p in store.path.parent.iterdir()) == [".gitignore", "store.db"]
+    assert sorted(p.name for p in Path(store.location).parent.iterdir()) == [".gitignore", "store.db"]
     monkeypatch.setenv("RAGASSAY_STORE", "elsewhere.db")
     assert default_location() == "elsewhere.db"
 
@@ -359,14 +373,24 @@ def test_the_file_is_its_owners_alone_and_its_folder_is_made(tmp_path: Path, mon
 def test_unusual_paths_work(tmp_path: Path, name: str) -> None:
     for location in (tmp_path / name, f"sqlite:///{tmp_path / name}"):
         with Store.open(location) as store:
-            assert store.path == tmp_path / name
+            assert Path(store.location) == tmp_path / name
             assert store.runs() == []
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql://me:secret@host/db", "postgresql+psycopg://h/db", "mysql://h/db", "sqlite://", ":memory:", ""]
+    "url",
+    [
+        "mysql://me:secret@h/db",
+        "postgresql+asyncpg://me:secret@h/db",
+        "postgresql://me:secret@h",
+        "postgresql://me:a@secret@h/db",
+        "postgresql://me:1/secret@h:port/db",
+        "sqlite://",
+        ":memory:",
+        "",
+    ],
 )
-def test_what_is_not_a_file_is_refused_without_showing_the_password(url: str) -> None:
+def test_what_is_neither_a_file_nor_postgresql_is_refused_without_showing_the_password(url: str) -> None:
     with pytest.raises(SetupError) as caught:
         Store.open(url)
     assert caught.value.code == "E0101"
@@ -473,7 +497,7 @@ def at_version_one(path: Path) -> None:
         engine = sqlite.writer_engine(path)
         sqlite.use_wal(path)
         with engine.begin() as connection:
-            migrate._upgrade(connection)
+            migrate.upgrade(connection)
         engine.dispose()
 
 
@@ -481,7 +505,7 @@ def test_a_new_store_has_the_schema_that_the_migrations_give(store: Store, path:
     at_version_one(tmp_path / "old.db")
     engine = sqlite.writer_engine(tmp_path / "old.db")
     with engine.begin() as connection:
-        migrate._upgrade(connection)
+        migrate.upgrade(connection)
     engine.dispose()
     assert described(tmp_path / "old.db") == described(path)
 

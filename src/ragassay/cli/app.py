@@ -284,7 +284,7 @@ def show(
             if json_:
                 print_json(summary_json(opened.summary))
             else:
-                render_summary(opened.summary, console(), store=api.store_option(opened.store_path))
+                render_summary(opened.summary, console(), store=api.store_option(opened.store_location))
             return
         try:
             result = opened[row]
@@ -294,7 +294,7 @@ def show(
                 "E0108",
                 f"The row is not in the run.{nearest(row, known)}",
                 where=f"--row {row}",
-                fix=f"list the rows with: ragassay export {opened.id} --format jsonl{api.store_option(opened.store_path)}",
+                fix=f"list the rows with: ragassay export {opened.id} --format jsonl{api.store_option(opened.store_location)}",
             ) from None
         if json_:
             print_json(row_json(result))
@@ -320,7 +320,7 @@ def export(
             write(opened._store, opened.id, format_.value, sys.stdout)
             return
         target = output or Path(f"{opened.id}.{'xml' if format_ is Format.junit else format_.value}")
-        check_target(target, opened.store_path, opened.manifest.source)
+        check_target(target, opened.store_location, opened.manifest.source)
         note(f"wrote {opened.export(target, format_.value)}")
 
 

@@ -41,7 +41,7 @@ def finish(
     if json_:
         print_json({**summary_json(summary), "gates": result.to_json()})
     else:
-        render_summary(summary, console(), store=store_option(run.store_path))
+        render_summary(summary, console(), store=store_option(run.store_location))
         if gates or min_coverage is not None:
             render_gates(result, console())
     for target, kind in ((html, "html"), (junit, "junit")):
@@ -49,7 +49,7 @@ def finish(
             run.export(target, kind)
             note(f"wrote {target}")
     state = run.state
-    go_on = resume_command(run.id, run.store_path)
+    go_on = resume_command(run.id, run.store_location)
     if state is RunState.BUDGET:
         nothing = "" if any(m.judged for m in summary.metrics) else f"; nothing was answered: {_first_loss(summary)}"
         show_error(
@@ -78,7 +78,7 @@ def finish(
         why = next((max(m.reasons, key=lambda r: m.reasons[r]) for m in summary.metrics if m.reasons), "")
         fix = "give the rows what the metrics need, or name other metrics (`ragassay metrics` lists what each needs)"
         if any(m.metric == "app_error" and m.mean == 1.0 for m in summary.metrics):
-            fix = f"the application failed on every row: see ragassay show {run.id}{store_option(run.store_path)}"
+            fix = f"the application failed on every row: see ragassay show {run.id}{store_option(run.store_location)}"
         show_error(Incomplete("E0603", "Nothing could be measured.", where=f"run {run.id}", why=why, fix=fix))
         raise typer.Exit(Incomplete.exit_code)
     if judged < asked:
@@ -87,7 +87,7 @@ def finish(
         )
     if result.exit_code == GateFailed.exit_code:
         missed = "; ".join(o.message for o in result.outcomes if o.passed is False)
-        worst = f"ragassay show {run.id}{store_option(run.store_path)}"
+        worst = f"ragassay show {run.id}{store_option(run.store_location)}"
         show_error(
             GateFailed(
                 "E0602",

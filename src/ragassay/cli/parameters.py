@@ -14,7 +14,9 @@ import typer
 
 StoreOption = Annotated[
     str | None,
-    typer.Option("--store", help="SQLite file of runs and judgments [default: $RAGASSAY_STORE or .ragassay/store.db]"),
+    typer.Option(
+        "--store", help="SQLite file or postgresql:// URL of the store [default: $RAGASSAY_STORE or .ragassay/store.db]"
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
 HtmlOption = Annotated[Path | None, typer.Option(help="Write the HTML report here.")]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from ragassay.store.codec import read
 from ragassay.store.indices import IndexSet
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
-from ragassay.store.location import default_location
+from ragassay.store.location import default_location, shown_location
 
 if TYPE_CHECKING:
     from ragassay.store.store import Store
 
-__all__ = ["IndexSet", "RowLine", "ScoreLine", "Store", "StoredRun", "default_location", "read"]
+__all__ = ["IndexSet", "RowLine", "ScoreLine", "Store", "StoredRun", "default_location", "read", "shown_location"]
 
 
 def __getattr__(name: str) -> object:

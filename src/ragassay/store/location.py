@@ -1,13 +1,25 @@
-"""Which file a store lives in: from RAGASSAY_STORE, a path, or an URL."""
+"""Which database a store lives in: from RAGASSAY_STORE, a path, or an URL; and how it is shown without a password."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragassay.core import SetupError
 
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
 FOLDER = ".ragassay"
+
+POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
+SECRET = ("password", "sslpassword")  # what libpq takes in the query part of an URL
+
+_FIX = (
+    "give the path of a file, for example --store .ragassay/store.db, or a PostgreSQL database, "
+    "for example --store postgresql://user@host/database"
+)
 
 
 def default_location() -> str:
@@ -15,37 +27,67 @@ def default_location() -> str:
     return os.environ.get("RAGASSAY_STORE") or str(Path(FOLDER) / "store.db")
 
 
-def file_of(location: str | Path) -> Path:
-    """The absolute path, links resolved, of the SQLite file that a path or `sqlite:///path` names.
+def shown_location(location: str | Path | URL) -> str:
+    """A store's path or URL as it may be printed: absolute, and without a password."""
+    return shown(address_of(location))
+
+
+def address_of(location: str | Path | URL) -> Path | URL:
+    """The absolute path, links resolved, of the SQLite file that a path or `sqlite:///path` names, or a database's URL.
 
     Raises SetupError E0101 for another kind of database (the URL is not repeated: it may hold a password).
     """
+    if not isinstance(location, (str, Path)):
+        return location
     text = str(location)
     scheme, separator, rest = text.partition("://")
-    fix = "give the path of a file, for example --store .ragassay/store.db"
     if separator and scheme.replace("+", "").isalnum():
-        kind = scheme.lower().partition("+")[0]
-        if kind in ("postgresql", "postgres"):
-            raise SetupError(
-                "E0101", "The store cannot be a PostgreSQL database in this version; only a SQLite file.",
-                where="--store", fix=fix,
-            )  # fmt: skip
+        kind = scheme.lower()
+        if kind in POSTGRES:
+            return _url(text)
         if kind != "sqlite":
-            raise SetupError(
-                "E0101", f"The store cannot be a {kind!r} database; only a SQLite file.", where="--store", fix=fix
-            )  # fmt: skip
+            raise _refused(f"The store cannot be a {kind!r} database; only a SQLite file or PostgreSQL.")
         text = rest.removeprefix("/")
     if text in ("", ":memory:"):
-        raise SetupError(
-            "E0101", "The store must be a file: what is judged has to survive the process.", where="--store", fix=fix
-        )  # fmt: skip
+        raise _refused("The store must be a file: what is judged has to survive the process.")
     if "\0" in text:
-        raise SetupError(
-            "E0101", "The path of the store holds a NUL character.", where="--store", fix=fix
-        )  # fmt: skip
+        raise _refused("The path of the store holds a NUL character.")
     try:
         return Path(text).expanduser().resolve()
     except (OSError, RuntimeError) as error:  # a loop of links; a ~user that does not exist
         raise SetupError(
-            "E0101", "The path of the store cannot be followed.", where=text, why=str(error), fix=fix
+            "E0101", "The path of the store cannot be followed.", where=text, why=str(error), fix=_FIX
         ) from error  # fmt: skip
+
+
+def _url(text: str) -> URL:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        url = None
+    # An unescaped @ in a password would be taken for the host's, and shown.
+    if url is None or "@" in f"{url.host}{url.database}" or not url.database:
+        raise _refused(
+            "The URL of the store cannot be read, or names no database.",
+            "write it as postgresql://user@host:5432/database, special characters of a password as %40 and so on; "
+            "better, leave the password to PGPASSWORD or ~/.pgpass",
+        ) from None
+    return url.set(drivername="postgresql+psycopg")
+
+
+def shown(address: Path | URL) -> str:
+    """A store's path or URL as it may be printed and used again: without a password."""
+    if isinstance(address, Path):
+        return str(address)
+    from sqlalchemy import URL
+
+    query = {name: value for name, value in address.query.items() if name not in SECRET}
+    bare = URL.create("postgresql", address.username, None, address.host, address.port, address.database, query)
+    return bare.render_as_string(hide_password=False)
+
+
+def _refused(what: str, fix: str = _FIX) -> SetupError:
+    return SetupError("E0101", what, where="--store", fix=fix)

@@ -1,4 +1,4 @@
-"""What is particular to SQLite: connections, the lock of writers, copies, checks, and what its errors mean."""
+"""What is particular to SQLite: connections, the lock of writers, its journal, copies, checks, what its errors mean."""
 
 from __future__ import annotations
 
@@ -9,24 +9,196 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool
+from sqlalchemy.sql import ColumnElement
 
 from ragassay.core import EnvironmentFailure
+from ragassay.store import migrate, schema
+from ragassay.store.database import PATIENCE_S, Waits
+from ragassay.store.location import FOLDER
 
 try:
     import fcntl
 except ImportError:  # Windows: SQLite's own lock has to do
     fcntl = None  # type: ignore[assignment]
 
-PATIENCE_S = 120.0
-"""How long a write waits for another process that holds the store."""
+T = TypeVar("T")
 
 CHECKPOINT_PAGES = 4000  # 16 MB of journal before it is folded in: fewer fsyncs than the default 4 MB
 JOURNAL_BYTES = 64 << 20
+"""A journal of this size is folded in and cut back by force, as soon as no reader is in the way."""
+JOURNAL_MOST = 192 << 20
+"""At this size writes wait until it can be: a reader that does not end would let it grow for ever."""
+READER_PATIENCE_S = 900.0
+"""How long they wait for such a reader."""
+
+LOCKED = "the store is locked by another process"
+READ = "another program is reading the store and does not finish"
+
+
+class SqliteDatabase:
+    """A store in one SQLite file: one writer at a time, readers beside it."""
+
+    def __init__(self, path: Path) -> None:
+        self.address = path
+        self.location = str(path)
+        self.waits = Waits()
+        with self._guard():
+            create_file(path)
+            if path.parent.name == FOLDER and not (path.parent / ".gitignore").exists():
+                (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+            self._file = path.stat().st_ino
+            self._lock = WriterLock(path.parent)
+        self._journal = path.with_name(path.name + "-wal")
+        self._writer = writer_engine(path)
+        self._reader = reader_engine(path)
+        self._tried = 0.0  # when folding in the journal was last tried
+        self._closing = threading.Event()
+
+    def prepare(self) -> Path | None:
+        """Bring the schema to `schema.HEAD`, after a copy to `PATH.<version>.backup` where it is older."""
+        with self._guard(), self.waits.on(LOCKED), self._lock.hold():
+            with self._writer.connect() as connection:
+                found = migrate.version(connection, self.location)
+            if found == schema.HEAD:
+                return None
+            if found is None:
+                use_wal(self.address)
+            backup: Path | None = None
+            with self._writer.begin() as connection:
+                found = migrate.version(connection, self.location)  # again, now that no other process can change it
+                if found is None:
+                    migrate.create(connection)
+                elif found != schema.HEAD:
+                    backup = self.address.with_name(f"{self.address.name}.{found}.backup")
+                    copy(self.address, backup)
+                    migrate.upgrade(connection)
+            return backup
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """One transaction under the lock of writers; on disk when it returns."""
+        deadline = time.monotonic() + READER_PATIENCE_S
+        while True:
+            with self._guard(), self.waits.on(LOCKED), self._lock.hold():
+                self._still_there()
+                if self._has_room():
+                    return self._written(work)
+            # Outside the lock: other processes too may find that the reader has gone.
+            if time.monotonic() > deadline or self._closing.is_set():
+                raise self._crowded()
+            with self.waits.on(READ):
+                self._pause_for_reader(deadline)
+
+    def _written(self, work: Callable[[Connection], T]) -> T:
+        try:
+            with self._writer.begin() as connection:
+                self.waits.over()
+                result = work(connection)
+        except (SQLAlchemyError, sqlite3.Error):
+            self._writer.dispose()  # a connection that met a full disk is not used again
+            raise
+        self._still_there()  # a commit into a deleted file is none
+        return result
+
+    def _has_room(self) -> bool:
+        """Whether the journal may grow; one that has grown large is folded in first, where readers allow it."""
+        size = self._journal_size()
+        if size < JOURNAL_BYTES or (size < JOURNAL_MOST and time.monotonic() - self._tried < 1.0):
+            return True
+        self._tried = time.monotonic()
+        raw = self._writer.raw_connection()
+        try:
+            direct: Any = raw.driver_connection
+            direct.execute("PRAGMA busy_timeout=0")
+            direct.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            direct.execute(f"PRAGMA busy_timeout={int(1000 * PATIENCE_S)}")
+        finally:
+            raw.close()
+        return self._journal_size() < JOURNAL_MOST
+
+    def _pause_for_reader(self, deadline: float) -> None:
+        """Wait until the journal could be cut back, so that the wait has one beginning and can be shown."""
+        while time.monotonic() < deadline and not self._closing.wait(0.1):
+            with self._guard(), self._lock.hold():
+                if self._has_room():
+                    return
+
+    def _journal_size(self) -> int:
+        try:
+            return self._journal.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def _crowded(self) -> EnvironmentFailure:
+        return EnvironmentFailure(
+            "E0501", "Another program has been reading the store for long, so that its journal cannot be folded in.",
+            where=f"{self._journal} ({self._journal_size():,} bytes)",
+            fix="end the program that holds the file open (an SQLite browser, a backup), then run `ragassay resume`",
+        )  # fmt: skip
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """One snapshot."""
+        with self._guard():
+            self._still_there()
+        with self._guard(), self.waits.on(LOCKED), self._reader.begin() as connection:
+            self.waits.over()
+            return work(connection)
+
+    def insert(
+        self, connection: Connection, table: Table, names: Sequence[str], values: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """One statement for all, past SQLAlchemy's own handling of every row."""
+        connection.exec_driver_sql(
+            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", list(values)
+        )
+
+    def alone(self, connection: Connection, what: str) -> None:
+        """Nothing to do: a write transaction is alone anyway."""
+
+    def hashed(self, column: ColumnElement[str], value: str) -> list[ColumnElement[bool]]:
+        """Nothing: the index is of the id itself."""
+        return []
+
+    def now(self, connection: Connection) -> float:
+        """This machine's clock: all who share the file are on it."""
+        return time.time()
+
+    def integrity(self, connection: Connection) -> list[str]:
+        """What SQLite's own check finds wrong, at most 100 lines; empty when the file is sound."""
+        lines = [str(line) for (line,) in connection.exec_driver_sql("PRAGMA integrity_check")]
+        return [] if lines == ["ok"] else lines
+
+    def close(self) -> None:
+        """Close all connections and give the folder back."""
+        self._closing.set()
+        self._reader.dispose()
+        self._writer.dispose()
+        self._lock.close()
+
+    @contextlib.contextmanager
+    def _guard(self) -> Iterator[None]:
+        """Turn what SQLite and the machine raise into what a user can act on."""
+        try:
+            yield
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            raise failure(error, self.address) from error
+
+    def _still_there(self) -> None:
+        try:
+            same = self.address.stat().st_ino == self._file
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise EnvironmentFailure(
+                "E0501", "The store was deleted or moved away while in use.", where=self.location,
+                why="another file, or none, is now at its path", fix="put it back, or start a new run",
+            )  # fmt: skip
 
 
 def create_file(path: Path) -> None:
@@ -166,12 +338,6 @@ def copy(path: Path, target: Path) -> None:
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
-
-
-def integrity(connection: Connection) -> list[str]:
-    """What SQLite's own check finds wrong, at most 100 lines; empty when the file is sound."""
-    lines = [str(line) for (line,) in connection.exec_driver_sql("PRAGMA integrity_check")]
-    return [] if lines == ["ok"] else lines
 
 
 def failure(error: BaseException, path: Path) -> EnvironmentFailure:

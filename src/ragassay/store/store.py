@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
-import sqlite3
-import time
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,8 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from sqlalchemy import Connection, Row, case, delete, func, insert, literal, select, tuple_, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import URL, Connection, Executable, Row, case, delete, func, insert, select, tuple_, update
 from sqlalchemy.sql import ColumnElement, Select
 
 from ragassay.core import (
@@ -38,10 +36,11 @@ from ragassay.core import (
     nearest,
     shorten,
 )
-from ragassay.store import codec, lines, migrate, owner, schema, sqlite
+from ragassay.store import codec, lines, owner, schema
+from ragassay.store.database import Database
 from ragassay.store.indices import IndexSet
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
-from ragassay.store.location import FOLDER, file_of
+from ragassay.store.location import address_of
 
 T = TypeVar("T")
 Pair = tuple[str, str]
@@ -50,53 +49,65 @@ IN_LIST = 500  # values in one IN (...): well below every database's limit, few 
 LINES_A_PAGE = 2000
 ROWS_A_PAGE = 500
 BYTES_A_PAGE = 8 << 20
-SEEN_EVERY_S = 5.0
-FOREIGN_LOCK_S = 900.0
-"""After how long without a write the lock of a process that cannot be seen from here counts as left behind."""
+BEAT_S = 20.0
+"""How often the owner of a run says that it still works on it."""
+FOREIGN_LOCK_S = 300.0
+"""After how long without that the lock of a process that cannot be seen from here counts as left behind."""
+COPYING = "copying"
+"""The state of a run that another store's copy is being written into; nobody sees it before it is whole."""
 
 _OPEN: set[str] = set()  # tokens of the stores that are open in this process
 
 
 class Store:
-    """A durable store in one SQLite file. Made by `Store.open`; thread-safe; a context manager.
+    """A durable store: one SQLite file, or a PostgreSQL database. Made by `Store.open`; thread-safe; a context manager.
 
     What a method has written when it returns survives kill -9 and a power cut. Reading iterators fetch page by page:
-    none keeps the database busy while its caller works, and each may be dropped half-way. Every method raises
-    EnvironmentFailure: E0501 (cannot be opened or written, locked, moved away), E0503 (damaged), E0506 (disk full);
-    those that name a run raise SetupError E0103 when it is not there.
+    none keeps the database busy while its caller works, and each may be dropped half-way. While a database is locked,
+    away or read-only a method waits, up to two minutes, and `waiting` says so. Every method raises EnvironmentFailure:
+    E0501 (cannot be opened or written, locked, moved away), E0503 (damaged), E0506 (disk full); those that name a run
+    raise SetupError E0103 when it is not there.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.backup: Path | None = None  # the copy made when this opening migrated an older store
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.location = database.location  # path or URL, as it may be shown: without a password
+        self.address = database.address  # as `open` takes it
         self._token = uuid.uuid4().hex
-        self._held: dict[int, float] = {}  # runs acquired -> when the lock's `seen` was last written
+        self._held: set[int] = set()  # runs acquired
+        self._lost: set[int] = set()  # runs that another process has taken over
+        self._beating: threading.Thread | None = None
+        self._still = threading.Event()  # ends the thread that says that the owner works
         self._numbers: dict[str, int] = {}  # run id -> primary key; a run is never deleted
         self._closed = False
-        with self._guard():
-            sqlite.create_file(path)
-            if path.parent.name == FOLDER and not (path.parent / ".gitignore").exists():
-                (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-            self._file = path.stat().st_ino
-            self._lock = sqlite.WriterLock(path.parent)
-        self._writer = sqlite.writer_engine(path)
-        self._reader = sqlite.reader_engine(path)
         try:
-            with self._guard(), self._lock.hold():
-                self.backup = migrate.ensure(self._writer, path)
+            self.backup = database.prepare()  # the copy made when this opening migrated an older store
         except BaseException:
-            self._dispose()
+            database.close()
             raise
         _OPEN.add(self._token)
 
     @classmethod
-    def open(cls, location: str | Path) -> Self:
-        """Open the store at a path or `sqlite:///path`, making the file (mode 0600) and its folder where missing.
+    def open(cls, location: str | Path | URL) -> Self:
+        """Open the store at a path, `sqlite:///path` or `postgresql://user@host/database`.
 
-        An older store is copied to `PATH.<version>.backup` and migrated. Raises SetupError E0101 for another kind of
-        database, EnvironmentFailure E0502 for a store of a newer version.
+        A file (mode 0600) and its folder are made where missing. An older file is copied to `PATH.<version>.backup` and
+        migrated; an older database is migrated in one transaction. Raises SetupError E0101 for another kind of database,
+        E0105 where psycopg is not installed, EnvironmentFailure E0502 for a store of a newer version.
         """
-        return cls(file_of(location))
+        address = address_of(location)
+        if isinstance(address, Path):
+            from ragassay.store.sqlite import SqliteDatabase
+
+            return cls(SqliteDatabase(address))
+        from ragassay.store.postgres import PostgresDatabase
+
+        return cls(PostgresDatabase(address))
+
+    @property
+    def waiting(self) -> str:
+        """What a read or write has been waiting for for more than 2 seconds, "" when none has."""
+        return str(self.database.waits)
 
     def __enter__(self) -> Self:
         return self
@@ -110,55 +121,57 @@ class Store:
             return
         try:
             if self._held:
-                with self._write() as connection:
-                    connection.execute(delete(schema.run_locks).where(schema.run_locks.c.token == self._token))
+                self._held.clear()
+                self._stop_beating()
+                mine = delete(schema.run_locks).where(schema.run_locks.c.token == self._token)
+                self._execute(mine)
         finally:
             self._closed = True
-            self._dispose()
-
-    def _dispose(self) -> None:
-        _OPEN.discard(self._token)
-        self._reader.dispose()
-        self._writer.dispose()
-        self._lock.close()
+            _OPEN.discard(self._token)
+            self.database.close()
 
     # ── runs ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def create_run(self, manifest: Manifest) -> None:
         """Record a new run, state RUNNING. Raises ValueError when its id is taken."""
-        run_id = codec.as_key(manifest.run_id)
-        with self._write() as connection:
-            if connection.scalar(select(schema.runs.c.id).where(schema.runs.c.run_id == run_id)) is not None:
-                raise ValueError(f"the store already has a run {manifest.run_id!r}")
-            connection.execute(
-                insert(schema.runs).values(
-                    run_id=run_id,
-                    name=codec.as_key(manifest.name),
-                    state=RunState.RUNNING.value,
-                    stop_reason="",
-                    seconds=0.0,
-                    updated=_now(),
-                    manifest=codec.seal(codec.encode(manifest), manifest.run_id),
-                    ledger=codec.seal(codec.encode(Ledger()), manifest.run_id),
-                )
-            )
+        self._new_run(manifest.run_id, manifest.name, codec.seal(codec.encode(manifest), manifest.run_id))
+
+    def _new_run(self, run_id: str, name: str, manifest: bytes, state: str = RunState.RUNNING.value) -> None:
+        values = {
+            "run_id": codec.as_key(run_id),
+            "name": codec.as_key(name),
+            "state": state,
+            "stop_reason": "",
+            "seconds": 0.0,
+            "updated": _now(),
+            "manifest": manifest,
+            "ledger": codec.seal(codec.encode(Ledger()), run_id),
+        }
+
+        def work(connection: Connection) -> None:
+            self.database.alone(connection, "runs")
+            if connection.scalar(select(schema.runs.c.id).where(schema.runs.c.run_id == values["run_id"])) is not None:
+                raise ValueError(f"the store already has a run {run_id!r}")
+            connection.execute(insert(schema.runs).values(values))
+
+        self._write(work)
 
     def update_run(self, run_id: str, *, state: RunState, stop_reason: str, ledger: Ledger, seconds: float) -> None:
         """Write where the run stands. The manifest never changes."""
         number = self._number(run_id)
         codec.finite(seconds)
-        with self._write() as connection:
-            connection.execute(
-                update(schema.runs)
-                .where(schema.runs.c.id == number)
-                .values(
-                    state=state.value,
-                    stop_reason=codec.as_key(stop_reason),
-                    seconds=float(seconds),
-                    updated=_now(),
-                    ledger=codec.seal(codec.encode(ledger), run_id),
-                )
+        change = (
+            update(schema.runs)
+            .where(schema.runs.c.id == number)
+            .values(
+                state=state.value,
+                stop_reason=codec.as_key(stop_reason),
+                seconds=float(seconds),
+                updated=_now(),
+                ledger=codec.seal(codec.encode(ledger), run_id),
             )
+        )
+        self._execute(change)
 
     def run(self, run_id: str) -> StoredRun:
         """The run of this id."""
@@ -166,27 +179,28 @@ class Store:
 
     def runs(self, limit: int = 50) -> list[StoredRun]:
         """The last `limit` runs, newest first."""
-        return self._runs(literal(True), limit)
+        return self._runs(schema.runs.c.state != COPYING, limit)
 
     def _runs(self, where: ColumnElement[bool], limit: int) -> list[StoredRun]:
         rows = schema.rows.c
-        with self._read() as connection:
+
+        def work(connection: Connection) -> tuple[Sequence[Row[Any]], dict[int, tuple[int, int, int]]]:
             found = connection.execute(
                 select(schema.runs).where(where).order_by(schema.runs.c.id.desc()).limit(limit)
             ).all()
-            tallies: dict[int, tuple[int, int, int]] = {
-                run: (total, done, bad)
-                for run, total, done, bad in connection.execute(
-                    select(
-                        rows.run,
-                        func.count(),
-                        func.sum(case((rows.done, 1), else_=0)),
-                        func.sum(case((rows.bad, 1), else_=0)),
-                    )
-                    .where(rows.run.in_([row.id for row in found]))
-                    .group_by(rows.run)
+            counted = connection.execute(
+                select(
+                    rows.run,
+                    func.count(),
+                    func.sum(case((rows.done, 1), else_=0)),
+                    func.sum(case((rows.bad, 1), else_=0)),
                 )
-            }
+                .where(rows.run.in_([row.id for row in found]))
+                .group_by(rows.run)
+            )
+            return found, {run: (total, done, bad) for run, total, done, bad in counted}
+
+        found, tallies = self._read(work)
         result = []
         for row in found:
             run_id = codec.from_key(row.run_id)
@@ -210,53 +224,52 @@ class Store:
         """The id of the run that `name` means: "last", an id, a run's name (the newest of that name), or the start of
         one id only. "last" is none of those that were made to measure a judge: their names begin with `MEASURING`.
         Raises SetupError E0103, with the nearest name."""
-        runs, key = schema.runs.c, codec.as_key(name)
-        with self._read() as connection:
+        runs, key, whole = schema.runs.c, codec.as_key(name), schema.runs.c.state != COPYING
 
-            def ids(where: ColumnElement[bool], limit: int) -> list[str]:
-                query = select(runs.run_id).where(where).order_by(runs.id.desc()).limit(limit)
-                return [codec.from_key(found) for found in connection.scalars(query)]
+        def ids(where: ColumnElement[bool], limit: int) -> list[str]:
+            query = select(runs.run_id).where(where, whole).order_by(runs.id.desc()).limit(limit)
+            return [codec.from_key(found.run_id) for found in self._all(query)]
 
-            exact = (
-                ids(runs.name.not_like(f"{MEASURING}%"), 1)
-                if name == "last"
-                else ids(runs.run_id == key, 1) or (ids(runs.name == key, 1) if name else [])
-            )
-            if exact:
-                return exact[0]
-            started = ids(runs.run_id.startswith(key, autoescape=True), 6) if name and name != "last" else []
-            if len(started) == 1:
-                return started[0]
-            known = connection.execute(select(runs.run_id, runs.name).order_by(runs.id.desc()).limit(1000)).all()
+        exact = (
+            ids(runs.name.not_like(f"{MEASURING}%"), 1)
+            if name == "last"
+            else ids(runs.run_id == key, 1) or (ids(runs.name == key, 1) if name else [])
+        )
+        if exact:
+            return exact[0]
+        started = ids(runs.run_id.startswith(key, autoescape=True), 6) if name and name != "last" else []
+        if len(started) == 1:
+            return started[0]
+        known = self._all(select(runs.run_id, runs.name).where(whole).order_by(runs.id.desc()).limit(1000))
         if started:
             raise SetupError(
-                "E0103", f"Several runs have an id that starts with {shorten(name)!r}.", where=str(self.path),
+                "E0103", f"Several runs have an id that starts with {shorten(name)!r}.", where=self.location,
                 why=", ".join(started[:5]), fix="give more of the id",
             )  # fmt: skip
         if name == "last" and known:
             raise SetupError(
-                "E0103", "The store holds no run yet but those that measured a judge.", where=str(self.path),
+                "E0103", "The store holds no run yet but those that measured a judge.", where=self.location,
                 why=", ".join(codec.from_key(row.run_id) for row in known[:5]), fix="name one of these by its id",
             )  # fmt: skip
         if not known:
             raise SetupError(
-                "E0103", "The store holds no run yet.", where=str(self.path),
+                "E0103", "The store holds no run yet.", where=self.location,
                 fix="run `ragassay evaluate rows.jsonl`, or name another store with --store",
             )  # fmt: skip
         hint = nearest(name, [codec.from_key(text) for row in known for text in row if text] + ["last"])
         raise SetupError(
-            "E0103", f"No run of the name or id {shorten(name)!r} is in the store.{hint}", where=str(self.path),
+            "E0103", f"No run of the name or id {shorten(name)!r} is in the store.{hint}", where=self.location,
             fix="`ragassay runs` lists them; `last` is the newest",
         )  # fmt: skip
 
     def _number(self, run_id: str) -> int:
         number = self._numbers.get(run_id)
         if number is None:
-            with self._read() as connection:
-                number = connection.scalar(select(schema.runs.c.id).where(schema.runs.c.run_id == codec.as_key(run_id)))
+            runs = schema.runs.c
+            number = self._scalar(select(runs.id).where(runs.run_id == codec.as_key(run_id), runs.state != COPYING))
             if number is None:
                 raise SetupError(
-                    "E0103", f"No run of the id {shorten(run_id)!r} is in the store.", where=str(self.path),
+                    "E0103", f"No run of the id {shorten(run_id)!r} is in the store.", where=self.location,
                     fix="`ragassay runs` lists them",
                 )  # fmt: skip
             self._numbers[run_id] = number
@@ -270,13 +283,19 @@ class Store:
         Raises EnvironmentFailure E0504 when a living process has it. A lock whose process is gone is taken over at
         once on the same machine; from elsewhere (another container) after FOREIGN_LOCK_S without a write.
         """
-        number, locks, now = self._number(run_id), schema.run_locks, time.time()
-        with self._write() as connection:
+        self._acquire(run_id, self._number(run_id))
+
+    def _acquire(self, run_id: str, number: int) -> None:
+        runs, locks = schema.runs.c, schema.run_locks
+
+        def work(connection: Connection) -> None:
+            connection.execute(select(runs.id).where(runs.id == number).with_for_update(key_share=True))
+            now = self.database.now(connection)
             lock = connection.execute(select(locks).where(locks.c.run == number)).one_or_none()
             if lock is not None and lock.token != self._token and self._living(lock, now):
                 raise EnvironmentFailure(
                     "E0504", f"The run is being worked on by process {lock.pid} on {lock.host}.",
-                    where=f"run {run_id} in {self.path}", why=f"it last wrote {max(0.0, now - lock.seen):.0f} s ago",
+                    where=f"run {run_id} in {self.location}", why=f"it was seen {max(0.0, now - lock.seen):.0f} s ago",
                     fix=f"wait until it ends, or stop it (kill {lock.pid} on {lock.host}), then run the command again",
                 )  # fmt: skip
             connection.execute(delete(locks).where(locks.c.run == number))
@@ -290,10 +309,17 @@ class Store:
                     seen=now,
                 )
             )
-        self._held[number] = now
+
+        self._write(work)
+        self._lost.discard(number)
+        self._held.add(number)
+        if self._beating is None:
+            self._still.clear()
+            self._beating = threading.Thread(target=self._beat, name="ragassay-owner", daemon=True)
+            self._beating.start()
 
     @staticmethod
-    def _living(lock: Row[tuple[int, str, int, str, str, float]], now: float) -> bool:
+    def _living(lock: Row[Any], now: float) -> bool:
         if lock.host == owner.host():
             if lock.pid == os.getpid() and lock.started == owner.started(os.getpid()):
                 return bool(lock.token in _OPEN)
@@ -304,30 +330,56 @@ class Store:
 
     def release(self, run_id: str) -> None:
         """Give the run back; nothing happens when this store does not have it."""
-        number, locks = self._number(run_id), schema.run_locks
-        with self._write() as connection:
-            connection.execute(delete(locks).where(locks.c.run == number, locks.c.token == self._token))
-        self._held.pop(number, None)
+        self._release(self._number(run_id))
+
+    def _release(self, number: int) -> None:
+        locks = schema.run_locks
+        self._held.discard(number)
+        self._lost.discard(number)
+        if not self._held:
+            self._stop_beating()
+        mine = delete(locks).where(locks.c.run == number, locks.c.token == self._token)
+        self._execute(mine)
+
+    def _beat(self) -> None:
+        """Say again and again that the owner works, also while no judgment arrives; notice when it is owner no more."""
+        locks = schema.run_locks
+
+        def work(connection: Connection) -> set[int]:
+            now = self.database.now(connection)
+            mine = update(locks).where(locks.c.token == self._token).values(seen=now)
+            return {number for number in held if connection.execute(mine.where(locks.c.run == number)).rowcount}
+
+        while not self._still.wait(BEAT_S):
+            held = set(self._held)
+            with contextlib.suppress(EnvironmentFailure):  # whoever writes next is told
+                self._lost |= (held - self._write(work)) & self._held
+
+    def _stop_beating(self) -> None:
+        if self._beating is not None:
+            self._still.set()
+            self._beating.join()
+            self._beating = None
+
+    def _check_owner(self, run_id: str, number: int) -> None:
+        if number in self._lost:
+            raise EnvironmentFailure(
+                "E0504", "Another process has taken the run over.", where=f"run {run_id} in {self.location}",
+                why=f"this one did not write for {FOREIGN_LOCK_S:.0f} s or more: was it, or its machine, suspended?",
+                fix="let the other one finish",
+            )  # fmt: skip
 
     # ── judgments ───────────────────────────────────────────────────────────────────────────────────────────
 
     def put_judgments(self, run_id: str, judgments: Sequence[Judgment]) -> None:
         """Append judgments, all in one commit. Raises ValueError for NaN and infinities."""
         number = self._number(run_id)
+        self._check_owner(run_id, number)
         values = [
-            {
-                "run": number,
-                "judge": judgment.judge,
-                "key": judgment.key,
-                "status": judgment.status.value,
-                "payload": codec.seal(codec.encode(judgment), judgment.judge, judgment.key),
-            }
-            for judgment in judgments
+            (number, j.judge, j.key, j.status.value, codec.seal(codec.encode(j), j.judge, j.key)) for j in judgments
         ]
         if values:
-            with self._write() as connection:
-                self._seen(connection, number)
-                connection.execute(insert(schema.judgments), values)
+            self._write(lambda connection: self.database.insert(connection, schema.judgments, JUDGMENT, values))
 
     def get_judgments(self, pairs: Sequence[Pair], *, run_id: str | None = None) -> dict[Pair, Judgment]:
         """(judge fingerprint, request key) -> the newest judgment that may be used again: judged or abstained.
@@ -338,8 +390,10 @@ class Store:
         wanted: dict[str, list[str]] = {}
         for judge, key in dict.fromkeys(pairs):
             wanted.setdefault(judge, []).append(key)
-        table, found = schema.judgments.c, {}
-        with self._read() as connection:
+        table = schema.judgments.c
+
+        def work(connection: Connection) -> dict[Pair, bytes]:
+            found = {}
             for judge, keys in wanted.items():
                 for start in range(0, len(keys), IN_LIST):
                     query = (
@@ -352,6 +406,9 @@ class Store:
                         query = query.where(table.run == number)
                     for key, payload in connection.execute(query):
                         found[judge, key] = payload
+            return found
+
+        found = self._read(work)
         return {pair: self._value(Judgment, payload, *pair) for pair, payload in found.items()}
 
     def spend(self, run_id: str) -> Spend:
@@ -383,10 +440,8 @@ class Store:
             if row.sample is not None and row.sample.error is not None:
                 lost.add(row.index)
             if row.index in lost and row.done:
-                with self._write() as connection:
-                    connection.execute(
-                        update(rows).where(rows.c.run == number, rows.c.idx == row.index).values(done=False)
-                    )
+                opened = update(rows).where(rows.c.run == number, rows.c.idx == row.index).values(done=False)
+                self._execute(opened)
                 self.put_rows(run_id, [replace(row, done=False)])
         return len(lost)
 
@@ -396,16 +451,20 @@ class Store:
         Raises ValueError for NaN and infinities; nothing of the batch is written then.
         """
         number, rows, bodies = self._number(run_id), schema.rows, schema.bodies
+        self._check_owner(run_id, number)
         chosen: dict[int, RowResult] = {}
         for result in results:
             if result.index not in chosen or not chosen[result.index].done:
                 chosen[result.index] = result
         if not chosen:
             return
-        encoded = [(r, lines.pack(r), codec.seal(codec.encode(r), run_id, "body", r.index)) for r in chosen.values()]
-        indices = list(chosen)
-        with self._write() as connection:
-            self._seen(connection, number)
+        encoded = {r.index: _as_stored(r, run_id, number) for r in chosen.values()}
+        indices = list(encoded)
+
+        def work(connection: Connection) -> None:
+            # First of all, so that two who write rows of one run take turns and none sees half of the other's.
+            touched = update(schema.runs).where(schema.runs.c.id == number).values(updated=_now())
+            connection.execute(touched)
             final: set[int] = set()
             for start in range(0, len(indices), IN_LIST):
                 here = indices[start : start + IN_LIST]
@@ -416,27 +475,12 @@ class Store:
                 if replaced := [idx for idx, done in known if not done]:
                     for table in (rows, bodies):
                         connection.execute(delete(table).where(table.c.run == number, table.c.idx.in_(replaced)))
-            fresh = [item for item in encoded if item[0].index not in final]
-            if not fresh:
-                return
-            connection.execute(
-                insert(rows),
-                [
-                    {
-                        "run": number,
-                        "idx": row.index,
-                        "row_id": codec.as_key(row.id),
-                        **_columns(row),
-                        "size": len(body),
-                        "line": codec.seal(line, run_id, "line", row.index),
-                    }
-                    for row, line, body in fresh
-                ],
-            )
-            connection.execute(
-                insert(bodies), [{"run": number, "idx": row.index, "payload": body} for row, _, body in fresh]
-            )
-            connection.execute(update(schema.runs).where(schema.runs.c.id == number).values(updated=_now()))
+            fresh = [item for index, item in encoded.items() if index not in final]
+            if fresh:
+                self.database.insert(connection, rows, ROW, [row for row, _ in fresh])
+                self.database.insert(connection, bodies, BODY, [body for _, body in fresh])
+
+        self._write(work)
 
     def done(self, run_id: str) -> IndexSet:
         """The indices of the rows that a resume need not do again."""
@@ -470,10 +514,9 @@ class Store:
         keys = (rows.worst, rows.idx) if order == "worst" else (rows.idx,)
         for page in self._pages(query.order_by(*keys), keys, ROWS_A_PAGE, limit=limit, offset=offset):
             for indices in _portions([(row[1], row[0]) for row in page]):
-                with self._read() as connection:
-                    found = connection.execute(
-                        select(bodies.idx, bodies.payload).where(bodies.run == number, bodies.idx.in_(indices))
-                    ).all()
+                found = self._all(
+                    select(bodies.idx, bodies.payload).where(bodies.run == number, bodies.idx.in_(indices))
+                )
                 payloads: dict[int, bytes] = {row.idx: row.payload for row in found}
                 for index in indices:
                     yield self._value(RowResult, payloads.pop(index, b""), run_id, "body", index)
@@ -481,44 +524,40 @@ class Store:
     def some_rows(self, run_id: str, most: int) -> Iterator[RowResult]:
         """At most so many stored rows, spread evenly over the run, in order; the same ones every time."""
         number, rows, bodies = self._number(run_id), schema.rows.c, schema.bodies.c
-        with self._read() as connection:
-            total = connection.scalar(select(func.count()).where(rows.run == number)) or 0
-            step = max(1, -(-total // max(1, most)))
-            place = (func.row_number().over(order_by=rows.idx) - 1).label("place")
-            every = select(rows.idx, rows.size, place).where(rows.run == number).subquery()
-            query = select(every.c.idx, every.c.size).where(every.c.place % step == 0).order_by(every.c.idx)
-            chosen = [(row.idx, row.size) for row in connection.execute(query)]
+        total = self._scalar(select(func.count()).where(rows.run == number)) or 0
+        step = max(1, -(-total // max(1, most)))
+        place = (func.row_number().over(order_by=rows.idx) - 1).label("place")
+        every = select(rows.idx, rows.size, place).where(rows.run == number).subquery()
+        query = select(every.c.idx, every.c.size).where(every.c.place % step == 0).order_by(every.c.idx)
+        chosen: list[tuple[int, int]] = [(row.idx, row.size) for row in self._all(query)]
         for indices in _portions(chosen):
             for start in range(0, len(indices), IN_LIST):
                 here = indices[start : start + IN_LIST]
                 query_bodies = select(bodies.idx, bodies.payload).where(bodies.run == number, bodies.idx.in_(here))
-                with self._read() as connection:
-                    payloads = {row.idx: row.payload for row in connection.execute(query_bodies)}
+                payloads = {row.idx: row.payload for row in self._all(query_bodies)}
                 for index in here:
                     yield self._value(RowResult, payloads.pop(index, b""), run_id, "body", index)
 
     def row(self, run_id: str, row_id: str) -> RowResult | None:
         """The row of this id, None when the run has none."""
         number, rows, bodies = self._number(run_id), schema.rows.c, schema.bodies.c
-        with self._read() as connection:
-            found = connection.execute(
-                select(bodies.idx, bodies.payload)
-                .join_from(schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx))
-                .where(rows.run == number, rows.row_id == codec.as_key(row_id))
-                .order_by(rows.idx)
-                .limit(1)
-            ).one_or_none()
-        return None if found is None else self._value(RowResult, found.payload, run_id, "body", found.idx)
+        key = codec.as_key(row_id)
+        query = (
+            select(bodies.idx, bodies.payload)
+            .join_from(schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx))
+            .where(rows.run == number, rows.row_id == key, *self.database.hashed(rows.row_id, key))
+        )
+        found = self._all(query.order_by(rows.idx).limit(1))
+        return self._value(RowResult, found[0].payload, run_id, "body", found[0].idx) if found else None
 
     def answered(self, run_id: str) -> dict[int, Sample]:
         """The samples, by index, of rows that are not done and that the application has answered."""
         number, rows, bodies = self._number(run_id), schema.rows.c, schema.bodies.c
-        with self._read() as connection:
-            found = connection.execute(
-                select(bodies.idx, bodies.payload)
-                .join_from(schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx))
-                .where(rows.run == number, ~rows.done)
-            ).all()
+        found = self._all(
+            select(bodies.idx, bodies.payload)
+            .join_from(schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx))
+            .where(rows.run == number, ~rows.done)
+        )
         results = [self._value(RowResult, payload, run_id, "body", idx) for idx, payload in found]
         return {r.index: r.sample for r in results if r.sample is not None and r.sample.response is not None}
 
@@ -527,16 +566,11 @@ class Store:
         the case), then those that look like it among the first 20,000."""
         number, rows = self._number(run_id), schema.rows.c
         every = select(rows.row_id).where(rows.run == number).order_by(rows.row_id)
-        with self._read() as connection:
-            holding = [
-                codec.from_key(key)
-                for key in connection.scalars(
-                    every.where(rows.row_id.icontains(codec.as_key(text), autoescape=True)).limit(10)
-                )
-            ]
-            if len(holding) >= 10:
-                return holding
-            known = [codec.from_key(key) for key in connection.scalars(every.limit(20_000))]
+        held = self._all(every.where(rows.row_id.icontains(codec.as_key(text), autoescape=True)).limit(10))
+        holding = [codec.from_key(row.row_id) for row in held]
+        if len(holding) >= 10:
+            return holding
+        known = [codec.from_key(row.row_id) for row in self._all(every.limit(20_000))]
         close = difflib.get_close_matches(text[:200], known, n=10, cutoff=0.6)
         return list(dict.fromkeys(holding + close))[:10]
 
@@ -569,9 +603,13 @@ class Store:
             "dataset": codec.as_key(certificate.dataset),
             "payload": codec.seal(codec.encode(certificate), certificate.id),
         }
-        with self._write() as connection:
+
+        def work(connection: Connection) -> None:
+            self.database.alone(connection, "certificates")
             if connection.scalar(select(table.c.id).where(table.c.id == key)) is None:
                 connection.execute(insert(table).values(values))
+
+        self._write(work)
 
     def certificates(self, metric: str | None = None) -> tuple[Certificate, ...]:
         """All certificates, newest first; metric: only those of the metric with this printed name."""
@@ -579,8 +617,7 @@ class Store:
         query = select(table.id, table.payload).order_by(table.created.desc(), table.id)
         if metric is not None:
             query = query.where(table.metric == codec.as_key(metric))
-        with self._read() as connection:
-            found = connection.execute(query).all()
+        found = self._all(query)
         return tuple(self._value(Certificate, row.payload, codec.from_key(row.id)) for row in found)
 
     def put_labels(
@@ -594,11 +631,15 @@ class Store:
         """
         if run_id:
             self._number(run_id)
-        table, written = schema.labels, 0
-        with self._write() as connection:
+        table = schema.labels
+
+        def work(connection: Connection) -> int:
+            self.database.alone(connection, "labels")
+            written = 0
             for label in labels:
                 place = _place(run_id, source_hash, label)
                 here = [table.c[name] == value for name, value in place.items()]
+                here += self.database.hashed(table.c.row_id, place["row_id"])
                 known = connection.scalar(select(table.c.value).where(*here))
                 if known is not None and known != label.value and not replace:
                     who = f"{shorten(label.annotator, 40)} has" if label.annotator else "there is"
@@ -618,7 +659,9 @@ class Store:
                     )
                 )
                 written += 1
-        return written
+            return written
+
+        return self._write(work)
 
     def labels(self, run_id: str, name: str | None = None, *, source_hash: str | None = None) -> tuple[HumanLabel, ...]:
         """The labels of a run's rows in the order in which they were stored; name, source_hash: only those."""
@@ -628,8 +671,7 @@ class Store:
             query = query.where(table.name == codec.as_key(name))
         if source_hash is not None:
             query = query.where(table.source_hash == codec.as_key(source_hash))
-        with self._read() as connection:
-            found = connection.execute(query).all()
+        found = self._all(query)
         return tuple(
             self._value(HumanLabel, row.payload, row.run, row.source_hash, row.row_id, row.name, row.annotator)
             for row in found
@@ -647,9 +689,13 @@ class Store:
             "payload": codec.seal(codec.encode(batch), run_id, "batch", batch.id),
         }
         here = (table.c.run == number, table.c.batch == codec.as_key(batch.id))
-        with self._write() as connection:
+
+        def work(connection: Connection) -> None:
+            self.database.alone(connection, "batches")
             if not connection.execute(update(table).where(*here).values(values)).rowcount:
                 connection.execute(insert(table).values(run=number, batch=codec.as_key(batch.id), **values))
+
+        self._write(work)
 
     update_batch = put_batch
 
@@ -657,8 +703,7 @@ class Store:
         """What the run handed to providers, in the order in which it did."""
         table = schema.batches.c
         query = select(table.batch, table.payload).where(table.run == self._number(run_id)).order_by(table.id)
-        with self._read() as connection:
-            found = connection.execute(query).all()
+        found = self._all(query)
         return tuple(self._value(Batch, row.payload, run_id, "batch", codec.from_key(row.batch)) for row in found)
 
     # ── soundness ───────────────────────────────────────────────────────────────────────────────────────────
@@ -666,7 +711,7 @@ class Store:
     def check(self) -> tuple[str, ...]:
         """What is wrong with the store, at most 100 lines; empty when it is sound.
 
-        SQLite's own check; every payload against its checksum, decoded and encoded again (so that every number is
+        The database's own check (SQLite's); every payload against its checksum, decoded and encoded again (so that every number is
         finite); the columns and lines of every row against its body; rows against their run's manifest.
         """
         problems: list[str] = []
@@ -678,20 +723,19 @@ class Store:
 
     def _problems(self) -> Iterator[str]:
         try:
-            with self._read() as connection:
-                yield from sqlite.integrity(connection)
-                orphans = connection.scalar(
-                    select(func.count())
-                    .select_from(schema.bodies)
-                    .join(
-                        schema.rows,
-                        (schema.rows.c.run == schema.bodies.c.run) & (schema.rows.c.idx == schema.bodies.c.idx),
-                        isouter=True,
-                    )
-                    .where(schema.rows.c.run.is_(None))
+            yield from self._read(self.database.integrity)
+            orphans = self._scalar(
+                select(func.count())
+                .select_from(schema.bodies)
+                .join(
+                    schema.rows,
+                    (schema.rows.c.run == schema.bodies.c.run) & (schema.rows.c.idx == schema.bodies.c.idx),
+                    isouter=True,
                 )
-                if orphans:
-                    yield f"{orphans} row bodies belong to no row"
+                .where(schema.rows.c.run.is_(None))
+            )
+            if orphans:
+                yield f"{orphans} row bodies belong to no row"
             for stored in self.runs(limit=1 << 30):
                 yield from self._problems_of(stored)
             table = schema.judgments.c
@@ -726,9 +770,8 @@ class Store:
                     yield f"batch {number}: {error}"
 
     def _trust_problems(self) -> Iterator[str]:
-        with self._read() as connection:
-            certificates = connection.execute(select(schema.certificates)).all()
-            labels = connection.execute(select(schema.labels)).all()
+        certificates = self._all(select(schema.certificates))
+        labels = self._all(select(schema.labels))
         for row in certificates:
             try:
                 held = codec.decode(Certificate, codec.unseal(row.payload, codec.from_key(row.id)))
@@ -760,10 +803,9 @@ class Store:
         for page in self._pages(query, (rows.idx,), LINES_A_PAGE):
             for entry in page:
                 where = f"run {run_id}, row {entry.idx}"
-                with self._read() as connection:
-                    body = connection.scalar(
-                        select(bodies.payload).where(bodies.run == self._number(run_id), bodies.idx == entry.idx)
-                    )
+                body = self._scalar(
+                    select(bodies.payload).where(bodies.run == self._number(run_id), bodies.idx == entry.idx)
+                )
                 try:
                     row = codec.decode(RowResult, codec.unseal(body or b"", run_id, "body", entry.idx))
                     if lines.pack(row) != codec.unseal(entry.line, run_id, "line", entry.idx):
@@ -782,60 +824,26 @@ class Store:
 
     # ── the ways in and out ─────────────────────────────────────────────────────────────────────────────────
 
-    @contextlib.contextmanager
-    def _guard(self) -> Iterator[None]:
-        """Turn what the database and the machine raise into what a user can act on."""
-        try:
-            yield
-        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise sqlite.failure(error, self.path) from error
-
-    @contextlib.contextmanager
-    def _write(self) -> Iterator[Connection]:
-        """One transaction under the lock of writers; committed, and on disk, when the block ends without an error."""
+    def _write(self, work: Callable[[Connection], T]) -> T:
         self._still_open()
-        with self._guard(), self._lock.hold():
-            self._still_there()
-            try:
-                with self._writer.begin() as connection:
-                    yield connection
-            except (SQLAlchemyError, sqlite3.Error):
-                self._writer.dispose()  # a connection that met a full disk is not used again
-                raise
-            self._still_there()  # a commit into a deleted file is none
+        return self.database.write(work)
 
-    @contextlib.contextmanager
-    def _read(self) -> Iterator[Connection]:
+    def _read(self, work: Callable[[Connection], T]) -> T:
         self._still_open()
-        with self._guard():
-            self._still_there()
-        with self._guard(), self._reader.begin() as connection:
-            yield connection
+        return self.database.read(work)
+
+    def _execute(self, change: Executable) -> None:
+        self._write(lambda connection: connection.execute(change))
+
+    def _all(self, query: Executable) -> Sequence[Any]:
+        return self._read(lambda connection: connection.execute(query).all())
+
+    def _scalar(self, query: Executable) -> Any:
+        return self._read(lambda connection: connection.scalar(query))
 
     def _still_open(self) -> None:
         if self._closed:
             raise RuntimeError("the store is closed")
-
-    def _still_there(self) -> None:
-        try:
-            same = self.path.stat().st_ino == self._file
-        except FileNotFoundError:
-            same = False
-        if not same:
-            raise EnvironmentFailure(
-                "E0501", "The store was deleted or moved away while in use.", where=str(self.path),
-                why="another file, or none, is now at its path", fix="put it back, or start a new run",
-            )  # fmt: skip
-
-    def _seen(self, connection: Connection, number: int) -> None:
-        """Say that the owner of the run's lock still works, for those who cannot see its process."""
-        now = time.time()
-        if number in self._held and abs(now - self._held[number]) > SEEN_EVERY_S:
-            locks = schema.run_locks
-            connection.execute(
-                update(locks).where(locks.c.run == number, locks.c.token == self._token).values(seen=now)
-            )
-            self._held[number] = now
 
     def _pages(
         self,
@@ -856,8 +864,7 @@ class Store:
                 page = page.offset(offset) if offset else page
             else:
                 page = page.where(tuple_(*keys) > tuple_(*after) if len(keys) > 1 else keys[0] > after[0])
-            with self._read() as connection:
-                rows = connection.execute(page).all()
+            rows = self._all(page)
             if not rows:
                 return
             after = tuple(rows[-1][-len(keys) :])
@@ -872,9 +879,22 @@ class Store:
             return read(*arguments)
         except (ValueError, TypeError, KeyError) as error:
             raise EnvironmentFailure(
-                "E0503", "The store is damaged: a stored value is not what was written.", where=str(self.path),
+                "E0503", "The store is damaged: a stored value is not what was written.", where=self.location,
                 why=str(error), fix="keep the file, put back a copy of it, or start a new run with another --store",
             ) from error  # fmt: skip
+
+
+JUDGMENT = ("run", "judge", "key", "status", "payload")
+ROW = ("run", "idx", "row_id", "done", "bad", "verdict", "cause", "worst", "size", "line")
+BODY = ("run", "idx", "payload")
+
+
+def _as_stored(row: RowResult, run_id: str, number: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The values of the row's columns, ROW, and of its body's, BODY."""
+    body = codec.seal(codec.encode(row), run_id, "body", row.index)
+    line = codec.seal(lines.pack(row), run_id, "line", row.index)
+    columns = {"run": number, "idx": row.index, "row_id": codec.as_key(row.id), **_columns(row), "size": len(body)}
+    return tuple([columns[name] for name in ROW[:-1]] + [line]), (number, row.index, body)
 
 
 def _columns(row: RowResult) -> Mapping[str, object]:

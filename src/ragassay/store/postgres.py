@@ -1,0 +1,296 @@
+"""What is particular to PostgreSQL: connections, waiting for a database that is away, and what its errors mean.
+
+Several processes and machines write at once. A connection that is cut says nothing about whether the last commit
+happened; the transaction's number does (`pg_xact_status`), so that a write is repeated only where it did not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from sqlalchemy import URL, Connection, Table, create_engine, event, func
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.sql import ColumnElement
+
+from ragassay.core import EnvironmentFailure, SetupError
+from ragassay.store import migrate, schema
+from ragassay.store.database import PATIENCE_S, Waits
+from ragassay.store.location import SECRET, shown
+
+T = TypeVar("T")
+
+CONNECT_S = 10  # how long one attempt to connect takes at most
+OPENING_S = 5.0  # how long an opening waits for a server that is just starting
+AGAIN_S = 60.0  # after a wait in vain, how long further calls fail without waiting as long again
+OLDEST = 130_000  # the first version that knows pg_current_xact_id
+
+# A connection whose other end has gone is noticed within half a minute, here and on the server: a transaction that
+# nobody will finish must not hold its locks for hours.
+KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+SESSION = (
+    "SET idle_in_transaction_session_timeout = '60s'",
+    f"SET lock_timeout = '{int(PATIENCE_S)}s'",
+    "SET tcp_keepalives_idle = 10",
+    "SET tcp_keepalives_interval = 5",
+    "SET tcp_keepalives_count = 3",
+)
+
+AWAY, READ_ONLY, LOCKED = "the database does not answer", "the database is read-only", "the database is locked"
+PASSING = {
+    "57P01": AWAY,  # an administrator ended the connection
+    "57P02": AWAY,  # the server crashed
+    "57P03": AWAY,  # it is starting
+    "57P05": AWAY,
+    "25P03": AWAY,  # the transaction was idle: this process was stopped for a while
+    "25P04": AWAY,
+    "53300": "the database has no room for another connection",
+    "25006": READ_ONLY,  # a standby, or a primary that was made one
+    "40001": LOCKED,
+    "40P01": LOCKED,
+    "40003": AWAY,
+}
+"""What SQLSTATE means something that passes, and what a user is told meanwhile."""
+
+TYPES = {
+    "run": "int4", "idx": "int8", "size": "int8", "done": "bool", "bad": "bool", "worst": "float8",
+    "line": "bytea", "payload": "bytea",
+}  # fmt: skip
+"""Types of the columns that are filled in bulk and are no texts."""
+
+
+class PostgresDatabase:
+    """A store in a PostgreSQL database."""
+
+    def __init__(self, url: URL) -> None:
+        self._psycopg = _psycopg()
+        self.address, self.location = url, shown(url)
+        self._secrets = [str(s) for s in (url.password, *(url.query.get(name) for name in SECRET)) if s]
+        self.waits = Waits()
+        self._closing = threading.Event()
+        self._gave_up = float("-inf")
+        self._engine = create_engine(
+            url,
+            pool_size=4,
+            max_overflow=28,
+            pool_timeout=PATIENCE_S,
+            pool_pre_ping=False,  # a dead connection is found by the statement itself, which is then repeated
+            hide_parameters=True,
+            connect_args={
+                "connect_timeout": CONNECT_S,
+                "client_encoding": "utf8",
+                "application_name": "ragassay",
+                **{name: value for name, value in KEEPALIVE.items() if name not in url.query},
+            },
+        )
+        self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        event.listen(self._engine, "connect", _set_up)
+
+    def prepare(self) -> None:
+        """Bring the schema to `schema.HEAD`, in one transaction and one process at a time. A copy is not made: a
+        migration that fails leaves everything as it was.
+        """
+        if self._patiently(self._on_snapshot, self._checked, OPENING_S) != schema.HEAD:
+            self._patiently(self._in_transaction, self._migrated, OPENING_S)
+
+    def _checked(self, connection: Connection) -> str | None:
+        version = connection.dialect.server_version_info
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar()
+        old = version is not None and version < (OLDEST // 10_000,)
+        if old or encoding != "UTF8":
+            raise EnvironmentFailure(
+                "E0501", "The store cannot be kept in this database.", where=self.location,
+                why=f"PostgreSQL {'.'.join(map(str, version or ()))}, encoding {encoding}",
+                fix=f"use PostgreSQL {OLDEST // 10_000} or newer and a database of encoding UTF8",
+            )  # fmt: skip
+        return migrate.version(connection, self.location)
+
+    def _migrated(self, connection: Connection) -> None:
+        self.alone(connection, "schema")
+        found = migrate.version(connection, self.location)
+        if found is None:
+            migrate.create(connection)
+        elif found != schema.HEAD:
+            migrate.upgrade(connection)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """One transaction; repeated where it came to nothing for a reason that passes."""
+        return self._patiently(self._in_transaction, work, PATIENCE_S)
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """One snapshot; repeated where the connection was lost."""
+        return self._patiently(self._on_snapshot, work, PATIENCE_S)
+
+    def _on_snapshot(self, work: Callable[[Connection], T], until: float) -> T:
+        with self._snapshots.connect() as connection, connection.begin():
+            return work(connection)
+
+    def _in_transaction(self, work: Callable[[Connection], T], until: float) -> T:
+        number, done = "", False
+        try:
+            with self._engine.connect() as connection, connection.begin():
+                number = connection.exec_driver_sql("SELECT pg_current_xact_id()::text").scalar_one()
+                result = work(connection)
+                done = True
+            return result
+        except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
+            if done and self._what_passes(error) == AWAY and self._was_committed(number, until):
+                return result
+            raise
+
+    def _was_committed(self, number: str, until: float) -> bool:
+        """Whether the transaction whose commit was not answered happened."""
+        began = time.monotonic()
+        while True:
+            try:
+                with self._engine.connect() as connection, connection.begin():
+                    asked = "SELECT pg_xact_status(%(number)s::text::xid8)"
+                    status = connection.exec_driver_sql(asked, {"number": number}).scalar()
+                    if status == "in progress" and time.monotonic() - began > 1.0:
+                        # Its connection has not noticed yet that nobody is there.
+                        connection.exec_driver_sql(
+                            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                            " WHERE backend_xid = %(number)s::text::xid8::xid AND pid <> pg_backend_pid()",
+                            {"number": number},
+                        )
+                if status != "in progress":
+                    return bool(status == "committed")
+            except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
+                if self._what_passes(error) is None or time.monotonic() > until:
+                    raise
+                self._engine.dispose()
+            if self._closing.wait(0.1) or time.monotonic() > until:
+                raise TimeoutError("it is not known whether the last write happened")
+
+    def _patiently(
+        self, way: Callable[[Callable[[Connection], T], float], T], work: Callable[[Connection], T], patience: float
+    ) -> T:
+        """Take `way` again and again while what is wrong may pass."""
+        now = time.monotonic()
+        until = now + (patience if now - self._gave_up > AGAIN_S else 0.0)
+        pause = 0.05
+        with contextlib.ExitStack() as told:
+            while True:
+                try:
+                    return way(work, until)
+                except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
+                    what = self._what_passes(error)
+                    if what is None or (patience == OPENING_S and not _starting(error)):
+                        raise self._failure(error) from error
+                    if time.monotonic() > until or self._closing.is_set():
+                        self._gave_up = time.monotonic()
+                        raise self._failure(error) from error
+                    told.enter_context(self.waits.on(what))
+                if what is not LOCKED:
+                    self._engine.dispose()  # the others of the pool were cut too, or lead to the old primary
+                self._closing.wait(pause)
+                pause = min(2 * pause, 1.0)
+
+    def _what_passes(self, error: BaseException) -> str | None:
+        """What a user is told while this error lasts; None for one that does not pass."""
+        cause = getattr(error, "orig", None) or error
+        state = getattr(cause, "sqlstate", None)
+        if state is not None:
+            return AWAY if state.startswith("08") else PASSING.get(state)
+        lost = isinstance(error, DBAPIError) and error.connection_invalidated
+        return AWAY if lost or isinstance(cause, self._psycopg.OperationalError) else None
+
+    def insert(
+        self, connection: Connection, table: Table, names: Sequence[str], values: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """By COPY, in the binary form."""
+        direct: Any = connection.connection.driver_connection
+        copied = f"COPY {table.name} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
+        with direct.cursor() as cursor, cursor.copy(copied) as copy:
+            copy.set_types([TYPES.get(name, "text") for name in names])
+            for row in values:
+                copy.write_row(row)
+
+    def alone(self, connection: Connection, what: str) -> None:
+        """An advisory lock, kept until the transaction ends."""
+        asked = "SELECT pg_advisory_xact_lock(hashtextextended(%(what)s, 0))"
+        connection.exec_driver_sql(asked, {"what": f"ragassay:{what}"})
+
+    def hashed(self, column: ColumnElement[str], value: str) -> list[ColumnElement[bool]]:
+        """The index is of a hash of the id."""
+        return [func.md5(column) == func.md5(value)]
+
+    def now(self, connection: Connection) -> float:
+        """The server's clock: those of the machines that share it may differ."""
+        return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())::float8").scalar_one())
+
+    def integrity(self, connection: Connection) -> list[str]:
+        """Nothing: the server watches over its own files (data checksums, amcheck)."""
+        return []
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._closing.set()
+        self._engine.dispose()
+
+    def _failure(self, error: BaseException) -> EnvironmentFailure:
+        """The error as the user can act on it, without a password."""
+        cause = getattr(error, "orig", None) or error
+        state = str(getattr(cause, "sqlstate", None) or "")
+        why = " ".join(str(cause).split())
+        for secret in self._secrets:
+            why = why.replace(secret, "***")
+        code, what, fix = _meaning(state, why)
+        return EnvironmentFailure(code, what, where=self.location, why=why[:500], fix=fix)
+
+
+def _meaning(state: str, why: str) -> tuple[str, str, str]:
+    """Code, sentence and remedy. What comes before a log-in has no SQLSTATE: there only the words tell."""
+    again = "then run `ragassay resume`: everything stored before is intact"
+    if state == "53100":
+        return "E0506", "The disk of the database is full.", f"free some space there, {again}"
+    if state in ("XX001", "XX002"):
+        return "E0503", "The database says that it is damaged.", "put back a backup, or name another store with --store"
+    if state == "25006":
+        return "E0501", "The database is read-only.", f"make it writable or name the new primary, {again}"
+    if state == "53300" or "too many" in why or "remaining connection slots" in why:
+        return (
+            "E0501",
+            "The database has no room for another connection.",
+            f"raise its max_connections, or wait; {again}",
+        )
+    if state in ("42501", "3F000"):
+        return "E0501", "The database's user may not do this.", "GRANT it the right to make and write tables there"
+    if state == "3D000" or ("database" in why and "does not exist" in why and "role" not in why):
+        return "E0501", "The server has no database of that name.", "make it (createdb), or check the URL of --store"
+    if state.startswith("28") or any(word in why for word in ("authentication", "no password", "pg_hba.conf", "role")):
+        return "E0501", "The database refuses the log-in.", "set PGPASSWORD, or write ~/.pgpass; check the user's name"
+    if not state or state in PASSING or state.startswith("08"):
+        return "E0501", "The database cannot be reached.", f"check host, port and that the server runs, {again}"
+    return (
+        "E0501",
+        "The database cannot be read or written.",
+        "look into the server's log, or name another store with --store",
+    )
+
+
+def _starting(error: BaseException) -> bool:
+    """Whether the server only has to finish starting. Other troubles of an opening are told at once."""
+    cause = getattr(error, "orig", None) or error
+    state = getattr(cause, "sqlstate", None)
+    return state in ("57P01", "57P02", "57P03", "40001", "40P01") or "starting up" in str(cause)
+
+
+def _set_up(connection: Any, _: object) -> None:
+    for setting in SESSION:
+        connection.execute(setting)
+    connection.commit()
+
+
+def _psycopg() -> Any:
+    try:
+        import psycopg
+    except ImportError:
+        raise SetupError(
+            "E0105", "A PostgreSQL store needs the library psycopg.", where="--store",
+            fix='pip install "ragassay[postgres]"',
+        ) from None  # fmt: skip
+    return psycopg
