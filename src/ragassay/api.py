@@ -511,6 +511,7 @@ async def _drive(
             prepare=None if plan.application is None else plan.application.answer,
             prepared={} if plan.application is None else store.answered(run_id),
             metric_timeout=options.metric_timeout,
+            new=_new_judges(plan, store, begun=before is not None),
         )
         engine.progress.rows = len(done)
 
@@ -570,6 +571,14 @@ def _spent(before: StoredRun, store: Store, log: ReplyLog) -> Ledger:
     price = (kept.uncertain_cost / kept.uncertain_calls) if kept.uncertain_calls else 0.0
     left = max(0, kept.uncertain_calls - late)
     return replace(kept, confirmed=spent, uncertain_calls=left, uncertain_cost=price * left)
+
+
+def _new_judges(plan: Plan, store: Store, *, begun: bool) -> tuple[str, ...]:
+    """The fingerprints of which a run that begins need not look up anything. Begun runs have judgments of their own."""
+    prints = tuple(dict.fromkeys(plan.info.fingerprints.values()))
+    if plan.options.cache:
+        return store.unknown_judges(prints)
+    return () if begun else prints
 
 
 async def _tick(engine: Engine, watch: Watch | None, save: Callable[[], None]) -> None:

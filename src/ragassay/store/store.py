@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -353,6 +353,21 @@ class Store:
                     for key, payload in connection.execute(query):
                         found[judge, key] = payload
         return {pair: self._value(Judgment, payload, *pair) for pair, payload in found.items()}
+
+    def unknown_judges(self, judges: Iterable[str]) -> tuple[str, ...]:
+        """Those of these fingerprints of which no judgment is stored."""
+        table = schema.judgments.c
+        with self._read() as connection:
+            return tuple(
+                judge
+                for judge in judges
+                if connection.execute(select(table.id).where(table.judge == judge).limit(1)).first() is None
+            )
+
+    def last_judgment(self) -> int:
+        """The number of the newest judgment, 0 when there is none: where it has grown, somebody has written."""
+        with self._read() as connection:
+            return connection.scalar(select(func.max(schema.judgments.c.id))) or 0
 
     def spend(self, run_id: str) -> Spend:
         """What the run's own judgments cost: the sum of their shares, whatever became of the process that asked."""
