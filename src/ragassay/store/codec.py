@@ -8,6 +8,7 @@ them the way UTF-8 would if it allowed them ("surrogatepass"). Lists inside `Map
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 import operator
@@ -177,16 +178,19 @@ def _dataclass_encoder(kind: type) -> Convert:
         elif f.default_factory is not dataclasses.MISSING:
             default = f.default_factory()
         plan.append((f.name, _encoder(hints[f.name]), default))
-    read = operator.attrgetter(*(name for name, _, _ in plan)) if len(plan) > 1 else None
+    defaults = [default for _, _, default in plan]
+    names = [name for name, _, _ in plan]
+    read = operator.attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
 
     def to_plain(value: object) -> dict[str, object]:
-        # All fields in one call, and most of them by identity: this is done for every part of every score.
-        items = (getattr(value, plan[0][0]),) if read is None else read(value)
-        return {
-            name: item if convert is None else convert(item)
-            for (name, convert, default), item in zip(plan, items, strict=True)
-            if item is not default and item != default
-        }
+        # Most fields are their default and leave in C, by identity: this is done for every part of every score.
+        items = read(value)
+        plain: dict[str, object] = {}
+        kept = map(operator.is_not, items, defaults)
+        for (name, convert, default), item in itertools.compress(zip(plan, items, strict=True), kept):
+            if item != default:
+                plain[name] = item if convert is None else convert(item)
+        return plain
 
     return to_plain
 

@@ -159,7 +159,8 @@ def worst_key(row: RowResult) -> float:
     The mean is over the scores that have a value and a pass mark: those without one (tokens, seconds) are on other
     scales. Rows without any such score come last of their kind. Only for ordering; never shown.
     """
-    kind = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}.get(row.diagnosis.verdict, 2)  # type: ignore[arg-type]
+    verdict = row.diagnosis.verdict
+    kind = 0 if verdict is Verdict.FAIL else 1 if verdict is Verdict.UNDECIDED else 2
     values = [score.value for score in row.scores if score.value is not None and score.pass_mark is not None]
     mean = math.fsum(values) / len(values) if values else math.inf
     return 4.0 * kind + min(max(mean, -1.0), 2.0)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from sqlalchemy import Connection, Row, case, delete, func, insert, literal, select, tuple_, update
+from sqlalchemy import Connection, Row, Table, case, delete, func, insert, literal, select, tuple_, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql import ColumnElement, Select
 
@@ -315,19 +315,19 @@ class Store:
         """Append judgments, all in one commit. Raises ValueError for NaN and infinities."""
         number = self._number(run_id)
         values = [
-            {
-                "run": number,
-                "judge": judgment.judge,
-                "key": judgment.key,
-                "status": judgment.status.value,
-                "payload": codec.seal(codec.encode(judgment), judgment.judge, judgment.key),
-            }
+            (
+                number,
+                judgment.judge,
+                judgment.key,
+                judgment.status.value,
+                codec.seal(codec.encode(judgment), judgment.judge, judgment.key),
+            )
             for judgment in judgments
         ]
         if values:
             with self._write() as connection:
                 self._seen(connection, number)
-                connection.execute(insert(schema.judgments), values)
+                _insert(connection, schema.judgments, ("run", "judge", "key", "status", "payload"), values)
 
     def get_judgments(self, pairs: Sequence[Pair], *, run_id: str | None = None) -> dict[Pair, Judgment]:
         """(judge fingerprint, request key) -> the newest judgment that may be used again: judged or abstained.
@@ -434,22 +434,18 @@ class Store:
             fresh = [item for item in encoded if item[0].index not in final]
             if not fresh:
                 return
-            connection.execute(
-                insert(rows),
+            _insert(
+                connection, rows, ("run", "idx", "row_id", *_COLUMNS, "size", "line"),
                 [
-                    {
-                        "run": number,
-                        "idx": row.index,
-                        "row_id": codec.as_key(row.id),
-                        **_columns(row),
-                        "size": len(body),
-                        "line": codec.seal(line, run_id, "line", row.index),
-                    }
+                    (
+                        number, row.index, codec.as_key(row.id), *_columns(row).values(), len(body),
+                        codec.seal(line, run_id, "line", row.index),
+                    )
                     for row, line, body in fresh
                 ],
-            )
-            connection.execute(
-                insert(bodies), [{"run": number, "idx": row.index, "payload": body} for row, _, body in fresh]
+            )  # fmt: skip
+            _insert(
+                connection, bodies, ("run", "idx", "payload"), [(number, row.index, body) for row, _, body in fresh]
             )
             connection.execute(update(schema.runs).where(schema.runs.c.id == number).values(updated=_now()))
 
@@ -890,6 +886,18 @@ class Store:
                 "E0503", "The store is damaged: a stored value is not what was written.", where=str(self.path),
                 why=str(error), fix="keep the file, put back a copy of it, or start a new run with another --store",
             ) from error  # fmt: skip
+
+
+def _insert(connection: Connection, table: Table, names: tuple[str, ...], values: Sequence[tuple[object, ...]]) -> None:
+    """Insert many rows. For SQLite in its own terms: to carry each value through SQLAlchemy takes as long as to store it."""
+    if connection.dialect.name != "sqlite":
+        connection.execute(insert(table), [dict(zip(names, row, strict=True)) for row in values])
+        return
+    places = ", ".join("?" * len(names))
+    connection.exec_driver_sql(f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places})", list(values))
+
+
+_COLUMNS = ("done", "bad", "verdict", "cause", "worst")
 
 
 def _columns(row: RowResult) -> Mapping[str, object]:
