@@ -475,7 +475,7 @@ async def _drive(
     store.acquire(run_id)
     started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
     try:
-        log = ReplyLog(store.path.with_name(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
+        log = ReplyLog(store.beside(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
         base = Ledger() if before is None else _spent(before, store, log)
         log.begin(base)
         if retry_failed:
@@ -512,6 +512,7 @@ async def _drive(
             prepare=None if plan.application is None else plan.application.answer,
             prepared={} if plan.application is None else store.answered(run_id),
             metric_timeout=options.metric_timeout,
+            new=_new_judges(plan, store, begun=before is not None),
         )
         engine.progress.rows = len(done)
 
@@ -571,6 +572,14 @@ def _spent(before: StoredRun, store: Store, log: ReplyLog) -> Ledger:
     price = (kept.uncertain_cost / kept.uncertain_calls) if kept.uncertain_calls else 0.0
     left = max(0, kept.uncertain_calls - late)
     return replace(kept, confirmed=spent, uncertain_calls=left, uncertain_cost=price * left)
+
+
+def _new_judges(plan: Plan, store: Store, *, begun: bool) -> tuple[str, ...]:
+    """The fingerprints of which a run that begins need not look up anything. Begun runs have judgments of their own."""
+    prints = tuple(dict.fromkeys(plan.info.fingerprints.values()))
+    if plan.options.cache:
+        return store.unknown_judges(prints)
+    return () if begun else prints
 
 
 async def _tick(engine: Engine, watch: Watch | None, save: Callable[[], None]) -> None:

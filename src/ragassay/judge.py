@@ -132,6 +132,9 @@ class _Kept:
     def put_rows(self, run_id: str, results: Sequence[RowResult]) -> None:
         self.rows += results
 
+    def last_judgment(self) -> int:
+        return self._store.last_judgment()
+
 
 def _named(name: str, given: dict[str, Any]) -> Metric:
     """The metric `name` with those of the arguments that are its parameters, which are taken out of `given`."""

@@ -75,9 +75,9 @@ class Dataset:
 
     def _read(self, columns: Columns, known: dict[str, None], notes: Counter[str]) -> Iterator[Sample | BadRow]:
         """known grows by the columns that first appear after those that the choice was made from."""
-        maker = RowMaker(columns, self._reader, self._make_ids, notes)
+        maker, names = RowMaker(columns, self._reader, self._make_ids, notes), known.keys()
         for line, row in self._reader.rows():
-            if isinstance(row, dict) and not row.keys() <= known.keys():
+            if isinstance(row, dict) and not row.keys() <= names:
                 for column in row.keys() - known.keys() if len(known) < _MOST_COLUMNS else ():
                     known[column] = None
                     columns.adopt(column, line)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import orjson
 
@@ -145,7 +145,7 @@ def parse(line: bytes, offset: int) -> Row | Trouble:
             show(row),
             'write each row as {"question": ..., "contexts": [...], "response": ...}',
         )
-    if sum(1 for _ in _KEY_END.finditer(line)) != _count_keys(row) and (key := _twice(line)) is not None:
+    if len(_KEY_END.findall(line)) != _count_keys(row) and (key := _twice(line)) is not None:
         return Trouble("E0301", f"the key {shorten(key, 40)!r} stands twice in one object", "", "keep one of the two")
     return row
 
@@ -198,16 +198,22 @@ def not_utf8(line: bytes, offset: int, error: UnicodeDecodeError) -> Trouble:
     )
 
 
-def _count_keys(row: object) -> int:
+def _count_keys(row: Row) -> int:
     """How many keys the parsed objects have, at any depth (orjson allows 1,024)."""
-    count, open_values = 0, [row]
+    count = 0
+    open_values: list[object] = [row]
     while open_values:
         value = open_values.pop()
         if type(value) is dict:
             count += len(value)
-            open_values.extend(v for v in value.values() if type(v) is dict or type(v) is list)
-        elif type(value) is list:
-            open_values.extend(v for v in value if type(v) is dict or type(v) is list)
+            inside: Iterable[object] = value.values()
+        else:
+            inside = cast(list[object], value)
+            if type(inside[0]) is str and len(set(map(type, inside))) == 1:  # a list of contexts holds no key
+                continue
+        for item in inside:
+            if (type(item) is dict or type(item) is list) and item:
+                open_values.append(item)
     return count
 
 

@@ -34,6 +34,12 @@ PATTERNS: tuple[Pattern, ...] = (
 )
 """The first that fits is the row's."""
 
+_WANTED = [
+    (pattern.says, {name: level for name in ("context", "faithfulness", "answer_relevance")
+                    if (level := getattr(pattern, name)) is not None})
+    for pattern in PATTERNS
+]  # fmt: skip
+
 
 def pattern_of(scores: Sequence[Score]) -> str:
     """The row's pattern in words, "" when none fits or a score that it needs is absent.
@@ -47,12 +53,11 @@ def pattern_of(scores: Sequence[Score]) -> str:
         "faithfulness": _level(_value(scores, "faithfulness", "groundedness")),
         "answer_relevance": _level(_value(scores, "answer_relevance")),
     }
-    for pattern in PATTERNS:
-        wanted = {name: getattr(pattern, name) for name in seen}
-        if wanted["context"] is None and declined:
+    for says, wanted in _WANTED:
+        if "context" not in wanted and declined:
             continue
-        if all(level is None or seen[name] == level for name, level in wanted.items()):
-            return pattern.says
+        if all(seen[name] == level for name, level in wanted.items()):
+            return says
     return ""
 
 

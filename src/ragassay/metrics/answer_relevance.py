@@ -66,7 +66,8 @@ class AnswerRelevance(MetricBase):
         declined = "declined" in part.flags
         value = 0.0 if declined else part.value
         passed = bool(part.passed) and not declined
-        part = replace(part, value=value, passed=passed)
+        if declined:
+            part = replace(part, value=value, passed=passed)
         return Score(
             metric=str(self), status=Status.JUDGED, value=value, verdict=Verdict.PASS if passed else Verdict.FAIL,
             pass_mark=self.pass_mark, counts=counts_of((part,)), parts=(part,), rationale=part.rationale,

@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -15,6 +15,7 @@ from ragassay.core import (
     BadRow,
     CallFailed,
     Diagnosis,
+    JudgeFlow,
     Judgment,
     Keep,
     Ledger,
@@ -38,7 +39,7 @@ from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
 from ragassay.runner.budget import Budget
 from ragassay.runner.dispatch import CallPolicy, Dispatcher, Stopped, Traffic
-from ragassay.runner.journal import Journal, JournalStore, Pair
+from ragassay.runner.journal import Journal, JournalStore, Pair, text_size
 from ragassay.runner.own_code import OwnCode, TooLate
 from ragassay.runner.watchdog import Place, Stall
 
@@ -57,10 +58,18 @@ GRACE = 4.0
 """Seconds that calls in flight get to finish when a run is stopped: their answers are paid for."""
 
 
+HEAP, HEAP_SIZE = 16, 1 << 20
+"""Rows that are driven together where no model is asked, and characters from which a heap takes no further row."""
+
+HELD = 1 << 25
+"""Characters of rows in hand from which no further row is taken."""
+
+
 @dataclass(slots=True)
 class Progress:
     """What a display may show of a run. rows counts finished ones, bad ones included. places: where the rows in hand
-    stand, by index; computing: what holds the event loop now; storage: why the store waits, "" when it does not."""
+    stand, by index; at: the metric and the row that hold the event loop now; storage: why the store waits, "" when it
+    does not."""
 
     total: int
     rows: int = 0
@@ -69,13 +78,19 @@ class Progress:
     traffic: Traffic = field(default_factory=Traffic)
     ledger: Callable[[], Ledger] = Ledger
     places: dict[int, Place] = field(default_factory=dict)
-    computing: str = ""
+    at: tuple[Metric, str] | None = None
     storage: Callable[[], str] = str
 
     def stall(self, place: Place, now: float) -> Stall:
         """What a row's place looks like at `now` (monotonic seconds), with the reason why calls or writes wait."""
         why = self.traffic.waiting or self.storage()
         return Stall(place.row, place.doing + (f" ({why})" if why else ""), now - place.since)
+
+    @property
+    def computing(self) -> str:
+        """What holds the event loop now, "" when it is the engine's own work."""
+        at = self.at  # read once: the watchdog asks from its own thread
+        return "" if at is None else f"{at[0]} on row {at[1]}"
 
     @property
     def slowest(self) -> Stall | None:
@@ -92,6 +107,18 @@ class Outcome:
     state: RunState
     reason: str
     ledger: Ledger
+
+
+@dataclass(slots=True)
+class _Group:
+    """Requests of one rubric that a judge answers together. open: those not settled yet, by key."""
+
+    rubric: str
+    open: dict[str, Pair]
+
+
+_Waiting = tuple[int, int, MetricFlow, list[tuple[Pair, Request]]]
+"""(place of the row in its heap, of the metric, the metric's flow, what it asked for)"""
 
 
 class Engine:
@@ -119,12 +146,13 @@ class Engine:
         prepare: Prepare | None = None,
         prepared: Mapping[int, Sample] | None = None,
         metric_timeout: float = 120.0,
+        new: Collection[str] = (),
     ) -> None:
         """prepare: what is done to a row before it is measured; its result is durable before it is used. prepared: rows
         (by index) on which that was done already, in an earlier part of the run. metric_timeout: seconds that a metric
-        of the user's own may take for a row, without the time in which it waits for the judge."""
+        of the user's own may take for a row, without the time in which it waits for the judge. new: as for `Journal`."""
         self._metrics, self._judge, self._diagnose, self._budget = tuple(metrics), judge, diagnose, budget
-        self._journal = Journal(store, run_id, own_run_only=not cache, save_ledger=save_ledger)
+        self._journal = Journal(store, run_id, own_run_only=not cache, save_ledger=save_ledger, new=new)
         self._prepare, self._prepared = prepare, dict(prepared or {})
         self._own = frozenset(n for n, metric in enumerate(self._metrics) if is_users_own(metric))
         self._own_code, self._metric_timeout = OwnCode(), metric_timeout
@@ -147,6 +175,9 @@ class Engine:
         self._inflight: dict[Pair, asyncio.Future[Judgment]] = {}
         self._recent: OrderedDict[Pair, Judgment] = OrderedDict()
         self._groups: set[asyncio.Task[None]] = set()
+        self._heap, self._held, self._asked = 1, 0, 0
+        self._takes_heaps = prepare is None and not self._own
+        self._doing: dict[tuple[str, tuple[int, ...]], str] = {}
         self._state = RunState.RUNNING
         self._reason = ""
         self._fatal: BaseException | None = None
@@ -202,27 +233,52 @@ class Engine:
 
     async def _worker(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> None:
         while self._state is RunState.RUNNING:
-            item = next(rows, None)
-            if item is None:
+            while self._held > HELD and self._state is RunState.RUNNING:
+                await asyncio.sleep(0.01)  # rows of many megabytes: what is in hand must fit the memory
+            heap = self._take(rows)
+            if not heap:
                 return
-            index, row = item
-            if isinstance(row, BadRow):
-                result = RowResult(index, None, bad=row)
-                self.progress.bad += 1
-            else:
-                place = self.progress.places[index] = Place(row.id, "the application", time.monotonic())
-                try:
-                    if self._prepare is not None:
-                        row = await self._prepare_row(index, row)
-                    scores, capped = await self._score(row, place)
-                except Stopped:
-                    return
-                finally:
-                    del self.progress.places[index]
-                result = RowResult(index, row, scores, self._diagnose(row, scores), done=not capped)
-            await self._journal.row(result)
-            self.progress.rows += 1
+            asked, size = self._asked, sum(text_size(row) for _, row in heap)
+            self._held += size
+            try:
+                results = await self._measure(heap)
+            except Stopped:
+                return
+            finally:
+                self._held -= size
+                for index, _ in heap:
+                    self.progress.places.pop(index, None)
+            await self._journal.rows(results)
+            self.progress.rows += len(results)
+            # Nothing was asked of a model for these rows: more of them are taken together, and share what it costs to
+            # wait for the disk. Where calls are made, rows go one by one, so that none waits for another's answer.
+            self._heap = min(2 * self._heap, HEAP) if self._asked == asked and self._takes_heaps else 1
             await asyncio.sleep(0)  # rows answered from the cache must not starve the display and Ctrl-C
+
+    def _take(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> list[tuple[int, Sample | BadRow]]:
+        """The next rows that are driven together: as many as there is reason to, few where they are large."""
+        heap: list[tuple[int, Sample | BadRow]] = []
+        size = 0
+        while len(heap) < self._heap and size < HEAP_SIZE and (item := next(rows, None)) is not None:
+            heap.append(item)
+            size += text_size(item[1])
+        return heap
+
+    async def _measure(self, heap: Sequence[tuple[int, Sample | BadRow]]) -> list[RowResult]:
+        """What comes of the rows, in their order."""
+        results: list[RowResult] = []
+        samples: list[tuple[int, Sample]] = []
+        now = time.monotonic()
+        for index, row in heap:
+            if isinstance(row, BadRow):
+                results.append(RowResult(index, None, bad=row))
+                self.progress.bad += 1
+                continue
+            self.progress.places[index] = Place(row.id, "the application", now)
+            samples.append((index, row if self._prepare is None else await self._prepare_row(index, row)))
+        for (index, sample), (scores, capped) in zip(samples, await self._score(samples), strict=True):
+            results.append(RowResult(index, sample, scores, self._diagnose(sample, scores), done=not capped))
+        return results
 
     async def _prepare_row(self, index: int, row: Sample) -> Sample:
         """The row as the application answered it: its answer is paid for as well, and kept before anything rests on it."""
@@ -235,49 +291,69 @@ class Engine:
 
         return await self._prepare(row, keep)
 
-    async def _score(self, sample: Sample, place: Place) -> tuple[tuple[Score, ...], bool]:
-        """Advance all flows of a row together, so that what several metrics ask is asked once.
+    async def _score(self, samples: Sequence[tuple[int, Sample]]) -> list[tuple[tuple[Score, ...], bool]]:
+        """Advance all flows of the rows together, so that what several metrics ask is asked once.
 
-        Also says whether a cap kept a judgment from the row: then the row is to be done again.
+        Of each row its scores, and whether a cap kept a judgment from it: then it is to be done again.
         """
-        capped = False
-        scores: list[Score | None] = [None] * len(self._metrics)
-        left = dict.fromkeys(self._own, self._metric_timeout)
-        waiting: list[tuple[int, MetricFlow, list[tuple[Pair, Request]]]] = []
+        scores: list[list[Score | None]] = [[None] * len(self._metrics) for _ in samples]
+        capped = [False] * len(samples)
+        left = [dict.fromkeys(self._own, self._metric_timeout) for _ in samples]
+        waiting: list[_Waiting] = []
 
-        def note(position: int, step: Step) -> None:
+        def note(row: int, position: int, step: Step) -> None:
             if isinstance(step, Score):
-                scores[position] = step
+                scores[row][position] = step
             else:
                 flow, asked = step
-                waiting.append((position, flow, [(self._pair(request), request) for request in asked]))
+                waiting.append((row, position, flow, [(self._pair(request), request) for request in asked]))
 
-        async def advance(steps: list[tuple[int, MetricFlow | None, tuple[Judgment, ...]]]) -> None:
-            slow: list[Awaitable[Step]] = []
-            for position, flow, answers in steps:
-                self.progress.computing = f"{self._metrics[position]} on row {sample.id}"
+        async def advance(steps: list[tuple[int, int, MetricFlow | None, tuple[Judgment, ...]]]) -> None:
+            slow: list[tuple[int, int]] = []
+            running: list[Awaitable[Step]] = []
+            for row, position, flow, answers in steps:
+                sample = samples[row][1]
+                self.progress.at = self._metrics[position], sample.id
                 if position in self._own:
-                    slow.append(self._own_step(position, sample, flow, answers, left))
+                    slow.append((row, position))
+                    running.append(self._own_step(position, sample, flow, answers, left[row]))
                 else:
-                    note(position, step_of(self._metrics[position], sample, flow, answers))
-            self.progress.computing = ""
+                    note(row, position, step_of(self._metrics[position], sample, flow, answers))
+            self.progress.at = None
             if slow:
-                place.doing = "the user's own " + ", ".join(str(self._metrics[p]) for p, _, _ in steps if p in self._own)
-                for position, step in zip(
-                    (p for p, _, _ in steps if p in self._own), await asyncio.gather(*slow), strict=True
-                ):
-                    note(position, step)
-                waiting.sort(key=lambda one: one[0])  # what is asked together does not depend on which thread was first
+                self._say(samples, slow, "the user's own")
+                for (row, position), step in zip(slow, await asyncio.gather(*running), strict=True):
+                    note(row, position, step)
+                waiting.sort(
+                    key=lambda one: one[:2]
+                )  # what is asked together does not depend on which thread was first
 
-        await advance([(position, None, ()) for position in range(len(self._metrics))])
+        await advance([(row, at, None, ()) for row in range(len(samples)) for at in range(len(self._metrics))])
         while waiting:
             wave, waiting = waiting, []
-            place.since, place.reported = time.monotonic(), 0.0
-            place.doing = "the judge's answer for " + ", ".join(str(self._metrics[position]) for position, _, _ in wave)
-            known = await self._resolve({pair: request for _, _, pairs in wave for pair, request in pairs})
-            capped = capped or any(judgment.status is Status.OVER_BUDGET for judgment in known.values())
-            await advance([(position, flow, tuple(known[pair] for pair, _ in pairs)) for position, flow, pairs in wave])
-        return tuple(score for score in scores if score is not None), capped
+            self._say(samples, [(row, position) for row, position, *_ in wave], "the judge's answer for")
+            known = await self._resolve({pair: request for *_, pairs in wave for pair, request in pairs})
+            lost = {pair for pair, judgment in known.items() if judgment.status is Status.OVER_BUDGET}
+            for row, *_, pairs in wave:
+                capped[row] = capped[row] or any(pair in lost for pair, _ in pairs)
+            await advance([(row, at, flow, tuple([known[pair] for pair, _ in pairs])) for row, at, flow, pairs in wave])
+        return [
+            (tuple([score for score in each if score is not None]), kept)
+            for each, kept in zip(scores, capped, strict=True)
+        ]
+
+    def _say(self, samples: Sequence[tuple[int, Sample]], at: Sequence[tuple[int, int]], what: str) -> None:
+        """Note what the rows wait for: (place of the row in its heap, of the metric)."""
+        positions: dict[int, tuple[int, ...]] = {}
+        for row, position in at:
+            positions[row] = (*positions.get(row, ()), position)
+        now = time.monotonic()
+        for row, waiting in positions.items():
+            if (doing := self._doing.get((what, waiting))) is None:
+                names = ", ".join(str(self._metrics[position]) for position in waiting)
+                doing = self._doing[what, waiting] = f"{what} {names}"
+            place = self.progress.places[samples[row][0]]
+            place.since, place.reported, place.doing = now, 0.0, doing
 
     async def _own_step(
         self,
@@ -338,15 +414,10 @@ class Engine:
                 self._budget.save(judgment.spend)
                 self._settle(pair, replace(judgment, spend=Spend()))
             self._count_cached(len(stored))
-            open_requests = {request.key: pair for pair, request in mine.items() if pair not in stored}
-            for group in self._judge.batches([mine[pair] for pair in open_requests.values()]):
-                task = loop.create_task(
-                    self._answer(group, {key: open_requests[key] for key in (r.key for r in group)})
-                )
-                self._groups.add(task)
-                task.add_done_callback(self._groups.discard)
+            self._begin({request.key: (pair, request) for pair, request in mine.items() if pair not in stored})
         if waits:
-            await asyncio.wait(waits.values())
+            if pending := [future for future in waits.values() if not future.done()]:
+                await asyncio.wait(pending)
             found.update({pair: future.result() for pair, future in waits.items()})
         return found
 
@@ -354,22 +425,68 @@ class Engine:
         self.progress.cached += n
         self._budget.cached += n
 
-    async def _answer(self, group: tuple[Request, ...], pairs: dict[str, Pair]) -> None:
-        """Drive the judge's flow for one group; whatever happens, every Request of the group is settled."""
-        open_pairs = dict(pairs)
+    def _begin(self, asked: dict[str, tuple[Pair, Request]]) -> None:
+        """Have the judge answer these Requests, each group on its own; what it settles at once is kept together."""
+        at_once: list[tuple[_Group, Sequence[Judgment]]] = []
+        for requests in self._judge.batches([request for _, request in asked.values()]):
+            group = _Group(requests[0].rubric, {request.key: asked[request.key][0] for request in requests})
+            try:
+                flow = self._judge.answer(requests)
+                first = next(flow)
+            except StopIteration as end:
+                at_once.append((group, end.value))
+            except Exception as error:
+                self._spawn(self._answer(group, None, error))
+            else:
+                self._spawn(self._answer(group, flow, first))
+        if at_once:
+            self._spawn(self._keep(at_once))
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._groups.add(task)
+        task.add_done_callback(self._groups.discard)
+
+    async def _keep(self, settled: list[tuple[_Group, Sequence[Judgment]]]) -> None:
+        """Settle what flows returned without asking anything: one hand-over to the journal for all of them."""
+        try:
+            kept: list[Judgment] = []
+            for group, judgments in settled:
+                kept += judgments
+                told = {judgment.key for judgment in judgments}
+                left = [pair for key, pair in group.open.items() if key not in told]
+                kept += [self._lost(group.rubric, pair, "the judge gave no verdict") for pair in left]
+            await self._journal.put(kept)
+        except (RagAssayError, asyncio.CancelledError) as error:
+            for group, _ in settled:
+                self._give_up(group, error)
+        except Exception:  # one of them returned what is no judgment: each is settled, or lost, by itself
+            for group, judgments in settled:
+                self._spawn(self._answer(group, None, tuple(judgments)))
+        else:
+            by_key = {judgment.key: judgment for judgment in kept}
+            for group, _ in settled:
+                for key, pair in group.open.items():
+                    self._settle(pair, by_key[key])
+
+    async def _answer(self, group: _Group, flow: JudgeFlow | None, step: object) -> None:
+        """Drive the judge's flow for one group; whatever happens, every Request of the group is settled.
+
+        step: what the flow has yielded first; without a flow, what it returned or raised.
+        """
 
         async def settle(judgments: Sequence[Judgment]) -> None:
             await self._journal.put(judgments)
             for judgment in judgments:
-                pair = open_pairs.pop(judgment.key, None)
+                pair = group.open.pop(judgment.key, None)
                 if pair is not None:
                     self._settle(pair, judgment)
 
         try:
-            flow = self._judge.answer(group)
             try:
-                step = next(flow)
-                while True:
+                if isinstance(step, Exception):
+                    raise step
+                while flow is not None:
                     if isinstance(step, Keep):
                         await (self._journal.put if step.beside else settle)(step.judgments)
                         step = flow.send(())
@@ -377,29 +494,32 @@ class Engine:
                         known = await self._journal.lookup(step.pairs)
                         step = flow.send(cast(tuple[Reply, ...], tuple(known.values())))
                     else:
-                        step = flow.send(await self._ask(step))
+                        step = flow.send(await self._ask(cast(Ask, step)))
+                await settle(cast(tuple[Judgment, ...], step))
             except StopIteration as end:
                 await settle(end.value)
-            if open_pairs:
+            if group.open:
                 await settle(
-                    [self._lost(group[0].rubric, pair, "the judge gave no verdict") for pair in open_pairs.values()]
+                    [self._lost(group.rubric, pair, "the judge gave no verdict") for pair in group.open.values()]
                 )
         except (Stopped, RagAssayError, asyncio.CancelledError) as error:
-            for pair in open_pairs.values():
-                self._fail(pair, Stopped() if isinstance(error, asyncio.CancelledError) else error)
-            if isinstance(error, RagAssayError):
-                self._abort(error)
+            self._give_up(group, error)
         except Exception as error:  # a judge's own fault is these requests' failure, not the run's end
             reason = f"the judge raised {type(error).__name__}: {shorten(str(error), 200)}"
-            lost = [self._lost(group[0].rubric, pair, reason) for pair in open_pairs.values()]
+            lost = [self._lost(group.rubric, pair, reason) for pair in group.open.values()]
             try:
                 await settle(lost)
             except RagAssayError as second:
-                for pair in open_pairs.values():
-                    self._fail(pair, second)
-                self._abort(second)
+                self._give_up(group, second)
+
+    def _give_up(self, group: _Group, error: BaseException) -> None:
+        for pair in group.open.values():
+            self._fail(pair, Stopped() if isinstance(error, asyncio.CancelledError) else error)
+        if isinstance(error, RagAssayError):
+            self._abort(error)
 
     async def _ask(self, step: Ask) -> tuple[Reply, ...]:
+        self._asked += 1
         if len(step.calls) == 1:
             return (await self._dispatch.call(step.calls[0]),)
         tasks = [asyncio.ensure_future(self._dispatch.call(call)) for call in step.calls]

@@ -11,13 +11,16 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
-from ragassay.core import Judgment, Ledger, RowResult
+from ragassay.core import BadRow, Judgment, Ledger, RagAssayError, RowResult, Sample
 
-HEAP, HEAP_SECONDS = 64, 0.5
-"""Rows that are written together, and how long the first of them waits at most."""
+HEAP, HEAP_SIZE, HEAP_SECONDS = 64, 1 << 20, 0.5
+"""Rows that are written together, characters of text from which fewer are, and how long the first of them waits at most."""
+
+MOST_ROWS, MOST_SIZE = 1024, 1 << 23
+"""Rows and characters that may wait for the writer before whoever brings more has to wait as well."""
 
 LINGER = 0.003
 """Seconds in which further judgments may join a commit."""
@@ -35,12 +38,15 @@ class JournalStore(Protocol):
 
     def put_rows(self, run_id: str, results: Sequence[RowResult]) -> None: ...
 
+    def last_judgment(self) -> int: ...
+
 
 class Journal:
     """Asynchronous, group-committing front of a store for one run.
 
     Every method returns when the work is durable (or read), and raises what the store raised. `own_run_only`:
-    look up only this run's judgments (the cache of other runs is off, resuming still re-buys nothing).
+    look up only this run's judgments (the cache of other runs is off, resuming still re-buys nothing). new: judge
+    fingerprints of which nothing was known when the run began: only what this run has put itself is looked up of them.
     """
 
     def __init__(
@@ -50,17 +56,23 @@ class Journal:
         *,
         own_run_only: bool = False,
         save_ledger: Callable[[Ledger], None] | None = None,
+        new: Collection[str] = (),
     ) -> None:
         self._store, self._run_id, self._own, self._save = store, run_id, own_run_only, save_ledger
+        self._new, self._seen = frozenset(new), Seen()
+        self._last = 0  # number of the last judgment in the store, while this run alone writes any
         self._queue: list[tuple[str, Any, asyncio.Future[Any]]] = []
         self._lock = threading.Condition()
         self._rows: list[RowResult] = []
+        self._rows_size = 0
         self._lost: BaseException | None = None
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="ragassay-journal", daemon=True)
 
     async def __aenter__(self) -> Journal:
+        if self._new and not self._own:
+            self._last = self._store.last_judgment()
         self._loop = asyncio.get_running_loop()
         self._thread.start()
         return self
@@ -76,6 +88,8 @@ class Journal:
     async def put(self, judgments: Sequence[Judgment]) -> None:
         """Make the judgments durable."""
         if judgments:
+            for judgment in judgments:
+                self._seen.add(judgment.key)
             await self._submit("put", judgments)
 
     async def intent(self, ledger: Ledger) -> None:
@@ -84,24 +98,30 @@ class Journal:
 
     async def lookup(self, pairs: Sequence[Pair]) -> dict[Pair, Judgment]:
         """The judgments that are known already, by pair."""
-        found: dict[Pair, Judgment] = await self._submit("get", pairs)
+        maybe = [pair for pair in pairs if pair[0] not in self._new or pair[1] in self._seen]
+        if not maybe:
+            return {}
+        found: dict[Pair, Judgment] = await self._submit("get", maybe)
         return found
 
-    async def row(self, result: RowResult) -> None:
-        """Hand over a row; it is written with its heap, at the latest when the journal is closed.
+    async def rows(self, results: Sequence[RowResult]) -> None:
+        """Hand over rows; they are written with their heap, at the latest when the journal is closed.
 
         Waits only when the writer is behind. Raises what went wrong with an earlier heap.
         """
         if self._lost is not None:
             raise self._lost
+        size = sum(text_size(result.sample or result.bad) for result in results)
         with self._lock:
-            self._rows.append(result)
-            waiting = len(self._rows)
-            if waiting >= HEAP:
+            self._rows += results
+            self._rows_size += size
+            if self._heap_is_full():
                 self._lock.notify()
-        while waiting > 4 * HEAP and self._lost is None:
-            await asyncio.sleep(0.01)
-            waiting = len(self._rows)
+        while self._lost is None and (len(self._rows) > MOST_ROWS or self._rows_size > MOST_SIZE):
+            await asyncio.sleep(0.005)
+
+    def _heap_is_full(self) -> bool:
+        return len(self._rows) >= HEAP or self._rows_size >= HEAP_SIZE
 
     async def answered(self, result: RowResult) -> None:
         """Make durable a row that is not done yet, with what the application answered."""
@@ -119,7 +139,7 @@ class Journal:
         written = time.monotonic()
         while True:
             with self._lock:
-                while not (self._queue or self._closed or len(self._rows) >= HEAP):
+                while not (self._queue or self._closed or self._heap_is_full()):
                     if not self._lock.wait(HEAP_SECONDS) and self._rows:
                         break
                 urgent = any(kind not in ("put", "row") for kind, _, _ in self._queue)
@@ -130,8 +150,8 @@ class Journal:
                 batch, self._queue = self._queue, []
                 rows: list[RowResult] = []
                 due = time.monotonic() - written >= HEAP_SECONDS
-                if closed or due or len(self._rows) >= HEAP:
-                    rows, self._rows = self._rows, []
+                if closed or due or self._heap_is_full():
+                    rows, self._rows, self._rows_size = self._rows, [], 0
             done: list[tuple[asyncio.Future[Any], Any, BaseException | None]] = []
             for kind in ("put", "row", "intent", "get"):
                 jobs = [(what, future) for k, what, future in batch if k == kind]
@@ -145,6 +165,7 @@ class Journal:
                     return
             if rows:
                 written = time.monotonic()
+                self._look_for_others()
                 try:
                     self._store.put_rows(self._run_id, rows)
                 except BaseException as error:  # raised to whoever brings the next row, and at the end
@@ -152,12 +173,23 @@ class Journal:
             if closed and not batch:
                 return
 
+    def _look_for_others(self) -> None:
+        """Where another run has put judgments since, what was new to this one may not be any more."""
+        if self._new and not self._own:
+            try:
+                if self._store.last_judgment() != self._last:
+                    self._new = frozenset()
+            except RagAssayError:
+                self._new = frozenset()
+
     def _serve(
         self, kind: str, jobs: list[tuple[Any, asyncio.Future[Any]]]
     ) -> list[tuple[asyncio.Future[Any], Any, BaseException | None]]:
         try:
             if kind == "put":
-                self._store.put_judgments(self._run_id, [j for judgments, _ in jobs for j in judgments])
+                written = [j for judgments, _ in jobs for j in judgments]
+                self._store.put_judgments(self._run_id, written)
+                self._last += len(written)
             elif kind == "row":
                 self._store.put_rows(self._run_id, [result for result, _ in jobs])
             elif kind == "intent":
@@ -170,6 +202,38 @@ class Journal:
         except BaseException as error:  # handed to everyone who waits for it
             return [(future, None, error) for _, future in jobs]
         return [(future, None, None) for _, future in jobs]
+
+
+class Seen:
+    """Which keys may have been put? Says yes of every one that was, and of one in a hundred others, by ten million keys.
+
+    A Bloom filter of 16 MB (in pages that are touched as it fills): the keys themselves would take a gigabyte.
+    """
+
+    _BITS = 27
+
+    def __init__(self) -> None:
+        self._bits = bytearray(1 << (self._BITS - 3))
+
+    def _places(self, key: str) -> tuple[int, ...]:
+        number = hash(key) & (1 << 62) - 1 if len(key) != 32 else int(key, 16)
+        return tuple(number >> shift & (1 << self._BITS) - 1 for shift in (0, 27, 54))
+
+    def add(self, key: str) -> None:
+        """Remember the key."""
+        for place in self._places(key):
+            self._bits[place >> 3] |= 1 << (place & 7)
+
+    def __contains__(self, key: str) -> bool:
+        return all(self._bits[place >> 3] >> (place & 7) & 1 for place in self._places(key))
+
+
+def text_size(row: Sample | BadRow | None) -> int:
+    """Characters of a row's texts: what it takes of the memory, roughly."""
+    if not isinstance(row, Sample):
+        return 0
+    contexts = sum([len(context.text) for context in row.contexts or ()])
+    return contexts + len(row.question or "") + len(row.response or "") + len(row.reference or "")
 
 
 def _settle(done: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:

@@ -8,8 +8,10 @@ them the way UTF-8 would if it allowed them ("surrogatepass"). Lists inside `Map
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
+import operator
 import re
 import types
 import typing
@@ -134,6 +136,11 @@ def finite(value: object, depth: int = 0) -> object:
     raise TypeError(f"a {type(value).__name__} cannot be stored")
 
 
+def _number(value: object) -> object:
+    """A number that is finite, fast; whatever else stands where a number may stand (None, a rating in words), as `finite`."""
+    return value if type(value) is float and value - value == 0.0 else finite(value)
+
+
 @cache
 def _encoder(hint: typing.Any) -> Convert:
     if dataclasses.is_dataclass(hint):
@@ -144,14 +151,16 @@ def _encoder(hint: typing.Any) -> Convert:
         if not inner:
             return None
         (convert,) = inner  # the contract has at most one kind in a union that needs work
-        return lambda value: None if value is None else convert(value)
+        return convert if convert is _number else lambda value: None if value is None else convert(value)
     if origin is tuple:
         item = _encoder(args[0])
         return None if item is None else lambda values: [item(value) for value in values]
     if origin is not None and issubclass(origin, Mapping):
         value_of = _encoder(args[1])
         return dict if value_of is None else lambda values: {name: value_of(value) for name, value in values.items()}
-    if hint in (float, object):
+    if hint is float:
+        return _number
+    if hint is object:
         return finite
     if hint in (str, int, bool) or issubclass(hint, Enum):
         return None
@@ -169,14 +178,18 @@ def _dataclass_encoder(kind: type) -> Convert:
         elif f.default_factory is not dataclasses.MISSING:
             default = f.default_factory()
         plan.append((f.name, _encoder(hints[f.name]), default))
+    defaults = [default for _, _, default in plan]
+    names = [name for name, _, _ in plan]
+    read = operator.attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
 
     def to_plain(value: object) -> dict[str, object]:
+        # Most fields are their default and leave in C, by identity: this is done for every part of every score.
+        items = read(value)
         plain: dict[str, object] = {}
-        for name, convert, default in plan:
-            item = getattr(value, name)
-            if item is default or item == default:
-                continue
-            plain[name] = item if convert is None else convert(item)
+        kept = map(operator.is_not, items, defaults)
+        for (name, convert, default), item in itertools.compress(zip(plan, items, strict=True), kept):
+            if item != default:
+                plain[name] = item if convert is None else convert(item)
         return plain
 
     return to_plain

@@ -84,7 +84,7 @@ _VERDICT: dict[str | None, Verdict | None] = {None: None, **{verdict.value: verd
 
 
 def pack(row: RowResult) -> bytes:
-    """The lines of a row and of its scores, as JSON arrays by position."""
+    """The lines of a row and of its scores, as JSON arrays by position. Raises ValueError for NaN and infinities."""
     sample, cause = row.sample, row.diagnosis.cause
     usage = sample.usage if sample is not None else None
     plain = [
@@ -95,29 +95,29 @@ def pack(row: RowResult) -> bytes:
         row.diagnosis.pattern,
         sample.cluster if sample is not None else None,
         dict(sample.slices) if sample is not None else {},
-        None if usage is None else astuple(usage),
+        None if usage is None else codec.finite(astuple(usage)),
         None if row.bad is None else astuple(row.bad),
         row.done,
         [_pack_score(score) for score in row.scores],
         # Where there are none nothing is added: rows that an older version stored are packed like theirs.
         *([[cause.name for cause in row.diagnosis.finer]] if row.diagnosis.finer else []),
     ]
-    return codec.dump(codec.finite(plain))
+    return codec.dump(plain)
 
 
 def _pack_score(score: Score) -> list[object]:
     known = [part.probability for part in score.parts if part.probability is not None]
     return [
         score.metric,
-        score.value,
+        codec.finite(score.value),
         score.status,
         score.reason,
         score.verdict,
-        score.pass_mark,
+        codec.finite(score.pass_mark),
         _numbers(score.counts),
-        math.fsum(known) / len(known) if known else None,
+        codec.finite(math.fsum(known) / len(known)) if known else None,
         score.flags,
-        dict(score.extra),
+        codec.finite(score.extra) if score.extra else {},
     ]
 
 
@@ -159,7 +159,8 @@ def worst_key(row: RowResult) -> float:
     The mean is over the scores that have a value and a pass mark: those without one (tokens, seconds) are on other
     scales. Rows without any such score come last of their kind. Only for ordering; never shown.
     """
-    kind = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}.get(row.diagnosis.verdict, 2)  # type: ignore[arg-type]
+    verdict = row.diagnosis.verdict
+    kind = 0 if verdict is Verdict.FAIL else 1 if verdict is Verdict.UNDECIDED else 2
     values = [score.value for score in row.scores if score.value is not None and score.pass_mark is not None]
     mean = math.fsum(values) / len(values) if values else math.inf
     return 4.0 * kind + min(max(mean, -1.0), 2.0)

@@ -7,7 +7,7 @@ import difflib
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,7 +40,7 @@ from ragassay.store import codec, lines, owner, schema
 from ragassay.store.database import Database
 from ragassay.store.indices import IndexSet
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
-from ragassay.store.location import address_of
+from ragassay.store.location import FOLDER, address_of
 
 T = TypeVar("T")
 Pair = tuple[str, str]
@@ -114,6 +114,14 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def beside(self, name: str) -> Path:
+        """Where a file of this machine that belongs to the store is kept: next to an SQLite file, else in the folder
+        `.ragassay` of the current directory, which is made."""
+        if isinstance(self.database.address, Path):
+            return self.database.address.with_name(name)
+        Path(FOLDER).mkdir(exist_ok=True)
+        return Path(FOLDER).resolve() / name
 
     def close(self) -> None:
         """Release the runs this store holds and give all connections back. May be called twice."""
@@ -410,6 +418,21 @@ class Store:
 
         found = self._read(work)
         return {pair: self._value(Judgment, payload, *pair) for pair, payload in found.items()}
+
+    def unknown_judges(self, judges: Iterable[str]) -> tuple[str, ...]:
+        """Those of these fingerprints of which no judgment is stored."""
+        table, asked = schema.judgments.c, tuple(judges)
+        return self._read(
+            lambda connection: tuple(
+                judge
+                for judge in asked
+                if connection.execute(select(table.id).where(table.judge == judge).limit(1)).first() is None
+            )
+        )
+
+    def last_judgment(self) -> int:
+        """The number of the newest judgment, 0 when there is none: where it has grown, somebody has written."""
+        return self._read(lambda connection: connection.scalar(select(func.max(schema.judgments.c.id))) or 0)
 
     def spend(self, run_id: str) -> Spend:
         """What the run's own judgments cost: the sum of their shares, whatever became of the process that asked."""
