@@ -27,7 +27,7 @@ check: setup
 	.venv/bin/lint-imports
 	.venv/bin/deptry src
 
-# Every figure of benchmarks/results, one after the other (about half an hour; needs the labelled data beside the project).
+# Every figure of benchmarks/results, one after the other (about an hour; needs the labelled data and the common bench beside the project).
 bench: setup
 	for one in benchmarks/*/run.py; do $(PY) $$one || exit 1; done
 
