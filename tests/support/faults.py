@@ -98,11 +98,11 @@ class Victim:
             os.kill(self.pid, number)
 
 
-LOADED = tuple(
-    """ragassay.cli.app ragassay.api ragassay.planning ragassay.runner ragassay.judges ragassay.models.offline
-    ragassay.models.openai ragassay.report ragassay.diagnosis ragassay.datasets ragassay.store.store
-    ragassay.trust.certificates numpy rich.live rich.table rich.text sentencex yaml""".split()
-)
+LOADED = (
+    "ragassay.cli.app", "ragassay.api", "ragassay.planning", "ragassay.runner", "ragassay.judges", "ragassay.report",
+    "ragassay.models.offline", "ragassay.models.openai", "ragassay.diagnosis", "ragassay.datasets", "ragassay.store.store",
+    "ragassay.trust.certificates", "numpy", "rich.live", "rich.table", "rich.text", "sentencex", "yaml",
+)  # fmt: skip
 """What a victim need not load: a command is then at work in a few hundredths of a second."""
 
 
