@@ -6,19 +6,27 @@ starved and robbed of its disk. Each scenario returns figures and raises Asserti
 
 from __future__ import annotations
 
+import atexit
+import importlib
 import json
-import multiprocessing
 import os
 import random
+import select
 import signal
+import subprocess
 import sys
 import tempfile
+import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import ragassay
+from ragassay.judges import RubricBook
 from ragassay.store import Store
 from support.invariants import CANARIES, check_output
 from support.llm_server import ServerProcess
@@ -45,10 +53,6 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-PRELOAD = ("ragassay.cli.app", "ragassay.api", "ragassay.planning", "ragassay.models.offline", "ragassay.report")
-"""What every process begins with, loaded once: a process is then there in a few hundredths of a second."""
-
-
 class Victim:
     """`ragassay ...` in a process of its own, forked from one that has loaded the package and runs no thread.
 
@@ -57,35 +61,34 @@ class Victim:
 
     def __init__(self, *arguments: object, prelude: str = "", cwd: Path | None = None, **environment: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="victim")
-        streams = [str(Path(self._folder.name) / name) for name in ("out", "err")]
-        for stream in streams:
-            Path(stream).touch()
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(list(PRELOAD))
-        words = list(map(str, arguments))
-        self.process = context.Process(target=_live, args=(words, prelude, str(cwd or ""), environment, streams))
-        self.process.start()
-        assert self.process.pid is not None
-        self.pid = self.process.pid
+        self._at = Path(self._folder.name)
+        order = {
+            "arguments": list(map(str, arguments)),
+            "prelude": prelude,
+            "cwd": str(cwd or os.getcwd()),
+            "environment": environment,
+            "folder": str(self._at),
+        }
+        self.pid = nursery.bear(order)
         self.out = self.err = ""
 
     def over(self) -> bool:
         """Whether it has ended."""
-        return not self.process.is_alive()
+        return (self._at / "code").exists()
 
     def wait(self, timeout: float = 60.0) -> int:
-        """Its exit code; I6 holds of what it printed."""
-        self.process.join(timeout)
-        code = self.process.exitcode
-        if code is None:
-            self.kill()
-            self.process.join()
+        """Its exit code, the negative number of the signal that ended it; I6 holds of what it printed."""
+        end = time.monotonic() + timeout
+        while not self.over():
+            if time.monotonic() > end:
+                os.kill(self.pid, signal.SIGKILL)
+                raise AssertionError(f"it ran for more than {timeout:.0f} s: {(self._at / 'err').read_text()[-1000:]}")
+            time.sleep(0.005)
+        code = int((self._at / "code").read_text())
         self.out, self.err = (
-            (Path(self._folder.name) / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")
+            (self._at / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")
         )
         self._folder.cleanup()
-        self.process.close()
-        assert code is not None, f"it ran for more than {timeout:.0f} s: {self.err[-1000:]}"
         check_output(self.out + self.err)
         return code
 
@@ -95,32 +98,118 @@ class Victim:
             os.kill(self.pid, number)
 
 
-def _live(arguments: list[str], prelude: str, cwd: str, environment: dict[str, str], streams: list[str]) -> None:
+LOADED = (
+    "ragassay.cli.app", "ragassay.api", "ragassay.planning", "ragassay.runner", "ragassay.judges", "ragassay.report",
+    "ragassay.models.offline", "ragassay.models.openai", "ragassay.diagnosis", "ragassay.datasets", "ragassay.store.store",
+    "ragassay.trust.certificates", "numpy", "rich.live", "rich.table", "rich.text", "sentencex", "yaml",
+)  # fmt: skip
+"""What a victim need not load: a command is then at work in a few hundredths of a second."""
+
+
+class Nursery:
+    """The process that victims are forked from; started when first needed, it ends with this one."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def bear(self, order: dict[str, Any]) -> int:
+        """Fork a victim; its pid."""
+        if self._process is None:
+            tests, source = Path(__file__).resolve().parents[1], Path(ragassay.__file__).resolve().parents[1]
+            self._process = subprocess.Popen(
+                [sys.executable, "-W", "ignore", __file__],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env=os.environ | {"PYTHONPATH": f"{source}:{tests}", "OPENBLAS_NUM_THREADS": "1"},
+            )  # fmt: skip
+            atexit.register(self.close)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End it."""
+        if self._process is not None:
+            assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            self._process.stdin.close()
+            self._process.wait(10)
+            self._process.stdout.close()
+            self._process = None
+
+
+nursery = Nursery()
+
+
+def _serve() -> None:
+    """The nursery's own loop: an order a line; a child's exit code goes into a file of its folder."""
+    for name in LOADED:
+        importlib.import_module(name)
+    RubricBook.default()
+    folders: dict[int, Path] = {}
+    wake, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stream = sys.stdin.buffer.raw  # type: ignore[union-attr]
+    kept = b""
+    while True:
+        ready, _, _ = select.select([wake, stream], [], [])
+        if stream in ready:
+            read = os.read(stream.fileno(), 1 << 20)
+            if not read:
+                return
+            *lines, kept = (kept + read).split(b"\n")
+            for line in lines:
+                order = json.loads(line)
+                if (pid := os.fork()) == 0:
+                    os.close(wake)
+                    signal.set_wakeup_fd(-1)
+                    _live(order)
+                folders[pid] = Path(order["folder"])
+                os.write(1, f"{pid}\n".encode())
+        if wake in ready:
+            os.read(wake, 4096)
+        while folders:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            folder = folders.pop(pid)
+            if folder.exists():
+                (folder / "code.new").write_text(str(os.waitstatus_to_exitcode(status)))
+                (folder / "code.new").rename(folder / "code")
+
+
+def _live(order: dict[str, Any]) -> NoReturn:
     """What the forked process does: the command line, as the installed command runs it."""
-    for number, path in zip((1, 2), streams, strict=True):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
+    for number, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(Path(order["folder"]) / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdout, sys.stderr = open(1, "w", encoding="utf-8"), open(2, "w", encoding="utf-8", buffering=1)  # noqa: SIM115
     for name in [n for n in os.environ if n.startswith(("OPENAI", "RAGASSAY", "CI"))]:
         del os.environ[name]
-    os.environ |= {"OPENAI_API_KEY": CANARIES[0], "COLUMNS": "200"} | environment
-    for kind in (signal.SIGINT, signal.SIGTERM):  # the fork server ignores Ctrl-C, and children inherit that
-        signal.signal(kind, signal.default_int_handler if kind == signal.SIGINT else signal.SIG_DFL)
-    if cwd:
-        os.chdir(cwd)
-    sys.argv = ["ragassay", *arguments]
-    exec(prelude, {})
-    from ragassay.cli import main
-
+    os.environ |= {"OPENAI_API_KEY": CANARIES[0], "COLUMNS": "200", **order["environment"]}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.chdir(order["cwd"])
+    sys.argv = ["ragassay", *order["arguments"]]
     code = 1
     try:
+        exec(order["prelude"], {})
+        from ragassay.cli import main
+
         main()
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
-    finally:
+    except BaseException:
+        traceback.print_exc()
+    with suppress(BaseException):
+        threading._shutdown()  # type: ignore[attr-defined]
         sys.stdout.flush()
         sys.stderr.flush()
-    sys.exit(code)
+    os._exit(code)
 
 
 def command(rows: Path, server: ServerProcess, store: Path, *more: object, concurrency: int = 8) -> list[object]:
@@ -187,3 +276,7 @@ def resume_with_done_rows(folder: Path, count: int, *, open_rows: int = 4) -> fl
         victim.kill()
         victim.wait()
     return ready
+
+
+if __name__ == "__main__":
+    _serve()

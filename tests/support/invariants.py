@@ -161,6 +161,12 @@ def check_ledger(ledger: Ledger, books: Mapping[str, Any], *, complete: bool = F
             assert confirmed == bill, f"I4: {sums}, though every answer arrived"
 
 
+def ledger_of(store: Store | str | Path, run_id: str = "last") -> Ledger:
+    """The run's ledger as it is stored."""
+    with opened(store) as held:
+        return held.run(held.resolve(run_id)).ledger
+
+
 def bill_of(books: Mapping[str, Any], price: tuple[str, str] = ("1", "2")) -> Decimal:
     """The server's bill, exactly: tokens times dollars per million."""
     tokens = Decimal(price[0]) * int(books["input_tokens"]) + Decimal(price[1]) * int(books["output_tokens"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragassay.store import Store
 from support.faults import Victim, command, dice, make_rows, settled, wait_for_a_call, write_rows
-from support.invariants import canonical, check_exit, check_ledger, check_run, check_unlocked, snapshot
+from support.invariants import canonical, check_exit, check_ledger, check_run, check_unlocked, ledger_of, snapshot
 from support.llm_server import ServerProcess
 
 ARRIVALS = """
@@ -129,9 +129,7 @@ def kill_runs(
                     break
             check_run(store)
             assert canonical(store) == expected, "I3: the results are not those of the uninterrupted run"
-            with Store.open(store) as held:
-                ledger = held.run(held.resolve("last")).ledger
-            check_ledger(ledger, books)
+            check_ledger(ledger_of(store), books)
             check_unlocked(store)
             before.check(keep=("-wal", "-shm"))
             resent += books["calls"] - calls
