@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -300,3 +301,17 @@ def test_it_costs_nothing_and_says_who_it_is() -> None:
     assert MODEL.uri == "offline"
     assert MODEL.price(1000, 1000) == 0.0
     assert (MODEL.concurrency or 0) >= 2
+
+
+def test_the_library_it_runs_on_reports_to_nobody(tmp_path: Path) -> None:
+    # Official builds of onnxruntime keep events for their maker in the user's cache, and send them from there.
+    code = "import asyncio; from ragassay.core import MatchCall; from ragassay.models.offline import OfflineModel; "
+    code += (
+        "print(type(asyncio.run(OfflineModel().call(MatchCall('support', 'It is red.', ('It is red.',))))).__name__)"
+    )
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    unset = ("ORT_DISABLE_TELEMETRY", "CI")
+    given = {name: value for name, value in os.environ.items() if name not in unset} | home
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=given)
+    assert done.stdout.strip() == "MatchReply"
+    assert list(tmp_path.rglob("*")) == []

@@ -187,7 +187,12 @@ def name(value: object, field: str, problems: Problems) -> str | None:
         if not math.isfinite(value):
             _finite(value, field, problems)
             return None
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+        if abs(value) >= 2**53:  # what the file said was rounded on the way, and two ids could become one
+            problems.append(
+                Problem("E0303", f"{field} is a number too long to be read exactly; write it as a text", show(value))
+            )
+            return None
+        return str(int(value)) if value.is_integer() else repr(value)
     return text(value, field, problems)
 
 
@@ -226,11 +231,18 @@ def _finite(value: float, field: str, problems: Problems) -> float | None:
     return None
 
 
+MOST_AMOUNT = 1e100
+"""Tokens, dollars and seconds beyond this are no measurement: a mean of them would overflow."""
+
+
 def amount(value: object, field: str, problems: Problems) -> float | None:
     """A number that is not negative."""
     found = number(value, field, problems)
     if found is not None and found < 0:
         problems.append(Problem("E0303", f"{field} is negative", show(value)))
+        return None
+    if found is not None and found > MOST_AMOUNT:
+        problems.append(Problem("E0304", f"{field} is more than anything could be", show(value)))
         return None
     return found
 

@@ -115,8 +115,11 @@ def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Com
         after = [line for line in store.score_lines(b, metric) if line.value is not None and line.row_id in both]
         pairs = [(before[line.row_id], line) for line in after if line.row_id in before]
         dropped[metric] = len(before.keys() & both) + len(after) - 2 * len(pairs)
-        high = None if units[metric] else 1.0
-        results[metric] = paired_difference(_values(pairs), low=0.0, high=high)
+        values = [line.value for pair in pairs for line in pair if line.value is not None]
+        # A metric of the user's own may have any range.
+        low = 0.0 if min(values, default=0.0) >= 0.0 else None
+        high = 1.0 if not units[metric] and max(values, default=0.0) <= 1.0 else None
+        results[metric] = paired_difference(_values(pairs), low=low, high=high)
         if margin is not None and not units[metric]:
             alike[metric] = _equivalence(pairs, margin)
         if not units[metric]:  # seconds and dollars are on another scale than ratios

@@ -243,6 +243,8 @@ class _Metric:
         if value is not None:
             if value > 1.0:
                 self.values.high = None
+            if value < 0.0:  # a metric of the user's own may go below
+                self.values.low = None
             self.values.add(value, cluster)
         if verdict in (Verdict.PASS, Verdict.FAIL):
             self.passes.add(float(verdict is Verdict.PASS), cluster)
@@ -329,7 +331,7 @@ class _Slices:
             if len(kinds) < 2:
                 continue
             for kind, (values, passes) in kinds.items():
-                values.high = tally.values.high
+                values.low, values.high = tally.values.low, tally.values.high
                 gap, p = gap_to_rest(values, self._whole[name])
                 result, rate = values.result(), passes.mean
                 yield SliceSummary(name, kind, metric, result.n, result.mean, result.interval, rate, gap, p), len(kinds)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
@@ -578,6 +577,10 @@ def step_of(metric: Metric, sample: Sample, flow: MetricFlow | None, answers: tu
         return _broken(metric, error)
 
 
+MOST = 1e100
+"""No score is larger: its square would overflow, and with it the interval of a mean."""
+
+
 def _broken(metric: Metric, error: BaseException) -> Score:
     reason = f"the metric raised {type(error).__name__}: {shorten(message_of(error), 200)}"
     return Score(str(metric), Status.FAILED, verdict=Verdict.UNDECIDED, reason=reason)
@@ -607,6 +610,6 @@ def _check(metric: Metric, score: object) -> None:
         return
     if type(value) not in (int, float):
         raise TypeError(f"the value of its Score is a {type(value).__name__}")
-    inside = math.isfinite(value) and declared.low <= value and (declared.high is None or value <= declared.high)
+    inside = abs(value) <= MOST and declared.low <= value and (declared.high is None or value <= declared.high)
     if not inside or score.status is not Status.JUDGED:
         raise ValueError(f"the value {value!r} with the status {score.status} is no score of its range")

@@ -8,6 +8,7 @@ would hardly be faster (docs/decisions/0002-offline-model.md).
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -15,8 +16,11 @@ from concurrent.futures import Future
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
+
+# Its official builds report sessions to their maker from 1.29 on, unless this is set before the library is loaded.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+import onnxruntime
 
 from ragassay.models.offline.wordpiece import WordPiece
 
@@ -80,6 +84,7 @@ class Encoder:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_cpu_mem_arena = False
         options.log_severity_level = 3
+        onnxruntime.disable_telemetry_events()  # where somebody else had loaded it before
         self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         self._tokenizer = WordPiece(vocabulary.split("\n"))
         self._sentences = _Kept(self._run)
