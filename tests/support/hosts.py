@@ -45,7 +45,7 @@ METRICS = "groundedness, answer_relevance, context_relevance, semantic_similarit
 def _digest(run: ragassay.Run) -> str:
     with run:
         assert run.state == "finished", run.stop_reason
-        return hashlib.sha256(canonical(run.store_path, run.id)).hexdigest()
+        return hashlib.sha256(canonical(run.store_location, run.id)).hexdigest()
 
 
 def plain() -> str:
