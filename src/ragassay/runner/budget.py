@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
+import orjson
+
 from ragassay.core import Call, ChatCall, Ledger, Spend
 
 PriceOf = Callable[[int, int], float | None]
@@ -29,8 +31,13 @@ def worst_case_tokens(call: Call) -> tuple[int, int]:
         return 0, 0
     size = sum(_bytes(m.content) + TOKENS_PER_MESSAGE for m in call.messages)
     if call.schema is not None:
-        size += len(repr(call.schema))
+        size += len(schema_text(call).encode())
     return size, call.max_tokens
+
+
+def schema_text(call: ChatCall) -> str:
+    """The JSON Schema of the reply as it is sent, "" where there is none."""
+    return "" if call.schema is None else orjson.dumps(call.schema, default=dict).decode()
 
 
 def worst_case(price: PriceOf, call: Call) -> Decimal | None:

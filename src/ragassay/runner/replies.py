@@ -1,15 +1,16 @@
 """What had a run sent, and what had come back, when it was killed? A log of calls, written as they happen.
 
 A reply costs money the moment it arrives, but it counts only once a judgment made of it is committed. The log closes the
-gap: a record before a call is sent, another when its reply arrives, before anything is made of it. A `write` without
-fsync is enough, since what the kernel has taken outlives a process that is killed, though not a power cut; after one, the
-store's own ledger counts. A resume hands out the replies by the content of their call, and knows to the cent what
+gap: a record before a call is sent, another when its reply arrives, before anything is made of it. They are put into a
+file that is mapped into memory, which costs no call of the system: what stands there outlives a process that is killed,
+though not a power cut; after one, the store's own ledger counts. A resume hands out the replies by the content of their call, and knows to the cent what
 was spent. The files stand beside the store, hold a few megabytes, and are gone when the run has finished.
 """
 
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import shutil
 import struct
@@ -28,11 +29,14 @@ import orjson
 
 from ragassay.core import Call, CallError, ChatCall, ChatReply, EnvironmentFailure, Ledger, Reply, Spend
 from ragassay.models import Model
-from ragassay.runner.budget import Account, Budget, PriceOf, worst_case
+from ragassay.runner.budget import Account, Budget, PriceOf, schema_text, worst_case
 
 SEGMENT_BYTES = 8 << 20
 KEEP_SECONDS = 60.0
 """How long a full segment stays at least: by then, judgments were made of its replies and committed."""
+
+CHUNK_BYTES = 1 << 20
+"""By so much a segment grows; its blocks are claimed first, for a mapped file must not meet a full disk."""
 
 HEAD = struct.Struct("<II")  # length of the body, CRC-32 of the body
 BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -51,6 +55,7 @@ class ReplyLog:
         self._open: dict[int, Decimal | None] = {}
         self._next = self._size = self._tickets = 0
         self._file: int | None = None
+        self._map: mmap.mmap | None = None
         self._replies: dict[str, deque[ChatReply]] = {}
         self.ledger = self._recover()
 
@@ -146,24 +151,25 @@ class ReplyLog:
 
     def close(self, *, finished: bool) -> None:
         """Let go of the file; remove all of the run's when it has finished."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        self._let_go()
         for path in self._segments() if finished else ():
             path.unlink(missing_ok=True)
 
     def _turn(self) -> None:
         """Begin a segment, which repeats what still counts; drop those whose replies have long become judgments."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        self._let_go()
         old = self._segments()
         path = self._prefix.with_name(f"{self._prefix.name}.{self._next:06}")
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         self._next += 1
         self._size = 0
         waiting = {str(ticket): _plain(worst) for ticket, worst in self._open.items()}
-        self._write({"is": "start", "boot": _boot(), "ledger": asdict(self._account.ledger()), "open": waiting})
+        try:
+            self._write({"is": "start", "boot": _boot(), "ledger": asdict(self._account.ledger()), "open": waiting})
+        except OSError:
+            self._let_go()
+            path.unlink(missing_ok=True)
+            raise
         for before in old[:-1]:
             if time.time() - before.stat().st_mtime > KEEP_SECONDS:
                 before.unlink(missing_ok=True)
@@ -172,11 +178,36 @@ class ReplyLog:
         if self._file is None:
             return
         body = orjson.dumps(record)
-        data = HEAD.pack(len(body), zlib.crc32(body)) + body
-        if os.write(self._file, data) != len(data):  # a full disk takes a part first
-            os.ftruncate(self._file, self._size)
+        start = self._size + HEAD.size
+        end = start + len(body)
+        if self._map is None or end + HEAD.size > len(self._map):
+            self._grow(end + HEAD.size)
+        assert self._map is not None
+        self._map[start:end] = body
+        # Last, so that a kill in between leaves the zeros of no record here.
+        self._map[self._size : start] = HEAD.pack(len(body), zlib.crc32(body))
+        self._size = end
+
+    def _grow(self, least: int) -> None:
+        """Make room for `least` bytes in all. Raises OSError on a full disk, with what is written untouched."""
+        assert self._file is not None
+        have, want = len(self._map or b""), -(-least // CHUNK_BYTES) * CHUNK_BYTES
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(self._file, have, want - have)
+        elif os.pwrite(self._file, bytes(want - have), have) != want - have:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._size += len(data)
+        if self._map is not None:
+            self._map.close()
+            self._map = None
+        self._map = mmap.mmap(self._file, want)
+
+    def _let_go(self) -> None:
+        if self._map is not None:
+            self._map.close()
+            self._map = None
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
     def _segments(self) -> list[Path]:
         """The files that are there, the oldest first."""
@@ -261,9 +292,20 @@ class LoggedModel:
 
 def key_of(call: ChatCall) -> str:
     """Hash of all that a reply depends on."""
-    said = [[m.role, m.content] for m in call.messages]
-    asked = (call.model, call.max_tokens, call.temperature, call.seed, call.schema_name, repr(call.schema))
-    return blake2b(repr((said, asked)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    known = blake2b(digest_size=16)
+    asked = (
+        call.model,
+        call.max_tokens,
+        call.temperature,
+        call.seed,
+        call.schema_name,
+        [m.role for m in call.messages],
+    )
+    for text in (repr(asked), schema_text(call), *(message.content for message in call.messages)):
+        data = text.encode("utf-8", "surrogatepass")
+        known.update(b"%d:" % len(data))
+        known.update(data)
+    return known.hexdigest()
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -275,6 +317,8 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     at = 0
     while at + HEAD.size <= len(data):
         size, checksum = HEAD.unpack_from(data, at)
+        if not size:
+            return
         body = data[at + HEAD.size : at + HEAD.size + size]
         if len(body) != size:
             return
