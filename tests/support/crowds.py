@@ -99,15 +99,13 @@ def left_behind(folder: Path) -> dict[str, str]:
         with Store.open(folder / "s.db") as held:
             run_id = held.resolve("last")
             if values:
-                with held._write() as connection:
-                    connection.execute(update(schema.run_locks).values(**values))
+                held._execute(update(schema.run_locks).values(**values))
             begun = time.monotonic()
             error = refused(partial(held.acquire, run_id))
             assert (error is None) is free, f"{name}: {error}"
             found[name] = "taken over" if error is None else "refused"
             if error is None:  # as the process that is gone had it
-                with held._write() as connection:
-                    connection.execute(update(schema.run_locks).values(token="gone", pid=2**22 + 1))
+                held._execute(update(schema.run_locks).values(token="gone", pid=2**22 + 1))
                 held._held.clear()
             else:
                 assert "elsewhere" in str(error)

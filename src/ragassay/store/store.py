@@ -230,8 +230,7 @@ class Store:
 
     def newest(self) -> str:
         """The id of the run that was made last, "" when there is none."""
-        with self._read() as connection:
-            found = connection.scalar(select(schema.runs.c.run_id).order_by(schema.runs.c.id.desc()).limit(1))
+        found = self._scalar(select(schema.runs.c.run_id).order_by(schema.runs.c.id.desc()).limit(1))
         return "" if found is None else codec.from_key(found)
 
     def resolve(self, name: str) -> str:
