@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import uuid4
@@ -447,9 +447,9 @@ async def _evaluate(
     plan = make_plan(rows, options, metrics, app=app, here=here)
     say(plan, tell)
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    manifest = manifest_of(plan, _new_id(), created, __version__, name)
     opened = open_store(store)
     try:
+        manifest = manifest_of(plan, _new_id(opened.newest()), created, __version__, name)
         opened.create_run(manifest)
         return await _drive(plan, opened, manifest, None, False, watch, tell)
     except BaseException:
@@ -674,9 +674,16 @@ def store_option(store: str) -> str:
     return f" --store {shlex.quote(os.path.relpath(path) if near else store)}"
 
 
-def _new_id() -> str:
-    """Time first, so that ids sort by age; then chance."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid4().hex[:6]}"
+def _new_id(newest: str = "") -> str:
+    """Time first, to the microsecond, so that ids sort by age; then chance.
+
+    newest: the id of the store's newest run: the new one comes after it, also when the clock was put back since.
+    """
+    moment = datetime.now(UTC)
+    with suppress(ValueError, OverflowError):
+        last = datetime.strptime(newest[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+        moment = max(moment, last + timedelta(microseconds=int(newest[16:21], 16) + 1))
+    return f"{moment:%Y%m%d-%H%M%S}-{moment.microsecond:05x}{uuid4().hex[0]}"
 
 
 __all__ = [

@@ -12,6 +12,7 @@ import json
 import os
 import random
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import ragassay
+from ragassay.core import RagAssayError
 from ragassay.judges import RubricBook
 from ragassay.store import Store
 from support.invariants import CANARIES, check_output
@@ -60,8 +62,7 @@ class Victim:
     """
 
     def __init__(self, *arguments: object, prelude: str = "", cwd: Path | None = None, **environment: str) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="victim")
-        self._at = Path(self._folder.name)
+        self._at = Path(tempfile.mkdtemp(prefix="victim"))
         order = {
             "arguments": list(map(str, arguments)),
             "prelude": prelude,
@@ -88,7 +89,7 @@ class Victim:
         self.out, self.err = (
             (self._at / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")
         )
-        self._folder.cleanup()
+        shutil.rmtree(self._at)
         check_output(self.out + self.err)
         return code
 
@@ -238,6 +239,15 @@ def settled(server: ServerProcess) -> dict[str, Any]:
     """The server's books once nothing is in flight there."""
     until(lambda: server.stats()["in_flight"] == 0)
     return server.stats()
+
+
+def refused(act: Callable[[], object]) -> RagAssayError | None:
+    """The error that it ends with, None where it does not."""
+    try:
+        act()
+    except RagAssayError as error:
+        return error
+    return None
 
 
 def dice(seed: int) -> random.Random:

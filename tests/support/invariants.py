@@ -152,13 +152,17 @@ def check_ledger(ledger: Ledger, books: Mapping[str, Any], *, complete: bool = F
     if complete:
         assert calls == answers, f"I4: {sums}, though every answer arrived"
     if priced and answers:
-        confirmed = Decimal(repr(ledger.confirmed.cost or 0.0))
-        uncertain = Decimal(repr(ledger.uncertain_cost))
+        confirmed, uncertain = exact(ledger.confirmed.cost), exact(ledger.uncertain_cost)
         bill = bill_of(books)
         sums = f"${confirmed} confirmed, ${uncertain} uncertain, the server's bill is ${bill}"
         assert confirmed <= bill <= confirmed + uncertain, f"I4: {sums}"
         if complete:
             assert confirmed == bill, f"I4: {sums}, though every answer arrived"
+
+
+def exact(amount: float | None) -> Decimal:
+    """The decimal that a stored amount stands for."""
+    return Decimal(0) if amount is None else Decimal(repr(amount))
 
 
 def ledger_of(store: Store | str | Path, run_id: str = "last") -> Ledger:

@@ -228,6 +228,11 @@ class Store:
             )
         return result
 
+    def newest(self) -> str:
+        """The id of the run that was made last, "" when there is none."""
+        found = self._scalar(select(schema.runs.c.run_id).order_by(schema.runs.c.id.desc()).limit(1))
+        return "" if found is None else codec.from_key(found)
+
     def resolve(self, name: str) -> str:
         """The id of the run that `name` means: "last", an id, a run's name (the newest of that name), or the start of
         one id only. "last" is none of those that were made to measure a judge: their names begin with `MEASURING`.

@@ -1,0 +1,18 @@
+"""One process works on a run; others are refused at once, share the store without loss, and take over what is left (R11)."""
+
+from support.crowds import eight_runs, left_behind, twice
+
+
+def test_a_second_start_is_refused_at_once_and_a_dead_ones_run_is_taken_over(tmp_path):
+    found = twice(tmp_path, times=2)
+    assert found["refusal"] <= 1
+    assert found["takeover"] <= 2
+
+
+def test_runs_in_one_store_lose_nothing_and_double_nothing(tmp_path):
+    found = eight_runs(tmp_path, rows=20, runs=4)
+    assert (found["lost"], found["wrong"]) == (0, 0)
+
+
+def test_a_lock_counts_as_long_as_its_owner_may_live(tmp_path):
+    assert set(left_behind(tmp_path).values()) == {"taken over", "refused"}
