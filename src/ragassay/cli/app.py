@@ -42,6 +42,7 @@ from ragassay.cli.parameters import (
     RunArgument,
     StoreOption,
 )
+from ragassay.cli.store import store_app
 from ragassay.core.errors import RagAssayError, SetupError, nearest
 
 app = typer.Typer(
@@ -437,6 +438,7 @@ _OTHERS = (
 for _function, _name, _short in _OTHERS:
     app.command(name=_name, short_help=_short)(_function)
 app.add_typer(trust.label_app, name="label", short_help="Choose rows to label; take labels in.")
+app.add_typer(store_app, name="store", short_help="Copy the store into another database; check it.")
 app.add_typer(rubric_app, name="rubric", short_help="Look at rubrics and check your own.")
 
 

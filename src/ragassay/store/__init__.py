@@ -13,9 +13,21 @@ from ragassay.store.lines import RowLine, ScoreLine, StoredRun
 from ragassay.store.location import default_location, shown_location
 
 if TYPE_CHECKING:
+    from ragassay.store.copying import Copied, copy_store
     from ragassay.store.store import Store
 
-__all__ = ["IndexSet", "RowLine", "ScoreLine", "Store", "StoredRun", "default_location", "read", "shown_location"]
+__all__ = [
+    "Copied",
+    "IndexSet",
+    "RowLine",
+    "ScoreLine",
+    "Store",
+    "StoredRun",
+    "copy_store",
+    "default_location",
+    "read",
+    "shown_location",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -23,4 +35,8 @@ def __getattr__(name: str) -> object:
         from ragassay.store.store import Store
 
         return Store
+    if name in ("Copied", "copy_store"):
+        from ragassay.store import copying
+
+        return getattr(copying, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

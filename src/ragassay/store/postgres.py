@@ -86,7 +86,8 @@ class PostgresDatabase:
                 **{name: value for name, value in KEEPALIVE.items() if name not in url.query},
             },
         )
-        self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        # Not also read-only: that is taken back as READ WRITE, which overrules what the server says of itself.
+        self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         event.listen(self._engine, "connect", _set_up)
 
     def prepare(self) -> None:

@@ -541,7 +541,7 @@ class Store:
             query = query.where(rows.cause == codec.as_key(cause))
         keys = (rows.worst, rows.idx) if order == "worst" else (rows.idx,)
         for page in self._pages(query.order_by(*keys), keys, ROWS_A_PAGE, limit=limit, offset=offset):
-            for indices in _portions([(row[1], row[0]) for row in page]):
+            for indices in portions([(row[1], row[0]) for row in page]):
                 found = self._all(
                     select(bodies.idx, bodies.payload).where(bodies.run == number, bodies.idx.in_(indices))
                 )
@@ -558,7 +558,7 @@ class Store:
         every = select(rows.idx, rows.size, place).where(rows.run == number).subquery()
         query = select(every.c.idx, every.c.size).where(every.c.place % step == 0).order_by(every.c.idx)
         chosen: list[tuple[int, int]] = [(row.idx, row.size) for row in self._all(query)]
-        for indices in _portions(chosen):
+        for indices in portions(chosen):
             for start in range(0, len(indices), IN_LIST):
                 here = indices[start : start + IN_LIST]
                 query_bodies = select(bodies.idx, bodies.payload).where(bodies.run == number, bodies.idx.in_(here))
@@ -915,6 +915,7 @@ class Store:
 JUDGMENT = ("run", "judge", "key", "status", "payload")
 ROW = ("run", "idx", "row_id", "done", "bad", "verdict", "cause", "worst", "size", "line")
 BODY = ("run", "idx", "payload")
+BATCH = ("run", "batch", "state", "created", "updated", "payload")
 
 
 def _as_stored(row: RowResult, run_id: str, number: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -949,7 +950,7 @@ def _place(run_id: str, source_hash: str, label: HumanLabel) -> dict[str, str]:
     return {name: codec.as_key(value) for name, value in place.items()}
 
 
-def _portions(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+def portions(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     """Indices, given with their sizes in bytes, in groups of at most BYTES_A_PAGE (or one index)."""
     group: list[int] = []
     total = 0

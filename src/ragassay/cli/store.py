@@ -1,0 +1,64 @@
+"""Which commands look after the store itself: copy it into another database, check it?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from ragassay.cli.output import note, print_json, print_lines, store_file
+from ragassay.cli.parameters import JsonOption, StoreOption
+
+store_app = typer.Typer(help="Copy a store into another database, check it.", no_args_is_help=True,
+                        rich_markup_mode=None)  # fmt: skip
+
+
+@store_app.command(name="copy", short_help="Copy all runs into another store.")
+def copy(
+    from_: Annotated[str, typer.Argument(metavar="FROM", help="The store to read: a file or a postgresql:// URL.")],
+    to: Annotated[str, typer.Argument(metavar="TO", help="The store to write; made where it is missing.")],
+    json_: JsonOption = False,
+) -> None:
+    """Copy all runs with their judgments, labels and certificates, under the same ids. What is there already stays; a copy
+    that was stopped goes on when it is started again. No run may be worked on meanwhile."""
+    from ragassay.core import SetupError
+    from ragassay.store import Store, copy_store, shown_location
+
+    if "://" not in from_ and not store_exists(from_):
+        raise SetupError("E0101", "There is no store to copy.", where=from_, fix="name the file of a store")
+    with Store.open(from_) as source, Store.open(to) as target:
+        done = asdict(copy_store(source, target, tell=note))
+    if json_:
+        print_json({"schema": 1, "copied": done})
+        return
+    known = done.pop("known")
+    print_lines(
+        f"copied into {shown_location(to)}: " + ", ".join(f"{count:,} {what}" for what, count in done.items()),
+        *([f"there already, with the same content: {known:,} runs"] if known else []),
+    )
+
+
+@store_app.command(name="check", short_help="Check every value of a store.")
+def check(store: StoreOption = None, json_: JsonOption = False) -> None:
+    """Check every stored value against its checksum, and what is counted against what is there. Exit code 5 where
+    something is wrong."""
+    from ragassay.core import EnvironmentFailure
+    from ragassay.store import Store
+
+    with Store.open(store_file(store)) as opened:
+        problems = opened.check()
+        location = opened.location
+    if json_:
+        print_json({"schema": 1, "store": location, "problems": list(problems)})
+    else:
+        print_lines(*problems, f"{location}: " + (f"{len(problems)} problems" if problems else "sound"))
+    if problems:
+        raise typer.Exit(EnvironmentFailure.exit_code)
+
+
+def store_exists(location: str) -> bool:
+    """Whether a store is at this path: opening would make one."""
+    from pathlib import Path
+
+    return Path(location).expanduser().is_file()

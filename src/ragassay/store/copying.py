@@ -1,0 +1,212 @@
+"""How runs move from one store into another: page by page, checked while they are read, whole or not to be seen.
+
+A run is written under a state that no reader knows, and becomes visible in one last step. A copy that was killed leaves
+at most one such run, which the next copy begins anew; runs that are there whole are compared and left alone. The
+payloads are sealed for their run and row, not for their store: they are copied as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, select, update
+
+from ragassay.core import DataError, SetupError
+from ragassay.store import codec, schema
+from ragassay.store.store import (
+    BATCH,
+    BODY,
+    COPYING,
+    IN_LIST,
+    JUDGMENT,
+    LINES_A_PAGE,
+    ROW,
+    Store,
+    portions,
+)
+
+Tell = Callable[[str], None]
+
+_HOW_A_RUN_STANDS = ("name", "state", "stop_reason", "seconds", "updated", "manifest", "ledger")
+_BEGUN_ANEW = 5000  # rows of a copy that was left unfinished, deleted in one transaction
+
+
+@dataclass
+class Copied:
+    """What a copy wrote. known: runs that were there already, with the same content."""
+
+    runs: int = 0
+    known: int = 0
+    rows: int = 0
+    judgments: int = 0
+    batches: int = 0
+    labels: int = 0
+    certificates: int = 0
+
+
+def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied:
+    """Copy all runs, labels and certificates; what is there already stays.
+
+    Raises EnvironmentFailure E0504 while somebody works on one of the source's runs or copies it too, E0503 where a
+    payload is damaged; DataError E0508 where the target has a run of the same id with other content.
+    """
+    if source.location == target.location:
+        raise SetupError(
+            "E0101", "A store cannot be copied into itself.", where=source.location, fix="name two different stores"
+        )
+    done, runs = Copied(), schema.runs.c
+    query = select(runs.run_id, runs.id).where(runs.state != COPYING).order_by(runs.id)
+    every = [(codec.from_key(row.run_id), int(row.id)) for row in source._all(query)]
+    held: list[str] = []
+    try:
+        for run_id, _ in every:  # all first: nothing is copied while anything is still being written
+            source.acquire(run_id)
+            held.append(run_id)
+        for run_id, number in every:
+            before = (done.rows, done.judgments)
+            copied = _run(source, target, run_id, number, done)
+            done.labels += target.put_labels(run_id, source.labels(run_id))
+            if tell is not None:
+                rows, judgments = done.rows - before[0], done.judgments - before[1]
+                tell(f"{run_id}: " + (f"{rows:,} rows, {judgments:,} judgments" if copied else "is there already"))
+    finally:
+        for run_id in held:
+            source.release(run_id)
+    labels = schema.labels.c
+    for (source_hash,) in source._all(select(labels.source_hash).where(labels.run == "").distinct()):
+        name = codec.from_key(source_hash)
+        done.labels += target.put_labels("", source.labels("", source_hash=name), source_hash=name)
+    known = {certificate.id for certificate in target.certificates()}
+    for certificate in reversed(source.certificates()):
+        if certificate.id not in known:
+            target.put_certificate(certificate)
+            done.certificates += 1
+    return done
+
+
+def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -> bool:
+    """Copy one run; False where the target has it already."""
+    runs = schema.runs.c
+    (stands,) = source._all(select(*(runs[name] for name in _HOW_A_RUN_STANDS)).where(runs.id == number))
+    found = target._all(select(runs.id, runs.state).where(runs.run_id == codec.as_key(run_id)))
+    if found and found[0].state != COPYING:
+        if _content(source, run_id, number) != _content(target, run_id, found[0].id):
+            raise DataError(
+                "E0508", "The other store has a run of this id with other content.",
+                where=f"run {run_id} in {target.location}",
+                why="it was resumed or labelled there or here after it was copied",
+                fix="keep the store in which it went on; to have both, copy into a new store",
+            )  # fmt: skip
+        done.known += 1
+        return False
+    if not found:
+        target._new_run(run_id, codec.from_key(stands.name), stands.manifest, state=COPYING)
+        found = target._all(select(runs.id).where(runs.run_id == codec.as_key(run_id)))
+    new = int(found[0].id)
+    target._acquire(run_id, new)
+    try:
+        _forget(target, new)
+        for rows in _rows(source, run_id, number):
+            bodies = [(new, row.idx, row.payload) for row in rows]
+            _insert(target, schema.rows, ROW, [(new, *(getattr(row, name) for name in ROW[1:])) for row in rows])
+            _insert(target, schema.bodies, BODY, bodies)
+            done.rows += len(rows)
+        for judgments in _judgments(source, number):
+            _insert(target, schema.judgments, JUDGMENT, [(new, *j[:4]) for j in judgments])
+            done.judgments += len(judgments)
+        batches = _batches(source, run_id, number)
+        if batches:
+            _insert(target, schema.batches, BATCH, [(new, *batch) for batch in batches])
+            done.batches += len(batches)
+        change = update(schema.runs).where(runs.id == new).values(**stands._mapping)
+        target._execute(change)
+    finally:
+        target._release(new)
+    return True
+
+
+def _insert(store: Store, table: Any, names: Sequence[str], values: list[tuple[Any, ...]]) -> None:
+    store._write(lambda connection: store.database.insert(connection, table, names, values))
+
+
+def _forget(store: Store, number: int) -> None:
+    """Delete what an unfinished copy left, in pieces that are no burden."""
+    for table, key in (
+        (schema.rows, schema.rows.c.idx),
+        (schema.bodies, schema.bodies.c.idx),
+        (schema.judgments, schema.judgments.c.id),
+        (schema.batches, schema.batches.c.id),
+    ):
+        while True:
+            keys = select(key).where(table.c.run == number).order_by(key).limit(_BEGUN_ANEW)
+            here = [row[0] for row in store._all(keys)]
+            if not here:
+                break
+            store._execute(delete(table).where(table.c.run == number, key.between(here[0], here[-1])))
+
+
+def _rows(store: Store, run_id: str, number: int) -> Iterator[list[Any]]:
+    """The rows of a run with their bodies, at most BYTES_A_PAGE of them at once, each checked against its seal."""
+    rows, bodies = schema.rows.c, schema.bodies.c
+    sizes = select(rows.size, rows.idx).where(rows.run == number).order_by(rows.idx)
+    whole = select(*(rows[name] for name in ROW[1:]), bodies.payload).join_from(
+        schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx)
+    )
+    for page in store._pages(sizes, (rows.idx,), IN_LIST):
+        for indices in portions([(row[1], row[0]) for row in page]):
+            here = whole.where(rows.run == number, rows.idx.in_(indices)).order_by(rows.idx)
+            found = list(store._all(here))
+            if len(found) != len(indices):
+                store._checked(_missing, run_id)
+            for row in found:
+                store._checked(codec.unseal, row.payload, run_id, "body", row.idx)
+                store._checked(codec.unseal, row.line, run_id, "line", row.idx)
+            yield found
+
+
+def _missing(run_id: str) -> None:
+    raise codec.Damaged(f"bodies of rows of run {run_id} are missing")
+
+
+def _judgments(store: Store, number: int) -> Iterator[Sequence[Any]]:
+    """The judgments of a run in the order in which they were made, each checked against its seal."""
+    table = schema.judgments.c
+    query = select(table.judge, table.key, table.status, table.payload).where(table.run == number).order_by(table.id)
+    for page in store._pages(query, (table.id,), LINES_A_PAGE):
+        for judge, key, _, payload, *_ in page:
+            store._checked(codec.unseal, payload, judge, key)
+        yield page
+
+
+def _batches(store: Store, run_id: str, number: int) -> list[tuple[Any, ...]]:
+    table = schema.batches.c
+    query = select(*(table[name] for name in BATCH[1:])).where(table.run == number).order_by(table.id)
+    found = [tuple(row) for row in store._all(query)]
+    for batch, *_, payload in found:
+        store._checked(codec.unseal, payload, run_id, "batch", codec.from_key(batch))
+    return found
+
+
+def _content(store: Store, run_id: str, number: int) -> str:
+    """A hash of everything that belongs to a run but its labels, which are compared one by one."""
+    runs, total = schema.runs.c, hashlib.sha256()
+
+    def add(*parts: object) -> None:
+        for part in parts:
+            data = part if isinstance(part, bytes) else str(part).encode()
+            total.update(len(data).to_bytes(8, "big") + data)
+
+    (stands,) = store._all(select(runs.state, runs.manifest, runs.ledger).where(runs.id == number))
+    add(*stands)
+    for rows in _rows(store, run_id, number):
+        for row in rows:
+            add(row.idx, row.line, row.payload)
+    for judgments in _judgments(store, number):
+        for judge, key, status, payload, *_ in judgments:
+            add(judge, key, status, payload)
+    for batch, state, _, _, payload in _batches(store, run_id, number):
+        add(batch, state, payload)
+    return total.hexdigest()
