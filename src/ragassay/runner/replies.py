@@ -261,9 +261,14 @@ class LoggedModel:
 
 def key_of(call: ChatCall) -> str:
     """Hash of all that a reply depends on."""
-    said = [[m.role, m.content] for m in call.messages]
-    asked = (call.model, call.max_tokens, call.temperature, call.seed, call.schema_name, repr(call.schema))
-    return blake2b(repr((said, asked)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    hashed = blake2b(digest_size=16)
+    for message in call.messages:
+        text = message.content.encode("utf-8", "surrogatepass")
+        hashed.update(f"{message.role} {len(text)} ".encode())
+        hashed.update(text)
+    asked = (call.model, call.max_tokens, call.temperature, call.seed, call.schema_name, call.schema)
+    hashed.update(repr(asked).encode("utf-8", "surrogatepass"))
+    return hashed.hexdigest()
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
