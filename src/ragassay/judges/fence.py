@@ -30,7 +30,11 @@ NOTICE = (
 
 def neutral(text: str) -> str:
     """The text without anything that looks like a fence or cannot be sent; every character keeps its offset."""
-    return _RUN.sub(lambda m: m[0].translate(_BRACKETS), _UNSENDABLE.sub("\ufffd", text))
+    if not text.isascii() or "\0" in text:
+        text = _UNSENDABLE.sub("\ufffd", text)
+    if "<<<" in text or ">>>" in text:
+        text = _RUN.sub(lambda m: m[0].translate(_BRACKETS), text)
+    return text
 
 
 def fence(name: str, text: str) -> str:

@@ -12,7 +12,9 @@ import json
 import math
 import re
 from collections.abc import Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+import orjson
 
 from ragassay.core import (
     Ask,
@@ -162,7 +164,7 @@ class LLMJudge:
             rubric.user_prompt(texts, shape),
             *([_AGAIN] if again else []),
             f"Give a verdict for each of these ids: {', '.join(items)}",
-            f"The JSON Schema of the reply: {json.dumps(form, ensure_ascii=False, separators=(',', ':'))}",
+            f"The JSON Schema of the reply: {_written(form)}",
         ]
         length = _ITEM_TOKENS * len(items)
         if rubric.writes == "claims":
@@ -177,6 +179,14 @@ class LLMJudge:
             temperature=self.temperature,
             seed=self.seed,
         )
+
+
+def _written(form: Mapping[str, object]) -> str:
+    """The schema as JSON, as Python's own encoder would write it."""
+    try:
+        return orjson.dumps(form).decode()
+    except TypeError:  # half of a surrogate pair in a rating's name
+        return json.dumps(form, ensure_ascii=False, separators=(",", ":"))
 
 
 def _shown(name: str, value: str | tuple[str, ...]) -> str:
@@ -377,29 +387,24 @@ class _Round:
         return next(free, full)
 
     def _judged(self, name: str, verdict: Verdict) -> Judgment:
-        request, scale = self.items[name], self.rubric.scale
-        blank = Judgment(request.key, self.fingerprint, self.rubric.ref, Status.JUDGED, spend=self.spent[name])
-        if scale is None:
-            evidence, lost = self._evidence(request, verdict)
-            trivial = (f"trivial:{n}" for n, claim in enumerate(verdict.claims) if claim.trivial)
-            return replace(
-                blank,
-                texts=verdict.texts or tuple(claim.text for claim in verdict.claims),
-                evidence=evidence,
-                flags=(*verdict.flags, *trivial, *(["quote_not_found"] if lost else [])),
-            )
-        rating, end, flags = self._rating(verdict), self._end(verdict), list(verdict.flags)
+        request, scale, rubric = self.items[name], self.rubric.scale, self.rubric
         evidence, lost = self._evidence(request, verdict)
-        return replace(
-            blank,
-            rating=rating,
-            value=scale.value(rating),
-            rationale=verdict.reasoning.strip(),
-            evidence=evidence,
-            flags=(*flags, *(["quote_not_found"] if lost else [])),
-            passes=scale.passes(rating),
-            sources=self._sources(request, verdict, end, passes=scale.passes(rating)),
-        )
+        missed = ("quote_not_found",) if lost else ()
+        if scale is None:
+            trivial = (f"trivial:{n}" for n, claim in enumerate(verdict.claims) if claim.trivial)
+            return Judgment(
+                request.key, self.fingerprint, rubric.ref, Status.JUDGED,
+                texts=verdict.texts or tuple(claim.text for claim in verdict.claims),
+                evidence=evidence, flags=(*verdict.flags, *trivial, *missed), spend=self.spent[name],
+            )  # fmt: skip
+        end = self._end(verdict)
+        rating = self._rating(verdict)
+        passes = scale.passes(rating)
+        return Judgment(
+            request.key, self.fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=scale.value(rating),
+            rationale=verdict.reasoning.strip(), evidence=evidence, flags=(*verdict.flags, *missed),
+            spend=self.spent[name], passes=passes, sources=self._sources(request, verdict, end, passes=passes),
+        )  # fmt: skip
 
     def _end(self, verdict: Verdict) -> str:
         """ "highest" or "lowest" where a flag fixes the rating; of several the first in the rubric."""

@@ -49,11 +49,11 @@ class Scale:
     points: tuple[Point, ...]
     pass_mark: Rating | None
     passing: tuple[Rating, ...] = ()
+    ratings: tuple[Rating, ...] = field(init=False, repr=False, compare=False)
+    """All ratings, in the order of the points."""
 
-    @property
-    def ratings(self) -> tuple[Rating, ...]:
-        """All ratings, in the order of the points."""
-        return tuple(point.rating for point in self.points)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ratings", tuple(point.rating for point in self.points))
 
     @property
     def lowest(self) -> Rating:

@@ -275,7 +275,7 @@ class OpenAIModel:
             return replace(spend, cost=0.0) if self._rate is not None and not any(self._rate) else spend
         given, written, cached = tokens
         cost = self._price(given, written, cached)
-        return replace(spend, input_tokens=given, output_tokens=written, cached_tokens=cached, cost=cost)
+        return Spend(spend.calls, given, written, cached, cost, spend.seconds)
 
     def _price(self, given: int, written: int, cached: int) -> float | None:
         return price(self.name, given, written, cached, base_url=self.base_url, rate=self._rate)

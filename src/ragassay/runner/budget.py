@@ -42,6 +42,8 @@ def schema_text(call: ChatCall) -> str:
 
 def worst_case(price: PriceOf, call: Call) -> Decimal | None:
     """US dollars that a call costs at most; None when the price is not known."""
+    if price(1000, 1000) is None:  # a price is known for any number of tokens, or for none
+        return None
     cost = price(*worst_case_tokens(call))
     return None if cost is None else exact(cost)
 

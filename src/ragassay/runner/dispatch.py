@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NoReturn
 
-from ragassay.core import Call, CallError, CallFailed, ChatCall, ChatReply, Ledger, ProviderError, Reply
+from ragassay.core import Call, CallError, CallFailed, ChatCall, ChatReply, Ledger, ProviderError, Reply, Spend
 from ragassay.models import Model
 from ragassay.runner.breaker import Breaker, speaks_of_the_service
 from ragassay.runner.budget import Budget
@@ -204,7 +204,8 @@ class Dispatcher:
             raise
         else:
             seconds = now() - started
-            spend = replace(reply.spend, seconds=seconds)
+            bill = reply.spend
+            spend = Spend(bill.calls, bill.input_tokens, bill.output_tokens, bill.cached_tokens, bill.cost, seconds)
             self._budget.settle(call, reserved, spend)
             self.traffic.answered += 1
             self._up(lane, started)
