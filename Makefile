@@ -37,4 +37,4 @@ lock:
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist report.html
+	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist report.html

@@ -75,7 +75,7 @@ CLIENTS = {
         "ragas", "ragas_evaluate.py", ("ragas==0.4.3", "langchain-community==0.3.31", "openai==3.3.0"), 40
     ),
     "TruLens": Client("trulens", "trulens_batch.py", ("trulens==2.16.0", "trulens-providers-openai==2.16.0"), 80),
-    "MLflow": Client("mlflow", "mlflow_genai.py", ("mlflow==3.17.2", "openai==3.54.0"), 24),
+    "MLflow": Client("mlflow", "mlflow_genai.py", ("mlflow==3.17.2", "openai==3.54.0"), 16),
     "DeepEval": Client("deepeval", "deepeval_evaluate.py", ("deepeval==4.3.1",), 16),
 }
 

@@ -362,7 +362,18 @@ def cache(result: dict[str, Any]) -> list[str]:
                 lines.append(f"| {name} | {order} | {many} | {found['apart'][order]:g} | {' | '.join(shown)} |")
     fixed = next(iter(result["found"].values()))["fixed"]
     lines += ["", "The part that never varies, the rubric's system part, in tokens:", ""]
-    lines += [f"- {rubric}: {_both(fixed[rule][rubric] for rule in fixed)}" for rubric in next(iter(fixed.values()))]
+    for rubric in next(iter(fixed.values())):
+        short = min(fixed[rule][rubric] for rule in fixed) < LEAST
+        said = f"; below {LEAST:,}, so not served by itself" if short else ""
+        lines.append(f"- {rubric}: {_both(fixed[rule][rubric] for rule in fixed)}{said}")
+    in_front = [
+        lag["schema in front"]
+        for found in result["found"].values() for orders in found["served"].values() for lags in orders.values()
+        for lag in lags.values()
+    ]  # fmt: skip
+    if not any(in_front):
+        lines += ["", "With the schema in front nothing is served: it names the ids of the call's items, so that no two calls"
+                  " begin alike for 1,024 tokens."]  # fmt: skip
     return lines
 
 
