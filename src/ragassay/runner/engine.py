@@ -418,6 +418,8 @@ class Engine:
             if pending := [future for future in waits.values() if not future.done()]:
                 await asyncio.wait(pending)
             found.update({pair: future.result() for pair, future in waits.items()})
+            # Asked by another row at this moment or a moment ago: reused either way, so that no figure depends on the order.
+            self._count_cached(sum(found[pair].judged for pair in waits if pair not in mine))
         return found
 
     def _count_cached(self, n: int) -> None:
