@@ -147,20 +147,13 @@ class Engine:
         prepare: Prepare | None = None,
         prepared: Mapping[int, Sample] | None = None,
         metric_timeout: float = 120.0,
-<<<<<<< HEAD
         new: Collection[str] = (),
-    ) -> None:
-        """prepare: what is done to a row before it is measured; its result is durable before it is used. prepared: rows
-        (by index) on which that was done already, in an earlier part of the run. metric_timeout: seconds that a metric
-        of the user's own may take for a row, without the time in which it waits for the judge. new: as for `Journal`."""
-=======
         patient: bool = False,
     ) -> None:
         """prepare: what is done to a row before it is measured; its result is durable before it is used. prepared: rows
         (by index) on which that was done already, in an earlier part of the run. metric_timeout: seconds that a metric
-        of the user's own may take for a row, without the time in which it waits for the judge. patient: the model's
-        calls wait in batches, so many rows are in hand at once and a stop waits for none."""
->>>>>>> b9406cc (Judges through a provider's batches: submitted once, collected days later by whoever resumes)
+        of the user's own may take for a row, without the time in which it waits for the judge. new: as for `Journal`.
+        patient: the model's calls wait in batches, so many rows are in hand at once and a stop waits for none."""
         self._metrics, self._judge, self._diagnose, self._budget = tuple(metrics), judge, diagnose, budget
         self._journal = Journal(store, run_id, own_run_only=not cache, save_ledger=save_ledger, new=new)
         self._prepare, self._prepared = prepare, dict(prepared or {})
@@ -332,23 +325,12 @@ class Engine:
                     note(row, position, step_of(self._metrics[position], sample, flow, answers))
             self.progress.at = None
             if slow:
-<<<<<<< HEAD
                 self._say(samples, slow, "the user's own")
                 for (row, position), step in zip(slow, await asyncio.gather(*running), strict=True):
                     note(row, position, step)
                 waiting.sort(
                     key=lambda one: one[:2]
                 )  # what is asked together does not depend on which thread was first
-=======
-                place.doing = "the user's own " + ", ".join(
-                    str(self._metrics[p]) for p, _, _ in steps if p in self._own
-                )
-                for position, step in zip(
-                    (p for p, _, _ in steps if p in self._own), await asyncio.gather(*slow), strict=True
-                ):
-                    note(position, step)
-                waiting.sort(key=lambda one: one[0])  # what is asked together does not depend on which thread was first
->>>>>>> b9406cc (Judges through a provider's batches: submitted once, collected days later by whoever resumes)
 
         await advance([(row, at, None, ()) for row in range(len(samples)) for at in range(len(self._metrics))])
         while waiting:
