@@ -24,10 +24,12 @@ from uuid import uuid4
 
 from ragassay import __version__
 from ragassay.core import (
+    CallError,
     Judgment,
     Ledger,
     Manifest,
     MetricTrust,
+    ProviderError,
     RagAssayError,
     RowResult,
     RunState,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
     from ragassay.application import App
     from ragassay.metrics import Metric
+    from ragassay.models.batch import BatchModel
     from ragassay.report import Comparison
     from ragassay.runner import Engine, Forecast, Progress, ReplyLog
     from ragassay.store import Store, StoredRun
@@ -87,6 +90,8 @@ def evaluate(
     price: str | None = None,
     cache: bool = True,
     no_network: bool = False,
+    batch: bool = False,
+    wait: bool = True,
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> Run:
@@ -108,6 +113,8 @@ def evaluate(
     sample: judgments of another number are asked anew and kept apart in the cache, to see how far a judge repeats itself.
     max_calls / max_cost (US dollars): hard caps; price: "IN,OUT" in US dollars per million tokens. cache: reuse
     judgments of earlier runs. no_network: any network judge is an error.
+    batch: through the provider's batch API, at half of the price and within a day; wait: False = leave when all calls are
+    handed over, and collect the answers with `resume` later.
     store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with the progress and
     with how the columns are read.
 
@@ -477,6 +484,8 @@ async def _drive(
     try:
         log = ReplyLog(store.beside(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
         base = Ledger() if before is None else _spent(before, store, log)
+        if plan.batches is not None:
+            base = await _found_again(plan.batches, store, run_id, base, retry_failed, tell)
         log.begin(base)
         if retry_failed:
             log.forget()
@@ -513,15 +522,19 @@ async def _drive(
             prepared={} if plan.application is None else store.answered(run_id),
             metric_timeout=options.metric_timeout,
             new=_new_judges(plan, store, begun=before is not None),
+            patient=plan.batches is not None,
         )
         engine.progress.rows = len(done)
 
         save(RunState.RUNNING, "", base)
         todo = ((index, row) for index, row in plan.rows() if index not in done)
-        ticker = asyncio.create_task(_tick(engine, watch, lambda: save(RunState.RUNNING, "", budget.snapshot())))
+        parked = plan.batches if plan.batches is not None and not options.wait else None
+        ticker = asyncio.create_task(
+            _tick(engine, watch, lambda: save(RunState.RUNNING, "", budget.snapshot()), parked)
+        )
         try:
-            watchdog = nullcontext() if tell is None else Watchdog(engine.progress, tell)
-            with _stop_on_signals(engine, go_on, tell), watchdog:
+            watchdog = nullcontext() if tell is None or plan.batches is not None else Watchdog(engine.progress, tell)
+            with _stop_on_signals(engine, go_on, tell, plan.batches is not None), watchdog:
                 outcome = await engine.run(todo)
         except RagAssayError as error:
             with suppress(RagAssayError):  # the store itself may be what failed
@@ -539,6 +552,9 @@ async def _drive(
             log.close(finished=False)
             if plan.application is not None:
                 plan.application.close()
+        if plan.batches is not None:
+            budget.found(plan.batches.unclaimed())
+            outcome = replace(outcome, ledger=budget.ledger())
         save(outcome.state, outcome.reason, outcome.ledger)
         log.close(finished=outcome.state is RunState.FINISHED)
         silent = getattr(plan.model, "replies_without_usage", 0)
@@ -582,10 +598,33 @@ def _new_judges(plan: Plan, store: Store, *, begun: bool) -> tuple[str, ...]:
     return () if begun else prints
 
 
-async def _tick(engine: Engine, watch: Watch | None, save: Callable[[], None]) -> None:
-    """Show progress five times a second; write the ledger down every second, so that a kill loses little of it."""
+async def _found_again(
+    batches: BatchModel, store: Store, run_id: str, base: Ledger, again: bool, tell: Tell | None
+) -> Ledger:
+    """The ledger without what is at the provider: that is reserved anew as it is asked for, and not bought again."""
+    try:
+        waiting = min(await batches.begin(run_id, store, again=again), base.uncertain_calls)
+    except CallError as error:
+        raise ProviderError(
+            "E0412", "The provider does not say which batches it has.", where=batches.uri, why=error.message,
+            fix=f"when it does again, go on with: {resume_command(run_id, store.location)}",
+        ) from None  # fmt: skip
+    if waiting and tell is not None:
+        tell(f"{waiting:,} calls are at the provider already: their answers are collected, not bought again")
+    left = base.uncertain_calls - waiting
+    return replace(base, uncertain_calls=left, uncertain_cost=base.uncertain_cost * left / (left + waiting or 1))
+
+
+async def _tick(
+    engine: Engine, watch: Watch | None, save: Callable[[], None], parked: BatchModel | None = None
+) -> None:
+    """Show progress five times a second; write the ledger down every second, so that a kill loses little of it.
+
+    parked: the model with which the run ends when it can only wait."""
     for beat in itertools.count(1):
         await asyncio.sleep(0.2)
+        if parked is not None and parked.parked:
+            engine.stop(reason=f"all calls are handed over ({parked.status.partition(',')[0]})")
         if watch is not None:
             watch(engine.progress)
         if beat % 5 == 0:
@@ -594,7 +633,7 @@ async def _tick(engine: Engine, watch: Watch | None, save: Callable[[], None]) -
 
 
 @contextmanager
-def _stop_on_signals(engine: Engine, go_on: str, tell: Tell | None) -> Iterator[None]:
+def _stop_on_signals(engine: Engine, go_on: str, tell: Tell | None, patient: bool) -> Iterator[None]:
     """First Ctrl-C or SIGTERM: stop cleanly. Second: leave at once (what is judged is on disk)."""
     if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
         yield
@@ -610,7 +649,9 @@ def _stop_on_signals(engine: Engine, go_on: str, tell: Tell | None) -> Iterator[
                 tell(f"Ended at once. To go on: {go_on}")
             os._exit(130)
         if tell is not None:
-            tell("Stopping: the calls in flight are finished and kept. Ctrl-C again ends at once.")
+            kept = "batches at the provider go on, and resume collects them"
+            kept = kept if patient else "the calls in flight are finished and kept"
+            tell(f"Stopping: {kept}. Ctrl-C again ends at once.")
         engine.stop()
 
     kinds = [kind for kind in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(kind) is not signal.SIG_IGN]

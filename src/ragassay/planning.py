@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ragassay.application import App, Application, name_of, open_application
 from ragassay.core import BadRow, JudgeInfo, Manifest, Sample, SetupError, nearest, shorten
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ragassay.datasets import Dataset, Scan
     from ragassay.judges import Judge, RubricBook
     from ragassay.models import Model
+    from ragassay.models.batch import BatchModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class Options:
     metric_timeout: float = 120.0
     controls: Literal["auto", "always", "off"] = "auto"
     sample: int = 0
+    batch: bool = False
+    wait: bool = True
 
     def check(self) -> None:
         """Raise SetupError for a value no run can have."""
@@ -87,6 +90,11 @@ class Options:
                 why=str(self.claims),
                 fix="use --claims sentences (no extra call) or --claims llm (one extra call a row)",
             )
+        if not (self.wait or self.batch):
+            raise SetupError(
+                "E0104", "--no-wait is for runs whose calls go through batches.", where="--no-wait",
+                fix="add --batch, or leave --no-wait out",
+            )  # fmt: skip
         if self.controls not in ("auto", "always", "off"):
             raise SetupError(
                 "E0101", "controls is 'auto', 'always' or 'off'.", where="--controls", why=str(self.controls),
@@ -96,7 +104,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Plan:
-    """A run made ready. notes: what the user should be told of the choice of metrics."""
+    """A run made ready. notes: what the user should be told of the choice of metrics. batches: the
+    chat model, where its calls go through batches."""
 
     options: Options
     dataset: Dataset
@@ -107,6 +116,7 @@ class Plan:
     info: JudgeInfo
     application: Application | None = None
     notes: tuple[str, ...] = ()
+    batches: BatchModel | None = None
 
     def rows(self) -> Iterator[tuple[int, Sample | BadRow]]:
         """(index, row) pairs, up to the limit."""
@@ -146,6 +156,7 @@ def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
         "price",
         "no_network",
         "api_key_env",
+        "wait",
     )
     for name in changes:
         if name not in free:
@@ -155,7 +166,7 @@ def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
                 where=name,
                 fix=f"resume without it, or start a new run; free to change: {', '.join(free)}",
             )
-    kept = dict(manifest.options)
+    kept = {**manifest.options, "wait": True}
     for name in ("metrics", "slices", "rubrics"):
         kept[name] = tuple(kept.get(name) or ())  # type: ignore[arg-type]
     options = replace(Options(**kept), **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]
@@ -181,6 +192,7 @@ def make_plan(
     book = rubric_book(options.rubrics)
     chosen = _metrics(metrics, options, book)
     model = _model(options)
+    batches = cast("BatchModel", model) if options.batch else None
     judge, model = _judge(options, book, model)
     notes: list[str] = []
     if options.preset is not None and metrics is None:
@@ -213,7 +225,7 @@ def make_plan(
     dataset = open_rows(
         rows, mapping=options.mapping, slices=options.slices, format=options.format, make_ids=options.make_ids
     )
-    return Plan(options, dataset, dataset.scan(), chosen, judge, model, info, application, tuple(notes))
+    return Plan(options, dataset, dataset.scan(), chosen, judge, model, info, application, tuple(notes), batches)
 
 
 def metric_names(metrics: str | None, preset: str | None, rubrics: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -281,6 +293,11 @@ def _model(options: Options) -> Model:
     from ragassay.models.offline import OfflineModel
 
     composed = composition(options.judge)
+    if options.batch and composed is not None:
+        raise SetupError(
+            "E0104", "A judge made of others cannot be asked through batches.", where="--batch", why=options.judge,
+            fix="name one judge, such as openai:MODEL, or leave --batch out",
+        )  # fmt: skip
     opened = {
         uri: connect(
             uri,
@@ -289,6 +306,7 @@ def _model(options: Options) -> Model:
             price=options.price,
             concurrency=options.concurrency,
             no_network=options.no_network,
+            batch=options.batch,
         )
         for uri in ((options.judge,) if composed is None else composed.members)
     }

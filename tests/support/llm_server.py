@@ -157,6 +157,7 @@ class LLMServer:
         app.router.add_get("/stats", self._stats)
         app.router.add_get("/bodies", self._bodies)
         app.router.add_post("/script", self._script)
+        self.add_routes(app)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", self.port, backlog=1024)
@@ -167,6 +168,9 @@ class LLMServer:
         self._ready.set()
         await self._stop.wait()
         await runner.cleanup()
+
+    def add_routes(self, app: web.Application) -> None:
+        """What a server that knows more adds."""
 
     # -- books and script
 
@@ -613,12 +617,14 @@ def overlap(text: str, source: str) -> float:
 class ServerProcess:
     """`python llm_server.py` as a context manager: outlives the client process, scripted over HTTP."""
 
+    program = __file__
+
     def __init__(self, **settings: Any) -> None:
         self._settings = settings
         self.url = ""
 
     def __enter__(self) -> ServerProcess:
-        command = [sys.executable, str(Path(__file__).resolve()), "--until-stdin-closes"]
+        command = [sys.executable, str(Path(self.program).resolve()), "--until-stdin-closes"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         self.url = json.loads(self._process.stdout.readline())["url"]
@@ -654,7 +660,7 @@ class ServerProcess:
             return json.load(reply)
 
 
-def main() -> None:
+def main(kind: type[LLMServer] = LLMServer) -> None:
     """Serve on the command line until interrupted; the first line of output is {"port": ..., "url": ...}."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0)
@@ -670,7 +676,7 @@ def main() -> None:
     if a.until_stdin_closes:
         threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     rates = dict(part.split("=") for part in a.fault_rates.split(",") if part)
-    server = LLMServer(
+    server = kind(
         port=a.port,
         latency=a.latency,
         sigma=a.sigma,

@@ -134,6 +134,12 @@ def evaluate(
     ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not reuse judgments of earlier runs.")] = False,
     no_network: NoNetworkOption = False,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Through the provider's batch API: half of the price, within a day.")
+    ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="With --batch: stay, or leave when all is handed over.")
+    ] = True,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -163,6 +169,8 @@ def evaluate(
         "price": price,
         "cache": not no_cache,
         "no_network": no_network,
+        "batch": batch,
+        "wait": wait,
         "format": format_,
         "make_ids": make_ids,
     }
@@ -177,7 +185,7 @@ def evaluate(
     check_target(html, rows, store_file(store), junit, *(rubric or []))
     check_target(junit, rows, store_file(store), *(rubric or []))
     if forecast:
-        print_forecast(api.forecast(rows, metrics, store=store, tell=note, **options), max_cost, json_)
+        print_forecast(api.forecast(rows, metrics, store=store, tell=note, **options), max_cost, json_, batch=batch)
         return
     with shown(max_cost) as watch:
         run = api.evaluate(rows, metrics, store=store, name=name, watch=watch, tell=note, **options)
@@ -195,6 +203,9 @@ def resume(
     call_timeout: Annotated[float | None, typer.Option(help="Seconds one call may take.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="New cap on calls of the whole run.")] = None,
     max_cost: Annotated[float | None, typer.Option(help="New cap in US dollars of the whole run.")] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Of a run with --batch: stay, or collect what is ready and leave.")
+    ] = True,
     gate: GateOption = None,
     min_coverage: Annotated[float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below.")] = None,
     html: HtmlOption = None,
@@ -219,6 +230,7 @@ def resume(
             call_timeout=call_timeout,
             max_calls=max_calls,
             max_cost=max_cost,
+            wait=wait,
         )
     with resumed:
         finish(resumed, gate or [], min_coverage, html, junit, store, json_)

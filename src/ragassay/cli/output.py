@@ -125,7 +125,7 @@ def display(cap: float | None) -> Any:
     return Display(console(stderr=True), cap=cap)
 
 
-def print_forecast(found: Forecast, cap: float | None, json_: bool) -> None:
+def print_forecast(found: Forecast, cap: float | None, json_: bool, *, batch: bool = False) -> None:
     if json_:
         from dataclasses import asdict
 
@@ -136,11 +136,14 @@ def print_forecast(found: Forecast, cap: float | None, json_: bool) -> None:
         if found.cost is None
         else f"≈ ${found.cost:.4f}, at most ${found.bound:.4f}"
     )
+    took = f"≈ {found.seconds:.0f} s at 1.5 s a call"
+    if batch:
+        took = "in batches: minutes to 24 hours for each step, of which most rows take one or two"
     console().print(
         f"{found.rows} rows, {found.requests} judgments to make, {found.cached} of them known already\n"
         f"≈ {found.calls} calls, ≈ {found.input_tokens:,} input and {found.output_tokens:,} output tokens, {money}"
         f"{f', cap ${cap:.2f}' if cap is not None else ''}\n"
-        f"≈ {found.seconds:.0f} s at 1.5 s a call. Nothing was sent.",
+        f"{took}. Nothing was sent.",
         markup=False,
         highlight=False,
     )

@@ -6,6 +6,9 @@ from typing import Protocol
 
 from ragassay.core import Call, ChatCall, Reply
 
+NOT_SENT = "the call had not left"
+"""What a CancelledError says where the cancelled call costs nothing."""
+
 
 class Model(Protocol):
     """A model behind a URI. Retries, deadlines, limits and budget are the runner's work.

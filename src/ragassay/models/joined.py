@@ -43,6 +43,11 @@ class JoinedModel:
         """How many replies of the chat models named no tokens."""
         return sum(int(getattr(model, "replies_without_usage", 0)) for model in self._chat)
 
+    @property
+    def status(self) -> str:
+        """What the main model waits for, in words; "" where it does not say."""
+        return str(getattr(self._main, "status", ""))
+
     async def call(self, call: Call) -> Reply:
         """One attempt by the model that this call is for. Raises as that model does, KeyError for a name of none."""
         return await (self._match if isinstance(call, MatchCall) else self._for(call)).call(call)

@@ -377,7 +377,13 @@ class OpenAIModel:
 
 
 def open_model(
-    name: str, *, base_url: str | None, api_key_env: str | None, rate: Rate | None, concurrency: int
+    name: str,
+    *,
+    base_url: str | None,
+    api_key_env: str | None,
+    rate: Rate | None,
+    concurrency: int,
+    kind: type[OpenAIModel] | None = None,
 ) -> OpenAIModel:
     """The model `name`. base_url None = the environment's OPENAI_BASE_URL, else the hosted service.
 
@@ -401,7 +407,7 @@ def open_model(
             where=variable,
             fix="copy the key again, without quotes, spaces or line breaks",
         )
-    return OpenAIModel(name, base_url=url, key=key or None, rate=rate, concurrency=concurrency)
+    return (kind or OpenAIModel)(name, base_url=url, key=key or None, rate=rate, concurrency=concurrency)
 
 
 def retry_after(headers: Mapping[str, str], *, limited: bool = False, now: float | None = None) -> float | None:

@@ -199,6 +199,12 @@ class Budget:
         self.sent -= max(1, spend.calls)
         self._account.answered(spend, worst_case(self._price, call) if spend.cost is None else None, -1)
 
+    def found(self, spend: Spend) -> None:
+        """Count what was bought for this run and is not needed any more."""
+        if spend.calls:
+            self._account.answered(spend, None)
+            self.sent += spend.calls
+
     def release(self, call: Call, reserved: Decimal) -> None:
         """Give back a reservation for a call that was not sent after all."""
         if isinstance(call, ChatCall):

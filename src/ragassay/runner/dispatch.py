@@ -50,7 +50,7 @@ class CallPolicy:
 @dataclass(slots=True)
 class Traffic:
     """Counters that the progress display reads. limit: calls allowed at once now, of
-    `ceiling`; waits: how many calls wait for what; down: since when, in the event
+    `ceiling`; waits: how many calls wait for what; elsewhere: what the provider is waited for, in its words; down: since when, in the event
     loop's seconds, the provider has been down, None while it is not."""
 
     sent: int = 0
@@ -62,11 +62,12 @@ class Traffic:
     ceiling: int = 0
     down: float | None = None
     waits: Counter[str] = field(default_factory=Counter)
+    elsewhere: Callable[[], str] = str
 
     @property
     def waiting(self) -> str:
         """What most of the waiting calls wait for, "" when none waits for anything but its answer."""
-        return max(self.waits, key=self.waits.__getitem__, default="")
+        return self.elsewhere() or max(self.waits, key=self.waits.__getitem__, default="")
 
 
 HOPELESS = 8

@@ -40,6 +40,7 @@ from ragassay.runner.budget import Budget
 from ragassay.runner.dispatch import CallPolicy, Dispatcher, Stopped, Traffic
 from ragassay.runner.journal import Journal, JournalStore, Pair, text_size
 from ragassay.runner.own_code import OwnCode, TooLate
+from ragassay.runner.patient import ROWS_AT_ONCE, PatientDispatcher
 from ragassay.runner.watchdog import Place, Stall
 
 Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
@@ -96,7 +97,8 @@ class Progress:
         """The row that has stood at its place longest, from 10 seconds on."""
         now = time.monotonic()
         place = min(self.places.values(), key=lambda one: one.since, default=None)
-        return None if place is None or now - place.since < SLOW else self.stall(place, now)
+        known = place is None or now - place.since < SLOW or self.traffic.elsewhere() != ""
+        return None if known or place is None else self.stall(place, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +148,21 @@ class Engine:
         prepared: Mapping[int, Sample] | None = None,
         metric_timeout: float = 120.0,
         new: Collection[str] = (),
+        patient: bool = False,
     ) -> None:
         """prepare: what is done to a row before it is measured; its result is durable before it is used. prepared: rows
         (by index) on which that was done already, in an earlier part of the run. metric_timeout: seconds that a metric
-        of the user's own may take for a row, without the time in which it waits for the judge. new: as for `Journal`."""
+        of the user's own may take for a row, without the time in which it waits for the judge. new: as for `Journal`.
+        patient: the model's calls wait in batches, so many rows are in hand at once and a stop waits for none."""
         self._metrics, self._judge, self._diagnose, self._budget = tuple(metrics), judge, diagnose, budget
         self._journal = Journal(store, run_id, own_run_only=not cache, save_ledger=save_ledger, new=new)
         self._prepare, self._prepared = prepare, dict(prepared or {})
         self._own = frozenset(n for n, metric in enumerate(self._metrics) if is_users_own(metric))
         self._own_code, self._metric_timeout = OwnCode(), metric_timeout
-        self._concurrency = concurrency
-        self._dispatch = Dispatcher(
+        # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all calls busy.
+        self._rows_at_once = max(ROWS_AT_ONCE if patient else 8, 2 * concurrency)
+        self._grace = 0.0 if patient else GRACE
+        self._dispatch = (PatientDispatcher if patient else Dispatcher)(
             model,
             budget,
             policy,
@@ -192,8 +198,7 @@ class Engine:
     async def run(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> Outcome:
         """Drive all rows. Raises RagAssayError when the set-up or the machine fails."""
         async with self._journal:
-            # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all calls busy.
-            workers = [asyncio.create_task(self._worker(rows)) for _ in range(max(8, 2 * self._concurrency))]
+            workers = [asyncio.create_task(self._worker(rows)) for _ in range(self._rows_at_once)]
             try:
                 await self._until_done(workers)
             finally:
@@ -214,7 +219,7 @@ class Engine:
         loop = asyncio.get_running_loop()
         while left:
             if self._state is RunState.INTERRUPTED or self._fatal is not None:
-                deadline = deadline or loop.time() + GRACE
+                deadline = deadline or loop.time() + self._grace
             done, left = await asyncio.wait(left, timeout=0.1, return_when=asyncio.FIRST_EXCEPTION)
             for task in done:
                 if (error := task.exception()) is not None:

@@ -28,7 +28,7 @@ from typing import Any
 import orjson
 
 from ragassay.core import Call, CallError, ChatCall, ChatReply, EnvironmentFailure, Ledger, Reply, Spend
-from ragassay.models import Model
+from ragassay.models import NOT_SENT, Model
 from ragassay.runner.budget import Account, Budget, PriceOf, schema_text, worst_case
 
 SEGMENT_BYTES = 8 << 20
@@ -278,8 +278,8 @@ class LoggedModel:
         except CallError as error:
             self._log.failed(ticket, error.maybe_billed)
             raise
-        except BaseException:  # out of time or cancelled: it may be billed all the same
-            self._log.failed(ticket, True)
+        except BaseException as error:  # out of time or cancelled: where it had left, it may be billed all the same
+            self._log.failed(ticket, error.args != (NOT_SENT,))
             raise
         if isinstance(reply, ChatReply):
             self._log.arrived(ticket, key, reply)
