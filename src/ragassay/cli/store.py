@@ -34,7 +34,8 @@ def copy(
         return
     known = done.pop("known")
     print_lines(
-        f"copied into {shown_location(to)}: " + ", ".join(f"{count:,} {what}" for what, count in done.items()),
+        f"copied into {shown_location(to)}",
+        ", ".join(f"{count:,} {what}" for what, count in done.items()),
         *([f"there already, with the same content: {known:,} runs"] if known else []),
     )
 
@@ -52,7 +53,7 @@ def check(store: StoreOption = None, json_: JsonOption = False) -> None:
     if json_:
         print_json({"schema": 1, "store": location, "problems": list(problems)})
     else:
-        print_lines(*problems, f"{location}: " + (f"{len(problems)} problems" if problems else "sound"))
+        print_lines(*problems, location, f"{len(problems)} problems" if problems else "sound")
     if problems:
         raise typer.Exit(EnvironmentFailure.exit_code)
 

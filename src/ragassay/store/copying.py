@@ -125,6 +125,7 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
         target._execute(change)
     finally:
         target._release(new)
+    done.runs += 1
     return True
 
 
