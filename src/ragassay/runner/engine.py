@@ -161,7 +161,7 @@ class Engine:
         self._own_code, self._metric_timeout = OwnCode(), metric_timeout
         # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all calls busy.
         self._rows_at_once = max(ROWS_AT_ONCE if patient else 8, 2 * concurrency)
-        self._grace = 0.0 if patient else GRACE
+        self._grace, self._room_every = (0.0, 1.0) if patient else (GRACE, 0.01)
         self._dispatch = (PatientDispatcher if patient else Dispatcher)(
             model,
             budget,
@@ -238,7 +238,7 @@ class Engine:
     async def _worker(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> None:
         while self._state is RunState.RUNNING:
             while self._held > HELD and self._state is RunState.RUNNING:
-                await asyncio.sleep(0.01)  # rows of many megabytes: what is in hand must fit the memory
+                await asyncio.sleep(self._room_every)  # rows of many megabytes: what is in hand must fit the memory
             heap = self._take(rows)
             if not heap:
                 return
