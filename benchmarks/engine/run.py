@@ -44,6 +44,9 @@ GOAL_SHARE, GOAL_CPU_MS, GOAL_CALLS = 0.95, 0.9, 3
 OURS, BARE = "ragassay", "bare aiohttp, our requests"
 LATENCIES_MS, IN_FLIGHT = [50, 200], [32, 128]
 LIMIT_S = 300
+QUIET = 0.25
+"""Cores that other work may take in the median run before the page warns of it."""
+
 SERVER = ("aiohttp==3.14.5", "httptools==0.9.0", "orjson==3.13.0", "uvloop==0.23.0")
 
 
@@ -343,6 +346,14 @@ def table(result: dict[str, Any]) -> str:
         "",
         *goals(result),
     ]
+    others = [
+        each["others_cores"]
+        for condition in result["conditions"] for rounds in condition["found"].values() for each in rounds
+        if "failed" not in each
+    ]  # fmt: skip
+    if others and statistics.median(others) > QUIET:
+        lines += ["", f"**The machine was busy**: other work took {statistics.median(others):.2f} of {result['cpus']} cores in"
+                  " the median run. Speeds and shares of the bound are lower than on a quiet machine; CPU a call holds."]  # fmt: skip
     for condition in result["conditions"]:
         lines += ["", f"## {condition['latency_ms']:g} ms, {condition['in_flight']} in flight: at most"
                   f" {condition['bound']:,.0f} calls a second", ""]  # fmt: skip
