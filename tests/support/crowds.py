@@ -107,6 +107,7 @@ def left_behind(folder: Path) -> dict[str, str]:
             if error is None:  # as the process that is gone had it
                 held._execute(update(schema.run_locks).values(token="gone", pid=2**22 + 1))
                 held._held.clear()
+                held._stop_beating()
             else:
                 assert "elsewhere" in str(error)
             assert time.monotonic() - begun < 2
