@@ -25,7 +25,12 @@ def signals(dose: str) -> dict[str, Any]:
     }
     passed = once["late_calls"] == 0 and once["slowest"] <= 5 and two["slowest"] <= 0.3
     note = "exit 130 each time; each printed command was run, and ended with the results of a run nobody stopped"
-    return {"dose": f"{times} stops", "figures": figures, "passed": passed, "note": note}
+    return {
+        "dose": f"{once['stops']} single stops, {two['stops']} double ones",
+        "figures": figures,
+        "passed": passed,
+        "note": note,
+    }
 
 
 def clocks(dose: str) -> dict[str, Any]:
@@ -59,7 +64,12 @@ def crowds(dose: str) -> dict[str, Any]:
     }
     passed = second["refusal"] <= 1 and second["takeover"] <= 2 and crowd["lost"] == crowd["wrong"] == 0
     note = "; ".join(f"a lock when {name}: {what}" for name, what in locks.items())
-    return {"dose": f"{times} second starts, 8 runs of {rows} rows", "figures": figures, "passed": passed, "note": note}
+    return {
+        "dose": f"{second['times']} second starts, 8 runs of {rows} rows",
+        "figures": figures,
+        "passed": passed,
+        "note": note,
+    }
 
 
 def memory(dose: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def disks(dose: str) -> dict[str, Any]:
     }
     passed = found["sent_after_failure"] <= IN_FLIGHT and none["calls"] == 0
     note = f"{found['file_systems']} times a small file system, else a limit on files; each was resumed and had the results of a run with room"
-    return {"dose": f"{times} points", "figures": figures, "passed": passed, "note": note}
+    return {"dose": f"{found['times']} points", "figures": figures, "passed": passed, "note": note}
 
 
 def places(dose: str) -> dict[str, Any]:
