@@ -1,6 +1,6 @@
 """Does RagAssay survive what happens to processes, disks, stores and servers? Doses, figures and pass marks.
 
-    python benchmarks/hardening/run.py [--only R01,R02] [--dose commit|nightly|release]
+    python benchmarks/hardening/run.py [--only R01,R02] [--dose commit|nightly|release] [--seconds 600]
 
 One module of this folder an id or a few: a module names its ids in `IDS` (id -> function) and each function,
 `measure(dose) -> dict`, returns {"dose": what was done, "figures": {name: [value, mark]}, "passed": bool, "note": str};
@@ -120,7 +120,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="ids, separated by commas")
     parser.add_argument("--dose", choices=("commit", "nightly", "release"), default="commit")
+    parser.add_argument("--seconds", type=float, help="end each dose after so long; what was reached is said")
     a = parser.parse_args()
+    if a.seconds:
+        os.environ["DOSE_SECONDS"] = str(a.seconds)
     known = modules()
     wanted = [name.strip() for name in a.only.split(",") if name.strip()] or list(known)
     if unknown := [name for name in wanted if name not in known]:

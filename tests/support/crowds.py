@@ -10,7 +10,7 @@ from typing import Any
 
 import ragassay
 from ragassay.store import Store
-from support.faults import Victim, command, dice, make_rows, refused, settled, wait_for_a_call, write_rows
+from support.faults import Clock, Victim, command, dice, make_rows, refused, settled, wait_for_a_call, write_rows
 from support.invariants import canonical, check_exit, check_run, check_unlocked
 from support.llm_server import ServerProcess
 
@@ -20,7 +20,11 @@ def twice(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
     chance, refusal, takeover = dice(seed), 0.0, 0.0
     source = write_rows(folder / "rows.jsonl", make_rows(20))
     with ServerProcess() as server:
+        clock, done = Clock(), 0
         for number in range(times):
+            if clock.over:
+                break
+            done += 1
             store = folder / f"twice-{number}.db"
             server.script(reset=True, latency=2.0)
             victim = Victim(*command(source, server, store))
@@ -47,7 +51,7 @@ def twice(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
             check_exit(second.wait(), 0)
             check_run(store)
             check_unlocked(store)
-    return {"times": times, "refusal": refusal, "takeover": takeover}
+    return {"times": done, "refusal": refusal, "takeover": takeover}
 
 
 def eight_runs(folder: Path, *, rows: int, runs: int = 8) -> dict[str, Any]:
@@ -107,6 +111,7 @@ def left_behind(folder: Path) -> dict[str, str]:
             if error is None:  # as the process that is gone had it
                 held._execute(update(schema.run_locks).values(token="gone", pid=2**22 + 1))
                 held._held.clear()
+                held._stop_beating()
             else:
                 assert "elsewhere" in str(error)
             assert time.monotonic() - begun < 2

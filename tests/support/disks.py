@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from support.faults import Victim, command, dice, make_rows, settled, wait_for_a_call, write_rows
+from support.faults import Clock, Victim, command, dice, make_rows, settled, wait_for_a_call, write_rows
 from support.invariants import canonical, check_exit, check_ledger, check_run, check_unlocked, ledger_of
 from support.llm_server import ServerProcess
 
@@ -82,7 +82,11 @@ def full_disk(folder: Path, *, times: int, seed: int = 0, rows: int = 150, in_fl
         victim = Victim(*command(source, server, folder / "clean.db", concurrency=in_flight))
         check_exit(victim.wait(), 0)
         expected, size = canonical(folder / "clean.db"), (folder / "clean.db").stat().st_size
+        clock, done = Clock(), 0
         for number in range(times):
+            if clock.over:
+                break
+            done += 1
             server.script(reset=True)
             book = folder / f"book-{number}"
             room = int(chance.uniform(0.03, 1.2) * size) // 4096 * 4096
@@ -117,7 +121,7 @@ def full_disk(folder: Path, *, times: int, seed: int = 0, rows: int = 150, in_fl
                 assert canonical(store) == expected
                 check_ledger(ledger_of(store), settled(server))
                 check_unlocked(store)
-    return {"times": times, "sent_after_failure": most, "before_any_call": before_any, "file_systems": mounted}
+    return {"times": done, "sent_after_failure": most, "before_any_call": before_any, "file_systems": mounted}
 
 
 def full_before_the_first_call(folder: Path) -> dict[str, Any]:

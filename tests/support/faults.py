@@ -250,6 +250,18 @@ def refused(act: Callable[[], object]) -> RagAssayError | None:
     return None
 
 
+class Clock:
+    """How long a dose may take: DOSE_SECONDS of the environment, for ever where it says nothing."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + float(os.environ.get("DOSE_SECONDS") or "inf")
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up: what was reached by then is the dose."""
+        return time.monotonic() > self._end
+
+
 def dice(seed: int) -> random.Random:
     """Chance that can be repeated."""
     return random.Random(seed)

@@ -243,7 +243,7 @@ def snapshot(folder: Path | None = None) -> Snapshot:
 
 def _temporary(folder: Path | None) -> Iterator[str]:
     """Files that only live while something is written: copies under way, replies not stored yet, SQLite's own."""
-    for path in Path(tempfile.gettempdir()).glob("ragassay*"):
+    for path in Path(tempfile.gettempdir()).glob("ragassay-rows-*"):
         yield str(path)
     if folder is not None:
         for path in folder.rglob("*"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.store import Store
-from support.faults import Victim, command, dice, make_rows, settled, wait_for_a_call, write_rows
+from support.faults import Clock, Victim, command, dice, make_rows, settled, wait_for_a_call, write_rows
 from support.invariants import canonical, check_exit, check_ledger, check_run, check_unlocked, ledger_of, snapshot
 from support.llm_server import ServerProcess
 
@@ -91,7 +91,7 @@ def kill_runs(
 
     last: a kill comes at most so many seconds after the process has sent its first call.
     """
-    chance = dice(seed)
+    chance, clock = dice(seed), Clock()
     source = write_rows(folder / "rows.jsonl", make_rows(rows))
     done = runs = resent = arrived_again = 0
     worst = known = 0
@@ -100,7 +100,7 @@ def kill_runs(
         check_exit(clean.wait(), 0)
         expected = canonical(folder / "clean.db")
         calls = server.stats()["calls"]
-        while done < kills:
+        while done < kills and not clock.over:
             runs += 1
             store, book = folder / f"run-{runs}.db", folder / f"book-{runs}"
             before = snapshot(folder)
@@ -112,9 +112,10 @@ def kill_runs(
             while True:
                 arguments = ["resume", "--store", store] if _begun(store) else first
                 prelude, sent = ARRIVALS.format(book=str(book)), server.stats()["calls"]
-                inside = done < kills and bool(planned) and chance.random() < 0.3
+                more = done < kills and not clock.over
+                inside = more and bool(planned) and chance.random() < 0.3
                 victim = Victim(*arguments, prelude=prelude + (planned.pop() if inside else ""))
-                if not inside and done < kills and wait_for_a_call(server, sent, victim):
+                if not inside and more and wait_for_a_call(server, sent, victim):
                     time.sleep(chance.uniform(0, last))
                     victim.kill()
                 code = victim.wait()

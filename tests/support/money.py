@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.core import RunState
-from support.faults import Victim, command, dice, make_rows, settled, wait_for_a_call, write_rows
+from support.faults import Clock, Victim, command, dice, make_rows, settled, wait_for_a_call, write_rows
 from support.invariants import bill_of, check_exit, check_ledger, check_run, exact, ledger_of, opened
 from support.llm_server import ServerProcess
 
@@ -29,7 +29,10 @@ def capped_runs(folder: Path, *, times: int, seed: int = 0, kills: float = 0.25)
     counts = {"runs": 0, "kills": 0, "over": 0, "capped": 0, "finished": 0}
     closest = 0.0
     with ServerProcess(latency=0.005) as server:
+        clock = Clock()
         for number in range(times):
+            if clock.over:
+                break
             store, cents = folder / f"money-{number}.db", chance.randint(1, 25)
             faulty = chance.random() < 0.7
             server.script(reset=True, seed=seed * 10_000 + number, fault_rates=FAULTS if faulty else {})

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support.faults import Victim, command, dice, make_rows, settled, until, wait_for_a_call, write_rows
+from support.faults import Clock, Victim, command, dice, make_rows, settled, until, wait_for_a_call, write_rows
 from support.invariants import canonical, check_exit, check_ledger, check_run, check_unlocked, ledger_of, snapshot
 from support.llm_server import ServerProcess
 
@@ -24,7 +24,11 @@ def stop_once(folder: Path, *, times: int, seed: int = 0, rows: int = 60) -> dic
         victim = Victim(*command(source, server, folder / "clean.db"))
         check_exit(victim.wait(), 0)
         expected = canonical(folder / "clean.db")
+        clock, done = Clock(), 0
         for number in range(times):
+            if clock.over:
+                break
+            done += 1
             store, before = folder / f"stop-{number}.db", snapshot(folder)
             server.script(reset=True, latency=chance.choice((0.05, 0.05, 0.3)))
             victim = Victim(*command(source, server, store))
@@ -55,7 +59,7 @@ def stop_once(folder: Path, *, times: int, seed: int = 0, rows: int = 60) -> dic
             check_unlocked(store)
             before.check()
             store.unlink()
-    return {"stops": times, "late_calls": late, "slowest": slowest}
+    return {"stops": done, "late_calls": late, "slowest": slowest}
 
 
 def stop_twice(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
@@ -63,7 +67,11 @@ def stop_twice(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
     chance, slowest = dice(seed), 0.0
     source = write_rows(folder / "rows.jsonl", make_rows(20))
     with ServerProcess(latency=30.0) as server:
+        clock, done = Clock(), 0
         for number in range(times):
+            if clock.over:
+                break
+            done += 1
             store = folder / f"twice-{number}.db"
             server.script(reset=True)
             victim = Victim(*command(source, server, store))
@@ -80,4 +88,4 @@ def stop_twice(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
             check_unlocked(store)
             settled(server)
             check_ledger(ledger_of(store), server.stats())
-    return {"stops": times, "slowest": slowest}
+    return {"stops": done, "slowest": slowest}

@@ -23,6 +23,8 @@ from typing import TypeVar
 
 import orjson
 
+from ragassay.core import EnvironmentFailure
+
 T = TypeVar("T")
 Convert = Callable[[typing.Any], typing.Any] | None  # None: the value passes as it is
 
@@ -31,6 +33,14 @@ DEPTH = 64
 
 class Damaged(ValueError):
     """Stored bytes are not what was written."""
+
+
+def damaged(why: str, where: str = "") -> EnvironmentFailure:
+    """That as an error that a user can act on."""
+    return EnvironmentFailure(
+        "E0503", "The store is damaged: a stored value is not what was written.", where=where, why=why,
+        fix="keep the file, put back a copy of it, or start a new run with another --store",
+    )  # fmt: skip
 
 
 def encode(value: object) -> bytes:
@@ -118,6 +128,8 @@ def as_key(text: str) -> str:
 
 def from_key(key: str) -> str:
     """The inverse of `as_key`."""
+    if not isinstance(key, str):
+        raise damaged(f"a {type(key).__name__} stands where a text was written")
     if "\\" not in key:
         return key
     return re.sub(r"\\(?:u([0-9a-f]{4})|\\)", lambda m: chr(int(m[1], 16)) if m[1] else "\\", key)

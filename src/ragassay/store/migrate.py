@@ -8,7 +8,7 @@ from sqlalchemy import Connection, inspect, select
 from sqlalchemy.exc import OperationalError
 
 from ragassay.core import EnvironmentFailure
-from ragassay.store import schema
+from ragassay.store import codec, schema
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 
@@ -27,6 +27,8 @@ def version(connection: Connection, where: str) -> str | None:
             "E0501", "There is a database, but it is not a RagAssay store.", where=where,
             why="it holds the table " + min(tables), fix="name another one with --store",
         )  # fmt: skip
+    if not isinstance(found, str):
+        raise codec.damaged("its version is no text", where)
     if not found.isdecimal() or int(found) > int(schema.HEAD):
         raise EnvironmentFailure(
             "E0502", "The store was written by a newer RagAssay.", where=where,

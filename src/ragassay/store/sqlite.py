@@ -19,7 +19,7 @@ from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql import ColumnElement
 
 from ragassay.core import EnvironmentFailure
-from ragassay.store import migrate, schema
+from ragassay.store import codec, migrate, schema
 from ragassay.store.database import PATIENCE_S, Waits
 from ragassay.store.location import FOLDER
 
@@ -188,6 +188,8 @@ class SqliteDatabase:
             yield
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise failure(error, self.address) from error
+        except UnicodeDecodeError as error:  # a table's own name cannot be read
+            raise codec.damaged(str(error), self.location) from error
 
     def _still_there(self) -> None:
         try:
@@ -217,7 +219,7 @@ def writer_engine(path: Path) -> Engine:
 
 def reader_engine(path: Path) -> Engine:
     """An engine whose connections see a snapshot a transaction, and cannot write."""
-    return _engine(path, "BEGIN", 8, ("query_only=ON", "cache_size=-16384"))
+    return _engine(path, "BEGIN", 8, ("query_only=ON", "cache_size=-16384", "cell_size_check=ON"))
 
 
 def _engine(path: Path, begin: str, size: int, pragmas: tuple[str, ...]) -> Engine:

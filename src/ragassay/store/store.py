@@ -216,7 +216,7 @@ class Store:
             result.append(
                 StoredRun(
                     manifest=self._value(Manifest, row.manifest, run_id),
-                    state=RunState(row.state),
+                    state=self._checked(RunState, row.state),
                     stop_reason=codec.from_key(row.stop_reason),
                     ledger=self._value(Ledger, row.ledger, run_id),
                     seconds=row.seconds,
@@ -541,6 +541,7 @@ class Store:
         if cause is not None:
             query = query.where(rows.cause == codec.as_key(cause))
         keys = (rows.worst, rows.idx) if order == "worst" else (rows.idx,)
+        seen, last = 0, (float("-inf"), -1)
         for page in self._pages(query.order_by(*keys), keys, ROWS_A_PAGE, limit=limit, offset=offset):
             for indices in portions([(row[1], row[0]) for row in page]):
                 found = self._all(
@@ -548,7 +549,20 @@ class Store:
                 )
                 payloads: dict[int, bytes] = {row.idx: row.payload for row in found}
                 for index in indices:
-                    yield self._value(RowResult, payloads.pop(index, b""), run_id, "body", index)
+                    row = self._value(RowResult, payloads.pop(index, b""), run_id, "body", index)
+                    place = (lines.worst_key(row), index) if order == "worst" else (0.0, index)
+                    if place <= last:
+                        raise codec.damaged("an index leads to another row than it says", self.location)
+                    seen, last = seen + 1, place
+                    yield row
+        if verdict is None and cause is None and limit is None and not offset:
+            self._whole(run_id, seen)
+
+    def _whole(self, run_id: str, seen: int) -> None:
+        """Refuse to go on as if nothing were missing when a finished run has not all of its rows any more."""
+        stored = self.run(run_id)
+        if stored.state is RunState.FINISHED and not seen == stored.rows == stored.manifest.rows:
+            raise codec.damaged(f"{seen} of the {stored.manifest.rows} rows of a finished run are found", self.location)
 
     def some_rows(self, run_id: str, most: int) -> Iterator[RowResult]:
         """At most so many stored rows, spread evenly over the run, in order; the same ones every time."""
@@ -615,9 +629,12 @@ class Store:
     def _packed(self, run_id: str) -> Iterator[bytes]:
         number, rows = self._number(run_id), schema.rows.c
         query = select(rows.line, rows.idx).where(rows.run == number).order_by(rows.idx)
+        seen = 0
         for page in self._pages(query, (rows.idx,), LINES_A_PAGE):
             for blob, index, *_ in page:
+                seen += 1
                 yield self._checked(codec.unseal, blob, run_id, "line", index)
+        self._whole(run_id, seen)
 
     # ── certificates and labels ─────────────────────────────────────────────────────────────────────────────────
 
@@ -859,7 +876,10 @@ class Store:
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         self._still_open()
-        return self.database.read(work)
+        try:
+            return self.database.read(work)
+        except (TypeError, AttributeError, UnicodeDecodeError, OverflowError) as error:  # a column of another kind
+            raise codec.damaged(str(error), self.location) from error
 
     def _execute(self, change: Executable) -> None:
         self._write(lambda connection: connection.execute(change))
@@ -907,10 +927,7 @@ class Store:
         try:
             return read(*arguments)
         except (ValueError, TypeError, KeyError) as error:
-            raise EnvironmentFailure(
-                "E0503", "The store is damaged: a stored value is not what was written.", where=self.location,
-                why=str(error), fix="keep the file, put back a copy of it, or start a new run with another --store",
-            ) from error  # fmt: skip
+            raise codec.damaged(str(error), self.location) from error
 
 
 JUDGMENT = ("run", "judge", "key", "status", "payload")
@@ -961,6 +978,8 @@ def portions(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     group: list[int] = []
     total = 0
     for index, size in sizes:
+        if not isinstance(size, int) or not isinstance(index, int):
+            raise codec.damaged("a row does not say where it is, or how long")
         if group and total + size > BYTES_A_PAGE:
             yield group
             group, total = [], 0
