@@ -12,7 +12,7 @@ Dose = Literal["commit", "nightly", "release"]
 
 
 def leak_hunt(dose: Dose) -> dict[str, Any]:
-    """R21: 10,000 cancelled, 10,000 failing, 100,000 good calls."""
+    """R21: 10,000 cancelled, 10,000 failing, 100,000 good calls, or as many of each as fit into seven minutes."""
     share = {"commit": 50, "nightly": 10, "release": 1}[dose]
     figures: dict[str, list[Any]] = {}
     passed, made = True, []
@@ -20,7 +20,7 @@ def leak_hunt(dose: Dose) -> dict[str, Any]:
     for kind, calls in kinds:
         with tempfile.TemporaryDirectory() as folder:
             rounds = 10 if dose == "release" else 5
-            found = leaks.hunt(kind, rounds, max(64, calls // share // rounds), Path(folder))
+            found = leaks.hunt(kind, rounds, max(64, calls // share // rounds), Path(folder), 450)
         made.append(f"{found.calls:,} {kind}")
         figures |= {
             f"{kind}: descriptors": [found.descriptors, "within 2"],

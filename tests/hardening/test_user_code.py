@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -244,3 +245,25 @@ def test_an_application_that_hangs_fails_on_its_row_and_the_rest_is_answered(
     assert "no answer in" in str(errors["3"])
     # One more may have waited in the loop that was blocked.
     assert sum(error is None for error in errors.values()) >= (10 if asynchronous else 11)
+
+
+def test_ctrl_c_stops_a_run_whose_metric_hangs(tmp_path: Path) -> None:
+    (tmp_path / "own_metrics_of_mine.py").write_text(
+        textwrap.dedent(PROGRAM).replace("import os\n", 'import os\n    open("began", "w").close()\n')
+    )
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "response": "x"}\n')
+    running = subprocess.Popen(
+        [sys.executable, "-m", "ragassay", "evaluate", "rows.jsonl", "-m", "own_metrics_of_mine:mine", "--store", "s.db"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "began").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    began = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert time.monotonic() - began < 7  # four seconds of grace, and the end of the process
+    assert "ragassay resume" in said
+    assert "Traceback" not in said

@@ -226,13 +226,12 @@ def test_a_cap_on_calls_stops_the_run_and_leaves_the_rest_to_a_resume(store):
 
 
 def test_a_wrong_key_ends_the_run_and_keeps_what_was_judged(store):
-    fail = lambda text: CallError("auth", "401", fatal=True) if text == "q:c" else None  # noqa: E731
-    model = CountingModel(fail)
+    model = CountingModel(lambda text: CallError("auth", "401", fatal=True) if len(model.asked) == 3 else None)
     with pytest.raises(ProviderError) as caught:
         run(engine_for(store, model=model, concurrency=1), samples("abc"))
     assert caught.value.code == "E0403"
-    kept = store.get_judgments([("echo-r", Request("r", {"text": f"q:{q}"}).key) for q in "ab"])
-    assert len(kept) == len(set(model.asked) - {"q:c"})
+    # Metrics of one's own run in threads: which row asks first is not said.
+    assert len(store.get_judgments([("echo-r", Request("r", {"text": f"q:{q}"}).key) for q in "abc"])) == 2
 
 
 def test_a_store_that_fails_ends_the_run_before_more_is_paid_for(store):

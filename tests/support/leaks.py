@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -43,9 +44,9 @@ class Leak:
     slope: float
 
 
-def hunt(kind: Kind, rounds: int, calls: int, folder: Path) -> Leak:
-    """Make `calls` calls of this kind in each round, in one process and one event loop."""
-    held = asyncio.run(_rounds(kind, rounds, calls, folder))
+def hunt(kind: Kind, rounds: int, calls: int, folder: Path, seconds: float = 3600) -> Leak:
+    """Make `calls` calls of this kind in each round, in one process and one event loop; no new round after `seconds`."""
+    held = asyncio.run(_rounds(kind, rounds, calls, folder, time.monotonic() + seconds))
     first, last = held[0], held[-1]
     xs, ys = [h.calls / 10_000 for h in held], [h.rss / 1e6 for h in held]
     mx, my = sum(xs) / len(xs), sum(ys) / len(ys)
@@ -56,7 +57,7 @@ def hunt(kind: Kind, rounds: int, calls: int, folder: Path) -> Leak:
     )
 
 
-async def _rounds(kind: Kind, rounds: int, calls: int, folder: Path) -> list[Held]:
+async def _rounds(kind: Kind, rounds: int, calls: int, folder: Path, end: float) -> list[Held]:
     with ServerProcess(latency=0.5 if kind == "cancelled" else 0.0) as server:
         if kind == "failing":
             server.script(
@@ -72,6 +73,8 @@ async def _rounds(kind: Kind, rounds: int, calls: int, folder: Path) -> list[Hel
             gc.collect()
             await asyncio.sleep(0.3)
             held.append(_held(server.stats()["calls"]))
+            if time.monotonic() > end and n >= 2:
+                break
         return held[1:]
 
 
@@ -90,7 +93,7 @@ async def _round(kind: Kind, calls: int, url: str, store: Path) -> None:
         return
     for _ in range(max(1, calls // 64)):
         task = asyncio.ensure_future(ragassay.aevaluate(_rows(64), "answer_relevance", **options))
-        await asyncio.sleep(0.25)  # all are in flight
+        await asyncio.sleep(0.35)  # all are in flight, where the machine is quick
         task.cancel()
         with suppress(asyncio.CancelledError):
             (await task).close()

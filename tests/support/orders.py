@@ -70,6 +70,6 @@ def _still(value: Any, run: str) -> Any:
 def _page(text: str, run: ragassay.Run) -> bytes:
     """The page without the run's name, its time and how long it took."""
     text = text.replace(run.id, "RUN").replace(run.manifest.created, "TIME").replace(run.manifest.created[:10], "DAY")
-    text = text.replace(str(run.store_path), "STORE").replace(run.store_path.name, "STORE")
+    text = text.replace(run.store_location, "STORE").replace(Path(run.store_location).name, "STORE")
     text = re.sub(r"\d\d:\d\d(:\d\d)?", "CLOCK", text)
     return re.sub(r"\d+(\.\d+)? (s|ms|min|seconds?)\b", "TOOK", text).encode()
