@@ -1,6 +1,6 @@
 """Inputs that nobody wrote down (F1, F2, F7, F8): seeded cases until the dose or the time is used up.
 
-RAGASSAY_FUZZ_SECONDS: most seconds for each target, where there is less time than the dose takes; the cases reached are shown.
+`--seconds`: most for each target, where there is less time than the dose takes; the cases reached are shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIRST = 1_000_000
 
 def _cases(check: Callable[[int], None], cases: int, seconds: float) -> tuple[int, list[str]]:
     """(how many were tried, what failed): each failure with the seed that makes it again."""
-    seconds = min(seconds, float(os.environ.get("RAGASSAY_FUZZ_SECONDS", seconds)))
+    seconds = min(seconds, float(os.environ.get("DOSE_SECONDS", seconds)))
     end, failed, n = time.monotonic() + seconds, list[str](), 0
     for n in range(1, cases + 1):
         seed = FIRST + n

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.report.marks import Span, segments
-from ragassay.report.text import cell, one_line, page, plain, xml
+from ragassay.report.text import cell, one_line, page, plain, seen, unicode, xml
 
 
 @pytest.mark.parametrize(
@@ -80,3 +81,14 @@ def test_the_pieces_joined_are_the_text(text, places):
 def test_overlapping_spans_share_the_piece_in_the_middle():
     pieces = list(segments("abcdef", [Span(0, 4, 1), Span(2, 6, 2)]))
     assert [(p.text, p.over) for p in pieces] == [("ab", (1,)), ("cd", (1, 2)), ("ef", (2,))]
+
+
+def test_json_keeps_its_values_and_shows_what_would_command_a_terminal_or_hide() -> None:
+    value = "a\x9b31mb\x7f\u202e\u2028\ufeff\U000e0041 é 😀 \u200d"
+    written = seen(json.dumps(value, ensure_ascii=False))
+    assert json.loads(written) == value
+    assert written == '"a\\u009b31mb\\u007f\\u202e\\u2028\\ufeff\\udb40\\udc41 é 😀 \u200d"'
+
+
+def test_only_what_no_encoder_takes_is_replaced_in_a_record() -> None:
+    assert unicode("\x00\x1b\ud800\U0001f600") == "\x00\x1b\ufffd\U0001f600"
