@@ -210,18 +210,20 @@ VIEWS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_view_lets_a_terminal_obey_the_data(view: str, folder: Path) -> None:
+@pytest.fixture(scope="module")
+def screens(folder: Path) -> dict[str, str]:
     lines = [
-        b'{"id": "ok", "question": "a"}',
-        *(line for line, _ in INVALID.values()),
-        b'{"\x1b[2J": "\xc2\x9b2J", "question": 1}',
-    ]
+        b'{"id": "ok", "question": "a"}', *(line for line, _ in INVALID.values()), b'{"\x1b[2J": "\xc2\x9b2J", "question": 1}'
+    ]  # fmt: skip
     (folder / "bad.jsonl").write_bytes(b"\n".join(lines))
-    _, screen = under_a_terminal(VIEWS[view], folder, **environment(folder))
-    assert screen.strip()
-    assert commands_in(screen) == []
-    check_output(screen)
+    return dict(zip(VIEWS, under_a_terminal(list(VIEWS.values()), folder, **environment(folder)), strict=True))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_lets_a_terminal_obey_the_data(view: str, screens: dict[str, str]) -> None:
+    assert screens[view].strip()
+    assert commands_in(screens[view]) == []
+    check_output(screens[view])
 
 
 def test_what_is_looked_for_on_the_terminal_is_found_where_it_is() -> None:

@@ -58,7 +58,7 @@ def hunt(kind: Kind, rounds: int, calls: int, folder: Path, seconds: float = 360
 
 
 async def _rounds(kind: Kind, rounds: int, calls: int, folder: Path, end: float) -> list[Held]:
-    with ServerProcess(latency=0.5 if kind == "cancelled" else 0.0) as server:
+    with ServerProcess(latency=1.0 if kind == "cancelled" else 0.0) as server:
         if kind == "failing":
             server.script(
                 fault_rates={"wrong_schema": 0.5, "refusal": 0.2, "length": 0.2, "bad_json": 0.1}, keep_bodies=False
@@ -92,8 +92,15 @@ async def _round(kind: Kind, calls: int, url: str, store: Path) -> None:
         run.close()
         return
     for _ in range(max(1, calls // 64)):
-        task = asyncio.ensure_future(ragassay.aevaluate(_rows(64), "answer_relevance", **options))
-        await asyncio.sleep(0.35)  # all are in flight, where the machine is quick
+        sent = asyncio.Event()
+
+        def watch(progress: Any, sent: asyncio.Event = sent) -> None:
+            if progress.traffic.in_flight:
+                sent.set()
+
+        task = asyncio.ensure_future(ragassay.aevaluate(_rows(64), "answer_relevance", watch=watch, **options))
+        await asyncio.wait({task, asyncio.ensure_future(sent.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        sent.set()
         task.cancel()
         with suppress(asyncio.CancelledError):
             (await task).close()

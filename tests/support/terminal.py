@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -19,14 +20,29 @@ _HOSTILE = re.compile(
 )
 
 
+_NEXT = "<<<the next command>>>"
+_DRIVER = f"""
+import json, sys
+from ragassay.cli.app import run
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["ragassay", *words]
+    try:
+        run()
+    except SystemExit:
+        pass
+    sys.stderr.flush()
+    print({_NEXT!r}, flush=True)
+"""
+
+
 def under_a_terminal(
-    arguments: Sequence[str], folder: Path, *, timeout: float = 60, columns: int = 120, **environment: str
-) -> tuple[int, str]:
-    """(exit code, all that the terminal got) of `ragassay ARGUMENTS`."""
+    commands: Sequence[Sequence[str]], folder: Path, *, timeout: float = 100, columns: int = 120, **environment: str
+) -> list[str]:
+    """All that the terminal got of each `ragassay ARGUMENTS`; one process runs them one after another."""
     main, child = pty.openpty()
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "50", **environment}
     process = subprocess.Popen(
-        [sys.executable, "-m", "ragassay", *arguments], cwd=folder, env=env, stdin=child, stdout=child, stderr=child,
+        [sys.executable, "-c", _DRIVER, json.dumps(list(map(list, commands)))], cwd=folder, env=env, stdin=child, stdout=child, stderr=child,
         close_fds=True, start_new_session=True,
     )  # fmt: skip
     os.close(child)
@@ -45,12 +61,14 @@ def under_a_terminal(
                 got += data
             elif process.poll() is not None:
                 break
-        code = process.wait(max(0.1, end - time.monotonic()))
+        process.wait(max(0.1, end - time.monotonic()))
     finally:
         process.kill()
         process.wait()
         os.close(main)
-    return code, got.decode("utf-8", "surrogateescape")
+    screens = got.decode("utf-8", "surrogateescape").split(_NEXT)
+    assert len(screens) == len(commands) + 1, screens[-1][-2000:]
+    return screens[:-1]
 
 
 def commands_in(screen: str) -> list[str]:
