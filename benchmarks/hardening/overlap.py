@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,13 @@ def leak_hunt(dose: Dose) -> dict[str, Any]:
     for kind, calls in kinds:
         with tempfile.TemporaryDirectory() as folder:
             rounds = 10 if dose == "release" else 5
-            found = leaks.hunt(kind, rounds, max(64, calls // share // rounds), Path(folder), 450)
+            found = leaks.hunt(
+                kind,
+                rounds,
+                max(64, calls // share // rounds),
+                Path(folder),
+                float(os.environ.get("DOSE_SECONDS", 450)),
+            )
         made.append(f"{found.calls:,} {kind}")
         figures |= {
             f"{kind}: descriptors": [found.descriptors, "within 2"],

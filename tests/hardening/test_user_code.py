@@ -95,14 +95,17 @@ def sick(what: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("name", HANGS)
 def test_a_metric_that_hangs_fails_on_its_row_at_its_deadline_and_the_rest_is_scored(name: str, tmp_path: Path) -> None:
-    started = time.monotonic()
-    with ragassay.evaluate(
-        ROWS, [sick(HANGS[name]), "app_error"], metric_timeout=TIMEOUT, store=tmp_path / "s.db"
-    ) as run:
-        took = time.monotonic() - started
+    called: list[float] = []
+
+    def hang() -> None:
+        called.append(time.monotonic())
+        HANGS[name]()
+
+    with ragassay.evaluate(ROWS, [sick(hang), "app_error"], metric_timeout=TIMEOUT, store=tmp_path / "s.db") as run:
+        took = time.monotonic() - called[0]
         scores = {row.sample.id: row.scores[0] for row in run if row.sample is not None}
         assert run.state == "finished"
-    assert took < TIMEOUT + 1.5
+    assert took < TIMEOUT + 1
     assert scores["3"].status is Status.FAILED
     assert scores["3"].value is None
     assert scores["3"].reason == f"no score of the metric: it did not return within {TIMEOUT} s"
@@ -264,6 +267,6 @@ def test_ctrl_c_stops_a_run_whose_metric_hangs(tmp_path: Path) -> None:
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=30)
     assert running.returncode == 130
-    assert time.monotonic() - began < 7  # four seconds of grace, and the end of the process
+    assert time.monotonic() - began < 20  # four seconds of grace and the end of the process; the deadline is 120
     assert "ragassay resume" in said
     assert "Traceback" not in said
