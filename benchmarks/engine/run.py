@@ -280,7 +280,7 @@ def measure(a: argparse.Namespace, names: list[str]) -> dict[str, Any]:
                         found[f"{latency:g} ms, {in_flight} in flight"].setdefault(name, []).append(figures)
                         say(f"round {number + 1}, {latency:g} ms, {in_flight} in flight, {name}", figures)
     return {
-        "command": " ".join(["python benchmarks/engine/run.py", *sys.argv[1:]]),
+        "command": f"python benchmarks/engine/run.py --rounds {a.rounds}" + (f" --rows {a.rows}" if a.rows else ""),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "rounds": a.rounds,
         "cpus": len(os.sched_getaffinity(0)),
@@ -353,7 +353,7 @@ def table(result: dict[str, Any]) -> str:
     ]  # fmt: skip
     if others and statistics.median(others) > QUIET:
         lines += ["", f"**The machine was busy**: other work took {statistics.median(others):.2f} of {result['cpus']} cores in"
-                  " the median run. Speeds and shares of the bound are lower than on a quiet machine; CPU a call holds."]  # fmt: skip
+                  " the median run. Speeds and shares of the bound are far lower than on a quiet machine, and CPU a call is higher."]  # fmt: skip
     for condition in result["conditions"]:
         lines += ["", f"## {condition['latency_ms']:g} ms, {condition['in_flight']} in flight: at most"
                   f" {condition['bound']:,.0f} calls a second", ""]  # fmt: skip
