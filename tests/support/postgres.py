@@ -5,6 +5,7 @@ Where it cannot be started the tests fail: a store that nobody tried is not a st
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -126,6 +127,20 @@ class Postgres:
         """Cut all connections to a database, and say how many there were."""
         cut = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
         return len(self.sql(cut))
+
+    def stand_still(self, seconds: float) -> None:
+        """Have none of its processes do anything for some seconds, as when the disk does not answer."""
+        import psutil
+
+        main = psutil.Process(int((self._data / "postmaster.pid").read_text().split()[0]))
+        processes = [main, *main.children(recursive=True)]
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.suspend()
+        time.sleep(seconds)
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
 
     def close(self) -> None:
         """Stop it and take its files away."""
