@@ -708,8 +708,9 @@ def store_option(store: str) -> str:
     """ " --store LOCATION" for a store that a command would not find by itself, else ""."""
     from ragassay.store import default_location, shown_location
 
-    if shown_location(default_location()) == store:
-        return ""
+    with suppress(SetupError):  # what RAGASSAY_STORE says may be no store at all
+        if shown_location(default_location()) == store:
+            return ""
     path = Path(store)
     near = "://" not in store and path.is_relative_to(Path.cwd())
     return f" --store {shlex.quote(os.path.relpath(path) if near else store)}"

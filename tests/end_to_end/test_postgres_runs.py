@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 
 import ragassay
+from ragassay import api
 from ragassay.core import RunState
 from ragassay.store import sqlite
 from support.llm_server import LLMServer, ServerProcess
@@ -153,3 +154,21 @@ def test_no_call_is_made_while_a_transaction_is_open(tmp_path: Path, monkeypatch
         assert len(sent) == 2 * server.stats()["calls"] == 60
     assert set(sent) == {0}
     assert len(opened) >= 2  # the loop's thread and the journal's both used the store
+
+
+@pytest.mark.parametrize(
+    ("default", "option"),
+    [
+        ("postgresql://me:secret@host/db", ""),
+        ("postgres://me@host/db", ""),
+        ("postgresql://me@host/other", " --store postgresql://me@host/db"),
+        ("mysql://me:secret@host/db", " --store postgresql://me@host/db"),
+        (None, " --store postgresql://me@host/db"),
+    ],
+)
+def test_commands_that_are_proposed_name_the_store_unless_it_is_the_default(
+    default: str | None, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if default is not None:
+        monkeypatch.setenv("RAGASSAY_STORE", default)
+    assert api.resume_command("r1", "postgresql://me@host/db") == f"ragassay resume r1{option}"

@@ -6,8 +6,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,12 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ragassay.core import EnvironmentFailure, Judgment, RowResult, Sample, Status
-from ragassay.store import Store, migrate, schema, sqlite
-
-
-def judgment(key: str, size: int = 10) -> Judgment:
-    return Judgment(key, "j", "groundedness", Status.JUDGED, rating=3, rationale="x" * size)
+from ragassay.core import EnvironmentFailure, RowResult, Sample
+from ragassay.store import Store, schema, sqlite
+from support.store_faults import a_judgment, hold, migrate_in_a_child, old_store
 
 
 @pytest.fixture
@@ -33,16 +28,6 @@ def store(path: Path, make_manifest) -> Iterator[Store]:
     with Store.open(path) as opened:
         opened.create_run(make_manifest("run-1"))
         yield opened
-
-
-HOLD = """
-import sqlite3, sys, time
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("BEGIN EXCLUSIVE")
-print("held", flush=True)
-time.sleep(float(sys.argv[2]))
-connection.execute("COMMIT")
-"""
 
 
 @pytest.mark.parametrize("seconds", [0.1, 1.5])
@@ -59,10 +44,8 @@ def test_a_lock_of_another_process_is_waited_for_and_the_wait_is_told(
 
     looker = threading.Thread(target=look)
     looker.start()
-    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path), str(seconds)], stdout=subprocess.PIPE)
-    assert holder.stdout is not None
-    holder.stdout.readline()
-    store.put_judgments("run-1", [judgment("a")])
+    holder = hold(path, seconds)
+    store.put_judgments("run-1", [a_judgment("a")])
     store.put_rows("run-1", [RowResult(0, Sample("row-0"))])
     over.set()
     looker.join()
@@ -91,7 +74,7 @@ def test_a_reader_that_does_not_end_stops_writes_before_the_journal_is_too_large
     def write() -> None:
         nonlocal written
         for number in range(40):
-            store.put_judgments("run-1", [judgment(f"{number}-{k}", 20_000) for k in range(10)])
+            store.put_judgments("run-1", [a_judgment(f"{number}-{k}", 20_000) for k in range(10)])
             written += 1
 
     writer = threading.Thread(target=write)
@@ -120,66 +103,24 @@ def test_a_reader_that_never_ends_is_named_in_the_end(
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM runs").fetchone()
     monkeypatch.setattr(sqlite, "READER_PATIENCE_S", 0.3)
-    store.put_judgments("run-1", [judgment("a", 5000)])
+    store.put_judgments("run-1", [a_judgment("a", 5000)])
     monkeypatch.setattr(sqlite, "JOURNAL_BYTES", 1000)
     monkeypatch.setattr(sqlite, "JOURNAL_MOST", 1000)
     with pytest.raises(EnvironmentFailure, match="reading the store for long"):
-        store.put_judgments("run-1", [judgment("b", 5000)])
+        store.put_judgments("run-1", [a_judgment("b", 5000)])
     reader.close()
-    store.put_judgments("run-1", [judgment("after")])
+    store.put_judgments("run-1", [a_judgment("after")])
 
 
 # ── kills in the middle of a migration ──────────────────────────────────────────────────────────────────────────────
-
-KILLED = """
-import os, signal, sys
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
-from ragassay.store import Store
-left = int(sys.argv[2])
-
-@event.listens_for(Engine, "before_cursor_execute")
-@event.listens_for(Engine, "commit")
-def count(*_):
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-Store.open(sys.argv[1]).close()
-print(int(sys.argv[2]) - left)
-"""
-
-
-def migrate_in_a_child(path: Path, point: int) -> subprocess.CompletedProcess[str]:
-    """Open the store in a process that is killed at its so-many-th statement; it prints how many there were."""
-    return subprocess.run([sys.executable, "-c", KILLED, str(path), str(point)], capture_output=True, text=True)
-
-
-def old_store(path: Path, version: str, make_manifest) -> None:
-    """A store of an older version with a run in it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "HEAD", version)
-        sqlite.create_file(path)
-        sqlite.use_wal(path)
-        engine = sqlite.writer_engine(path)
-        with engine.begin() as connection:
-            migrate.upgrade(connection)
-        engine.dispose()
-        with Store.open(path) as store:
-            store.create_run(make_manifest("run-1"))
-            store.put_rows("run-1", [RowResult(i, Sample(f"row-{i}")) for i in range(3)])
-            store.put_judgments("run-1", [judgment(f"k{i}") for i in range(5)])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 @pytest.mark.parametrize(
     ("version", "share"), [("0001", 0.3), ("0001", 0.6), ("0002", 0.7), ("0002", 0.9), ("0001", 1.0)]
 )
-def test_a_migration_that_is_killed_is_done_whole_by_the_next(
-    path: Path, version: str, share: float, make_manifest
-) -> None:
-    old_store(path, version, make_manifest)
+def test_a_migration_that_is_killed_is_done_whole_by_the_next(path: Path, version: str, share: float) -> None:
+    old_store(path, version)
     other = path.parent / "copy" / path.name
     other.parent.mkdir()
     shutil.copy(path, other)

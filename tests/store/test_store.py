@@ -172,6 +172,12 @@ def test_a_run_is_read_back_with_its_counts_and_its_ledger(either: Store) -> Non
     assert either.check() == ()
 
 
+def test_an_id_is_given_to_one_run(either: Store) -> None:
+    with pytest.raises(ValueError, match="already has a run 'run-1'"):
+        either.create_run(manifest())
+    assert len(either.runs()) == 1
+
+
 def test_a_run_is_named_by_last_id_name_or_prefix(either: Store) -> None:
     either.create_run(manifest("zebra-2", "nightly"))
     either.create_run(manifest("zebra-3", "nightly"))

@@ -29,7 +29,11 @@ class CuttingProxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self._target))
+            try:
+                server = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:  # it is down: so are we
+                client.close()
+                continue
             self._sockets += [client, server]
             muted = threading.Event()
             self._spawn(self._forward, client, server, muted)

@@ -5,11 +5,13 @@ Where it cannot be started the tests fail: a store that nobody tried is not a st
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
@@ -54,6 +56,7 @@ class Postgres:
         self.folder = Path(tempfile.mkdtemp(prefix="pg-"))
         self._data = self.folder / "data"
         self.port = _free_port()
+        self._watcher = self._watched()
         if self._user is not None:
             shutil.chown(self.folder, self._user)
         self._program(
@@ -70,6 +73,19 @@ class Postgres:
         except BaseException:
             self.close()
             raise
+
+    def _watched(self) -> subprocess.Popen[bytes]:
+        """A process that ends the server when this one has gone, however it went: its input ends then."""
+        code = (
+            "import os, shutil, signal, sys, time\nsys.stdin.read()\n"
+            "try:\n    pid = int(open(sys.argv[1] + '/data/postmaster.pid').readline())\n"
+            "    os.kill(pid, signal.SIGQUIT)\n"
+            "    while True:\n        os.kill(pid, 0)\n        time.sleep(0.02)\n"
+            "except OSError:\n    pass\nshutil.rmtree(sys.argv[1], ignore_errors=True)\n"
+        )
+        return subprocess.Popen(
+            [sys.executable, "-c", code, str(self.folder)], stdin=subprocess.PIPE, start_new_session=True
+        )
 
     def _program(self, name: str, *arguments: str) -> None:
         run: dict[str, Any] = {}
@@ -127,13 +143,25 @@ class Postgres:
         cut = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
         return len(self.sql(cut))
 
+    def stand_still(self, seconds: float) -> None:
+        """Have none of its processes do anything for some seconds, as when the disk does not answer."""
+        import psutil
+
+        main = psutil.Process(int((self._data / "postmaster.pid").read_text().split()[0]))
+        processes = [main, *main.children(recursive=True)]
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.suspend()
+        time.sleep(seconds)
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
+
     def close(self) -> None:
         """Stop it and take its files away."""
-        try:
-            if (self._data / "postmaster.pid").exists():
-                self.stop()
-        finally:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        assert self._watcher.stdin is not None
+        self._watcher.stdin.close()
+        self._watcher.wait(30)
 
     def __enter__(self) -> Self:
         return self

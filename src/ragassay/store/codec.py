@@ -52,15 +52,11 @@ def encode(value: object) -> bytes:
 def decode(kind: type[T], data: bytes) -> T:
     """The value of class `kind` that `encode` wrote. Raises Damaged when the bytes do not hold one."""
     try:
-        return decode_plain(kind, load(data))
+        plain = load(data)
+        from_plain = _decoder(typing.cast(typing.Hashable, kind))
+        return typing.cast(T, from_plain(plain) if from_plain else plain)
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise Damaged(f"not a {kind.__name__}: {error}") from error
-
-
-def decode_plain(kind: type[T], plain: object) -> T:
-    """The value of class `kind` that is a part of what `encode` wrote, already loaded."""
-    from_plain = _decoder(typing.cast(typing.Hashable, kind))
-    return typing.cast(T, from_plain(plain) if from_plain else plain)
 
 
 def read(kind: type[T], plain: object) -> T:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Table, create_engine, event, func
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.sql import ColumnElement
 
 from ragassay.core import EnvironmentFailure, SetupError
@@ -23,7 +23,7 @@ from ragassay.store.location import SECRET, shown
 
 T = TypeVar("T")
 
-CONNECT_S = 10  # how long one attempt to connect takes at most
+CONNECT_S = 4  # how long one attempt to connect takes at most: a server that is going down may accept and not answer
 OPENING_S = 5.0  # how long an opening waits for a server that is just starting
 AGAIN_S = 60.0  # after a wait in vain, how long further calls fail without waiting as long again
 OLDEST = 130_000  # the first version that knows pg_current_xact_id
@@ -88,7 +88,19 @@ class PostgresDatabase:
         )
         # Not also read-only: that is taken back as READ WRITE, which overrules what the server says of itself.
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
-        event.listen(self._engine, "connect", _set_up)
+        self._generation = 0  # connections of an older one are not used again
+        event.listen(self._engine, "connect", self._connected)
+        event.listen(self._engine, "checkout", self._taken)
+
+    def _connected(self, connection: Any, record: Any) -> None:
+        for setting in SESSION:
+            connection.execute(setting)
+        connection.commit()
+        record.info["generation"] = self._generation
+
+    def _taken(self, _connection: Any, record: Any, _fairy: Any) -> None:
+        if record.info.get("generation") != self._generation:
+            raise DisconnectionError  # the pool closes it and makes another one
 
     def prepare(self) -> None:
         """Bring the schema to `schema.HEAD`, in one transaction and one process at a time. A copy is not made: a
@@ -162,7 +174,7 @@ class PostgresDatabase:
             except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
                 if self._what_passes(error) is None or time.monotonic() > until:
                     raise
-                self._engine.dispose()
+                self._generation += 1
             if self._closing.wait(0.1) or time.monotonic() > until:
                 raise TimeoutError("it is not known whether the last write happened")
 
@@ -186,7 +198,7 @@ class PostgresDatabase:
                         raise self._failure(error) from error
                     told.enter_context(self.waits.on(what))
                 if what is not LOCKED:
-                    self._engine.dispose()  # the others of the pool were cut too, or lead to the old primary
+                    self._generation += 1  # the others of the pool were cut too, or lead to the old primary
                 self._closing.wait(pause)
                 pause = min(2 * pause, 1.0)
 
@@ -278,12 +290,6 @@ def _starting(error: BaseException) -> bool:
     cause = getattr(error, "orig", None) or error
     state = getattr(cause, "sqlstate", None)
     return state in ("57P01", "57P02", "57P03", "40001", "40P01") or "starting up" in str(cause)
-
-
-def _set_up(connection: Any, _: object) -> None:
-    for setting in SESSION:
-        connection.execute(setting)
-    connection.commit()
 
 
 def _psycopg() -> Any:

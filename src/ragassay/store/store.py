@@ -441,15 +441,12 @@ class Store:
 
     def spend(self, run_id: str) -> Spend:
         """What the run's own judgments cost: the sum of their shares, whatever became of the process that asked."""
-        number, table, total = self._number(run_id), schema.judgments.c, Spend()
+        number, table = self._number(run_id), schema.judgments.c
         query = select(table.judge, table.key, table.payload, table.id).where(table.run == number).order_by(table.id)
+        total: dict[str, Any] = {}
         for page in self._pages(query, (table.id,), LINES_A_PAGE):
-            for judge, key, payload, *_ in page:
-                # Only this part of it: a resume reads all judgments of its run.
-                share = self._checked(_share, payload, judge, key)
-                if share is not None:
-                    total += share
-        return total
+            self._checked(_add_shares, page, total)
+        return Spend(**total)
 
     # ── rows ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -968,9 +965,11 @@ def _place(run_id: str, source_hash: str, label: HumanLabel) -> dict[str, str]:
     return {name: codec.as_key(value) for name, value in place.items()}
 
 
-def _share(payload: bytes, judge: str, key: str) -> Spend | None:
-    plain = codec.load(codec.unseal(payload, judge, key)).get("spend")
-    return codec.decode_plain(Spend, plain) if plain else None
+def _add_shares(page: Sequence[Any], total: dict[str, Any]) -> None:
+    """Add what each judgment cost, out of its plain values: a resume reads all judgments of its run."""
+    for judge, key, payload, *_ in page:
+        for name, amount in codec.load(codec.unseal(payload, judge, key)).get("spend", {}).items():
+            total[name] = total.get(name, 0) + amount
 
 
 def portions(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
