@@ -9,6 +9,7 @@ Rows follow from judgments, so a row that a kill takes along is made again for n
 from __future__ import annotations
 
 import asyncio
+import mmap
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -213,7 +214,7 @@ class Seen:
     _BITS = 27
 
     def __init__(self) -> None:
-        self._bits = bytearray(1 << (self._BITS - 3))
+        self._bits = mmap.mmap(-1, 1 << (self._BITS - 3))  # pages of zeros that take memory once they are written to
 
     def _places(self, key: str) -> tuple[int, ...]:
         number = hash(key) & (1 << 62) - 1 if len(key) != 32 else int(key, 16)
