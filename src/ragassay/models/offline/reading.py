@@ -185,19 +185,23 @@ class Shelf:
         return self.passages[passage][start:end]
 
 
-# Word as written -> the number of its stem, with _NEGATED on top where it negates. Looking a word up is all that most
-# words of a long text cost.
-_CODES: dict[str, int] = {}
-_MOST_CODES = 50_000
 _NEGATED = 1 << 32
+_MOST_CODES = 50_000
 
 
-def _code(word: str) -> int:
-    token = _token(word[:64].lower())
-    code = token.key | (_NEGATED if token.kind & NEGATION else 0)
-    if len(_CODES) < _MOST_CODES and len(word) <= 64:
-        _CODES[word] = code
-    return code
+class _Codes(dict[str, int]):
+    """Word as written -> the number of its stem, with _NEGATED on top where it negates: looking it up is all that most
+    words of a long text cost."""
+
+    def __missing__(self, word: str) -> int:
+        token = _token(word[:64].lower())
+        code = token.key | (_NEGATED if token.kind & NEGATION else 0)
+        if len(self) < _MOST_CODES and len(word) <= 64:
+            self[word] = code
+        return code
+
+
+_CODES = _Codes()
 
 
 def read(passages: Sequence[str]) -> Shelf:
@@ -205,12 +209,11 @@ def read(passages: Sequence[str]) -> Shelf:
     parts: list[NDArray[np.uint64]] = []
     lengths: list[int] = []
     places: list[tuple[int, int, int]] = []
-    known = _CODES.get
     for index, passage in enumerate(passages):
         codes: list[int] = []
         for start, end in units(passage):
             words = _TOKEN.findall(passage, start, end)
-            codes += [known(word) or _code(word) for word in words]
+            codes += map(_CODES.__getitem__, words)
             codes.append(0)
             lengths.append(len(words) + 1)
             places.append((index, start, end))
