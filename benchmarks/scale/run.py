@@ -6,7 +6,9 @@ A judge that answers at once, without a model, and rows of about 1.2 KB. All the
 engine, the journal (no judgment is used before it is on disk), the diagnosis, the store, the summary, and the resume of
 a run that is done but for its last row. Every step is a process of its own, so that its peak memory is its own.
 Rows a second: wall-clock time from the first look at the file until the run is stored. Journal: judgments a second
-through the journal alone, in commits that gather what has arrived. Writes benchmarks/results/scale.json and scale.md.
+through the journal alone, in commits that gather what has arrived. Huge rows: CPU seconds and peak memory of a run over
+one row of 1 and of 10 MB, as one context or as 10,000; the LLM path asks the tests' server.
+Writes benchmarks/results/scale.json and scale.md.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 sys.path.insert(0, str(ROOT / "src"))
+sys.path.insert(0, str(ROOT / "tests"))
 
 from ragassay.core import JudgeFlow, Judgment, Request, Status  # noqa: E402
 
@@ -245,6 +248,43 @@ def journal(folder: Path, count: int) -> dict[str, float]:
     return {"journal_per_second": count / seconds, "peak_mb": peak_mb()}
 
 
+def sentences(size: int) -> str:
+    """So many characters of short sentences."""
+    dice, made, length = random.Random(1), list[str](), 0
+    while length < size:
+        who, whom = dice.choice(WORDS), dice.choice(WORDS)
+        made.append(
+            f"The {who} of {len(made)} met the {whom} near the {dice.choice(WORDS)} in {1900 + len(made) % 99}."
+        )
+        length += len(made[-1]) + 1
+    return " ".join(made)[:size]
+
+
+def huge(judge: str, contexts: int, megabytes: int, folder: Path) -> dict[str, float]:
+    """One row whose contexts hold so many megabytes together."""
+    import ragassay
+    from support.llm_server import ServerProcess  # type: ignore[import-not-found]
+
+    small = {"id": "small", "question": "Who met?", "contexts": ["They met."], "response": "They met."}
+    text = sentences(megabytes * 2**20 // contexts)
+    row = {"id": "huge", "question": "Whom did the river of 12 meet?", "contexts": [text] * contexts,
+           "response": "The river of 12 met the bridge in 1912. It was seen by the council."}  # fmt: skip
+    if contexts > 1:
+        row["contexts"] = [f"Part {place}. {text}" for place in range(contexts)]
+    source = folder / "huge.jsonl"
+    source.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    del row, text
+    with ServerProcess() as server:
+        server.script(keep_bodies=False)
+        given: dict[str, Any] = {"judge": judge, "base_url": None if judge == "offline" else server.url}
+        ragassay.evaluate([small], store=folder / "huge.db", **given).close()
+        cpu = cpu_s()
+        run = ragassay.evaluate(source, store=folder / "huge.db", **given)
+        assert run.summary.pending == 0
+        run.close()
+        return {"cpu_s": cpu_s() - cpu, "peak_mb": peak_mb()}
+
+
 def step(name: str, *arguments: str) -> dict[str, float]:
     """One step in a process of its own."""
     command = [sys.executable, __file__, "--step", name, *arguments]
@@ -272,13 +312,21 @@ def measure(counts: Sequence[int], metrics: str, formats: Sequence[str], judgmen
                 found.append(one)
                 print(f"{count} rows ({kind}): {one['rows_per_second']:.0f} rows/s", file=sys.stderr)
         handed = step("journal", str(folder), str(judgments))
+        large: list[dict[str, Any]] = []
+        for judge, contexts in (("offline", 1), ("openai:mock", 1), ("openai:mock", 10_000)):
+            for megabytes in (1, 10):
+                said = {"judge": judge, "contexts": contexts, "megabytes": megabytes}
+                large.append(said | step("huge", judge, str(contexts), str(megabytes), str(folder)))
+                for path in folder.iterdir():
+                    path.unlink()
     conditions = {
         "command": "python benchmarks/scale/run.py --rows " + " ".join(map(str, counts))
         + f" --metrics {metrics} --formats {' '.join(formats)}",
         "cpus": os.cpu_count(), "machine": platform.machine(), "system": platform.system(),
         "python": platform.python_version(), "load_before": os.getloadavg()[0],
     }  # fmt: skip
-    return {"conditions": conditions, "goals": GOALS, "runs": found, "journal": {**handed, "judgments": judgments}}
+    return {"conditions": conditions, "goals": GOALS, "runs": found, "huge": large,
+            "journal": {**handed, "judgments": judgments}}  # fmt: skip
 
 
 def table(result: dict[str, Any]) -> str:
@@ -304,6 +352,18 @@ def table(result: dict[str, Any]) -> str:
         f"Journal alone: {journal_['journal_per_second']:,.0f} judgments a second ({journal_['judgments']:,} judgments; "
         f"goal {GOALS['journal_per_second']:,.0f}).",
         "",
+        "| judge | contexts in the row | MB | CPU s of the run | peak MB |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {r['judge']} | {r['contexts']:,} | {r['megabytes']} | {r['cpu_s']:.2f} | {r['peak_mb']:.0f} |"
+        for r in result["huge"]
+    ]
+    lines += [
+        "",
+        "Goal for 10 MB: at most 1 s and 250 MB + 40 MB; at most 12 times the seconds of 1 MB. Of 10,000 contexts each eight are "
+        "a call, which takes its own time.",
+        "",
     ]
     return "\n".join(lines)
 
@@ -323,6 +383,8 @@ def main() -> None:
             found = evaluate(Path(given[0]), Path(given[1]), given[2])
         elif name == "journal":
             found = journal(Path(given[0]), int(given[1]))
+        elif name == "huge":
+            found = huge(given[0], int(given[1]), int(given[2]), Path(given[3]))
         else:
             found = {"summary": summary, "resume": resume}[name](Path(given[0]))
         print(json.dumps(found))
