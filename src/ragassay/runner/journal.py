@@ -200,8 +200,8 @@ class Journal:
                 wanted = list({pair: None for pairs, _ in jobs for pair in pairs})
                 known = self._store.get_judgments(wanted, run_id=self._run_id if self._own else None)
                 return [(future, {p: known[p] for p in pairs if p in known}, None) for pairs, future in jobs]
-        except ValueError as error:  # a number that cannot be stored: nothing of the commit was, and one of them is to blame
-            if len(jobs) > 1:
+        except ValueError as error:  # a number that cannot be stored
+            if len(jobs) > 1:  # nothing of the commit was, and one of them is to blame
                 return [outcome for job in jobs for outcome in self._serve(kind, [job])]
             return [(future, None, error) for _, future in jobs]
         except BaseException as error:  # handed to everyone who waits for it
