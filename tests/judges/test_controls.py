@@ -335,9 +335,9 @@ def test_no_mark_has_more_words_than_are_carried_over_a_cut() -> None:
 def test_a_text_of_a_hundred_thousand_new_words_is_read_in_linear_time_and_teaches_nothing() -> None:
     held = len(suspicion_module._CLEAN) + len(suspicion_module._MARKED)
     text = " ".join(f"judge{n}ignore" for n in range(100_000))
-    started = time.perf_counter()
+    started = time.thread_time()
     assert suspicion_module._look(text) is looked_at_whole(text)
-    assert time.perf_counter() - started < 2
+    assert time.thread_time() - started < 2
     assert len(suspicion_module._CLEAN) + len(suspicion_module._MARKED) <= held + suspicion_module._MOST_NEW
 
 
@@ -411,12 +411,12 @@ def test_no_pattern_takes_longer_than_the_limit_on_a_million_characters(kind: st
     for name, pattern in patterns():
         took = []
         for _ in range(3):
-            started = time.perf_counter()
+            started = time.thread_time()
             pattern.search(text)
             pattern.fullmatch(text)
-            took.append(time.perf_counter() - started)
+            took.append(time.thread_time() - started)
         assert min(took) < 0.1, name  # two searches of at most 50 ms
-    started = time.perf_counter()
+    started = time.thread_time()
     no_content(text, text, (text,))
     suspicious(text)
-    assert time.perf_counter() - started < 2
+    assert time.thread_time() - started < 2

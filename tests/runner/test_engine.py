@@ -390,3 +390,68 @@ def test_whatever_a_metric_raises_or_returns_is_that_metrics_failed_score(store,
     assert [row.scores[0].status for row in found] == [Status.FAILED] * 2
     assert all("the metric raised" in row.scores[0].reason for row in found)
     assert [row.scores[1].value for row in found] == [1.0] * 2
+
+
+class AtOnce(EchoJudge):
+    """Answers without a model; crashes, forgets and refuses on request."""
+
+    def answer(self, requests):
+        if any("crash" in r.text("text") for r in requests):
+            raise RuntimeError("a judge's own fault")
+        return tuple(
+            Judgment(r.key, "echo-r", "r@1", Status.JUDGED, rating=1, value=float("nan" if "nan" in text else 1.0))
+            for r in requests
+            if "forget" not in (text := r.text("text"))
+        )
+        yield
+
+
+def results_of(store, tmp_path, heap, monkeypatch, make_manifest):
+    monkeypatch.setattr("ragassay.runner.engine.HEAP", heap)
+    questions = [f"q{n % 90}" for n in range(200)]
+    questions[50], questions[60], questions[70] = "crash", "forget", "nan"
+    rows = [BadRow(f"b{n}", n, "E0301", "no") if n % 37 == 5 else sample for n, sample in enumerate(samples(questions))]
+    with Store.open(tmp_path / f"{heap}.db") as opened:
+        opened.create_run(make_manifest("run-1", rows=len(rows)))
+        engine = engine_for(opened, metrics=(Ask1(), Ask1("n", "p"), Broken()), judge=AtOnce(), total=len(rows))
+        assert run(engine, rows).state is RunState.FINISHED
+        assert engine.progress.rows == len(rows)
+        assert engine.progress.places == {}
+        return list(opened.rows("run-1"))
+
+
+def test_rows_driven_together_come_out_as_rows_driven_one_by_one(store, tmp_path, monkeypatch, make_manifest):
+    alone = results_of(store, tmp_path, 1, monkeypatch, make_manifest)
+    together = results_of(store, tmp_path, 16, monkeypatch, make_manifest)
+    assert [row.index for row in together] == list(range(200))
+    assert together == alone
+    assert "a judge's own fault" in str(alone[50].scores) or alone[50].score("m").status is Status.FAILED
+    assert alone[60].score("m").status is Status.FAILED
+    assert alone[70].score("m").status is Status.FAILED
+    assert alone[0].score("m").status is Status.JUDGED
+
+
+def test_what_a_judge_says_at_once_is_on_disk_before_it_is_used(store):
+    class Checking(Ask1):
+        def flow(self, sample):
+            request = Request("r", {"text": f"q:{sample.question}"})
+            (judgment,) = yield (request,)
+            on_disk = store.get_judgments([("echo-r", request.key)])
+            return Score("m", Status.JUDGED, float(on_disk == {("echo-r", request.key): judgment}))
+
+    run(engine_for(store, metrics=(Checking(),), judge=AtOnce()), samples([f"q{n}" for n in range(100)]))
+    assert [row.scores[0].value for row in store.rows("run-1")] == [1.0] * 100
+
+
+def test_rows_of_many_megabytes_are_not_all_taken_in_hand_at_once(store, monkeypatch):
+    monkeypatch.setattr("ragassay.runner.engine.HELD", 1000)
+    engine, most = engine_for(store, concurrency=32, model=CountingModel(wait=0.002)), 0
+
+    def rows():
+        nonlocal most
+        for item in enumerate(samples([f"{n}" * 200 for n in range(10, 60)])):
+            most = max(most, engine._held)
+            yield item
+
+    assert asyncio.run(engine.run(rows())).state is RunState.FINISHED
+    assert 0 < most <= 1000

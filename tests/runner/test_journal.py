@@ -3,9 +3,12 @@
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ragassay.core import EnvironmentFailure, Judgment, Status
+from ragassay.core import EnvironmentFailure, Judgment, Request, RowResult, Sample, Status
 from ragassay.runner import Journal
+from ragassay.runner.journal import HEAP, Seen
 from ragassay.store import Store
 
 
@@ -38,6 +41,11 @@ def watched(tmp_path, make_manifest):
         store.create_run(make_manifest("run-1"))
         store.create_run(make_manifest("run-2"))
         yield Watched(store)
+
+
+@pytest.fixture
+def make_row_result():
+    return lambda index: RowResult(index, Sample(f"row-{index}", question="q"))
 
 
 def test_what_put_has_returned_for_is_in_the_store(watched):
@@ -79,3 +87,78 @@ def test_with_the_cache_off_only_the_runs_own_judgments_are_found(watched):
 
     assert asyncio.run(main(False)) == {("judge", "a"), ("judge", "b")}
     assert asyncio.run(main(True)) == {("judge", "b")}
+
+
+class Looking(Watched):
+    """Also counts what it is asked."""
+
+    def __init__(self, store):
+        super().__init__(store)
+        self.asked = []
+
+    def get_judgments(self, pairs, *, run_id=None):
+        self.asked += pairs
+        return super().get_judgments(pairs, run_id=run_id)
+
+    def last_judgment(self):
+        return self.store.last_judgment()
+
+
+def test_of_a_judge_that_is_new_only_what_this_run_has_put_is_looked_up(watched):
+    looking = Looking(watched.store)
+
+    async def main():
+        async with Journal(looking, "run-1", new=["judge"]) as journal:
+            before = await journal.lookup([("judge", "a"), ("judge", "b")])
+            await journal.put([judgment("a")])
+            after = await journal.lookup([("judge", "a"), ("judge", "b"), ("other", "c")])
+            return before, set(after)
+
+    assert asyncio.run(main()) == ({}, {("judge", "a")})
+    assert looking.asked == [("judge", "a"), ("other", "c")]
+
+
+def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row_result):
+    looking = Looking(watched.store)
+
+    async def main():
+        async with Journal(looking, "run-1", new=["judge"]) as journal:
+            await journal.put([judgment("mine")])
+            watched.store.put_judgments("run-2", [judgment("theirs")])
+            await journal.rows([make_row_result(n) for n in range(HEAP)])
+            deadline = asyncio.get_running_loop().time() + 5
+            while not (found := await journal.lookup([("judge", "theirs")])):
+                assert asyncio.get_running_loop().time() < deadline
+                await asyncio.sleep(0.02)
+            return set(found)
+
+    assert asyncio.run(main()) == {("judge", "theirs")}
+
+
+@given(st.sets(st.one_of(st.text(max_size=20), st.integers(0, 2**128 - 1).map(lambda n: f"{n:032x}")), max_size=50))
+def test_what_was_seen_is_never_called_unseen(keys):
+    seen = Seen()
+    for key in keys:
+        seen.add(key)
+    assert all(key in seen for key in keys)
+
+
+def test_of_keys_that_were_not_seen_hardly_one_is_taken_for_seen():
+    seen = Seen()
+    for n in range(20_000):
+        seen.add(Request("r", {"text": str(n)}).key)
+    wrong = sum(Request("r", {"text": f"other {n}"}).key in seen for n in range(5_000))
+    assert wrong <= 5
+
+
+def test_a_judgment_that_cannot_be_stored_fails_nobody_elses(watched):
+    bad = Judgment("bad", "judge", "r@1", Status.JUDGED, rating=1, value=float("nan"))
+
+    async def main():
+        async with Journal(watched, "run-1") as journal:
+            work = [journal.put([judgment(str(i)) if i != 3 else bad]) for i in range(6)]
+            return await asyncio.gather(*work, return_exceptions=True)
+
+    results = asyncio.run(main())
+    assert [type(result) for result in results] == [type(None)] * 3 + [ValueError] + [type(None)] * 2
+    assert len(watched.store.get_judgments([("judge", str(i)) for i in range(6)])) == 5

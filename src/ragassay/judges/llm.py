@@ -259,21 +259,29 @@ class _Round:
         waiting, fitting, lost = list(reversed(groups)), list[_Asked](), list[Judgment]()
         while waiting:
             group = waiting.pop()
-            one = self._asked(group, again)
-            length = sum(len(message.content) for message in one.call.messages)
-            if length <= self.judge.max_prompt_chars:
+            one, length = None, self._least(group)
+            if length <= self.judge.max_prompt_chars:  # else a prompt of many megabytes is not even written
+                one = self._asked(group, again)
+                length = sum(len(message.content) for message in one.call.messages)
+            if one is not None and length <= self.judge.max_prompt_chars:
                 fitting.append(one)
             elif len(group) > 1:
                 middle = math.ceil(len(group) / 2)
                 waiting += [group[middle:], group[:middle]]
             else:
                 reason = (
-                    f"the prompt would have {length:,} characters, more than the limit of "
+                    f"the prompt would have {'' if one else 'at least '}{length:,} characters, more than the limit of "
                     f"{self.judge.max_prompt_chars:,}; it was not sent: {_WAYS_OUT}"
                 )
                 lost.append(self._lost(group[0], Status.FAILED, reason))
                 del self.items[group[0]]
         return fitting, lost
+
+    def _least(self, group: list[str]) -> int:
+        """Characters that the prompt has at least: those of the texts that it shows."""
+        first = self.items[group[0]]
+        shared = sum(len(text) for name in self.rubric.inputs if name != self.rubric.item for text in first.texts(name))
+        return shared + sum(len(text) for name in group for text in self.items[name].texts(self.rubric.item))
 
     def _asked(self, group: list[str], again: bool) -> _Asked:
         """The call about a group of items, with what is planted among them."""

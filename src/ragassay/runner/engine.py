@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -336,7 +336,7 @@ class Engine:
         while waiting:
             wave, waiting = waiting, []
             self._say(samples, [(row, position) for row, position, *_ in wave], "the judge's answer for")
-            known = await self._resolve({pair: request for *_, pairs in wave for pair, request in pairs})
+            known = await self._resolve(wave)
             lost = {pair for pair, judgment in known.items() if judgment.status is Status.OVER_BUDGET}
             for row, *_, pairs in wave:
                 capped[row] = capped[row] or any(pair in lost for pair, _ in pairs)
@@ -391,8 +391,13 @@ class Engine:
             fingerprint = self._fingerprints[request.rubric] = self._judge.fingerprint(request.rubric)
         return fingerprint, request.key
 
-    async def _resolve(self, requests: dict[Pair, Request]) -> dict[Pair, Judgment]:
-        """The Judgments of these Requests: from memory, from a twin in flight, from the store, or from the judge."""
+    async def _resolve(self, wave: Sequence[_Waiting]) -> dict[Pair, Judgment]:
+        """The Judgments that a wave asks for: from memory, from a twin in flight, from the store, or from the judge.
+
+        The judge is given the Requests of one row at a time: what stands in one prompt never depends on which rows are
+        driven together.
+        """
+        requests = {pair: request for *_, pairs in wave for pair, request in pairs}
         loop = asyncio.get_running_loop()
         found: dict[Pair, Judgment] = {}
         waits: dict[Pair, asyncio.Future[Judgment]] = {}
@@ -418,7 +423,14 @@ class Engine:
                 self._budget.save(judgment.spend)
                 self._settle(pair, replace(judgment, spend=Spend()))
             self._count_cached(len(stored))
-            self._begin({request.key: (pair, request) for pair, request in mine.items() if pair not in stored})
+            asked: dict[int, dict[str, tuple[Pair, Request]]] = {}
+            left = {pair for pair in mine if pair not in stored}
+            for row, *_, pairs in wave:
+                for pair, _ in pairs:
+                    if pair in left:
+                        left.discard(pair)
+                        asked.setdefault(row, {})[pair[1]] = pair, mine[pair]
+            self._begin(asked.values())
         if waits:
             if pending := [future for future in waits.values() if not future.done()]:
                 await asyncio.wait(pending)
@@ -431,20 +443,22 @@ class Engine:
         self.progress.cached += n
         self._budget.cached += n
 
-    def _begin(self, asked: dict[str, tuple[Pair, Request]]) -> None:
-        """Have the judge answer these Requests, each group on its own; what it settles at once is kept together."""
+    def _begin(self, rows: Iterable[dict[str, tuple[Pair, Request]]]) -> None:
+        """Have the judge answer the Requests of each row, by key, each group on its own; what it settles at once is kept
+        together."""
         at_once: list[tuple[_Group, Sequence[Judgment]]] = []
-        for requests in self._judge.batches([request for _, request in asked.values()]):
-            group = _Group(requests[0].rubric, {request.key: asked[request.key][0] for request in requests})
-            try:
-                flow = self._judge.answer(requests)
-                first = next(flow)
-            except StopIteration as end:
-                at_once.append((group, end.value))
-            except Exception as error:
-                self._spawn(self._answer(group, None, error))
-            else:
-                self._spawn(self._answer(group, flow, first))
+        for asked in rows:
+            for requests in self._judge.batches([request for _, request in asked.values()]):
+                group = _Group(requests[0].rubric, {request.key: asked[request.key][0] for request in requests})
+                try:
+                    flow = self._judge.answer(requests)
+                    first = next(flow)
+                except StopIteration as end:
+                    at_once.append((group, end.value))
+                except Exception as error:
+                    self._spawn(self._answer(group, None, error))
+                else:
+                    self._spawn(self._answer(group, flow, first))
         if at_once:
             self._spawn(self._keep(at_once))
 

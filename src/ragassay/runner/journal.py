@@ -9,6 +9,7 @@ Rows follow from judgments, so a row that a kill takes along is made again for n
 from __future__ import annotations
 
 import asyncio
+import mmap
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -199,6 +200,10 @@ class Journal:
                 wanted = list({pair: None for pairs, _ in jobs for pair in pairs})
                 known = self._store.get_judgments(wanted, run_id=self._run_id if self._own else None)
                 return [(future, {p: known[p] for p in pairs if p in known}, None) for pairs, future in jobs]
+        except ValueError as error:  # a number that cannot be stored
+            if len(jobs) > 1:  # nothing of the commit was, and one of them is to blame
+                return [outcome for job in jobs for outcome in self._serve(kind, [job])]
+            return [(future, None, error) for _, future in jobs]
         except BaseException as error:  # handed to everyone who waits for it
             return [(future, None, error) for _, future in jobs]
         return [(future, None, None) for _, future in jobs]
@@ -213,7 +218,7 @@ class Seen:
     _BITS = 27
 
     def __init__(self) -> None:
-        self._bits = bytearray(1 << (self._BITS - 3))
+        self._bits = mmap.mmap(-1, 1 << (self._BITS - 3))  # pages of zeros that take memory once they are written to
 
     def _places(self, key: str) -> tuple[int, ...]:
         number = hash(key) & (1 << 62) - 1 if len(key) != 32 else int(key, 16)

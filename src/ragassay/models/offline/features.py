@@ -78,6 +78,12 @@ def _query(text: str, rarity: Rarity, skip: frozenset[int] = frozenset()) -> _Qu
     )
 
 
+def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each value once, rising. Of values that are nearly in order, faster than np.unique."""
+    ordered = np.sort(values, kind="stable")
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
 class _Overlap:
     """Which unit holds which of the query's words. Works on the matches only, never on units x words."""
 
@@ -89,7 +95,7 @@ class _Overlap:
         if count and len(shelf.keys):
             at = np.minimum(np.searchsorted(query.keys, shelf.keys), count - 1)
             hit = query.keys[at] == shelf.keys
-            self.pairs = np.unique(shelf.unit_of[hit].astype(np.int64) * count + at[hit])
+            self.pairs = _distinct(shelf.unit_of[hit].astype(np.int64) * count + at[hit])
         else:
             self.pairs = np.zeros(0, np.int64)
         self.unit, self.word = np.divmod(self.pairs, max(count, 1))
@@ -154,9 +160,13 @@ def _ngrams(order: NDArray[np.uint32], shelf: Shelf, size: int, shared: NDArray[
             code = code * np.uint64(0x9E3779B97F4A7C15) + keys[at + step].astype(np.uint64) + np.uint64(step + 1)
         return code
 
-    mine = codes(order, np.arange(len(order) - size + 1)).tolist()
-    theirs = set(codes(shelf.keys, starts).tolist())
-    return sum(code in theirs for code in mine) / len(mine)
+    mine, places = np.unique(codes(order, np.arange(len(order) - size + 1)), return_inverse=True)
+    theirs = codes(shelf.keys, starts)
+    # The few are looked up for the many, and not the other way round: passages may hold millions of words.
+    at = np.minimum(np.searchsorted(mine, theirs), len(mine) - 1)
+    held = np.zeros(len(mine), np.bool_)
+    held[at[mine[at] == theirs]] = True
+    return int(held[places].sum()) / len(places)
 
 
 def _nearest(pieces: Vectors, others: Sequence[Vectors]) -> Vectors:

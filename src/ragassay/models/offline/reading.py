@@ -185,25 +185,50 @@ class Shelf:
         return self.passages[passage][start:end]
 
 
+_NEGATED = 1 << 32
+_MOST_CODES = 50_000
+
+
+class _Codes(dict[str, int]):
+    """Word as written -> the number of its stem, with _NEGATED on top where it negates: looking it up is all that most
+    words of a long text cost."""
+
+    def __missing__(self, word: str) -> int:
+        token = _token(word[:64].lower())
+        code = token.key | (_NEGATED if token.kind & NEGATION else 0)
+        if len(self) < _MOST_CODES and len(word) <= 64:
+            self[word] = code
+        return code
+
+
+_CODES = _Codes()
+
+
 def read(passages: Sequence[str]) -> Shelf:
     """Read passages into a Shelf."""
-    key_parts: list[Words] = []
+    parts: list[NDArray[np.uint64]] = []
     lengths: list[int] = []
     places: list[tuple[int, int, int]] = []
-    negated: list[bool] = []
     for index, passage in enumerate(passages):
+        codes: list[int] = []
         for start, end in units(passage):
-            found = tokens(passage[start:end])
-            key_parts.append(np.array([*(t.key for t in found), 0], np.uint32))
-            lengths.append(len(found) + 1)
+            words = _TOKEN.findall(passage, start, end)
+            codes += map(_CODES.__getitem__, words)
+            codes.append(0)
+            lengths.append(len(words) + 1)
             places.append((index, start, end))
-            negated.append(any(t.kind & NEGATION for t in found))
+            if len(codes) > _PIECE:  # numbers of Python take four times the room
+                parts.append(np.array(codes, np.uint64))
+                codes = []
+        parts.append(np.array(codes, np.uint64))
+    joined = np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+    starts = np.cumsum([0, *lengths[:-1]]) if lengths else np.zeros(0, np.int64)
     return Shelf(
         passages=tuple(passages),
-        keys=np.concatenate(key_parts) if key_parts else np.zeros(0, np.uint32),
+        keys=joined.astype(np.uint32),  # the lower half
         unit_of=np.repeat(np.arange(len(places), dtype=np.int32), lengths),
         places=np.array(places, np.int32).reshape(-1, 3),
-        negated=np.array(negated, np.bool_),
+        negated=np.bitwise_or.reduceat(joined, starts) >= _NEGATED if lengths else np.zeros(0, np.bool_),
         size=sum(map(len, passages)),
     )
 
