@@ -138,7 +138,7 @@ def main() -> None:
         RESULTS.mkdir(exist_ok=True)
         stored.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         stored.with_suffix(".md").write_text(table(everything), encoding="utf-8")
-        print(table({name: result}).split("\n\n")[-1], flush=True)
+        print(table({name: result})[table({name: result}).index("| id") :], flush=True)
     print(f"{len(wanted) - len(failed)} of {len(wanted)} passed" + (f"; FAILED: {', '.join(failed)}" if failed else ""))
     sys.exit(1 if failed else 0)
 
