@@ -80,8 +80,9 @@ def one(name: str, measure: Measure, dose: Dose) -> dict[str, Any]:
     begun = time.monotonic()
     try:
         result = measure(dose)
-    except AssertionError as error:
-        result = {"dose": dose, "figures": {}, "passed": False, "note": f"an invariant broke: {str(error)[:400]}"}
+    except Exception as error:
+        what = "an invariant broke" if isinstance(error, AssertionError) else type(error).__name__
+        result = {"dose": dose, "figures": {}, "passed": False, "note": f"{what}: {str(error)[:400]}"}
         traceback.print_exc()
     return {**result, "seconds": round(time.monotonic() - begun, 1), "conditions": said}
 

@@ -184,13 +184,13 @@ def cut_journal(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
 
 def rotten_journal(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
     """A bit of the journal flipped: what is found is a prefix of what was committed."""
-    chance, path, wrong = dice(seed), folder / "live.db", 0
+    chance, path, wrong = dice(seed), folder / "rotten-live.db", 0
     Store.open(path).close()
     with Store.open(path) as store:
         store.create_run(_manifest())
         for number in range(40):
             store.put_judgments("run-1", [_judgment(number)])
-        wal, data = (folder / "live.db-wal").read_bytes(), path.read_bytes()
+        wal, data = (folder / "rotten-live.db-wal").read_bytes(), path.read_bytes()
     clock, done = Clock(), 0
     for _ in range(times):
         if clock.over:
