@@ -4,4 +4,4 @@ from support.runs_model import play
 
 
 def test_model_and_product_agree():
-    play(examples=4, steps=8)
+    play(examples=3, steps=6)
