@@ -80,8 +80,9 @@ def one(name: str, measure: Measure, dose: Dose) -> dict[str, Any]:
     begun = time.monotonic()
     try:
         result = measure(dose)
-    except AssertionError as error:
-        result = {"dose": dose, "figures": {}, "passed": False, "note": f"an invariant broke: {str(error)[:400]}"}
+    except Exception as error:
+        what = "an invariant broke" if isinstance(error, AssertionError) else type(error).__name__
+        result = {"dose": dose, "figures": {}, "passed": False, "note": f"{what}: {str(error)[:400]}"}
         traceback.print_exc()
     return {**result, "seconds": round(time.monotonic() - begun, 1), "conditions": said}
 
@@ -138,7 +139,7 @@ def main() -> None:
         RESULTS.mkdir(exist_ok=True)
         stored.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         stored.with_suffix(".md").write_text(table(everything), encoding="utf-8")
-        print(table({name: result}).split("\n\n")[-1], flush=True)
+        print(table({name: result})[table({name: result}).index("| id") :], flush=True)
     print(f"{len(wanted) - len(failed)} of {len(wanted)} passed" + (f"; FAILED: {', '.join(failed)}" if failed else ""))
     sys.exit(1 if failed else 0)
 

@@ -36,6 +36,7 @@ from ragassay.core import (
     SetupError,
     Summary,
     Verdict,
+    memory_failure,
 )
 from ragassay.planning import Options, Plan, make_options, make_plan, manifest_of, restore, say
 
@@ -542,9 +543,14 @@ async def _drive(
             error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
             raise
         except BaseException as error:
+            failure = memory_failure(error)
             with suppress(RagAssayError):
-                save(RunState.INTERRUPTED, type(error).__name__, budget.ledger())
-            raise
+                state = RunState.INTERRUPTED if failure is None else RunState.FAILED
+                save(state, type(error).__name__, budget.ledger())
+            if failure is None:
+                raise
+            failure.fix += f"; then go on with: {go_on} --concurrency {max(1, options.concurrency // 4)}"
+            raise failure from error
         finally:
             ticker.cancel()
             await asyncio.gather(ticker, return_exceptions=True)

@@ -4,7 +4,7 @@ from support.disks import bad_places, full_before_the_first_call, full_disk
 
 
 def test_a_disk_that_fills_up_stops_the_run_which_goes_on_when_there_is_room(tmp_path):
-    found = full_disk(tmp_path, times=4, rows=60)
+    found = full_disk(tmp_path, times=2, rows=40)
     assert found["sent_after_failure"] <= 8  # calls in flight
 
 

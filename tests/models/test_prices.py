@@ -44,3 +44,9 @@ def test_a_server_on_this_machine_is_not_taken_for_free_since_it_may_be_a_gatewa
 
 def test_a_server_on_another_machine_is_not_taken_for_free() -> None:
     assert connect("openai:m", base_url="http://10.0.0.5:8000/v1").price(1, 1) is None
+
+
+def test_a_price_is_the_float_nearest_to_the_exact_decimal() -> None:
+    # 3 x 0.1 $/M = 0.0000003: in binary the product is 3.0000000000000004e-07
+    assert price("m", 3, 0, rate=Rate.parse("0.1,0")) == 3e-07
+    assert Rate.parse("0.0375, 0.15").cost(1, 1) == 1.875e-07

@@ -88,3 +88,36 @@ def test_confirmed_and_uncertain_cost_never_pass_the_cap(events, cap_millionths)
             budget.settle(CALL, reserved, spend, maybe_billed=end == "lost")
         ledger = budget.ledger()
         assert (ledger.confirmed.cost or 0) + ledger.uncertain_cost <= cap + 1e-15
+
+
+def test_a_thousand_tenths_of_a_cent_are_exactly_a_dollar():
+    budget = Budget(price)
+    for _ in range(1000):
+        budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.001))
+    assert budget.ledger().confirmed.cost == 1.0  # binary sums give 1.0000000000000007
+
+
+def test_an_answer_without_a_bill_hides_nothing_from_the_cap_of_a_resumed_run():
+    budget = Budget(price, max_cost=1.0)
+    budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.9999))
+    budget.settle(CALL, budget.reserve(CALL), Spend(1))
+    ledger = budget.ledger()
+    assert (ledger.confirmed.cost, ledger.unbilled_calls, ledger.uncertain_cost) == (0.9999, 1, 0.00004)
+    again = Budget(price, max_cost=1.0, base=ledger)
+    first = again.reserve(CALL)  # 0.9999 + 0.00004 + 0.00004 fits
+    assert first is not None
+    assert again.reserve(CALL) is None  # a third 0.00004 does not
+
+
+def test_a_price_that_is_known_only_later_counts_what_was_spent_before():
+    unknown = Budget(lambda *_: None)
+    unknown.settle(CALL, unknown.reserve(CALL), Spend(1, 500_000, 250_000))
+    later = Budget(price, max_cost=1.0, base=unknown.ledger())
+    assert later.reserve(CALL) is None  # 0.5 + 0.5 dollars are spent
+
+
+def test_what_reused_judgments_cost_when_they_were_bought_is_saved():
+    budget = Budget(price)
+    for cost in (0.1, 0.2, None):
+        budget.save(Spend(1, cost=cost))
+    assert budget.ledger().saved_cost == 0.3  # binary sums give 0.30000000000000004

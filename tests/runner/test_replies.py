@@ -1,135 +1,181 @@
-"""The log of calls: what a kill leaves, what a resume takes from it, and what damage costs."""
+"""What a run had sent and received when it was killed is known exactly, and no reply is bought twice."""
 
-import resource
-import subprocess
-import sys
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ragassay.core import ChatCall, ChatReply, EnvironmentFailure, Ledger, Message, Spend
-from ragassay.runner.replies import CHUNK_BYTES, HEAD, ReplyLog, key_of
+from ragassay.runner import Budget, ReplyLog
+from ragassay.runner.replies import key_of
+
+CALL = ChatCall((Message("user", "x"),))
+REPLY = ChatReply("yes", "stop", "m", Spend(1, 10, 2, cost=0.1))
+WORST = Decimal("0.5")
 
 
-def call(text="hi", **changes):
-    return ChatCall((Message("user", text),), **changes)
+@pytest.fixture
+def log(tmp_path):
+    def make(base=None):
+        opened = ReplyLog(tmp_path / "run.replies")
+        if base is not None:
+            opened.begin(base)
+        return opened
+
+    return make
 
 
-def reply(text="yes", cost=0.25):
-    return ChatReply(text, "stop", "m", Spend(1, 10, 2, 0, cost, 0.5))
+def killed(log):
+    """A kill closes nothing, but what was written stays."""
+    log.close(finished=False)
 
 
-def begun(folder):
-    log = ReplyLog(folder / "run.replies")
-    log.begin(Ledger())
-    return log
-
-
-def left(log):
-    """As a kill leaves it: nothing is closed."""
-    return ReplyLog(log._prefix)
-
-
-def test_a_reply_that_arrived_is_handed_out_once_and_its_cost_is_known(tmp_path):
-    log = begun(tmp_path)
-    log.arrived(log.sent(Decimal("0.5")), "k", reply())
-    again = left(log)
-    assert again.take("k") == reply()
-    assert again.take("k") is None
-    assert again.ledger.confirmed.cost == 0.25
-    assert again.ledger.uncertain_calls == 0
-
-
-def test_a_call_without_a_reply_is_uncertain_at_its_worst_case(tmp_path):
-    log = begun(tmp_path)
-    log.sent(Decimal("0.5"))
-    log.failed(log.sent(Decimal("0.5")), maybe_billed=False)
-    assert (left(log).ledger.uncertain_calls, left(log).ledger.uncertain_cost) == (1, 0.5)
-
-
-def test_it_grows_by_chunks_and_by_segments_and_keeps_every_reply(tmp_path, monkeypatch):
-    monkeypatch.setattr("ragassay.runner.replies.SEGMENT_BYTES", 2 * CHUNK_BYTES)
-    log = begun(tmp_path)
-    for n in range(100):
-        log.arrived(log.sent(None), f"k{n}", reply("x" * 50_000))
-    again = left(log)
-    assert len(list(tmp_path.iterdir())) > 1
-    assert all(again.take(f"k{n}") is not None for n in range(100))
-    assert again.ledger.confirmed.calls == 100
-
-
-def test_a_finished_run_leaves_no_file(tmp_path):
-    log = begun(tmp_path)
-    log.sent(None)
-    log.close(finished=True)
+def test_a_log_that_nothing_was_sent_through_leaves_no_file(log, tmp_path):
+    first = log(Ledger())
+    assert first.ledger is None
+    first.close(finished=True)
     assert list(tmp_path.iterdir()) == []
 
 
-@given(data=st.data())
-def test_what_a_kill_tears_or_a_disk_rots_is_never_a_reply(tmp_path_factory, data):
-    folder = tmp_path_factory.mktemp("log")
-    log = begun(folder)
-    for n in range(5):
-        log.arrived(log.sent(Decimal(1)), f"k{n}", reply(f"text {n}"))
-    (path,) = folder.iterdir()
-    written = bytearray(path.read_bytes())
-    at = data.draw(st.integers(0, log._size - 1))
-    if data.draw(st.booleans()):
-        del written[at:]
-    else:
-        written[at] ^= data.draw(st.integers(1, 255))
-    path.write_bytes(written)
-    again = left(log)
-    for n in range(5):
-        assert again.take(f"k{n}") in (None, reply(f"text {n}"))
+def test_a_reply_that_arrived_before_the_kill_is_handed_out_once_and_is_in_the_ledger(log):
+    first = log(Ledger())
+    first.arrived(first.sent(WORST), "key", REPLY)
+    killed(first)
+    second = log()
+    assert second.ledger.confirmed == REPLY.spend
+    assert second.take("key") == REPLY
+    assert second.take("key") is None
 
 
-def test_a_head_of_zeros_ends_the_log(tmp_path):
-    log = begun(tmp_path)
-    log.arrived(log.sent(None), "k", reply())
-    assert log._map[log._size : log._size + HEAD.size] == bytes(HEAD.size)
-    assert left(log).take("k") == reply()
+def test_a_call_in_flight_counts_as_uncertain_at_its_worst(log):
+    first = log(Ledger(Spend(3, cost=0.3), uncertain_calls=1, uncertain_cost=0.2))
+    first.arrived(first.sent(WORST), "key", REPLY)
+    first.sent(WORST)
+    killed(first)
+    found = log().ledger
+    assert (found.confirmed.calls, found.confirmed.cost) == (4, 0.4)  # 0.3 + 0.1, to the cent
+    assert (found.uncertain_calls, found.uncertain_cost) == (2, 0.7)  # 0.2 + 0.5
 
 
-def test_the_key_covers_all_that_a_reply_depends_on():
-    one = call()
-    others = [
-        call("ho"), call(schema={"a": 1}), call(max_tokens=7), call(temperature=0.5), call(seed=1), call(model="m"),
-        ChatCall((Message("system", "hi"),)), ChatCall((Message("user", "h"), Message("user", "i"))),
-    ]  # fmt: skip
-    assert len({key_of(each) for each in (one, *others)}) == 1 + len(others)
-    assert key_of(one) == key_of(call())
-    assert key_of(call("\ud800")) != key_of(call("\ud801"))
+def test_a_failure_that_is_not_billed_costs_nothing_and_one_that_may_be_is_uncertain(log):
+    first = log(Ledger())
+    first.failed(first.sent(WORST), False)
+    first.failed(first.sent(WORST), True)
+    killed(first)
+    found = log().ledger
+    assert (found.uncertain_calls, found.uncertain_cost) == (1, 0.5)
 
 
-FULL = """
-import resource, sys
-from decimal import Decimal
-from pathlib import Path
-from ragassay.core import EnvironmentFailure, Ledger
-from ragassay.runner.replies import ReplyLog
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-log = ReplyLog(Path(sys.argv[1]) / "run.replies")
-log.begin(Ledger())
-try:
-    log.sent(Decimal(1))
-except EnvironmentFailure as error:
-    print(error.code, log._open)
-"""
+def test_an_answer_without_a_bill_is_uncertain_up_to_its_worst(log):
+    first = log(Ledger())
+    first.arrived(first.sent(WORST), "key", ChatReply("yes", spend=Spend(1)))
+    killed(first)
+    found = log().ledger
+    assert (found.confirmed.calls, found.unbilled_calls, found.uncertain_cost) == (1, 1, 0.5)
 
 
-@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="no such limit here")
-def test_on_a_full_disk_a_call_is_not_sent_and_no_file_is_left(tmp_path):
-    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["E0506", "{}"]
+def test_a_second_kill_goes_on_counting_from_the_first(log):
+    first = log(Ledger())
+    first.arrived(first.sent(WORST), "a", REPLY)
+    first.sent(WORST)
+    killed(first)
+    second = log()
+    second.begin(second.ledger)
+    second.arrived(second.sent(WORST), "b", REPLY)
+    killed(second)
+    third = log()
+    assert (third.ledger.confirmed.calls, third.ledger.confirmed.cost, third.ledger.uncertain_calls) == (2, 0.2, 1)
+    assert third.take("a") == REPLY
+    assert third.take("b") == REPLY
+
+
+def test_a_torn_tail_is_as_if_it_had_not_been_written(log, tmp_path):
+    first = log(Ledger())
+    first.arrived(first.sent(WORST), "a", REPLY)
+    size = first._size
+    first.arrived(first.sent(WORST), "b", REPLY)
+    killed(first)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    for cut in range(size, size + 400, 7):
+        path.write_bytes(whole[:cut])
+        found = log()
+        assert found.take("a") == REPLY
+        assert found.ledger.confirmed.calls + found.ledger.uncertain_calls in (1, 2)
+
+
+def test_a_damaged_log_counts_nothing_so_that_the_stores_own_ledger_does(log, tmp_path):
+    first = log(Ledger())
+    first.arrived(first.sent(WORST), "a", REPLY)
+    size = first._size
+    first.arrived(first.sent(WORST), "b", REPLY)
+    killed(first)
+    (path,) = tmp_path.iterdir()
+    data = bytearray(path.read_bytes())
+    data[size - 5] ^= 1
+    path.write_bytes(data)
+    assert log().ledger is None
+
+
+def test_a_log_from_before_a_restart_of_the_machine_is_not_believed(log, monkeypatch):
+    monkeypatch.setattr("ragassay.runner.replies._boot", lambda: "before")
+    first = log(Ledger())
+    first.arrived(first.sent(WORST), "a", REPLY)
+    killed(first)
+    monkeypatch.setattr("ragassay.runner.replies._boot", lambda: "after")
+    second = log()
+    assert second.ledger is None
+    assert second.take("a") is None
+
+
+def test_segments_turn_and_the_ledger_of_the_newest_holds_all_before(log, tmp_path, monkeypatch):
+    monkeypatch.setattr("ragassay.runner.replies.SEGMENT_BYTES", 2000)
+    monkeypatch.setattr("ragassay.runner.replies.KEEP_SECONDS", -1.0)
+    first = log(Ledger())
+    never = first.sent(WORST)
+    for number in range(200):
+        first.arrived(first.sent(WORST), f"key-{number}", REPLY)
+    assert never
+    killed(first)
+    assert len(list(tmp_path.iterdir())) == 2  # the newest, and one whose judgments may still be on their way
+    found = log()
+    assert (found.ledger.confirmed.calls, found.ledger.confirmed.cost) == (200, 20.0)
+    assert (found.ledger.uncertain_calls, found.ledger.uncertain_cost) == (1, 0.5)
+    assert found.take("key-199") == REPLY
+
+
+def test_a_finished_run_leaves_no_log(log, tmp_path):
+    first = log(Ledger())
+    first.arrived(first.sent(WORST), "a", REPLY)
+    first.close(finished=True)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_gone_is_an_error_with_what_to_do(tmp_path):
-    log = ReplyLog(tmp_path / "gone" / "run.replies")
-    log.begin(Ledger())
+def test_a_log_that_cannot_be_written_stops_the_call_before_it_is_sent(tmp_path):
+    nowhere = ReplyLog(tmp_path / "gone" / "run.replies")
+    nowhere.begin(Ledger())
     with pytest.raises(EnvironmentFailure) as caught:
-        log.sent(None)
+        nowhere.sent(WORST)
     assert caught.value.code == "E0501"
+
+
+def test_whatever_a_reply_depends_on_is_in_its_key():
+    others = [
+        ChatCall((Message("user", "y"),)),
+        ChatCall((Message("system", "x"),)),
+        ChatCall((Message("user", "x"),), model="openai:other"),
+        ChatCall((Message("user", "x"),), temperature=None),
+        ChatCall((Message("user", "x"),), seed=1),
+        ChatCall((Message("user", "x"),), max_tokens=1),
+        ChatCall((Message("user", "x"),), schema={"type": "object"}),
+        ChatCall((Message("user", "\ud800"),)),
+    ]
+    assert len({key_of(call) for call in (CALL, *others)}) == 1 + len(others)
+
+
+def test_a_reply_handed_in_once_more_is_counted_once():
+    budget = Budget(lambda a, b: 0.25, max_cost=10.0, base=Ledger(REPLY.spend))
+    reserved = budget.reserve(CALL)
+    budget.withdraw(CALL, REPLY.spend)
+    budget.settle(CALL, reserved, REPLY.spend)
+    assert budget.ledger() == Ledger(REPLY.spend)
+    assert budget.sent == 1

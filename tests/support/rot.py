@@ -161,8 +161,13 @@ def cut_journal(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
     commits = _commits(wal)
     first = max(0, len(wal) - 65536)
     cuts = range(first, len(wal) + 1) if times == 0 else sorted(chance.randint(first, len(wal)) for _ in range(times))
-    wrong = 0
-    for cut in cuts:
+    wrong = done = 0
+    clock = Clock()
+    chance.shuffle(order := list(cuts))
+    for cut in order:
+        if clock.over:
+            break
+        done += 1
         target = folder / "cut.db"
         for old in folder.glob("cut.db*"):
             old.unlink()
@@ -174,19 +179,23 @@ def cut_journal(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
             sound = store.check()
         right = {key for _, key in found} == {f"key-{n}" for n in range(max(0, expected))}
         wrong += not right or bool(sound)
-    return {"cuts": len(cuts), "wrong": wrong, "commits": len(commits)}
+    return {"cuts": done, "wrong": wrong, "commits": len(commits)}
 
 
 def rotten_journal(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
     """A bit of the journal flipped: what is found is a prefix of what was committed."""
-    chance, path, wrong = dice(seed), folder / "live.db", 0
+    chance, path, wrong = dice(seed), folder / "rotten-live.db", 0
     Store.open(path).close()
     with Store.open(path) as store:
         store.create_run(_manifest())
         for number in range(40):
             store.put_judgments("run-1", [_judgment(number)])
-        wal, data = (folder / "live.db-wal").read_bytes(), path.read_bytes()
+        wal, data = (folder / "rotten-live.db-wal").read_bytes(), path.read_bytes()
+    clock, done = Clock(), 0
     for _ in range(times):
+        if clock.over:
+            break
+        done += 1
         target = folder / "flip.db"
         for old in folder.glob("flip.db*"):
             old.unlink()
@@ -201,7 +210,7 @@ def rotten_journal(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]
         except RagAssayError:
             continue
         wrong += found != {f"key-{n}" for n in range(len(found))} or bool(sound)
-    return {"flips": times, "wrong": wrong}
+    return {"flips": done, "wrong": wrong}
 
 
 def _manifest() -> Manifest:

@@ -43,7 +43,7 @@ from ragassay.cli.parameters import (
     StoreOption,
 )
 from ragassay.cli.store import store_app
-from ragassay.core.errors import RagAssayError, SetupError, nearest
+from ragassay.core.errors import RagAssayError, SetupError, memory_failure, nearest
 
 app = typer.Typer(
     name="ragassay",
@@ -493,6 +493,9 @@ def run() -> NoReturn:
             sys.exit(130)
         if os.environ.get("RAGASSAY_DEBUG"):
             raise
+        if (failure := memory_failure(error)) is not None:
+            show_error(failure)
+            sys.exit(failure.exit_code)
         note(
             f"error: {type(error).__name__}: {str(error)[:500]}\n"
             "  this is a fault of RagAssay, not yours; what was judged is kept (ragassay runs)\n"

@@ -64,6 +64,7 @@ CATALOGUE: dict[str, str] = {
     "E0506": "The disk is full.",
     "E0507": "MLflow did not take the run.",
     "E0508": "The other store has a run of this id with other content.",
+    "E0509": "Memory ran out.",
     # E06 gates, budgets and stops
     "E0601": "A gate cannot be read.",
     "E0602": "A gate's threshold was not met.",

@@ -135,6 +135,19 @@ def message_of(error: BaseException) -> str:
         return "(an error that cannot be shown)"
 
 
+def memory_failure(error: BaseException) -> EnvironmentFailure | None:
+    """Where memory ran out, what a user can do about it; None for any other error."""
+    threads = isinstance(error, RuntimeError) and "can't start new thread" in str(error)  # it has no room for its stack
+    if not isinstance(error, MemoryError) and not threads:
+        return None
+    return EnvironmentFailure(
+        "E0509",
+        "Memory ran out.",
+        why=message_of(error),
+        fix="lower --concurrency (fewer rows are then held at once), shorten the contexts, or give the process more memory",
+    )
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """' Did you mean X?' for the choice that looks most like `word`, or '' when none does."""
     found = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)

@@ -30,6 +30,7 @@ from ragassay.core import (
     Spend,
     Status,
     Verdict,
+    memory_failure,
     message_of,
     shorten,
 )
@@ -525,6 +526,9 @@ class Engine:
         except (Stopped, RagAssayError, asyncio.CancelledError) as error:
             self._give_up(group, error)
         except Exception as error:  # a judge's own fault is these requests' failure, not the run's end
+            if (failure := memory_failure(error)) is not None:
+                self._give_up(group, failure)
+                return
             reason = f"the judge raised {type(error).__name__}: {shorten(str(error), 200)}"
             lost = [self._lost(group.rubric, pair, reason) for pair in group.open.values()]
             try:

@@ -1,0 +1,15 @@
+"""Too little memory is said with what to lower, and costs no row (R18); a cap on money is never passed (R22)."""
+
+from support.memory import starve
+from support.money import capped_runs
+
+
+def test_a_starved_run_says_what_to_lower_and_can_be_resumed(tmp_path):
+    found = starve(tmp_path, levels=[40])
+    assert found["starved"] == found["advised"] == 1
+
+
+def test_the_bill_stays_under_a_cap_at_a_random_cent_through_faults_and_kills(tmp_path):
+    found = capped_runs(tmp_path, times=3, seed=2, kills=0.4)
+    assert found["over"] == 0
+    assert found["capped"] > 0

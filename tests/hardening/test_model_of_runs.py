@@ -1,0 +1,7 @@
+"""Whatever order a store is worked in, it agrees with a small model of what must be there (F6)."""
+
+from support.runs_model import play
+
+
+def test_model_and_product_agree():
+    play(examples=3, steps=6)
