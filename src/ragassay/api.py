@@ -474,8 +474,7 @@ async def _drive(
     tell: Tell | None = None,
 ) -> Run:
     """Drive a run to its end. before: how it stood, where it is resumed."""
-    from ragassay.diagnosis import diagnose
-    from ragassay.runner import Budget, CallPolicy, Engine, LoggedModel, ReplyLog, Watchdog
+    from ragassay.runner import Budget, ReplyLog, Watchdog
 
     run_id, options = manifest.run_id, plan.options
     go_on = resume_command(run_id, store.location)
@@ -505,22 +504,14 @@ async def _drive(
                     run_id, state=state, stop_reason=reason, ledger=ledger, seconds=seconds + time.monotonic() - started
                 )
 
-        engine = Engine(
-            metrics=plan.metrics,
-            judge=plan.judge,
-            model=LoggedModel(plan.model, log, budget),
+        engine = plan.engine(
+            budget,
+            log,
             store=store,
             run_id=run_id,
-            diagnose=diagnose,
-            budget=budget,
-            policy=CallPolicy(timeout=options.call_timeout, attempts=options.attempts),
-            concurrency=options.concurrency,
-            cache=options.cache,
             total=manifest.rows,
             save_ledger=lambda ledger: save(RunState.RUNNING, "", ledger),
-            prepare=None if plan.application is None else plan.application.answer,
             prepared={} if plan.application is None else store.answered(run_id),
-            metric_timeout=options.metric_timeout,
             new=_new_judges(plan, store, begun=before is not None),
             patient=plan.batches is not None,
         )
@@ -548,10 +539,8 @@ async def _drive(
         finally:
             ticker.cancel()
             await asyncio.gather(ticker, return_exceptions=True)
-            await plan.model.close()
+            await plan.close()
             log.close(finished=False)
-            if plan.application is not None:
-                plan.application.close()
         if plan.batches is not None:
             budget.found(plan.batches.unclaimed())
             outcome = replace(outcome, ledger=budget.ledger())
