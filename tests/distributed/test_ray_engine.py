@@ -249,3 +249,21 @@ def test_an_application_is_run_by_the_workers_and_its_answers_are_kept(
     ) as run:
         assert run.state is RunState.FINISHED
         assert [row.sample.response for row in run if row.sample] == [row["question"].upper() for row in rows]
+
+
+def test_workers_write_into_one_postgresql_and_a_killed_one_costs_only_what_was_in_flight(
+    parquet: Path, postgres_url: str, options: dict[str, Any], scripted: ServerProcess, expected: bytes
+) -> None:
+    scripted.script(latency=0.1)
+    kill = once_at(20, lambda: workers()[0].send_signal(signal.SIGKILL))
+    with ragassay.evaluate(
+        str(parquet), METRICS, store=postgres_url, engine="ray", workers=2, watch=kill, max_cost=5.0, **options
+    ) as run:
+        assert run.state is RunState.FINISHED
+        ledger = run.ledger
+    check_run(postgres_url)
+    assert canonical(postgres_url) == expected
+    books = scripted.stats()
+    assert books["answered_twice"] <= options["concurrency"] // 2
+    check_ledger(ledger, books)
+    assert ledger.uncertain_calls <= options["concurrency"] // 2

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 
 from ragassay.core import Call, ChatCall, Ledger
 from ragassay.runner import Budget, PriceOf, exact, worst_case
 
 FEW = 8
 """Calls for which there is leave at once, at least: a worker that makes more of them a beat gets more."""
+
+MITE = Decimal("1e-9")
+"""Dollars to which a share is rounded, so that sums of shares stay exact where they are kept as floats."""
 
 FIRST_SHARE = 16
 """Before the price of a call is known, a worker gets this part of what there is, divided by the workers."""
@@ -66,7 +69,7 @@ class LeasedBudget(Budget):
     def reserve(self, call: Call) -> Decimal | None:
         reserved = super().reserve(call)
         if isinstance(call, ChatCall):
-            self._wants = worst_case(self._price, call) or Decimal(0)
+            self._wants = reserved if reserved is not None else worst_case(self._price, call) or Decimal(0)
             self._worst = max(self._worst, self._wants)
             self._starved = reserved is None
         return reserved
@@ -108,7 +111,8 @@ class Purse:
             calls = min(FEW, self._free_calls())
         if self._max_cost is not None:
             free = self._free_cost()
-            cost = min(free, max(FEW * self._worst, free / (FIRST_SHARE * self.workers)))
+            share = (free / (FIRST_SHARE * self.workers)).quantize(MITE, ROUND_DOWN)
+            cost = min(free, max(FEW * self._worst, share))
         grant = Grant(calls, cost)
         self._open[part] = grant, Use(), 0
         return grant
