@@ -95,6 +95,32 @@ def test_a_killed_worker_costs_only_what_was_in_flight(
     assert ledger.uncertain_calls <= options["concurrency"] // 2
 
 
+def test_a_worker_that_does_not_answer_is_named_and_waited_for(
+    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragassay.distributed.driver.SILENT", 1.0)
+    frozen, told = list[psutil.Process](), list[str]()
+
+    def freeze() -> None:
+        frozen.extend(workers())
+        frozen[0].suspend()
+
+    def tell(line: str) -> None:
+        told.append(line)
+        if "has not answered" in line:
+            for process in frozen:
+                process.resume()
+
+    rows = make_rows(80)
+    with ragassay.evaluate(
+        rows, METRICS, store=tmp_path / "s.db", engine="ray", workers=1, watch=once_at(20, freeze), tell=tell, **options
+    ) as run:
+        assert run.state is RunState.FINISHED
+    line = next(line for line in told if "has not answered" in line)
+    assert line.startswith(f"worker 1 (process {frozen[0].pid} on ")
+    assert ": rows " in line
+
+
 def test_a_worker_that_dies_again_and_again_ends_the_run_with_a_word(
     parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess
 ) -> None:

@@ -254,7 +254,6 @@ class RayEngine:
                     hand.told = 2 * silent
                     self._tell(f"worker {hand.number}{hand.where} has not answered for {silent:.0f} s: {part}")
             if not beating.done() or beating.exception() is not None:
-                beating.cancel()
                 continue
             heard, hand.told, hand.beat = time.monotonic(), SILENT, beating.result()
             for line in hand.beat.tales:
@@ -297,6 +296,7 @@ class RayEngine:
             token=self._token,
             concurrency=hand.share,
             home=os.getcwd(),
+            size=os.path.getsize(self._manifest.source) if self._reads else 0,
         )
         actor_class = self._ray.remote(num_cpus=1, max_restarts=0)(Worker)
         hand.actor = actor_class.remote(job)
@@ -341,8 +341,10 @@ class RayEngine:
             self._ray.kill(actor)
 
     def _sent(self, reference: Any) -> asyncio.Future[Any]:
-        """What a worker will answer."""
-        return asyncio.wrap_future(reference.future())
+        """What a worker will answer; nobody has to wait for it."""
+        answer = asyncio.wrap_future(reference.future())
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return answer
 
     # -- parts in, results out
 

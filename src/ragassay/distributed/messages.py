@@ -22,6 +22,7 @@ class Job:
     options: as JSON. store: where the run's store is, with its password where it has one; folder: where the parts' journals go, "" where judgments are
     written into the store itself; token: what stands in the file `token` of the folder, to be sure that it is the same
     folder here. concurrency: this worker's share. home: the driver's current folder, for modules of the user's.
+    size: bytes of the file of rows, where workers read it.
     """
 
     version: str
@@ -32,6 +33,7 @@ class Job:
     token: str
     concurrency: int
     home: str
+    size: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,8 @@ class Worker:
         if dict(setup.info.fingerprints) != dict(job.manifest.judge.fingerprints):
             raise self._differs("the judge", "a rubric file, the model or the installation is not the same")
         if reads:
+            if not os.path.isfile(job.manifest.source) or os.path.getsize(job.manifest.source) != job.size:
+                raise self._differs("the rows", f"{job.manifest.source} is not there, or is another file")
             self._dataset = open_dataset(job.manifest.source, options)
         self._setup, self._store = setup, Store.open(job.store)
 
@@ -100,7 +102,7 @@ class Worker:
     def _differs(self, what: str, why: str) -> SetupError:
         return SetupError(
             "E0110", f"A worker of the distributed run does not have the same set-up: {what}.", why=why,
-            fix="install the same versions, rubric files and modules on every machine, and import metrics by name",
+            fix="have the same versions, rubric files, modules and rows on every machine, and import metrics by name",
         )  # fmt: skip
 
     async def run_part(self, part: Part, rows: Rows | None, grant: Grant, base: Ledger) -> Ended:
