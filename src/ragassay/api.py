@@ -45,10 +45,11 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
     from ragassay.application import App
+    from ragassay.distributed import Purse, RayEngine
     from ragassay.metrics import Metric
     from ragassay.models.batch import BatchModel
     from ragassay.report import Comparison
-    from ragassay.runner import Engine, Forecast, Progress, ReplyLog
+    from ragassay.runner import Engine, Forecast, Progress
     from ragassay.store import Store, StoredRun
 
 T = TypeVar("T")
@@ -93,6 +94,8 @@ def evaluate(
     no_network: bool = False,
     batch: bool = False,
     wait: bool = True,
+    engine: Literal["local", "ray"] = "local",
+    workers: int | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> Run:
@@ -116,6 +119,8 @@ def evaluate(
     judgments of earlier runs. no_network: any network judge is an error.
     batch: through the provider's batch API, at half of the price and within a day; wait: False = leave when all calls are
     handed over, and collect the answers with `resume` later.
+    engine: "ray" runs over several processes, or over the machines of the Ray cluster that RAY_ADDRESS names (extra
+    'ray'); workers: how many (default: the CPUs there are). concurrency and the caps then hold for all of them together.
     store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with the progress and
     with how the columns are read.
 
@@ -475,8 +480,8 @@ async def _drive(
     tell: Tell | None = None,
 ) -> Run:
     """Drive a run to its end. before: how it stood, where it is resumed."""
-    from ragassay.diagnosis import diagnose
-    from ragassay.runner import Budget, CallPolicy, Engine, LoggedModel, ReplyLog, Watchdog
+    from ragassay.distributed import absorb
+    from ragassay.runner import Budget, ReplyLog, Watchdog
 
     run_id, options = manifest.run_id, plan.options
     go_on = resume_command(run_id, store.location)
@@ -484,7 +489,7 @@ async def _drive(
     started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
     try:
         log = ReplyLog(store.beside(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
-        base = Ledger() if before is None else _spent(before, store, log)
+        base = Ledger() if before is None else _spent(before, store, absorb(store, run_id) or log.ledger)
         if plan.batches is not None:
             base = await _found_again(plan.batches, store, run_id, base, retry_failed, tell)
         log.begin(base)
@@ -492,61 +497,66 @@ async def _drive(
             log.forget()
             store.reopen_failed(run_id)
         done = store.done(run_id)
-        budget = Budget(plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=base)
         saving = threading.Lock()
         ended = False
 
-        def save(state: RunState, reason: str, ledger: Ledger) -> None:
+        def save(state: RunState, reason: str, ledger: Callable[[], Ledger]) -> None:
             nonlocal ended
-            with saving:  # a beat of the ticker that is late must not overwrite how the run ended
+            with saving:  # a late beat of the ticker must overwrite neither a newer ledger nor how the run ended
                 if ended:
                     return
                 ended = state is not RunState.RUNNING
                 store.update_run(
-                    run_id, state=state, stop_reason=reason, ledger=ledger, seconds=seconds + time.monotonic() - started
+                    run_id,
+                    state=state,
+                    stop_reason=reason,
+                    ledger=ledger(),
+                    seconds=seconds + time.monotonic() - started,
                 )
 
-        engine = Engine(
-            metrics=plan.metrics,
-            judge=plan.judge,
-            model=LoggedModel(plan.model, log, budget),
-            store=store,
-            run_id=run_id,
-            diagnose=diagnose,
-            budget=budget,
-            policy=CallPolicy(timeout=options.call_timeout, attempts=options.attempts),
-            concurrency=options.concurrency,
-            cache=options.cache,
-            total=manifest.rows,
-            save_ledger=lambda ledger: save(RunState.RUNNING, "", ledger),
-            prepare=None if plan.application is None else plan.application.answer,
-            prepared={} if plan.application is None else store.answered(run_id),
-            metric_timeout=options.metric_timeout,
-            new=_new_judges(plan, store, begun=before is not None),
-            patient=plan.batches is not None,
-        )
+        def save_snapshot() -> None:
+            save(RunState.RUNNING, "", budget.snapshot)
+
+        budget: Budget | Purse
+        engine: Engine | RayEngine
+        if options.engine == "ray":
+            from ragassay.distributed import Purse, RayEngine
+
+            budget = Purse(max_calls=options.max_calls, max_cost=options.max_cost, base=base)
+            engine = RayEngine(plan, store, manifest, budget, done, save=save_snapshot, tell=tell)
+        else:
+            budget = Budget(plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=base)
+            engine = plan.engine(
+                budget,
+                log,
+                store=store,
+                run_id=run_id,
+                total=manifest.rows,
+                save_ledger=lambda ledger: save(RunState.RUNNING, "", lambda: ledger),
+                prepared={} if plan.application is None else store.answered(run_id),
+                new=_new_judges(plan, store, begun=before is not None),
+                patient=plan.batches is not None,
+            )
         engine.progress.rows = len(done)
 
-        save(RunState.RUNNING, "", base)
+        save(RunState.RUNNING, "", lambda: base)
         todo = ((index, row) for index, row in plan.rows() if index not in done)
         parked = plan.batches if plan.batches is not None and not options.wait else None
-        ticker = asyncio.create_task(
-            _tick(engine, watch, lambda: save(RunState.RUNNING, "", budget.snapshot()), parked)
-        )
+        ticker = asyncio.create_task(_tick(engine, watch, save_snapshot, parked))
         try:
             watchdog = nullcontext() if tell is None or plan.batches is not None else Watchdog(engine.progress, tell)
             with _stop_on_signals(engine, go_on, tell, plan.batches is not None), watchdog:
                 outcome = await engine.run(todo)
         except RagAssayError as error:
             with suppress(RagAssayError):  # the store itself may be what failed
-                save(RunState.FAILED, str(error), budget.ledger())
+                save(RunState.FAILED, str(error), budget.ledger)
             error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
             raise
         except BaseException as error:
             failure = memory_failure(error)
             with suppress(RagAssayError):
                 state = RunState.INTERRUPTED if failure is None else RunState.FAILED
-                save(state, type(error).__name__, budget.ledger())
+                save(state, type(error).__name__, budget.ledger)
             if failure is None:
                 raise
             failure.fix += f"; then go on with: {go_on} --concurrency {max(1, options.concurrency // 4)}"
@@ -554,16 +564,14 @@ async def _drive(
         finally:
             ticker.cancel()
             await asyncio.gather(ticker, return_exceptions=True)
-            await plan.model.close()
+            await plan.close()
             log.close(finished=False)
-            if plan.application is not None:
-                plan.application.close()
-        if plan.batches is not None:
+        if plan.batches is not None and isinstance(budget, Budget):
             budget.found(plan.batches.unclaimed())
             outcome = replace(outcome, ledger=budget.ledger())
-        save(outcome.state, outcome.reason, outcome.ledger)
+        save(outcome.state, outcome.reason, lambda: outcome.ledger)
         log.close(finished=outcome.state is RunState.FINISHED)
-        silent = getattr(plan.model, "replies_without_usage", 0)
+        silent = engine.without_usage
         if tell is not None and silent:
             tell(
                 f"{silent} replies said nothing about tokens: tokens are counted without them, and what they may have "
@@ -577,15 +585,13 @@ async def _drive(
     return Run(store, run_id)
 
 
-def _spent(before: StoredRun, store: Store, log: ReplyLog) -> Ledger:
-    """What a run had spent when it stopped or was killed."""
+def _spent(before: StoredRun, store: Store, logged: Ledger | None) -> Ledger:
+    """What a run had spent when it stopped or was killed. logged: what its logs of calls say."""
     kept = before.ledger
     if before.state is not RunState.RUNNING:  # it ended by itself, and wrote down what it came to
         return kept
-    if log.ledger is not None and log.ledger.confirmed.calls >= kept.confirmed.calls:
-        return replace(
-            log.ledger, cached_judgments=kept.cached_judgments, retries=kept.retries, saved_cost=kept.saved_cost
-        )
+    if logged is not None and logged.confirmed.calls >= kept.confirmed.calls:
+        return replace(logged, cached_judgments=kept.cached_judgments, retries=kept.retries, saved_cost=kept.saved_cost)
     # No log outlived the kill (the machine went down): the ledger counts calls in flight as uncertain, and the judgments
     # say which of them arrived.
     spent = store.spend(before.run_id)
@@ -622,7 +628,7 @@ async def _found_again(
 
 
 async def _tick(
-    engine: Engine, watch: Watch | None, save: Callable[[], None], parked: BatchModel | None = None
+    engine: Engine | RayEngine, watch: Watch | None, save: Callable[[], None], parked: BatchModel | None = None
 ) -> None:
     """Show progress five times a second; write the ledger down every second, so that a kill loses little of it.
 
@@ -639,7 +645,7 @@ async def _tick(
 
 
 @contextmanager
-def _stop_on_signals(engine: Engine, go_on: str, tell: Tell | None, patient: bool) -> Iterator[None]:
+def _stop_on_signals(engine: Engine | RayEngine, go_on: str, tell: Tell | None, patient: bool) -> Iterator[None]:
     """First Ctrl-C or SIGTERM: stop cleanly. Second: leave at once (what is judged is on disk)."""
     if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
         yield

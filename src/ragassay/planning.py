@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ragassay.application import App, Application, name_of, open_application
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ragassay.judges import Judge, RubricBook
     from ragassay.models import Model
     from ragassay.models.batch import BatchModel
+    from ragassay.runner import Budget, Engine, ReplyLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Options:
 
     What only says how hard to drive (concurrency, timeouts, caps) is kept too, and may be changed when resuming.
     sample: judgments of another number are asked anew and not taken from the cache, to see how far they repeat.
+    engine: "local", or "ray" for `workers` processes (None: as many as the cluster has CPUs).
     """
 
     metrics: tuple[str, ...] = ()
@@ -57,6 +59,8 @@ class Options:
     sample: int = 0
     batch: bool = False
     wait: bool = True
+    engine: Literal["local", "ray"] = "local"
+    workers: int | None = None
 
     def check(self) -> None:
         """Raise SetupError for a value no run can have."""
@@ -71,6 +75,7 @@ class Options:
             ("app_concurrency", self.app_concurrency, 1),
             ("metric_timeout", self.metric_timeout, 0.001),
             ("sample", self.sample, 0),
+            ("workers", self.workers, 1),
             ("temperature", self.temperature, 0),
         )
         for name, value, low in limits:
@@ -95,6 +100,16 @@ class Options:
                 "E0104", "--no-wait is for runs whose calls go through batches.", where="--no-wait",
                 fix="add --batch, or leave --no-wait out",
             )  # fmt: skip
+        if self.batch and self.engine == "ray":
+            raise SetupError(
+                "E0104", "A run whose calls go through batches waits for the provider, and not for processes.",
+                where="--engine ray", why="--batch", fix="leave one of them out",
+            )  # fmt: skip
+        if self.engine not in ("local", "ray"):
+            raise SetupError(
+                "E0101", "engine is either 'local' or 'ray'.", where="--engine", why=str(self.engine),
+                fix="leave it out to run in this process, or --engine ray for several processes or machines",
+            )  # fmt: skip
         if self.controls not in ("auto", "always", "off"):
             raise SetupError(
                 "E0101", "controls is 'auto', 'always' or 'off'.", where="--controls", why=str(self.controls),
@@ -102,14 +117,12 @@ class Options:
             )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A run made ready. notes: what the user should be told of the choice of metrics. batches: the
-    chat model, where its calls go through batches."""
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What a run judges with: the same from the same options, in whatever process. notes: what the user should be told of
+    the choice of metrics. batches: the chat model, where its calls go through batches."""
 
     options: Options
-    dataset: Dataset
-    scan: Scan
     metrics: tuple[Metric, ...]
     judge: Judge
     model: Model
@@ -117,6 +130,39 @@ class Plan:
     application: Application | None = None
     notes: tuple[str, ...] = ()
     batches: BatchModel | None = None
+
+    def engine(self, budget: Budget, log: ReplyLog, **how: Any) -> Engine:
+        """The engine that drives these metrics; how: its other arguments."""
+        from ragassay.diagnosis import diagnose
+        from ragassay.runner import CallPolicy, Engine, LoggedModel
+
+        return Engine(
+            metrics=self.metrics,
+            judge=self.judge,
+            model=LoggedModel(self.model, log, budget),
+            budget=budget,
+            diagnose=diagnose,
+            policy=CallPolicy(timeout=self.options.call_timeout, attempts=self.options.attempts),
+            concurrency=self.options.concurrency,
+            cache=self.options.cache,
+            prepare=None if self.application is None else self.application.answer,
+            metric_timeout=self.options.metric_timeout,
+            **how,
+        )
+
+    async def close(self) -> None:
+        """Let go of connections and threads."""
+        await self.model.close()
+        if self.application is not None:
+            self.application.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Setup):
+    """A run made ready: the set-up, and the rows."""
+
+    dataset: Dataset
+    scan: Scan
 
     def rows(self) -> Iterator[tuple[int, Sample | BadRow]]:
         """(index, row) pairs, up to the limit."""
@@ -127,6 +173,11 @@ def make_options(given: Mapping[str, Any]) -> Options:
     """The Options among `evaluate`'s arguments. Raises TypeError for an argument that is none, SetupError as `check`."""
     names = Options.__dataclass_fields__
     values = {k: v for k, v in given.items() if k in names and k != "metrics" and v is not None}
+    if values.get("workers") is not None and values.get("engine", "local") == "local":
+        raise SetupError(
+            "E0104", "Workers are processes of a distributed run, and this one runs in one process.", where="--workers",
+            why=f"{values['workers']} workers and no --engine ray", fix="add --engine ray, or leave --workers out",
+        )  # fmt: skip
     unknown = set(given) - set(names) - {"rows", "metrics", "store", "name", "watch", "tell"}
     if given.get("app") is not None and not isinstance(given["app"], str):
         values["app"] = name_of(given["app"])
@@ -157,6 +208,8 @@ def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
         "no_network",
         "api_key_env",
         "wait",
+        "engine",
+        "workers",
     )
     for name in changes:
         if name not in free:
@@ -167,11 +220,22 @@ def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
                 fix=f"resume without it, or start a new run; free to change: {', '.join(free)}",
             )
     kept = {**manifest.options, "wait": True}
-    for name in ("metrics", "slices", "rubrics"):
-        kept[name] = tuple(kept.get(name) or ())  # type: ignore[arg-type]
-    options = replace(Options(**kept), **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]
+    options = replace(options_of(kept), **{k: v for k, v in changes.items() if v is not None})
     options.check()
     return options
+
+
+def options_of(kept: Mapping[str, object]) -> Options:
+    """The Options that `plain_options` wrote."""
+    values = dict(kept)
+    for name in ("metrics", "slices", "rubrics"):
+        values[name] = tuple(values.get(name) or ())  # type: ignore[arg-type]
+    return Options(**values)  # type: ignore[arg-type]
+
+
+def plain_options(options: Options) -> dict[str, object]:
+    """The Options as JSON can hold them."""
+    return {f: _plain(getattr(options, f)) for f in Options.__dataclass_fields__}
 
 
 def make_plan(
@@ -187,8 +251,24 @@ def make_plan(
     app: the application itself, where it was handed over and not named. here: an asynchronous one runs in the caller's
     event loop.
     """
+    setup = make_setup(options, metrics, app=app, here=here)
+    dataset = open_dataset(rows, options)
+    return Plan(**{f.name: getattr(setup, f.name) for f in fields(setup)}, dataset=dataset, scan=dataset.scan())
+
+
+def open_dataset(rows: object, options: Options) -> Dataset:
+    """The rows, read as the options say. Raises as `make_plan`."""
     from ragassay.datasets import open_rows
 
+    return open_rows(
+        rows, mapping=options.mapping, slices=options.slices, format=options.format, make_ids=options.make_ids
+    )
+
+
+def make_setup(
+    options: Options, metrics: str | Sequence[str | Metric] | None, *, app: App | None = None, here: bool = False
+) -> Setup:
+    """What `make_plan` makes ready before it looks at the rows."""
     book = rubric_book(options.rubrics)
     chosen = _metrics(metrics, options, book)
     model = _model(options)
@@ -222,10 +302,16 @@ def make_plan(
             concurrency=options.app_concurrency,
             here=here,
         )
-    dataset = open_rows(
-        rows, mapping=options.mapping, slices=options.slices, format=options.format, make_ids=options.make_ids
+    return Setup(
+        options=options,
+        metrics=chosen,
+        judge=judge,
+        model=model,
+        info=info,
+        application=application,
+        notes=tuple(notes),
+        batches=batches,
     )
-    return Plan(options, dataset, dataset.scan(), chosen, judge, model, info, application, tuple(notes), batches)
 
 
 def metric_names(metrics: str | None, preset: str | None, rubrics: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -375,7 +461,7 @@ def manifest_of(plan: Plan, run_id: str, created: str, version: str, name: str) 
         metrics=tuple(declared),
         judge=plan.info,
         name=name,
-        options={f: _plain(getattr(plan.options, f)) for f in Options.__dataclass_fields__},
+        options=plain_options(plan.options),
         units={name: d.unit for name, d in declared.items() if d.unit},
         lower_is_better=tuple(name for name, d in declared.items() if d.higher_is_better is False),
         neutral=tuple(name for name, d in declared.items() if d.higher_is_better is None),

@@ -26,10 +26,12 @@ from ragassay.cli.output import (
 )
 from ragassay.cli.output import display as shown
 from ragassay.cli.parameters import (
+    ENGINE_HELP,
     CapOption,
     Controls,
     ControlsOption,
     CostOption,
+    EngineName,
     GateOption,
     HtmlOption,
     JsonOption,
@@ -41,6 +43,7 @@ from ragassay.cli.parameters import (
     RubricOption,
     RunArgument,
     StoreOption,
+    WorkersOption,
 )
 from ragassay.cli.store import store_app
 from ragassay.core.errors import RagAssayError, SetupError, memory_failure, nearest
@@ -140,6 +143,8 @@ def evaluate(
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="With --batch: stay, or leave when all is handed over.")
     ] = True,
+    engine: Annotated[EngineName, typer.Option(help=ENGINE_HELP)] = EngineName.local,
+    workers: WorkersOption = None,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -173,6 +178,8 @@ def evaluate(
         "wait": wait,
         "format": format_,
         "make_ids": make_ids,
+        "engine": engine.value,
+        "workers": workers,
     }
     if preset is not None and metrics is not None:
         raise SetupError(
@@ -206,6 +213,8 @@ def resume(
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Of a run with --batch: stay, or collect what is ready and leave.")
     ] = True,
+    engine: Annotated[EngineName | None, typer.Option(help=f"{ENGINE_HELP} [default: as before]")] = None,
+    workers: WorkersOption = None,
     gate: GateOption = None,
     min_coverage: Annotated[float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below.")] = None,
     html: HtmlOption = None,
@@ -231,6 +240,8 @@ def resume(
             max_calls=max_calls,
             max_cost=max_cost,
             wait=wait,
+            engine=None if engine is None else engine.value,
+            workers=workers,
         )
     with resumed:
         finish(resumed, gate or [], min_coverage, html, junit, store, json_)

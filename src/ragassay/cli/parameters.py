@@ -43,6 +43,7 @@ KeyOption = Annotated[str | None, typer.Option(help="Variable that holds the key
 CapOption = Annotated[int | None, typer.Option(help="Hard cap on calls, retries included.")]
 CostOption = Annotated[float | None, typer.Option(help="Hard cap in US dollars.")]
 PriceOption = Annotated[str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")]
+WorkersOption = Annotated[int | None, typer.Option(help="Processes of --engine ray [default: the CPUs there are].")]
 NoNetworkOption = Annotated[bool, typer.Option("--no-network", help="Make any network call an error.")]
 
 
@@ -53,6 +54,15 @@ class Controls(StrEnum):
     always = "always"
     off = "off"
 
+
+class EngineName(StrEnum):
+    """What drives a run."""
+
+    local = "local"
+    ray = "ray"
+
+
+ENGINE_HELP = "ray: several processes, or the machines of the Ray cluster in RAY_ADDRESS (extra 'ray')."
 
 ControlsOption = Annotated[
     Controls,

@@ -17,6 +17,7 @@ CATALOGUE: dict[str, str] = {
     "E0107": "The output file cannot be written.",
     "E0108": "The row is not in the run.",
     "E0109": "The application cannot be loaded or is nothing that can be run on a question.",
+    "E0110": "A worker of a distributed run cannot make the same set-up, or does not see the store.",
     # E02 rubrics and metrics
     "E0201": "No metric has that name.",
     "E0202": "A metric's parameter is unknown or has a value it cannot take.",
@@ -65,6 +66,7 @@ CATALOGUE: dict[str, str] = {
     "E0507": "MLflow did not take the run.",
     "E0508": "The other store has a run of this id with other content.",
     "E0509": "Memory ran out.",
+    "E0510": "Ray cannot be started or reached, or its workers keep dying.",
     # E06 gates, budgets and stops
     "E0601": "A gate cannot be read.",
     "E0602": "A gate's threshold was not met.",

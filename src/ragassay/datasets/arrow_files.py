@@ -32,11 +32,18 @@ def load(module: str) -> Any:
         ) from error
 
 
-def batch_rows(batches: Iterator[Any], pyarrow: Any) -> Iterator[tuple[int, Row | Trouble]]:
-    """(row from 1, row) of record batches, a slice at a time so that one large batch is not all in memory as rows."""
-    number = 0
+def batch_rows(
+    batches: Iterator[Any], pyarrow: Any, number: int = 0, skip: int = 0
+) -> Iterator[tuple[int, Row | Trouble]]:
+    """(row from 1, row) of record batches, a slice at a time so that one large batch is not all in memory as rows.
+
+    number: how many rows of the source stand before the batches. skip: how many of the batches' own are passed over.
+    """
     for batch in batches:
-        for start in range(0, batch.num_rows, _BATCH):
+        passed = min(skip, batch.num_rows)
+        skip -= passed
+        number += passed
+        for start in range(passed, batch.num_rows, _BATCH):
             part = batch.slice(start, _BATCH)
             try:
                 part.validate(full=True)  # offsets of a damaged file may point outside of its memory
@@ -80,9 +87,19 @@ class ParquetFile(FileReader):
         check_columns(self.columns, path.name)
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
+        return self.rows_from(0)
+
+    def rows_from(self, index: int) -> Iterator[tuple[int, Row | Trouble]]:
+        """The rows from this index (from 0) on. Row groups that end before it are not read."""
         try:
             with self.parquet.ParquetFile(self.path) as file:
-                yield from batch_rows(file.iter_batches(batch_size=_BATCH), self.pyarrow)
+                first = before = 0
+                while (
+                    first < file.num_row_groups and before + (size := file.metadata.row_group(first).num_rows) <= index
+                ):
+                    first, before = first + 1, before + size
+                batches = file.iter_batches(batch_size=_BATCH, row_groups=range(first, file.num_row_groups))
+                yield from batch_rows(batches, self.pyarrow, before, index - before)
         except (OSError, ValueError, self.pyarrow.ArrowException) as error:
             raise broken_file(self.path, error) from error
 

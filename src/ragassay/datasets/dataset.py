@@ -7,7 +7,7 @@ import json
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,10 +73,26 @@ class Dataset:
     def __iter__(self) -> Iterator[Sample | BadRow]:
         return self._read(self.columns.copy(), dict.fromkeys(self._found), Counter())
 
+    @property
+    def cuttable(self) -> bool:
+        """Whether a range of rows can be read without what stands before it: its columns are known by a schema."""
+        return hasattr(self._reader, "rows_from")
+
+    def between(self, start: int, stop: int) -> Iterator[tuple[int, Sample | BadRow]]:
+        """(index from 0, row) of a range of a source that is `cuttable`."""
+        rows = self._reader.rows_from(start)  # type: ignore[attr-defined]
+        read = self._made(rows, self.columns.copy(), dict.fromkeys(self._found), Counter())
+        return zip(range(start, stop), read, strict=False)
+
     def _read(self, columns: Columns, known: dict[str, None], notes: Counter[str]) -> Iterator[Sample | BadRow]:
+        return self._made(self._reader.rows(), columns, known, notes)
+
+    def _made(
+        self, rows: Iterable[tuple[int, Row | Trouble]], columns: Columns, known: dict[str, None], notes: Counter[str]
+    ) -> Iterator[Sample | BadRow]:
         """known grows by the columns that first appear after those that the choice was made from."""
         maker, names = RowMaker(columns, self._reader, self._make_ids, notes), known.keys()
-        for line, row in self._reader.rows():
+        for line, row in rows:
             if isinstance(row, dict) and not row.keys() <= names:
                 for column in row.keys() - known.keys() if len(known) < _MOST_COLUMNS else ():
                     known[column] = None

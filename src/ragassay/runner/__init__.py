@@ -1,6 +1,6 @@
 """The one room that touches the world: drives flows, journals, retries, limits, budgets."""
 
-from ragassay.runner.budget import Budget
+from ragassay.runner.budget import Budget, PriceOf, exact, worst_case
 from ragassay.runner.dispatch import CallPolicy, Traffic
 from ragassay.runner.engine import Engine, Outcome, Progress
 from ragassay.runner.forecast import Forecast, forecast
@@ -16,10 +16,13 @@ __all__ = [
     "Journal",
     "LoggedModel",
     "Outcome",
+    "PriceOf",
     "Progress",
     "ReplyLog",
     "Stall",
     "Traffic",
     "Watchdog",
+    "exact",
     "forecast",
+    "worst_case",
 ]

@@ -160,6 +160,7 @@ class Engine:
         self._prepare, self._prepared = prepare, dict(prepared or {})
         self._own = frozenset(n for n, metric in enumerate(self._metrics) if is_users_own(metric))
         self._own_code, self._metric_timeout = OwnCode(), metric_timeout
+        self._model = model
         # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all calls busy.
         self._rows_at_once = max(ROWS_AT_ONCE if patient else 8, 2 * concurrency)
         self._grace, self._room_every = (0.0, 1.0) if patient else (GRACE, 0.01)
@@ -187,6 +188,11 @@ class Engine:
         self._state = RunState.RUNNING
         self._reason = ""
         self._fatal: BaseException | None = None
+
+    @property
+    def without_usage(self) -> int:
+        """How many replies said nothing about tokens."""
+        return int(getattr(self._model, "replies_without_usage", 0))
 
     def stop(self, state: RunState = RunState.INTERRUPTED, reason: str = "") -> None:
         """Stop cleanly: admit no row, make no call; what is in flight is finished and kept. Call from the loop."""

@@ -14,6 +14,7 @@ from ragassay.store.location import default_location, shown_location
 
 if TYPE_CHECKING:
     from ragassay.store.copying import Copied, copy_store
+    from ragassay.store.merging import take
     from ragassay.store.store import Store
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "default_location",
     "read",
     "shown_location",
+    "take",
 ]
 
 
@@ -39,4 +41,8 @@ def __getattr__(name: str) -> object:
         from ragassay.store import copying
 
         return getattr(copying, name)
+    if name == "take":
+        from ragassay.store.merging import take
+
+        return take
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -508,11 +508,13 @@ class Store:
 
         self._write(work)
 
-    def done(self, run_id: str) -> IndexSet:
-        """The indices of the rows that a resume need not do again."""
+    def done(self, run_id: str, within: range | None = None) -> IndexSet:
+        """The indices of the rows that a resume need not do again; within: only those of this range."""
         number, rows = self._number(run_id), schema.rows.c
 
         query = select(rows.idx).where(rows.run == number, rows.done).order_by(rows.idx)
+        if within is not None:
+            query = query.where(rows.idx >= within.start, rows.idx < within.stop)
         return IndexSet(row[0] for page in self._pages(query, (rows.idx,), 50_000) for row in page)
 
     def rows(
@@ -590,14 +592,18 @@ class Store:
         found = self._all(query.order_by(rows.idx).limit(1))
         return self._value(RowResult, found[0].payload, run_id, "body", found[0].idx) if found else None
 
-    def answered(self, run_id: str) -> dict[int, Sample]:
-        """The samples, by index, of rows that are not done and that the application has answered."""
+    def answered(self, run_id: str, within: range | None = None) -> dict[int, Sample]:
+        """The samples, by index, of rows that are not done and that the application has answered; within: only those of
+        this range."""
         number, rows, bodies = self._number(run_id), schema.rows.c, schema.bodies.c
-        found = self._all(
+        query = (
             select(bodies.idx, bodies.payload)
             .join_from(schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx))
             .where(rows.run == number, ~rows.done)
         )
+        if within is not None:
+            query = query.where(rows.idx >= within.start, rows.idx < within.stop)
+        found = self._all(query)
         results = [self._value(RowResult, payload, run_id, "body", idx) for idx, payload in found]
         return {r.index: r.sample for r in results if r.sample is not None and r.sample.response is not None}
 

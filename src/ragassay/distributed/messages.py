@@ -1,0 +1,85 @@
+"""What do driver and workers tell each other? Frozen values, of one version of RagAssay on both sides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragassay.core import Manifest, RagAssayError, RunState
+from ragassay.distributed.purse import Use
+from ragassay.runner import Traffic
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker needs to make the run's set-up for itself.
+
+    options: as JSON. store: where the run's store is, with its password where it has one; folder: where the parts' journals go, "" where judgments are
+    written into the store itself; token: what stands in the file `token` of the folder, to be sure that it is the same
+    folder here. concurrency: this worker's share. home: the driver's current folder, for modules of the user's.
+    size: bytes of the file of rows, where workers read it.
+    """
+
+    version: str
+    manifest: Manifest
+    options: dict[str, object]
+    store: Path | URL
+    folder: str
+    token: str
+    concurrency: int
+    home: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A worker has made the same set-up. host, pid: where it is."""
+
+    host: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """How a worker's part stands. rows: finished ones of the part; tales: what is to be told to the user once;
+    without_usage: replies so far that said nothing about tokens."""
+
+    rows: int = 0
+    bad: int = 0
+    cached: int = 0
+    use: Use = field(default_factory=Use)
+    traffic: Traffic = field(default_factory=Traffic)
+    tales: tuple[str, ...] = ()
+    without_usage: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a part ended. error: what ends the whole run."""
+
+    state: RunState
+    reason: str
+    beat: Beat
+    error: RagAssayError | None = None
+
+
+def joined(traffics: list[Traffic]) -> Traffic:
+    """The counters of several workers as one; `down` since the earliest."""
+    total = Traffic()
+    for one in traffics:
+        for f in fields(Traffic):
+            mine, theirs = getattr(total, f.name), getattr(one, f.name)
+            if isinstance(theirs, Counter | int):
+                setattr(total, f.name, mine + theirs)
+    total.down = min((one.down for one in traffics if one.down is not None), default=None)
+    return total
+
+
+def frozen(traffic: Traffic) -> Traffic:
+    """The counters as they are now."""
+    return replace(traffic, waits=Counter(traffic.waits))

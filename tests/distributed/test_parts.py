@@ -1,0 +1,129 @@
+"""Which rows are in which part, and what is taken in from the parts of a killed driver?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.core import EnvironmentFailure, Judgment, Ledger, Manifest, RowResult, Sample, Spend, Status
+from ragassay.distributed.parts import BOOK, Book, PartStore, absorb, cut, folder_of, size_of_parts
+from ragassay.store import Store, take
+
+
+@given(rows=st.integers(0, 300), size=st.integers(1, 80), done=st.sets(st.integers(0, 299)))
+def test_every_row_that_is_not_done_is_in_one_part(rows: int, size: int, done: set[int]) -> None:
+    parts = list(cut(rows, size, done))
+    todo = [index for part in parts for index in range(part.start, part.stop) if index not in part.done]
+    assert todo == [index for index in range(rows) if index not in done]
+    assert all(part.rows for part in parts)
+
+
+def test_parts_are_as_large_as_lets_the_workers_end_together() -> None:
+    assert [size_of_parts(rows, 2) for rows in (10, 4_000, 10**8)] == [64, 500, 5000]
+
+
+def judgment(key: str, rating: float = 1) -> Judgment:
+    return Judgment(key, "j", "groundedness@1", Status.JUDGED, rating=rating, spend=Spend(1, 10, 1, cost=0.1))
+
+
+def row(index: int, response: str = "", *, done: bool = True) -> RowResult:
+    return RowResult(index, Sample(f"r{index}", response=response), done=done)
+
+
+@pytest.fixture
+def whole(tmp_path: Path, make_manifest: Callable[..., Manifest]):
+    with Store.open(tmp_path / "store.db") as store:
+        store.create_run(make_manifest("run-1", rows=10))
+        store.acquire("run-1")
+        yield store
+
+
+def part_of(whole: Store, name: str) -> PartStore:
+    folder = folder_of(whole, "run-1")
+    assert folder is not None
+    return PartStore(folder / name, whole, whole.run("run-1").manifest)
+
+
+def contents(store: Store) -> tuple[list[RowResult], Spend]:
+    return list(store.rows("run-1")), store.spend("run-1")
+
+
+def test_a_part_is_taken_in_once_however_often_that_is_tried(whole: Store) -> None:
+    whole.put_rows("run-1", [row(0), row(1, "old", done=False)])
+    whole.put_judgments("run-1", [judgment("a")])
+    part = part_of(whole, "0-3")
+    part.put_judgments("run-1", [judgment("b"), judgment("c"), judgment("a", 3)])
+    part.put_rows("run-1", [row(0, "not this one"), row(1, "new"), row(2)])
+    take(whole, part.own, "run-1")
+    once = contents(whole)
+    take(whole, part.own, "run-1")
+    assert contents(whole) == once
+    assert [(r.index, r.sample and r.sample.response) for r in once[0]] == [(0, ""), (1, "new"), (2, "")]
+    assert once[1].calls == 4
+    assert whole.get_judgments([("j", "a")])["j", "a"].rating == 3
+    assert not whole.check()
+    part.close()
+
+
+def test_a_part_looks_up_what_it_and_what_the_run_know(whole: Store) -> None:
+    whole.put_judgments("run-1", [judgment("a"), judgment("b")])
+    part = part_of(whole, "0-3")
+    part.put_judgments("run-1", [judgment("b", 2), judgment("c")])
+    found = part.get_judgments([("j", key) for key in "abcd"])
+    assert {key: one.rating for (_, key), one in found.items()} == {"a": 1, "b": 2, "c": 1}
+    part.close()
+
+
+def test_what_a_killed_driver_left_is_absorbed_and_gone(whole: Store, tmp_path: Path) -> None:
+    folder = folder_of(whole, "run-1")
+    assert folder is not None
+    for name, index in (("a", 0), ("b", 1)):
+        part = part_of(whole, name)
+        part.put_rows("run-1", [row(index)])
+        part.close()
+    Book(Ledger(Spend(5, cost=0.5)), ("a",)).write(folder)  # the driver was killed before it removed the folder of a
+    assert absorb(whole, "run-1") == Ledger(Spend(5, cost=0.5))
+    assert list(whole.done("run-1")) == [0, 1]
+    assert sorted(path.name for path in tmp_path.iterdir() if "store.db" not in path.name) == []
+    assert not folder.parent.exists()
+    assert absorb(whole, "run-1") is None
+
+
+def test_a_book_that_is_lost_leaves_the_ledger_to_the_store(whole: Store) -> None:
+    folder = folder_of(whole, "run-1")
+    assert folder is not None
+    part = part_of(whole, "a")
+    part.put_rows("run-1", [row(0)])
+    part.close()
+    (folder / BOOK).write_text('{"spent": {')
+    assert absorb(whole, "run-1") is None
+    assert list(whole.done("run-1")) == [0]
+
+
+def test_a_part_whose_worker_lives_is_waited_for_and_then_refused(
+    whole: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragassay.distributed.parts.ORPHAN_SECONDS", 0.3)
+    part = part_of(whole, "a")
+    part.put_rows("run-1", [row(0)])
+    with pytest.raises(EnvironmentFailure) as caught:
+        absorb(whole, "run-1")
+    assert caught.value.code == "E0504"
+    part.close()
+    absorb(whole, "run-1")
+    assert list(whole.done("run-1")) == [0]
+
+
+def test_a_part_that_a_kill_left_empty_is_no_trouble(whole: Store) -> None:
+    folder = folder_of(whole, "run-1")
+    assert folder is not None
+    (folder / "a").mkdir(parents=True)
+    Book(Ledger()).write(folder)
+    with Store.open(folder / "b" / "part.db"):
+        pass
+    assert absorb(whole, "run-1") == Ledger()
+    assert not folder.exists()

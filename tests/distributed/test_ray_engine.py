@@ -1,0 +1,292 @@
+"""A run over Ray comes to what the run in one process comes to, whoever dies on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import ragassay
+from ragassay.core import EnvironmentFailure, RunState, SetupError
+from ragassay.runner import Progress
+from support.invariants import bill_of, canonical, check_ledger, check_run
+from support.llm_server import ServerProcess
+from support.ray_runs import KEY, METRICS, ROWS, make_rows
+
+pytestmark = pytest.mark.usefixtures("local_ray")
+
+
+def workers() -> list[psutil.Process]:
+    """The worker processes of the run."""
+    return [p for p in psutil.Process().children(recursive=True) if "ray::Worker" in "".join(p.cmdline())]
+
+
+def once_at(rows: int, act: Callable[[], None]) -> Callable[[Progress], None]:
+    """Watches a run, and acts once when so many rows are done."""
+    left = [act]
+
+    def watch(progress: Progress) -> None:
+        if progress.rows >= rows and left:
+            left.pop()()
+
+    return watch
+
+
+def test_the_results_are_those_of_one_process_to_the_byte(
+    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes
+) -> None:
+    store = tmp_path / "store.db"
+    with ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=2, **options) as run:
+        assert run.state is RunState.FINISHED
+        ledger = run.ledger
+    check_run(store)
+    assert canonical(store) == expected
+    books = scripted.stats()
+    assert books["calls"] == books["prompts"] == 2 * ROWS
+    assert books["peak"] <= options["concurrency"]
+    check_ledger(ledger, books, complete=True)
+    assert not store.with_name("store.db.parts").exists()
+
+
+def test_rows_that_workers_cannot_read_are_handed_to_them(
+    tmp_path: Path, options: dict[str, Any], expected: bytes
+) -> None:
+    store, rows = tmp_path / "store.db", iter(make_rows())
+    with ragassay.evaluate(rows, METRICS, store=store, engine="ray", workers=2, **options) as run:
+        assert run.state is RunState.FINISHED
+    assert canonical(store) == expected
+
+
+def test_a_killed_worker_costs_only_what_was_in_flight(
+    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes
+) -> None:
+    store, told = tmp_path / "store.db", list[str]()
+    scripted.script(latency=0.1)
+
+    def kill() -> None:
+        workers()[0].send_signal(signal.SIGKILL)
+
+    with ragassay.evaluate(
+        str(parquet),
+        METRICS,
+        store=store,
+        engine="ray",
+        workers=2,
+        watch=once_at(20, kill),
+        tell=told.append,
+        **options,
+    ) as run:
+        assert run.state is RunState.FINISHED
+        ledger = run.ledger
+    check_run(store)
+    assert canonical(store) == expected
+    assert any("another one goes on" in line for line in told)
+    books = scripted.stats()
+    assert books["answered_twice"] <= options["concurrency"] // 2
+    check_ledger(ledger, books)
+    assert ledger.uncertain_calls <= options["concurrency"] // 2
+
+
+def test_a_worker_that_does_not_answer_is_named_and_waited_for(
+    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragassay.distributed.driver.SILENT", 1.0)
+    frozen, told = list[psutil.Process](), list[str]()
+
+    def freeze() -> None:
+        frozen.extend(workers())
+        frozen[0].suspend()
+
+    def tell(line: str) -> None:
+        told.append(line)
+        if "has not answered" in line:
+            for process in frozen:
+                process.resume()
+
+    rows = make_rows(80)
+    with ragassay.evaluate(
+        rows, METRICS, store=tmp_path / "s.db", engine="ray", workers=1, watch=once_at(20, freeze), tell=tell, **options
+    ) as run:
+        assert run.state is RunState.FINISHED
+    line = next(line for line in told if "has not answered" in line)
+    assert line.startswith(f"worker 1 (process {frozen[0].pid} on ")
+    assert ": rows " in line
+
+
+def test_a_worker_that_dies_again_and_again_ends_the_run_with_a_word(
+    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess
+) -> None:
+    scripted.script(latency=30.0)
+
+    def kill(progress: Progress) -> None:
+        for process in workers():
+            process.send_signal(signal.SIGKILL)
+
+    with pytest.raises(EnvironmentFailure) as caught:
+        ragassay.evaluate(
+            str(parquet), METRICS, store=tmp_path / "store.db", engine="ray", workers=1, watch=kill, **options
+        )
+    assert caught.value.code == "E0510"
+    assert "ragassay resume" in caught.value.fix
+
+
+def test_a_killed_driver_leaves_nothing_running_and_a_resume_in_one_process_ends_the_run(
+    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes
+) -> None:
+    store = tmp_path / "store.db"
+    scripted.script(latency=0.1)
+    command = [
+        *(sys.executable, "-m", "ragassay", "evaluate", str(parquet), "--metrics", METRICS, "--store", str(store)),
+        *("--judge", "openai:mock", "--base-url", scripted.url, "--api-key-env", KEY, "--price", "1,2"),
+        *("--engine", "ray", "--workers", "2", "--concurrency", "16"),
+    ]
+    driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path)
+    try:
+        deadline = time.monotonic() + 60
+        while scripted.stats()["answers"] < ROWS // 2:
+            assert driver.poll() is None, driver.communicate()[1].decode()
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        family = psutil.Process(driver.pid).children(recursive=True)
+        driver.kill()
+    finally:
+        driver.kill()
+        driver.communicate()
+    _, alive = psutil.wait_procs(family, timeout=10)
+    names = [process.cmdline()[0] for process in alive]
+    for process in alive:
+        process.kill()  # Ray's own agents take a minute to end; of what works or listens for work nothing is left
+    assert all("Agent" in name for name in names)
+    with ragassay.resume(store=store, engine="local") as run:
+        assert run.state is RunState.FINISHED
+        ledger = run.ledger
+    check_run(store)
+    assert canonical(store) == expected
+    books = scripted.stats()
+    assert books["answered_twice"] <= options["concurrency"]
+    check_ledger(ledger, books)
+    assert not store.with_name("store.db.parts").exists()
+
+
+def test_a_stopped_run_is_resumed_over_ray(
+    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes
+) -> None:
+    store, told = tmp_path / "store.db", list[str]()
+    scripted.script(latency=0.1)
+    interrupt = once_at(20, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with ragassay.evaluate(
+        str(parquet), METRICS, store=store, engine="ray", workers=2, watch=interrupt, tell=told.append, **options
+    ) as run:
+        assert run.state is RunState.INTERRUPTED
+        done = sum(row.done for row in run.rows())
+        assert 20 <= done < ROWS
+    assert any(line.startswith("Stopping") for line in told)
+    scripted.script(latency=0.0)
+    with ragassay.resume(store=store, workers=1) as run:
+        assert run.state is RunState.FINISHED
+        ledger = run.ledger
+    check_run(store)
+    assert canonical(store) == expected
+    books = scripted.stats()
+    assert books["answered_twice"] == 0
+    check_ledger(ledger, books, complete=True)
+
+
+@pytest.mark.parametrize("cap", [{"max_calls": 45}, {"max_cost": 0.08}])
+def test_a_cap_holds_over_all_workers_by_the_servers_own_bill(
+    cap: dict[str, Any],
+    parquet: Path,
+    tmp_path: Path,
+    options: dict[str, Any],
+    scripted: ServerProcess,
+    expected: bytes,
+) -> None:
+    store = tmp_path / "store.db"
+    scripted.script(fault_rates={"500": 0.1}, seed=1)
+    with ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=2, **cap, **options) as run:
+        assert run.state is RunState.BUDGET
+        assert "the cap of" in run._store.run(run.id).stop_reason
+    books = scripted.stats()
+    if "max_calls" in cap:
+        assert books["calls"] == cap["max_calls"]
+    else:
+        bill = float(bill_of(books))
+        assert 0.5 * cap["max_cost"] < bill <= cap["max_cost"]
+    check_run(store, finished=False)
+    scripted.script(fault_rates={})
+    with ragassay.resume(store=store, engine="local", **dict.fromkeys(cap, 1000)) as run:
+        assert run.state is RunState.FINISHED
+        check_ledger(run.ledger, scripted.stats())
+    assert canonical(store) == expected
+    assert scripted.stats()["answered_twice"] == 0
+
+
+def test_what_a_worker_cannot_import_is_refused_before_a_call_is_paid(
+    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess
+) -> None:
+    @ragassay.metric
+    def polite(row: ragassay.Sample) -> float:
+        return 1.0
+
+    with pytest.raises(SetupError) as caught:
+        ragassay.evaluate(
+            str(parquet), ["groundedness", polite], store=tmp_path / "s.db", engine="ray", workers=1, **options
+        )
+    assert "in a worker on" in caught.value.where
+    assert scripted.stats()["calls"] == 0
+
+
+def test_workers_are_refused_without_the_engine_that_has_them(parquet: Path, tmp_path: Path) -> None:
+    with pytest.raises(SetupError) as caught:
+        ragassay.evaluate(str(parquet), "exact_match", store=tmp_path / "s.db", workers=3)
+    assert caught.value.code == "E0104"
+
+
+def test_without_ray_the_error_says_what_to_install(
+    parquet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], scripted: ServerProcess
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(SetupError) as caught:
+        ragassay.evaluate(str(parquet), METRICS, store=tmp_path / "s.db", engine="ray", **options)
+    assert caught.value.code == "E0105"
+    assert "ragassay[ray]" in caught.value.fix
+    assert scripted.stats()["calls"] == 0
+
+
+def test_an_application_is_run_by_the_workers_and_its_answers_are_kept(
+    tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shouting_app.py").write_text("def answer(question):\n    return question.upper(), ['It is so.']\n")
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": row["id"], "question": row["question"]} for row in make_rows(20)]
+    with ragassay.evaluate(
+        rows, "groundedness", store=tmp_path / "s.db", engine="ray", workers=1, app="shouting_app:answer", **options
+    ) as run:
+        assert run.state is RunState.FINISHED
+        assert [row.sample.response for row in run if row.sample] == [row["question"].upper() for row in rows]
+
+
+def test_workers_write_into_one_postgresql_and_a_killed_one_costs_only_what_was_in_flight(
+    parquet: Path, postgres_url: str, options: dict[str, Any], scripted: ServerProcess, expected: bytes
+) -> None:
+    scripted.script(latency=0.1)
+    kill = once_at(20, lambda: workers()[0].send_signal(signal.SIGKILL))
+    with ragassay.evaluate(
+        str(parquet), METRICS, store=postgres_url, engine="ray", workers=2, watch=kill, max_cost=5.0, **options
+    ) as run:
+        assert run.state is RunState.FINISHED
+        ledger = run.ledger
+    check_run(postgres_url)
+    assert canonical(postgres_url) == expected
+    books = scripted.stats()
+    assert books["answered_twice"] <= options["concurrency"] // 2
+    check_ledger(ledger, books)
+    assert ledger.uncertain_calls <= options["concurrency"] // 2
