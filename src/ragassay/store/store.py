@@ -590,7 +590,12 @@ class Store:
             .where(rows.run == number, rows.row_id == key, *self.database.hashed(rows.row_id, key))
         )
         found = self._all(query.order_by(rows.idx).limit(1))
-        return self._value(RowResult, found[0].payload, run_id, "body", found[0].idx) if found else None
+        if not found:
+            return None
+        row = self._value(RowResult, found[0].payload, run_id, "body", found[0].idx)
+        if row.id != row_id:
+            raise codec.damaged("an index leads to another row than it says", self.location)
+        return row
 
     def answered(self, run_id: str, within: range | None = None) -> dict[int, Sample]:
         """The samples, by index, of rows that are not done and that the application has answered; within: only those of
