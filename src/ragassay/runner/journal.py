@@ -23,7 +23,7 @@ HEAP, HEAP_SIZE, HEAP_SECONDS = 64, 1 << 20, 0.5
 MOST_ROWS, MOST_SIZE = 1024, 1 << 23
 """Rows and characters that may wait for the writer before whoever brings more has to wait as well."""
 
-LINGER = 0.003
+LINGER = 0.02
 """Seconds in which further judgments may join a commit."""
 
 Pair = tuple[str, str]

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from decimal import Decimal
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -292,7 +293,6 @@ class LoggedModel:
 
 def key_of(call: ChatCall) -> str:
     """Hash of all that a reply depends on."""
-    known = blake2b(digest_size=16)
     asked = (
         call.model,
         call.max_tokens,
@@ -301,11 +301,25 @@ def key_of(call: ChatCall) -> str:
         call.schema_name,
         [m.role for m in call.messages],
     )
-    for text in (repr(asked), schema_text(call), *(message.content for message in call.messages)):
-        data = text.encode("utf-8", "surrogatepass")
-        known.update(b"%d:" % len(data))
-        known.update(data)
+    first, *rest = [message.content for message in call.messages] or [""]
+    known = _begun(first).copy()
+    for text in (repr(asked), schema_text(call), *rest):
+        _update(known, text)
     return known.hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _begun(text: str) -> blake2b:
+    """The hash as far as the first message, which is the same for most calls of a run."""
+    known = blake2b(digest_size=16)
+    _update(known, text)
+    return known
+
+
+def _update(known: blake2b, text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    known.update(b"%d:" % len(data))
+    known.update(data)
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
