@@ -96,9 +96,10 @@ def test_a_killed_worker_costs_only_what_was_in_flight(
 
 
 def test_a_worker_that_does_not_answer_is_named_and_waited_for(
-    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, scripted: ServerProcess
 ) -> None:
     monkeypatch.setattr("ragassay.distributed.driver.SILENT", 1.0)
+    scripted.script(latency=0.3)
     frozen, told = list[psutil.Process](), list[str]()
 
     def freeze() -> None:
@@ -113,7 +114,7 @@ def test_a_worker_that_does_not_answer_is_named_and_waited_for(
 
     rows = make_rows(80)
     with ragassay.evaluate(
-        rows, METRICS, store=tmp_path / "s.db", engine="ray", workers=1, watch=once_at(20, freeze), tell=tell, **options
+        rows, METRICS, store=tmp_path / "s.db", engine="ray", workers=1, watch=once_at(10, freeze), tell=tell, **options
     ) as run:
         assert run.state is RunState.FINISHED
     line = next(line for line in told if "has not answered" in line)
@@ -134,7 +135,7 @@ def test_a_worker_that_dies_again_and_again_ends_the_run_with_a_word(
         ragassay.evaluate(
             str(parquet), METRICS, store=tmp_path / "store.db", engine="ray", workers=1, watch=kill, **options
         )
-    assert caught.value.code == "E0510"
+    assert caught.value.code == "E0509"
     assert "ragassay resume" in caught.value.fix
 
 
