@@ -135,7 +135,7 @@ def test_a_worker_that_dies_again_and_again_ends_the_run_with_a_word(
         ragassay.evaluate(
             str(parquet), METRICS, store=tmp_path / "store.db", engine="ray", workers=1, watch=kill, **options
         )
-    assert caught.value.code == "E0509"
+    assert caught.value.code == "E0510"
     assert "ragassay resume" in caught.value.fix
 
 
