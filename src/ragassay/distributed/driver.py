@@ -127,6 +127,7 @@ class RayEngine:
         finally:
             if ours:
                 await asyncio.to_thread(self._ray.shutdown)
+                _let_print(self._ray, True)
         if self._fatal is not None:
             raise self._fatal
         if self._state is RunState.RUNNING:
@@ -436,7 +437,17 @@ def start(workers: int | None) -> tuple[Any, bool]:
             "E0510", "Ray cannot be started or reached.", where=f"RAY_ADDRESS={address}",
             why=shorten(str(error).strip(), 300), fix="see `ray status`, or unset RAY_ADDRESS to run on this machine alone",
         ) from error  # fmt: skip
+    _let_print(ray, False)
     return ray, True
+
+
+def _let_print(ray: Any, allowed: bool) -> None:
+    """Whether Ray may print on our stdout, as it does of dead workers: there `--json` promises JSON and nothing else.
+
+    Ray has no public switch for it; where the inner one is gone it prints."""
+    inner: Any = getattr(getattr(ray, "_private", None), "worker", None)
+    if hasattr(inner, "_worker_logs_enabled"):
+        inner._worker_logs_enabled = allowed
 
 
 def _cpus(ray: Any) -> int:
