@@ -1,6 +1,7 @@
 """The Python door: evaluate from scripts, notebooks and running loops, and look at what came of it."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 
@@ -111,3 +112,26 @@ def test_importing_opens_nothing_prints_nothing_and_loads_no_heavy_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_a_callback_of_progress_that_raises_costs_no_run_and_is_said_once(store):
+    told = []
+
+    def broken(progress):
+        raise RuntimeError("no screen")
+
+    with ragassay.evaluate(ROWS, store=store, watch=broken, tell=told.append) as run:
+        assert run.state is RunState.FINISHED
+    assert [line for line in told if "no screen" in line] == [
+        "the progress is not shown any more: watch raised RuntimeError: no screen"
+    ]
+
+
+def test_the_hosts_own_setting_of_the_garbage_collector_comes_back(store):
+    before = gc.get_threshold()
+    gc.set_threshold(800, 7, 6)
+    try:
+        ragassay.evaluate(ROWS, store=store)
+        assert gc.get_threshold() == (800, 7, 6)
+    finally:
+        gc.set_threshold(*before)

@@ -484,6 +484,7 @@ async def _drive(
     from ragassay.distributed import absorb
     from ragassay.runner import Budget, ReplyLog, Watchdog
 
+    watch = _harmless(watch, tell)
     run_id, options = manifest.run_id, plan.options
     go_on = resume_command(run_id, store.location)
     store.acquire(run_id)
@@ -626,6 +627,24 @@ async def _found_again(
         tell(f"{waiting:,} calls are at the provider already: their answers are collected, not bought again")
     left = base.uncertain_calls - waiting
     return replace(base, uncertain_calls=left, uncertain_cost=base.uncertain_cost * left / (left + waiting or 1))
+
+
+def _harmless(watch: Watch | None, tell: Tell | None) -> Watch | None:
+    """The callback, which is left alone from its first error on: a display must not cost a run."""
+    failed = False
+
+    def call(progress: Progress) -> None:
+        nonlocal failed
+        if watch is None or failed:
+            return
+        try:
+            watch(progress)
+        except Exception as error:
+            failed = True
+            if tell is not None:
+                tell(f"the progress is not shown any more: watch raised {type(error).__name__}: {error}")
+
+    return None if watch is None else call
 
 
 class _Rarer:
