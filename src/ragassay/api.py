@@ -199,7 +199,7 @@ async def aresume(
                 where=f"run {run_id}",
                 fix=f"in Python: ragassay.resume({run_id!r}, rows=the_same_rows)",
             )
-        plan = make_plan(source, options, metrics, app=app)
+        plan = make_plan(source, options, metrics, app=app, known=stored.manifest)
         if tuple(map(str, plan.metrics)) != stored.manifest.metrics:
             raise SetupError(
                 "E0106",
@@ -542,7 +542,7 @@ async def _drive(
         engine.progress.rows = len(done)
 
         save(RunState.RUNNING, "", lambda: base)
-        todo = ((index, row) for index, row in plan.rows() if index not in done)
+        todo = plan.rows(done)
         parked = plan.batches if plan.batches is not None and not options.wait else None
         ticker = asyncio.create_task(_tick(engine, watch, save_snapshot, parked))
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -164,9 +164,12 @@ class Plan(Setup):
     dataset: Dataset
     scan: Scan
 
-    def rows(self) -> Iterator[tuple[int, Sample | BadRow]]:
-        """(index, row) pairs, up to the limit."""
-        return itertools.islice(enumerate(self.dataset), self.options.limit)
+    def rows(self, done: Container[int] = ()) -> Iterator[tuple[int, Sample | BadRow]]:
+        """(index, row) pairs, up to the limit, without those that are done."""
+        if not done:
+            return itertools.islice(enumerate(self.dataset), self.options.limit)
+        limit = self.options.limit
+        return itertools.takewhile(lambda one: limit is None or one[0] < limit, self.dataset.rest(done))
 
 
 def make_options(given: Mapping[str, Any]) -> Options:
@@ -245,15 +248,22 @@ def make_plan(
     *,
     app: App | None = None,
     here: bool = False,
+    known: Manifest | None = None,
 ) -> Plan:
     """Everything that can be wrong with the set-up is found here, before a row is judged or a call is paid.
 
     app: the application itself, where it was handed over and not named. here: an asynchronous one runs in the caller's
-    event loop.
+    event loop. known: of a run that looked through these rows before; a file that has not changed is not validated anew.
     """
+    from ragassay.datasets import Scan
+
     setup = make_setup(options, metrics, app=app, here=here)
     dataset = open_dataset(rows, options)
-    return Plan(**{f.name: getattr(setup, f.name) for f in fields(setup)}, dataset=dataset, scan=dataset.scan())
+    if known is not None and dataset.unchanged(known.source_hash):
+        scan = Scan(known.rows, 0, (), (), known.mapping, (), (), (), dataset.source, known.source_hash)
+    else:
+        scan = dataset.scan()
+    return Plan(**{f.name: getattr(setup, f.name) for f in fields(setup)}, dataset=dataset, scan=scan)
 
 
 def open_dataset(rows: object, options: Options) -> Dataset:

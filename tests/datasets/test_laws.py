@@ -163,3 +163,32 @@ def test_damage_to_a_gzip_file_is_never_a_crash(data, place, byte):
 def test_a_record_that_is_none_of_ours_is_a_data_error():
     with pytest.raises(DataError, match="question is a list"):
         from_record({"id": "a", "question": []})
+
+
+@pytest.mark.parametrize("done", [(), (0,), (1, 2), (0, 1, 2, 3), (4,), range(5)])
+def test_what_is_left_of_a_file_is_what_reading_all_of_it_gives(tmp_path, done):
+    path = tmp_path / "rows.jsonl"
+    lines = [
+        '{"id": "a", "question": "q"}',
+        '{"id": "b", "late": 1, "response": "r"}',
+        "not JSON",
+        "",
+        '{"id": "c", "context": "x"}',
+    ]
+    path.write_text("\n".join([*lines, '{"id": "d", "contexts": ["y"]}']))
+    dataset = open_rows(path)
+    every = list(enumerate(dataset))
+    assert len(every) == 5
+    assert list(dataset.rest(done)) == [(index, row) for index, row in every if index not in done]
+
+
+def test_a_file_is_known_again_by_its_bytes_and_rows_in_memory_are_not(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": "a", "question": "q"}\n')
+    dataset = open_rows(path)
+    before = dataset.scan().source_hash
+    assert dataset.unchanged(before)
+    path.write_text('{"id": "a", "question": "p"}\n')
+    assert not open_rows(path).unchanged(before)
+    rows = open_rows([{"id": "a", "question": "q"}])
+    assert not rows.unchanged(rows.scan().source_hash)

@@ -7,7 +7,7 @@ import json
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,6 +84,27 @@ class Dataset:
         read = self._made(rows, self.columns.copy(), dict.fromkeys(self._found), Counter())
         return zip(range(start, stop), read, strict=False)
 
+    def rest(self, done: Container[int]) -> Iterator[tuple[int, Sample | BadRow]]:
+        """(index from 0, row) of the rows whose index is not in `done`; those are read past, not made."""
+        return self._rest(self._reader.rows(), done)
+
+    def _rest(
+        self, rows: Iterable[tuple[int, Row | Trouble]], done: Container[int]
+    ) -> Iterator[tuple[int, Sample | BadRow]]:
+        columns, known = self.columns.copy(), dict.fromkeys(self._found)
+        at = -1
+
+        def open_rows() -> Iterator[tuple[int, Row | Trouble]]:
+            nonlocal at
+            for at, (line, row) in enumerate(rows):  # noqa: B007 - `at` is read where the row has been made
+                if at not in done:
+                    yield line, row
+                elif isinstance(row, dict):
+                    self._adopt(columns, known, line, row)
+
+        for row in self._made(open_rows(), columns, known, Counter()):
+            yield at, row
+
     def _read(self, columns: Columns, known: dict[str, None], notes: Counter[str]) -> Iterator[Sample | BadRow]:
         return self._made(self._reader.rows(), columns, known, notes)
 
@@ -91,13 +112,22 @@ class Dataset:
         self, rows: Iterable[tuple[int, Row | Trouble]], columns: Columns, known: dict[str, None], notes: Counter[str]
     ) -> Iterator[Sample | BadRow]:
         """known grows by the columns that first appear after those that the choice was made from."""
-        maker, names = RowMaker(columns, self._reader, self._make_ids, notes), known.keys()
+        maker = RowMaker(columns, self._reader, self._make_ids, notes)
         for line, row in rows:
-            if isinstance(row, dict) and not row.keys() <= names:
-                for column in row.keys() - known.keys() if len(known) < _MOST_COLUMNS else ():
-                    known[column] = None
-                    columns.adopt(column, line)
+            if isinstance(row, dict):
+                self._adopt(columns, known, line, row)
             yield maker.make(line, row)
+
+    @staticmethod
+    def _adopt(columns: Columns, known: dict[str, None], line: int, row: Row) -> None:
+        if not row.keys() <= known.keys():
+            for column in row.keys() - known.keys() if len(known) < _MOST_COLUMNS else ():
+                known[column] = None
+                columns.adopt(column, line)
+
+    def unchanged(self, source_hash: str) -> bool:
+        """Whether these are the bytes that an earlier scan saw, as its `source_hash` says; False for rows in memory."""
+        return bool(source_hash) and self._reader.content_hash() == source_hash
 
     def scan(self) -> Scan:
         """One pass that validates every row.
