@@ -51,6 +51,7 @@ def child(code: str, *arguments: object) -> subprocess.Popen[str]:
     """
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(setup) + textwrap.dedent(code), *map(str, arguments)],
+        stdin=subprocess.PIPE,  # of its own: it waits there until it is killed
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

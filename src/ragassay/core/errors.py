@@ -17,6 +17,7 @@ retry, a Judgment with a status and a reason, or (when the set-up is wrong) a Pr
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -138,7 +139,8 @@ def message_of(error: BaseException) -> str:
 def memory_failure(error: BaseException) -> EnvironmentFailure | None:
     """Where memory ran out, what a user can do about it; None for any other error."""
     threads = isinstance(error, RuntimeError) and "can't start new thread" in str(error)  # it has no room for its stack
-    if not isinstance(error, MemoryError) and not threads:
+    refused = isinstance(error, OSError) and error.errno == errno.ENOMEM  # by the system, say to map a file
+    if not (isinstance(error, MemoryError) or threads or refused):
         return None
     return EnvironmentFailure(
         "E0509",

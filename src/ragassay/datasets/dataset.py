@@ -96,7 +96,7 @@ class Dataset:
 
         def open_rows() -> Iterator[tuple[int, Row | Trouble]]:
             nonlocal at
-            for at, (line, row) in enumerate(rows):  # noqa: B007 - `at` is read where the row has been made
+            for at, (line, row) in enumerate(rows):
                 if at not in done:
                     yield line, row
                 elif isinstance(row, dict):

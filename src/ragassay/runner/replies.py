@@ -28,7 +28,7 @@ from typing import Any
 
 import orjson
 
-from ragassay.core import Call, CallError, ChatCall, ChatReply, EnvironmentFailure, Ledger, Reply, Spend
+from ragassay.core import Call, CallError, ChatCall, ChatReply, EnvironmentFailure, Ledger, Reply, Spend, memory_failure
 from ragassay.models import NOT_SENT, Model
 from ragassay.runner.budget import Account, Budget, PriceOf, schema_text, worst_case
 
@@ -219,6 +219,8 @@ class ReplyLog:
         return []
 
     def _failure(self, error: OSError) -> EnvironmentFailure:
+        if (starved := memory_failure(error)) is not None:
+            return starved
         free = ""
         with suppress(OSError):
             free = f" ({shutil.disk_usage(self._prefix.parent).free:,} bytes free)"
