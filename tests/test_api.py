@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import signal
 import subprocess
 import sys
 
@@ -135,3 +136,15 @@ def test_the_hosts_own_setting_of_the_garbage_collector_comes_back(store):
         assert gc.get_threshold() == (800, 7, 6)
     finally:
         gc.set_threshold(*before)
+
+
+def test_the_hosts_own_handlers_of_signals_come_back(store):
+    def handler(number, frame):
+        raise AssertionError("not called here")
+
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        ragassay.evaluate(ROWS, store=store)
+        assert signal.getsignal(signal.SIGTERM) is handler
+    finally:
+        signal.signal(signal.SIGTERM, before)

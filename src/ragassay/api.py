@@ -717,7 +717,13 @@ def _stop_on_signals(engine: Engine | RayEngine, go_on: str, tell: Tell | None, 
             tell(f"Stopping: {kept}. Ctrl-C again ends at once.")
         engine.stop()
 
-    kinds = [kind for kind in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(kind) is not signal.SIG_IGN]
+    # What the host has set comes back at the end. What it has set through the loop cannot be read, and is left alone.
+    before = {kind: signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)}
+    kinds = [
+        kind
+        for kind, handler in before.items()
+        if handler not in (signal.SIG_IGN, None) and getattr(handler, "__name__", "") != "_sighandler_noop"
+    ]
     for kind in kinds:
         loop.add_signal_handler(kind, stop)
     try:
@@ -725,6 +731,7 @@ def _stop_on_signals(engine: Engine | RayEngine, go_on: str, tell: Tell | None, 
     finally:
         for kind in kinds:
             loop.remove_signal_handler(kind)
+            signal.signal(kind, before[kind])
 
 
 def block_on(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

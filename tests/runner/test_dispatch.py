@@ -167,3 +167,30 @@ def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
 
     assert asyncio.run(main()) < 0.5
     assert len(model.times) == 1
+
+
+@pytest.mark.parametrize("retry_after", [None, 0.0])
+def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(retry_after):
+    refused = CallError("rate_limit", "429", retryable=True, retry_after=retry_after)
+    model, started = Script(refused), time.monotonic()
+    policy = CallPolicy(timeout=1, attempts=3, patience=1.0, backoff=0.05)
+    replies, *_ = run(model, calls=4, policy=policy)
+    assert {reply.kind for reply in replies} == {"rate_limit"}
+    assert time.monotonic() - started < 6
+
+
+def test_that_a_provider_which_is_down_is_still_down_narrows_no_window():
+    model = Script(0.0, CallError("network", "refused", retryable=True))
+
+    async def main():
+        dispatcher = Dispatcher(
+            model, Budget(model.price), CallPolicy(probe=0.01, backoff=0.001, outage=1.2), 8, on_budget=lambda: None
+        )
+        await dispatcher.call(CALL)
+        ends = await asyncio.gather(*(dispatcher.call(CALL) for _ in range(16)), return_exceptions=True)
+        return ends, dispatcher._window.limit
+
+    ends, limit = asyncio.run(main())
+    assert {type(end) for end in ends} == {ProviderError, Stopped}
+    assert len(model.times) > 50, "it was looked at all the while"
+    assert limit >= 8 * 0.7

@@ -1,6 +1,7 @@
 """How rows are driven: asked once, durable before use, nothing lost, one row's failure never the run's."""
 
 import asyncio
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -455,3 +456,33 @@ def test_rows_of_many_megabytes_are_not_all_taken_in_hand_at_once(store, monkeyp
 
     assert asyncio.run(engine.run(rows())).state is RunState.FINISHED
     assert 0 < most <= 1000
+
+
+class Twice(EchoJudge):
+    """Asks two calls at once."""
+
+    def answer(self, requests):
+        replies = yield Ask(tuple(ChatCall((Message("user", f"{n}"),)) for n in "ab"))
+        status = Status.FAILED if any(isinstance(reply, CallFailed) for reply in replies) else Status.JUDGED
+        return tuple(Judgment(r.key, "echo-r", "r@1", status, rating=1, value=1.0) for r in requests)
+
+
+def test_when_one_call_of_several_ends_the_run_the_others_are_settled_before_the_ledger_is(store, monkeypatch):
+    monkeypatch.setattr("ragassay.runner.engine.GRACE", 0.2)
+
+    class Slow(CountingModel):
+        async def call(self, call):
+            if call.messages[0].content == "b":
+                self.asked.append("b")
+                await asyncio.sleep(30)
+            return await super().call(call)
+
+    model = Slow(lambda text: CallError("auth", "401", fatal=True) if text == "a" else None, wait=0.05)
+    engine = engine_for(store, model=model, judge=Twice())
+    started = time.monotonic()
+    with pytest.raises(ProviderError):
+        run(engine, samples("x"))
+    assert time.monotonic() - started < 5
+    assert sorted(model.asked) == ["a", "b"]
+    ledger = engine.progress.ledger()
+    assert (ledger.uncertain_calls, ledger.confirmed.calls) == (1, 0), "b may be billed: it was under way"

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import delete
 
 from ragassay.core import (
     BadRow,
@@ -567,3 +568,18 @@ def test_the_door_is_light_and_a_store_needs_no_alembic(tmp_path: Path) -> None:
         assert "alembic" not in sys.modules
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code), tmp_path / "s.db"], check=True)
+
+
+def test_a_former_owner_that_wakes_up_overwrites_nothing(tmp_path, make_manifest):
+    with Store.open(tmp_path / "s.db") as old, Store.open(tmp_path / "s.db") as new:
+        old.create_run(make_manifest("run-1"))
+        old.acquire("run-1")
+        old._execute(delete(schema.run_locks))  # suspended for so long on another machine that its lock counts as left
+        new.acquire("run-1")
+        new.update_run(
+            "run-1", state=RunState.FINISHED, stop_reason="", ledger=Ledger(Spend(500, cost=5.0)), seconds=9.0
+        )
+        with pytest.raises(EnvironmentFailure) as caught:
+            old.update_run("run-1", state=RunState.FAILED, stop_reason="x", ledger=Ledger(), seconds=1.0)
+        assert caught.value.code == "E0504"
+        assert (new.run("run-1").state, new.run("run-1").ledger.confirmed.calls) == (RunState.FINISHED, 500)

@@ -83,6 +83,7 @@ class _Lane:
 
     pace: Pace
     breaker: Breaker
+    accepted: float = 0.0  # when a call was last answered
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -129,7 +130,7 @@ class Dispatcher:
             return await self._local(call)
         loop = asyncio.get_running_loop()
         lane = self._lane(call)
-        waited, tries, attempt = 0.0, 0, 1
+        waited, tries, attempt, refusals, begun = 0.0, 0, 1, 0, loop.time()
         while True:
             await self._window.enter()
             try:
@@ -154,13 +155,15 @@ class Dispatcher:
             down = lane.breaker.since is not None and speaks_of_the_service(error)
             if attempt >= self._policy.attempts and error.kind != "rate_limit" and not down:
                 break
-            pause = self._pause(error, min(attempt, 8))
+            refusals += error.kind == "rate_limit"
+            if refusals and loop.time() - max(begun, lane.accepted) > self._policy.patience:
+                error = _with(error, "nobody has got through for longer than a run waits")
+                break
+            pause = self._pause(error, min(max(attempt, refusals), 8))
             if waited + pause > self._policy.patience and not down:
                 if error.retry_after is not None:  # others keep away as well, however long that is
                     lane.pace.refused(pause)
-                error = CallError(
-                    error.kind, f"{error.message}; the server asks to wait {pause:.0f} s, which is too long"
-                )
+                error = _with(error, f"the server asks to wait {pause:.0f} s, which is too long")
                 break
             if error.kind == "rate_limit":
                 lane.pace.refused(pause if error.retry_after is not None else 0.0)
@@ -212,6 +215,7 @@ class Dispatcher:
             spend = Spend(bill.calls, bill.input_tokens, bill.output_tokens, bill.cached_tokens, bill.cost, seconds)
             self._budget.settle(call, reserved, spend)
             self.traffic.answered += 1
+            lane.accepted = started + seconds
             self._up(lane, started)
             lane.pace.accepted()
             self._window.observe(started + seconds, seconds)
@@ -225,9 +229,11 @@ class Dispatcher:
             self._up(lane, started)
         else:
             every = self._policy.probe if self.traffic.answered else self._policy.probe / 5
+            looked = lane.breaker.since is not None  # that a provider which is down is still down is no news
             lane.breaker.failed(now(), every, error)
             self.traffic.down = lane.breaker.since
-            self._window.observe(now(), None)
+            if not looked:
+                self._window.observe(now(), None)
         self.traffic.limit = int(self._window.limit)
         return error
 
@@ -381,6 +387,11 @@ class Dispatcher:
                     fix="check that it runs and that --base-url is right; then run the resume command",
                 )
             )
+
+
+def _with(error: CallError, why: str) -> CallError:
+    """The failure that ends a call's retries."""
+    return CallError(error.kind, f"{error.message}; {why}")
 
 
 def _after(error: CallError) -> str:

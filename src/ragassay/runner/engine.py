@@ -554,17 +554,25 @@ class Engine:
             return (await self._dispatch.call(step.calls[0]),)
         tasks = [asyncio.ensure_future(self._dispatch.call(call)) for call in step.calls]
         try:
-            return tuple(await asyncio.gather(*tasks))
-        except Stopped:
-            await asyncio.wait(tasks)  # what is under way is paid for, and its answers are kept
-            ended = [task.exception() for task in tasks]
-            for error in ended:
-                if error is not None and not isinstance(error, Stopped):
-                    raise error from None
-            if None not in ended:
-                raise
-            unsent = CallFailed("over_budget", "the run was stopped before this call")  # so the row is done again
-            return tuple(task.result() if task.exception() is None else unsent for task in tasks)
+            ended, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            for task in ended:
+                if isinstance(error := task.exception(), RagAssayError):
+                    self._abort(error)
+            if left:  # whatever becomes of one: the others are paid for, and their answers are kept
+                await asyncio.wait(left)
+        finally:
+            for task in tasks:  # where this group is out of time, each is settled before the ledger is written
+                task.cancel()
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, BaseException) and not isinstance(end, Stopped):
+                raise end
+        if not any(isinstance(end, Stopped) for end in ends):
+            return tuple(cast(list[Reply], ends))
+        if all(isinstance(end, Stopped) for end in ends):
+            raise Stopped
+        unsent = CallFailed("over_budget", "the run was stopped before this call")  # so the row is done again
+        return tuple(unsent if isinstance(end, Stopped) else cast(Reply, end) for end in ends)
 
     def _lost(self, rubric: str, pair: Pair, reason: str) -> Judgment:
         return Judgment(pair[1], pair[0], self._judge.rubric_version(rubric), Status.FAILED, reason=reason)

@@ -80,7 +80,9 @@ class Window:
             self._answers += 1
             self._seconds += seconds
         passed = now - self._begun
-        if passed >= EPOCH_S and (self._answers >= EPOCH_CALLS or self._failures >= max(3, FAILING * self.limit)):
+        # Few answers come to a narrow window: it must not have to wait for as many as a wide one.
+        enough = min(EPOCH_CALLS, 8 * int(self.limit))
+        if passed >= EPOCH_S and (self._answers >= enough or self._failures >= max(3, FAILING * self.limit)):
             self._look(passed)
             self._begun, self._answers, self._failures, self._seconds, self._full = now, 0, 0, 0.0, False
 

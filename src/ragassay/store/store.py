@@ -179,7 +179,15 @@ class Store:
                 ledger=codec.seal(codec.encode(ledger), run_id),
             )
         )
-        self._execute(change)
+        locks = schema.run_locks.c
+        mine = select(locks.run).where(locks.run == number, locks.token == self._token)
+
+        def work(connection: Connection) -> None:
+            if (number in self._held or number in self._lost) and connection.execute(mine).first() is None:
+                raise self._taken_over(run_id)  # what the new owner has written stays
+            connection.execute(change)
+
+        self._write(work)
 
     def run(self, run_id: str) -> StoredRun:
         """The run of this id."""
@@ -376,11 +384,14 @@ class Store:
 
     def _check_owner(self, run_id: str, number: int) -> None:
         if number in self._lost:
-            raise EnvironmentFailure(
-                "E0504", "Another process has taken the run over.", where=f"run {run_id} in {self.location}",
-                why=f"this one did not write for {FOREIGN_LOCK_S:.0f} s or more: was it, or its machine, suspended?",
-                fix="let the other one finish",
-            )  # fmt: skip
+            raise self._taken_over(run_id)
+
+    def _taken_over(self, run_id: str) -> EnvironmentFailure:
+        return EnvironmentFailure(
+            "E0504", "Another process has taken the run over.", where=f"run {run_id} in {self.location}",
+            why=f"this one did not write for {FOREIGN_LOCK_S:.0f} s or more: was it, or its machine, suspended?",
+            fix="let the other one finish",
+        )  # fmt: skip
 
     # ── judgments ───────────────────────────────────────────────────────────────────────────────────────────
 
