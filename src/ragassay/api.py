@@ -460,6 +460,10 @@ async def _evaluate(
 ) -> Run:
     plan = make_plan(rows, options, metrics, app=app, here=here)
     say(plan, tell)
+    if plan.options.engine == "ray":
+        from ragassay.distributed.driver import load
+
+        load()  # where it is missing no run is begun
     created = datetime.now(UTC).isoformat(timespec="seconds")
     opened = open_store(store)
     try:
@@ -538,6 +542,7 @@ async def _drive(
                 prepared={} if plan.application is None else store.answered(run_id),
                 new=_new_judges(plan, store, begun=before is not None),
                 patient=plan.batches is not None,
+                begun=before is not None,
             )
         engine.progress.rows = len(done)
 

@@ -331,3 +331,14 @@ def test_a_server_that_asks_to_wait_for_hours_is_not_stormed(store):
         evaluate(server, rows(100), store, concurrency=4)
     assert caught.value.code == "E0409"
     assert server.stats()["calls"] <= 8
+
+
+def test_what_a_run_has_bought_itself_is_not_saved_by_its_resumes(store):
+    with LLMServer() as server:
+        run = evaluate(server, rows(12), store, max_calls=10, price="1,2")
+        for _ in range(3):
+            run = ragassay.resume(run.id, store=store, rows=rows(12))
+            assert run.ledger.saved_cost == 0.0
+            assert run.ledger.confirmed.calls == server.calls == 10
+        run = ragassay.resume(run.id, store=store, rows=rows(12), max_calls=1000)
+        assert (run.state, run.ledger.saved_cost) == (RunState.FINISHED, 0.0)

@@ -406,7 +406,10 @@ def test_what_is_neither_a_file_nor_postgresql_is_refused_without_showing_the_pa
 
 def test_a_path_below_a_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    for wrong in (tmp_path / "file" / "store.db", tmp_path, tmp_path / ("n" * 300)):
+    with pytest.raises(SetupError, match="is a folder") as refused:
+        Store.open(tmp_path)
+    assert refused.value.code == "E0101"
+    for wrong in (tmp_path / "file" / "store.db", tmp_path / ("n" * 300)):
         with pytest.raises(EnvironmentFailure, match="E0501") as caught:
             Store.open(wrong)
         assert str(wrong) in caught.value.where

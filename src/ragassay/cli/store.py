@@ -44,10 +44,17 @@ def copy(
 def check(store: StoreOption = None, json_: JsonOption = False) -> None:
     """Check every stored value against its checksum, and what is counted against what is there. Exit code 5 where
     something is wrong."""
-    from ragassay.core import EnvironmentFailure
+    from ragassay.core import EnvironmentFailure, SetupError, shorten
     from ragassay.store import Store
 
-    with Store.open(store_file(store)) as opened:
+    if not (place := store_file(store)).startswith(("postgres", "sqlite:")) and not store_exists(place):
+        raise SetupError(
+            "E0101",
+            "There is no store to check.",
+            where=shorten(place),
+            fix="name the store's file or database with --store",
+        )
+    with Store.open(place) as opened:
         problems = opened.check()
         location = opened.location
     if json_:

@@ -176,10 +176,10 @@ class Budget:
         """Which cap was reached, and at what."""
         if self._out_of_calls:
             return f"the cap of {self._max_calls:,} calls was reached"
-        spent = f"${float(self._account.cost):.4f} confirmed"
+        spent = f"${float(self._account.cost):.6g} confirmed"
         if self._account.uncertain:
-            spent += f" and up to ${float(self._account.uncertain):.4f} for calls without a bill"
-        return f"the worst case of the next call would pass the cap of ${float(self._max_cost or 0):.2f} ({spent})"
+            spent += f" and up to ${float(self._account.uncertain):.6g} for calls without a bill"
+        return f"the worst case of the next call would pass the cap of ${float(self._max_cost or 0):.10g} ({spent})"
 
     def settle(self, call: Call, reserved: Decimal, spend: Spend | None, *, maybe_billed: bool = False) -> None:
         """A reserved call ended: with its receipt, or without one (then maybe_billed says if it may cost something)."""

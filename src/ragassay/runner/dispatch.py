@@ -347,7 +347,7 @@ class Dispatcher:
                 f"The provider has been down for {_span(now - breaker.since)}.",
                 where=self._model.uri,
                 why=f"the last answer: {breaker.last.message}" if breaker.last is not None else "",
-                fix="when it is back, run the resume command: what was judged is kept",
+                fix="wait until it is back: what was judged is kept",
             )
         )
 
@@ -384,7 +384,7 @@ class Dispatcher:
                     "The server cannot be reached.",
                     where=self._model.uri,
                     why=error.message,
-                    fix="check that it runs and that --base-url is right; then run the resume command",
+                    fix="check that it runs and that --base-url is right (another address needs a new run)",
                 )
             )
 

@@ -150,10 +150,12 @@ class Engine:
         metric_timeout: float = 120.0,
         new: Collection[str] = (),
         patient: bool = False,
+        begun: bool = False,
     ) -> None:
         """prepare: what is done to a row before it is measured; its result is durable before it is used. prepared: rows
         (by index) on which that was done already, in an earlier part of the run. metric_timeout: seconds that a metric
         of the user's own may take for a row, without the time in which it waits for the judge. new: as for `Journal`.
+        begun: an earlier part of the run may have bought judgments.
         patient: the model's calls wait in batches, so many rows are in hand at once and a stop waits for none."""
         self._metrics, self._judge, self._diagnose, self._budget = tuple(metrics), judge, diagnose, budget
         self._journal = Journal(store, run_id, own_run_only=not cache, save_ledger=save_ledger, new=new)
@@ -183,6 +185,7 @@ class Engine:
         self._recent: OrderedDict[Pair, Judgment] = OrderedDict()
         self._groups: set[asyncio.Task[None]] = set()
         self._heap, self._held, self._asked = 1, 0, 0
+        self._begun = begun
         self._takes_heaps = prepare is None and not self._own
         self._doing: dict[tuple[str, tuple[int, ...]], str] = {}
         self._state = RunState.RUNNING
@@ -425,11 +428,14 @@ class Engine:
                 for pair in mine:
                     self._fail(pair, error)
                 raise
+            # What the run had bought before it was stopped is in its ledger already, and saves it nothing.
+            bought = await self._journal.bought(list(stored)) if self._begun and stored else frozenset[Pair]()
             for pair, judgment in stored.items():
                 # What was paid before is not paid again: a Judgment from the cache costs this run nothing.
-                self._budget.save(judgment.spend)
+                if pair not in bought:
+                    self._budget.save(judgment.spend)
                 self._settle(pair, replace(judgment, spend=Spend()))
-            self._count_cached(len(stored))
+            self._count_cached(len(stored) - len(bought))
             asked: dict[int, dict[str, tuple[Pair, Request]]] = {}
             left = {pair for pair in mine if pair not in stored}
             for row, *_, pairs in wave:

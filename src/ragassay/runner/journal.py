@@ -105,6 +105,10 @@ class Journal:
         found: dict[Pair, Judgment] = await self._submit("get", maybe)
         return found
 
+    async def bought(self, pairs: Sequence[Pair]) -> frozenset[Pair]:
+        """Those of these Judgments that this run itself has bought, in an earlier part of it."""
+        return frozenset(await self._submit("own", pairs))
+
     async def rows(self, results: Sequence[RowResult]) -> None:
         """Hand over rows; they are written with their heap, at the latest when the journal is closed.
 
@@ -154,7 +158,7 @@ class Journal:
                 if closed or due or self._heap_is_full():
                     rows, self._rows, self._rows_size = self._rows, [], 0
             done: list[tuple[asyncio.Future[Any], Any, BaseException | None]] = []
-            for kind in ("put", "row", "intent", "get"):
+            for kind in ("put", "row", "intent", "get", "own"):
                 jobs = [(what, future) for k, what, future in batch if k == kind]
                 if jobs:
                     done += self._serve(kind, jobs)
@@ -198,7 +202,8 @@ class Journal:
                     self._save(jobs[-1][0])
             else:
                 wanted = list({pair: None for pairs, _ in jobs for pair in pairs})
-                known = self._store.get_judgments(wanted, run_id=self._run_id if self._own else None)
+                own = self._own or kind == "own"
+                known = self._store.get_judgments(wanted, run_id=self._run_id if own else None)
                 return [(future, {p: known[p] for p in pairs if p in known}, None) for pairs, future in jobs]
         except ValueError as error:  # a number that cannot be stored
             if len(jobs) > 1:  # nothing of the commit was, and one of them is to blame

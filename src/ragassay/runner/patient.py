@@ -50,7 +50,7 @@ class PatientDispatcher(Dispatcher):
                         "The provider refuses a batch.",
                         where=self._model.uri,
                         why=error.message,
-                        fix="see what it says above, or leave --batch out",
+                        fix="see what it says above; without --batch it has to be a new run",
                     )
                 )
             self._raise_if_hopeless(error)

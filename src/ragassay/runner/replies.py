@@ -151,7 +151,10 @@ class ReplyLog:
             self._write({"is": "failed", "ticket": ticket, "billed": maybe_billed})
 
     def close(self, *, finished: bool) -> None:
-        """Let go of the file; remove all of the run's when it has finished."""
+        """Let go of the file; remove all of the run's when it has finished; an orderly stop keeps only what is written."""
+        if self._file is not None:
+            with suppress(OSError):
+                os.ftruncate(self._file, self._size)
         self._let_go()
         for path in self._segments() if finished else ():
             path.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.core import SetupError
+from ragassay.core import SetupError, shorten
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -53,7 +53,10 @@ def address_of(location: str | Path | URL) -> Path | URL:
     if "\0" in text:
         raise _refused("The path of the store holds a NUL character.")
     try:
-        return Path(text).expanduser().resolve()
+        path = Path(text).expanduser().resolve()
+        if os.path.isdir(path):  # False for what cannot be looked at: opening it says why
+            raise _refused(f"{shorten(text)} is a folder; the store is a file in it.")
+        return path
     except (OSError, RuntimeError) as error:  # a loop of links; a ~user that does not exist
         raise SetupError(
             "E0101", "The path of the store cannot be followed.", where=text, why=str(error), fix=_FIX

@@ -257,7 +257,7 @@ class PostgresDatabase:
 
 def _meaning(state: str, why: str) -> tuple[str, str, str]:
     """Code, sentence and remedy. What comes before a log-in has no SQLSTATE: there only the words tell."""
-    again = "then run `ragassay resume`: everything stored before is intact"
+    again = "then run the command again: everything stored before is intact"
     if state == "53100":
         return "E0506", "The disk of the database is full.", f"free some space there, {again}"
     if state in ("XX001", "XX002"):

@@ -139,7 +139,7 @@ class SqliteDatabase:
         return EnvironmentFailure(
             "E0501", "Another program has been reading the store for long, so that its journal cannot be folded in.",
             where=f"{self._journal} ({self._journal_size():,} bytes)",
-            fix="end the program that holds the file open (an SQLite browser, a backup), then run `ragassay resume`",
+            fix="end the program that holds the file open (an SQLite browser, a backup), then run the command again",
         )  # fmt: skip
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -354,7 +354,7 @@ def failure(error: BaseException, path: Path) -> EnvironmentFailure:
     if full or (kind == sqlite3.SQLITE_IOERR and _room(path, free) < 1 << 20):
         return EnvironmentFailure(
             "E0506", "The disk is full (or a quota or a limit on the size of files is reached).", where=where, why=why,
-            fix="free some space, then run `ragassay resume`: everything stored before is intact",
+            fix="free some space (or raise the limit), then run the command again: everything stored before is intact",
         )  # fmt: skip
     if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return EnvironmentFailure(
