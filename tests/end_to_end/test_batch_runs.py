@@ -213,10 +213,12 @@ def test_a_file_that_is_there_a_moment_after_its_batch_is_waited_for(store, tmp_
         assert not server.file_faults
 
 
-@pytest.mark.parametrize("status", ["404", "410"])
-def test_answers_that_are_gone_are_bought_again_only_when_it_is_asked_for(store, tmp_path, status):
+@pytest.mark.parametrize(
+    "faults", [{"file_faults": ["404"] * 3}, {"file_faults": ["410"] * 3}, {"look_faults": ["404", "410", "404"]}]
+)
+def test_answers_that_are_gone_are_bought_again_only_when_it_is_asked_for(store, tmp_path, faults):
     expected, _ = usual(rows(5), tmp_path)
-    with BatchServer(file_faults=[status] * 3) as server:
+    with BatchServer(**faults) as server:
         with evaluate(server, rows(5), store) as run:
             assert (server.stats()["batches"], run.ledger.uncertain_calls) == (1, 15)
             assert sum(m.judged for m in run.summary.metrics) == 0
