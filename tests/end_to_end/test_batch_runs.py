@@ -189,6 +189,58 @@ def test_an_order_is_not_looked_for_among_batches_of_long_ago(store, tmp_path, m
         assert server.stats()["looks"] <= 4  # a page of the list, looks at the batch, its file
 
 
+@pytest.mark.parametrize("status", ["400", "401", "403", "302", "501"])
+def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_again(store, tmp_path, status):
+    expected, _ = usual(rows(5), tmp_path)
+    with BatchServer(file_faults=[status]) as server:
+        with pytest.raises(ProviderError, match="E0412") as caught:
+            evaluate(server, rows(5), store)
+        assert "batch_1 are there and cannot be fetched" in str(caught.value)
+        assert [one.ledger.uncertain_calls for one in ragassay.runs(store=store)] == [15]
+        with ragassay.resume("last", store=store, rows=rows(5)) as run:
+            assert run.state is RunState.FINISHED
+            assert results(run) == expected
+            assert (run.ledger.confirmed.calls, run.ledger.uncertain_calls) == (15, 0)
+            assert run.ledger.confirmed.cost == pytest.approx(server.stats()["cost"], abs=1e-9)
+        assert (server.stats()["batches"], server.stats()["lines"]) == (1, 15)
+
+
+def test_a_file_that_is_there_a_moment_after_its_batch_is_waited_for(store, tmp_path):
+    expected, _ = usual(rows(5), tmp_path)
+    with BatchServer(file_faults=["404", "404"]) as server, evaluate(server, rows(5), store) as run:
+        assert results(run) == expected
+        assert (server.stats()["batches"], server.stats()["lines"]) == (1, 15)
+        assert not server.file_faults
+
+
+@pytest.mark.parametrize(
+    "faults", [{"file_faults": ["404"] * 3}, {"file_faults": ["410"] * 3}, {"look_faults": ["404", "410", "404"]}]
+)
+def test_answers_that_are_gone_are_bought_again_only_when_it_is_asked_for(store, tmp_path, faults):
+    expected, _ = usual(rows(5), tmp_path)
+    with BatchServer(**faults) as server:
+        with evaluate(server, rows(5), store) as run:
+            assert (server.stats()["batches"], run.ledger.uncertain_calls) == (1, 15)
+            assert sum(m.judged for m in run.summary.metrics) == 0
+        with ragassay.resume(run.id, store=store, rows=rows(5), retry_failed=True) as again:
+            assert results(again) == expected
+        assert server.stats()["batches"] == 2
+
+
+@pytest.mark.parametrize("faults", [{"upload_faults": [None, "413"]}, {"batch_faults": [None, "400"]}])
+def test_a_later_batch_that_is_refused_ends_the_run_and_its_rows_stay_open(store, tmp_path, faults):
+    options = {"metrics": "groundedness,answer_relevance_reverse", "claims": "llm"}
+    expected, _ = usual(rows(5), tmp_path, **options)
+    with BatchServer(**faults) as server:
+        with pytest.raises(ProviderError, match="E0412"):
+            evaluate(server, rows(5), store, **options)
+        with ragassay.resume("last", store=store, rows=rows(5)) as run:
+            assert run.state is RunState.FINISHED
+            assert results(run) == expected
+            assert run.ledger.confirmed.calls == server.stats()["lines"]
+        assert (server.stats()["batches"], server.stats()["answered_twice"]) == (2, 0)
+
+
 def test_a_batch_that_fails_validation_ends_the_run_before_more_is_sent(store):
     with BatchServer(batch_faults=["invalid"]) as server:
         with pytest.raises(ProviderError, match="E0412") as caught:

@@ -121,3 +121,16 @@ def test_what_reused_judgments_cost_when_they_were_bought_is_saved():
     for cost in (0.1, 0.2, None):
         budget.save(Spend(1, cost=cost))
     assert budget.ledger().saved_cost == 0.3  # binary sums give 0.30000000000000004
+
+
+def test_an_answer_that_another_asker_of_the_same_has_paid_for_counts_neither_as_sent_nor_as_uncertain():
+    budget = Budget(price, max_calls=2, max_cost=0.00009)
+    first, second = budget.reserve(CALL), budget.reserve(CALL)
+    budget.settle(CALL, first, Spend(1, 10, 5, cost=0.00002))
+    budget.settle(CALL, second, Spend(cost=0.0))
+    ledger = budget.ledger()
+    assert (budget.sent, ledger.confirmed.calls, ledger.confirmed.cost) == (1, 1, 0.00002)
+    assert (ledger.unbilled_calls, ledger.uncertain_calls, ledger.uncertain_cost) == (0, 0, 0.0)
+    assert budget.reserve(CALL) is not None  # the second of two
+    budget.withdraw(CALL, Spend(cost=0.0))
+    assert budget.sent == 1

@@ -14,7 +14,8 @@ Faults, one word a batch ordered (batch_faults):
     429 500 401  the order is answered with this status
     duplicates   lines come twice        strays      lines of nobody come too
     malformed    lines that are no JSON  missing     a line is left out
-Faults of looking and fetching, one word a request (look_faults): a status, or "reset".
+Faults of looking and fetching, one word a request (look_faults): a status, or "reset"; of fetching alone: file_faults;
+of handing a file over: upload_faults.
 most_lines: a batch of more lines fails with the limit of tokens that wait.
 """
 
@@ -43,6 +44,8 @@ class BatchServer(LLMServer):
         self.batch_latency: float = settings.pop("batch_latency", 0.0)
         self.batch_faults: list[str | None] = list(settings.pop("batch_faults", ()))
         self.look_faults: list[str | None] = list(settings.pop("look_faults", ()))
+        self.file_faults: list[str | None] = list(settings.pop("file_faults", ()))
+        self.upload_faults: list[str | None] = list(settings.pop("upload_faults", ()))
         self.most_lines: int | None = settings.pop("most_lines", None)
         self._files: dict[str, bytes] = {}
         self._batches: dict[str, dict[str, Any]] = {}
@@ -77,6 +80,10 @@ class BatchServer(LLMServer):
         if not self._may(request):
             return _error(401, "Incorrect API key provided", "invalid_api_key")
         form = await request.post()
+        fault = self.upload_faults.pop(0) if self.upload_faults else None
+        if fault is not None:
+            self.injected[f"upload {fault}"] += 1
+            return _error(int(fault), "The file storage limit of the organization is reached.", "storage")
         assert form["purpose"] == "batch"
         field = form["file"]
         assert isinstance(field, web.FileField)
@@ -204,6 +211,10 @@ class BatchServer(LLMServer):
     async def _content(self, request: web.Request) -> web.StreamResponse:
         if (trouble := await self._stumble(request)) is not None:
             return trouble
+        fault = self.file_faults.pop(0) if self.file_faults else None
+        if fault is not None:
+            self.injected[f"file {fault}"] += 1
+            return _error(int(fault), f"scripted {fault}", "scripted")
         data = self._files.get(request.match_info["file"])
         return _error(404, "No file of that id", "not_found") if data is None else web.Response(body=data)
 

@@ -14,7 +14,6 @@ import io
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
@@ -43,6 +42,9 @@ LINGER, LONGEST = 2.0, 60.0
 FIRST_LOOK, MOST_BETWEEN = 5.0, 60.0
 """Seconds before the first look at a batch, and between two looks at most."""
 
+GONE, LOOKS_FOR_GONE = (404, 410), 3
+"""What a provider says of a batch or file that it has no more, and how often it must say so to be believed."""
+
 PATIENCE = 26 * 3600.0
 """Seconds after which a batch that the provider never ends is given up: its window of 24 hours and some grace."""
 
@@ -61,6 +63,9 @@ CLOCKS_APART = 24 * 3600.0
 WINDOW = "24h"
 MARK = "ragassay_batch"
 LIMIT = ("token_limit_exceeded", "enqueued token limit", "request_limit_exceeded")
+FREE = Spend(cost=0.0)
+"""Of an answer whose bill another asker of the same has."""
+
 FULL = ChatCall((Message("user", ""),), schema={}, seed=0)
 """A call that uses everything a server may refuse."""
 
@@ -224,19 +229,21 @@ class BatchModel(OpenAIModel):
             if isinstance(answer, ChatReply):
                 return self._taken(sent, key, answer)
         if self._refusal is not None:
-            raise self._refusal
+            raise self._refusal.with_traceback(None)
         batch = self._flying.get(key) or self._join(key, call)
         try:
             await asyncio.wait((batch.done,))
         except asyncio.CancelledError:
             if batch.sent:
                 raise
+            if self._open is batch:  # the run stops: what nobody waits for is not bought
+                self._open = None
             raise asyncio.CancelledError(NOT_SENT) from None
         if (error := batch.done.exception()) is not None:
             raise error.with_traceback(None)
         outcome = batch.answers[key]
         if isinstance(outcome, ChatReply):
-            batch.answers[key] = replace(outcome, spend=Spend())  # one bill for all who asked the same
+            batch.answers[key] = replace(outcome, spend=FREE)  # one bill for all who asked the same
             return outcome
         raise outcome
 
@@ -310,12 +317,17 @@ class BatchModel(OpenAIModel):
         failure: BaseException | None = None
         try:
             if self._refusal is not None:
-                raise self._refusal
+                raise self._refusal.with_traceback(None)
             await self._submit(batch, batch.keys, batch.emptied())
         except _Refused as refused:
             failure = self._refusal = CallError("batch", refused.what, fatal=True)
         except CallError as error:
-            failure = self._refusal = error  # nothing more is sent
+            if not error.fatal and not error.retryable:  # the batch is refused, and none of its calls is at fault
+                error = CallError("batch", error.message, fatal=True, status=error.status)
+            failure = error
+            self._refusal = CallError(  # nothing more is sent, so that nothing more may be billed
+                error.kind, error.message, retryable=error.retryable, fatal=error.fatal, status=error.status
+            )
         except Exception as error:  # such as the store's
             failure = error
         finally:
@@ -331,30 +343,32 @@ class BatchModel(OpenAIModel):
 
     async def _submit(self, batch: _Open, keys: Sequence[str], data: bytes) -> None:
         """Submit these calls, in parts where the provider takes no more at once, and wait for what becomes of them."""
-        self._ordering += 1
-        try:
-            sent = await self._order(keys, data)
-            sent.data = data
-            del data  # up to 200 MB
-        finally:
-            self._ordering -= 1
-        try:
-            batch.answers |= await self._wait(sent)
-            return
-        except _Refused as refused:
-            others = [
-                one.task for one in self._sent if one is not sent and one.task is not None and not one.task.done()
-            ]
-            if not refused.limit or (len(keys) < 2 and not others):
-                raise
-        if others:  # there is room when one of them is back
-            await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
-            await self._submit(batch, keys, sent.data)
-            return
-        lines = sent.data.splitlines(keepends=True)
-        half = len(keys) // 2
-        await self._submit(batch, keys[:half], b"".join(lines[:half]))
-        await self._submit(batch, keys[half:], b"".join(lines[half:]))
+        parts = [(keys, data)]
+        while parts:
+            keys, data = parts.pop()
+            self._ordering += 1
+            try:
+                sent = await self._order(keys, data)
+                sent.data = data
+                del data  # up to 200 MB
+            finally:
+                self._ordering -= 1
+            try:
+                batch.answers |= await self._wait(sent)
+                continue
+            except _Refused as refused:
+                others = [
+                    one.task for one in self._sent if one is not sent and one.task is not None and not one.task.done()
+                ]
+                if not refused.limit or not sent.data or (len(keys) < 2 and not others):
+                    raise
+            self._sent.remove(sent)  # it was never taken
+            data, sent.data = sent.data, b""
+            if others:  # there is room when one of them is back
+                parts.append((keys, data))
+                await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
+            else:
+                parts += reversed(_halves(keys, data))
 
     async def _order(self, keys: Sequence[str], data: bytes) -> _Sent:
         """One batch of these calls at the provider, with its receipt in the store."""
@@ -442,10 +456,11 @@ class BatchModel(OpenAIModel):
             try:
                 theirs = await self._ask("GET", self._batches / sent.record.id)
             except CallError as error:
-                missing = missing + 1 if error.status == 404 else 0
-                if missing == 3:
-                    return await self._ended(sent, {}, "failed", "the provider knows the batch no more")
-                if error.fatal and error.status != 404:
+                missing = missing + 1 if error.status in GONE else 0
+                if missing == LOOKS_FOR_GONE:
+                    return await self._ended(sent, {}, "failed", "the provider knows the batch no more", again=False)
+                if error.fatal and error.status not in GONE:
+                    error.maybe_billed = True  # it is bought, whoever may look at it
                     raise
                 continue
             sent.looked, missing = True, 0
@@ -462,10 +477,11 @@ class BatchModel(OpenAIModel):
                 sent.data = b""
             if status in ("completed", "expired", "cancelled"):
                 sent.looked = False  # there is something to do
-                answers = await self._fetch(sent, theirs)
-                return await self._ended(sent, answers, "collected", f"its batch {status}")
+                answers, gone = await self._fetch(sent, theirs)
+                why = f"its batch {status}" + (", and its file is gone" if gone else "")
+                return await self._ended(sent, answers, "collected", why, again=not gone)
             if time.monotonic() - begun > PATIENCE:
-                return await self._ended(sent, {}, "submitted", "its batch did not end in time")
+                return await self._ended(sent, {}, "submitted", "its batch did not end in time", again=False)
 
     def _refused(self, theirs: dict[str, Any]) -> _Refused:
         errors = theirs.get("errors")
@@ -480,11 +496,11 @@ class BatchModel(OpenAIModel):
         what = self._clean(f"{self._host}: " + ("; ".join(said[:3]) + more if said else "it does not say why"))
         return _Refused(what, limit=any(word in line.lower() for line in said for word in LIMIT))
 
-    async def _ended(self, sent: _Sent, answers: Answers, state: str, why: str) -> Answers:
-        """The answers, with an error for each call that has none: final where it may yet come, so that none is bought twice."""
+    async def _ended(self, sent: _Sent, answers: Answers, state: str, why: str, *, again: bool = True) -> Answers:
+        """The answers, with an error for each call that has none. again: it may be bought anew without the user's word,
+        which is not so where it was answered or may yet be."""
         for key in sent.record.calls if sent.own else ():
             if key not in answers:
-                again = state != "submitted"
                 answers[key] = CallError("bad_reply", f"no answer: {why}", retryable=again, maybe_billed=True)
         sent.record = replace(sent.record, state=state)
         await self._keep(sent.record)
@@ -501,20 +517,35 @@ class BatchModel(OpenAIModel):
 
     # -- answers
 
-    async def _fetch(self, sent: _Sent, theirs: dict[str, Any]) -> Answers:
-        """What stands in the files of a batch, the answers' before the errors'."""
+    async def _fetch(self, sent: _Sent, theirs: dict[str, Any]) -> tuple[Answers, bool]:
+        """What stands in the files of a batch, the answers' before the errors', and whether one of them is gone."""
         answers: Answers = {}
+        gone = False
         wanted = frozenset(sent.record.calls)
         for which in ("output_file_id", "error_file_id"):
             file = theirs.get(which)
             if isinstance(file, str) and file:
-                with suppress(CallError):  # a file that is gone: its calls have no answer
-                    await self._insist(lambda file=file: self._read_file(file, wanted, answers), "fetching a batch")  # type: ignore[misc]
+                gone |= not await self._fetch_file(sent, file, wanted, answers)
         for key, answer in answers.items():
             if isinstance(answer, CallError) and answer.kind == "expired":
                 answer.retryable = key not in self._expired  # once more, and not for ever
                 self._expired.add(key)
-        return answers
+        return answers, gone
+
+    async def _fetch_file(self, sent: _Sent, file: str, wanted: frozenset[str], answers: Answers) -> bool:
+        """Add what stands in this file; False when it is gone. Whatever else keeps it from us ends the run, and the batch
+        stays to be collected: a call that is taken for unanswered is bought again."""
+        for look in range(1, LOOKS_FOR_GONE + 1):
+            try:
+                await self._insist(lambda: self._read_file(file, wanted, answers), "fetching a batch")
+                return True
+            except CallError as error:
+                if error.status not in GONE:
+                    what = f"the answers of {sent.record.id} are there and cannot be fetched: {error.message}"
+                    raise CallError("batch", what, fatal=True, maybe_billed=True, status=error.status) from None
+            if look < LOOKS_FOR_GONE:  # a file may be there a moment after its batch
+                await asyncio.sleep(self._first_look * look)
+        return False
 
     async def _read_file(self, file: str, wanted: frozenset[str], answers: Answers) -> None:
         failure: CallError | None = None
@@ -581,7 +612,7 @@ class BatchModel(OpenAIModel):
 
     def _taken(self, sent: _Sent, key: str, answer: ChatReply) -> ChatReply:
         if key in sent.taken:
-            return replace(answer, spend=Spend())
+            return replace(answer, spend=FREE)
         sent.taken.add(key)
         return answer
 
@@ -645,6 +676,12 @@ def open_batch_model(
     return open_model(
         name, base_url=base_url, api_key_env=api_key_env, rate=rate, concurrency=concurrency, kind=BatchModel
     )
+
+
+def _halves(keys: Sequence[str], data: bytes) -> tuple[tuple[Sequence[str], bytes], tuple[Sequence[str], bytes]]:
+    """The first and the second half of the calls, each with its lines."""
+    lines, half = data.splitlines(keepends=True), len(keys) // 2
+    return (keys[:half], b"".join(lines[:half])), (keys[half:], b"".join(lines[half:]))
 
 
 def _mark(theirs: Mapping[str, Any]) -> object:

@@ -188,7 +188,7 @@ class Budget:
         self._reserved -= reserved
         self._in_flight -= 1
         # A client may have sent more than one request for the call, say to learn what the server supports.
-        self.sent += 1 if spend is None else max(1, spend.calls)
+        self.sent += 1 if spend is None else _requests(spend)
         if spend is not None:
             self._account.answered(spend, worst_case(self._price, call) if spend.cost is None else None)
         elif maybe_billed:
@@ -196,7 +196,7 @@ class Budget:
 
     def withdraw(self, call: Call, spend: Spend) -> None:
         """Take back a receipt that the ledger holds, since its answer is about to be handed in once more."""
-        self.sent -= max(1, spend.calls)
+        self.sent -= _requests(spend)
         self._account.answered(spend, worst_case(self._price, call) if spend.cost is None else None, -1)
 
     def found(self, spend: Spend) -> None:
@@ -227,6 +227,11 @@ class Budget:
 
 def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _requests(spend: Spend) -> int:
+    """How many requests an answer took: none where it says that it cost nothing, as one that somebody else has paid."""
+    return 0 if spend.calls == 0 and spend.cost == 0 else max(1, spend.calls)
 
 
 def _negative(spend: Spend) -> Spend:
