@@ -192,10 +192,13 @@ def test_an_order_is_not_looked_for_among_batches_of_long_ago(store, tmp_path, m
 @pytest.mark.parametrize("status", ["400", "401", "403", "302", "501"])
 def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_again(store, tmp_path, status):
     expected, _ = usual(rows(5), tmp_path)
-    with BatchServer(file_faults=[status]) as server:
+    with BatchServer(file_faults=[status] * 2) as server:
         with pytest.raises(ProviderError, match="E0412") as caught:
             evaluate(server, rows(5), store)
         assert "batch_1 are there and cannot be fetched" in str(caught.value)
+        assert [one.ledger.uncertain_calls for one in ragassay.runs(store=store)] == [15]
+        with pytest.raises(ProviderError, match="E0412"):  # nor may the one who resumes
+            ragassay.resume("last", store=store, rows=rows(5))
         assert [one.ledger.uncertain_calls for one in ragassay.runs(store=store)] == [15]
         with ragassay.resume("last", store=store, rows=rows(5)) as run:
             assert run.state is RunState.FINISHED
