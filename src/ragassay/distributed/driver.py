@@ -131,7 +131,10 @@ class RayEngine:
         if self._fatal is not None:
             raise self._fatal
         if self._state is RunState.RUNNING:
+            left = self._manifest.rows - len(await asyncio.to_thread(self._store.done, self._manifest.run_id))
             self._state = RunState.FINISHED
+            if left > 0:  # whatever went wrong: a run that lacks rows is not called finished
+                self._state, self._reason = RunState.INTERRUPTED, f"the workers left {left:,} rows undone"
         return Outcome(self._state, self._reason, self._purse.ledger())
 
     def _make_hands(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> None:
@@ -191,7 +194,8 @@ class RayEngine:
         while waiting and not self._stopped.is_set():
             ready, waiting = await asyncio.wait(waiting, timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
             for task in ready:
-                task.result()
+                if not task.cancelled():
+                    task.result()
             now = time.monotonic()
             late = late or (now + LATE if ready else None)
             if late is not None and now > late:
@@ -214,6 +218,7 @@ class RayEngine:
         handed = None if rows is None else await asyncio.to_thread(self._ray.put, rows)
         grant, spent, sent = self._purse.open(part.name), Ledger(), 0
         ended: Ended | None = None
+        ran = False  # a worker was at it, and has not said what it came to
         try:
             await self._keep(grant)
             while ended is None and self._state is RunState.RUNNING:
@@ -222,13 +227,22 @@ class RayEngine:
                     if hand.actor is None:
                         break
                     hand.part, hand.beat = part, Beat()
+                    ran = True
                     ended = await self._follow(hand, part, handed, grant, spent)
                 except self._ray.exceptions.RayActorError as error:
                     grant, spent = self._purse.died(part.name, hand.share)
+                    ran = False
                     deaths = 1 if hand.beat.rows > most else deaths + 1
                     most = max(most, hand.beat.rows)
                     await self._bury(hand, part, deaths, error)
+                if ended is not None and self._gave_up(ended):
+                    self._tell(f"worker {hand.number}{hand.where} had heard nothing from here: it goes on with {part}")
+                    grant, spent = self._purse.again(part.name, ended.beat.use), ended.beat.use.ledger
+                    ended, ran = None, False
         finally:
+            if ended is None and ran:
+                _, spent = self._purse.died(part.name, hand.share)
+                await self._dismiss(hand)  # nothing may be written into the part while it is taken in
             if ended is not None:
                 hand.beat, spent, sent = ended.beat, ended.beat.use.ledger, ended.beat.use.sent
             self._purse.close(part.name, spent, max(sent, spent.confirmed.calls + spent.uncertain_calls))
@@ -239,31 +253,51 @@ class RayEngine:
         if ended is not None and ended.state is RunState.BUDGET:
             self.stop(RunState.BUDGET, ended.reason)
 
+    def _gave_up(self, ended: Ended) -> bool:
+        """Whether a worker took this driver for dead, and left rows of its part undone."""
+        return ended.error is None and ended.state is RunState.INTERRUPTED and self._state is RunState.RUNNING
+
     async def _follow(self, hand: _Hand, part: Part, rows: Any, grant: Grant, spent: Ledger) -> Ended:
         """Let the worker drive the part, and carry beats and leave to and fro."""
         running = self._sent(hand.actor.run_part.remote(part, rows, grant, spent))
         heard = time.monotonic()
         hand.told = SILENT
-        while not running.done():
-            await asyncio.wait({running}, timeout=BEAT)
-            if running.done():
-                break
-            beating = self._sent(hand.actor.beat.remote())
-            while not running.done() and not beating.done():
-                await asyncio.wait({running, beating}, timeout=1.0, return_when=asyncio.FIRST_COMPLETED)
-                if (silent := time.monotonic() - heard) >= hand.told:
-                    hand.told = 2 * silent
-                    self._tell(f"worker {hand.number}{hand.where} has not answered for {silent:.0f} s: {part}")
-            if not beating.done() or beating.exception() is not None:
-                continue
-            heard, hand.told, hand.beat = time.monotonic(), SILENT, beating.result()
-            for line in hand.beat.tales:
-                self._tell(f"worker {hand.number}: {line}")
-            if (more := self._purse.report(part.name, hand.beat.use)) is not None:
-                await self._keep(more)
+        giving: asyncio.Task[None] | None = None  # beside the beats: a slow disk must not make the worker think us dead
+
+        async def give(more: Grant) -> None:
+            await self._keep(more)
+            if hand.actor is not None and not running.done():
                 hand.actor.allow.remote(more)
-        ended: Ended = running.result()
-        return ended
+
+        try:
+            while not running.done():
+                await asyncio.wait({running}, timeout=BEAT)
+                if running.done():
+                    break
+                beating = self._sent(hand.actor.beat.remote())
+                while not running.done() and not beating.done():
+                    await asyncio.wait({running, beating}, timeout=1.0, return_when=asyncio.FIRST_COMPLETED)
+                    if (silent := time.monotonic() - heard) >= hand.told:
+                        hand.told = 2 * silent
+                        self._tell(f"worker {hand.number}{hand.where} has not answered for {silent:.0f} s: {part}")
+                if not beating.done() or beating.exception() is not None:
+                    continue
+                heard, hand.told, hand.beat = time.monotonic(), SILENT, beating.result()
+                for line in hand.beat.tales:
+                    self._tell(f"worker {hand.number}: {line}")
+                if giving is not None:
+                    if not giving.done():
+                        continue
+                    giving.result()
+                    giving = None
+                if (more := self._purse.report(part.name, hand.beat.use)) is not None:
+                    giving = asyncio.create_task(give(more))
+            ended: Ended = running.result()
+            return ended
+        finally:
+            if giving is not None:
+                giving.cancel()
+                await asyncio.gather(giving, return_exceptions=True)
 
     async def _keep(self, grant: Grant) -> None:
         """Leave to spend is on disk before it is given."""
@@ -307,7 +341,8 @@ class RayEngine:
         while not ready.done():
             await asyncio.wait({ready}, timeout=1.0)
             if self._stopped.is_set():
-                raise asyncio.CancelledError
+                await self._dismiss(hand)
+                return
             if (silent := time.monotonic() - begun) > waited:
                 waited = 2 * silent
                 self._tell(f"worker {hand.number} has not started for {silent:.0f} s: Ray has no free CPU for it yet")

@@ -97,7 +97,7 @@ class Purse:
         self._closed, self._sent = base, base.confirmed.calls + base.uncertain_calls
         self._open: dict[str, tuple[Grant, Use, int]] = {}  # with how many calls went out between its last two reports
         self._worst = Decimal(0)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def capped(self) -> bool:
@@ -106,35 +106,37 @@ class Purse:
 
     def open(self, part: str) -> Grant:
         """The first leave for a part."""
-        calls = cost = None
-        if self._max_calls is not None:
-            calls = min(FEW, self._free_calls())
-        if self._max_cost is not None:
-            free = self._free_cost()
-            share = (free / (FIRST_SHARE * self.workers)).quantize(MITE, ROUND_DOWN)
-            cost = min(free, max(FEW * self._worst, share))
-        grant = Grant(calls, cost)
-        self._open[part] = grant, Use(), 0
-        return grant
+        with self._lock:
+            calls = cost = None
+            if self._max_calls is not None:
+                calls = min(FEW, self._free_calls())
+            if self._max_cost is not None:
+                free = self._free_cost()
+                share = (free / (FIRST_SHARE * self.workers)).quantize(MITE, ROUND_DOWN)
+                cost = min(free, max(FEW * self._worst, share))
+            grant = Grant(calls, cost)
+            self._open[part] = grant, Use(), 0
+            return grant
 
     def report(self, part: str, use: Use) -> Grant | None:
         """A worker says how it stands; its new leave, None where it stays as it is."""
-        grant, before, _ = self._open[part]
-        self._worst = max(self._worst, use.worst)
-        calls, cost = grant.calls, grant.cost
-        if calls is not None:
-            aim = max(FEW, 2 * (use.sent - before.sent))
-            calls += max(0, min(self._free_calls(), aim - (calls - use.sent - use.in_flight)))
-        if cost is not None:
-            aim_cost = max(FEW * use.worst, 2 * (use.cost - before.cost), use.wants)
-            cost += max(Decimal(0), min(self._free_cost(), aim_cost - (cost - use.cost - use.reserved)))
-        more = replace(grant, calls=calls, cost=cost)
-        if more == grant and not grant.final and self._hopeless(part, use):
-            more = replace(grant, final=True, reason=self.stop_reason())
-        if more != grant:
-            use = replace(use, starved=False)
-        self._open[part] = more, use, max(0, use.sent - before.sent)
-        return None if more == grant else more
+        with self._lock:
+            grant, before, _ = self._open[part]
+            self._worst = max(self._worst, use.worst)
+            calls, cost = grant.calls, grant.cost
+            if calls is not None:
+                aim = max(FEW, 2 * (use.sent - before.sent))
+                calls += max(0, min(self._free_calls(), aim - (calls - use.sent - use.in_flight)))
+            if cost is not None:
+                aim_cost = max(FEW * use.worst, 2 * (use.cost - before.cost), use.wants)
+                cost += max(Decimal(0), min(self._free_cost(), aim_cost - (cost - use.cost - use.reserved)))
+            more = replace(grant, calls=calls, cost=cost)
+            if more == grant and not grant.final and self._hopeless(part, use):
+                more = replace(grant, final=True, reason=self.stop_reason())
+            if more != grant:
+                use = replace(use, starved=False)
+            self._open[part] = more, use, max(0, use.sent - before.sent)
+            return None if more == grant else more
 
     def _hopeless(self, part: str, use: Use) -> bool:
         """Whether this worker and all others wait for leave that nobody can give back but by ending."""
@@ -152,17 +154,25 @@ class Purse:
         What it had leave for and has not reported may have been spent; where nothing is capped, what was in flight and what
         has gone out since it last reported.
         """
-        grant, use, lately = self._open[part]
-        calls = concurrency + 2 * lately if grant.calls is None else grant.calls - use.sent
-        cost = calls * self._worst if grant.cost is None else grant.cost - use.cost
-        return grant, _uncertain(use.ledger, calls, cost)
+        with self._lock:
+            grant, use, lately = self._open[part]
+            calls = concurrency + 2 * lately if grant.calls is None else grant.calls - use.sent
+            cost = calls * self._worst if grant.cost is None else grant.cost - use.cost
+            return grant, _uncertain(use.ledger, calls, cost)
+
+    def again(self, part: str, use: Use) -> Grant:
+        """A worker gave its part up before the end, having made this of its leave: the leave for the next one."""
+        with self._lock:
+            grant, _, _ = self._open[part]
+            self._open[part] = grant, use, 0
+            return grant
 
     def close(self, part: str, ledger: Ledger, sent: int) -> None:
         """A part ended: what is left of its leave comes back."""
         with self._lock:
             del self._open[part]
             self._closed = added(self._closed, ledger)
-        self._sent += sent
+            self._sent += sent
 
     def _free_calls(self) -> int:
         assert self._max_calls is not None

@@ -88,11 +88,7 @@ class Worker:
         self._setup, self._store = setup, Store.open(job.store)
 
     def _same_folder(self, folder: Path) -> None:
-        try:
-            same = (folder / TOKEN).read_text() == self._job.token
-        except OSError:
-            same = False
-        if not same:
+        if not self._same_driver(folder):
             raise SetupError(
                 "E0110", "A worker does not see the folder of the store.", where=str(folder),
                 why="with a SQLite store the workers must be on one machine with it",
@@ -126,9 +122,13 @@ class Worker:
         log: ReplyLog | None = None
         try:
             log = ReplyLog(folder / LOG)
-            if log.ledger is not None and log.ledger.confirmed.calls >= base.confirmed.calls:
+            ours = self._same_driver(folder)
+            if ours and log.ledger is not None and log.ledger.confirmed.calls >= base.confirmed.calls:
                 base = log.ledger
-            log.begin(base)
+            # What a killed run left here counts in the whole run's ledger already: only its replies are of use.
+            log.begin(base, anew=not ours and log.ledger is not None)
+            if not ours:
+                (folder / TOKEN).write_text(self._job.token)
             here = range(part.start, part.stop)
             own = whole if journal is None else journal.own
             done = own.done(run_id, here)
@@ -162,6 +162,13 @@ class Worker:
                 await asyncio.to_thread(journal.close)
             else:
                 shutil.rmtree(folder, ignore_errors=True)
+
+    def _same_driver(self, folder: Path) -> bool:
+        """Whether the log in a part's folder was written for the driver that this worker has."""
+        try:
+            return (folder / TOKEN).read_text() == self._job.token
+        except OSError:
+            return False
 
     def _rows(self, part: Part, rows: Rows | None) -> Iterator[tuple[int, Sample | BadRow]]:
         if rows is not None:

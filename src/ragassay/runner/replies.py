@@ -107,9 +107,15 @@ class ReplyLog:
 
     # ── what is added ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def begin(self, base: Ledger) -> None:
-        """Go on from this ledger. Nothing is written before the first call is sent."""
+    def begin(self, base: Ledger, *, anew: bool = False) -> None:
+        """Go on from this ledger. Nothing is written before the first call is sent, but for anew: then what the log says
+        was spent is replaced at once. Raises EnvironmentFailure when that cannot be written."""
         self._account = Account(base)
+        if anew:
+            try:
+                self._turn()
+            except OSError as error:
+                raise self._failure(error) from error
 
     def sent(self, worst: Decimal | None) -> int:
         """A call is about to be sent; its ticket. Raises EnvironmentFailure when that cannot be written: then it must

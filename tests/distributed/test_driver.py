@@ -1,0 +1,167 @@
+"""What does the driver make of workers that give up, fail, or never start? Without Ray: the workers are answers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ragassay.core import ChatReply, Ledger, RunState, Spend
+from ragassay.distributed.driver import RayEngine, _Hand
+from ragassay.distributed.messages import Beat, Ended
+from ragassay.distributed.parts import Part
+from ragassay.distributed.purse import Purse, Use
+from ragassay.runner import ReplyLog
+
+PAID = Use(sent=40, ledger=Ledger(Spend(40, 400, 200, 0, 0.4)))
+
+
+def in_a_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    """The test, run to its end in an event loop of its own."""
+
+    def run() -> None:
+        asyncio.run(test())
+
+    run.__name__ = test.__name__
+    return run
+
+
+class ActorDied(Exception):
+    """Stands where Ray's own error does."""
+
+
+def driver(purse: Purse) -> RayEngine:
+    """A driver of one part, whose Ray only knows how to kill."""
+    engine = RayEngine.__new__(RayEngine)
+    engine._ray = SimpleNamespace(exceptions=SimpleNamespace(RayActorError=ActorDied), kill=lambda _: None)
+    engine._purse, engine._folder, engine._ended, engine.without_usage = purse, None, Beat(), 0
+    engine._state, engine._reason, engine._fatal, engine._stopped = RunState.RUNNING, "", None, asyncio.Event()
+    engine._given = engine._saved = 0
+    engine._saving, engine._cutting = asyncio.Lock(), asyncio.Lock()
+    engine._save, engine._tell = lambda: None, lambda _: None
+    engine._parts = iter([(Part(0, 64), None)])
+    return engine
+
+
+def worker(run_part: Callable[..., Any]) -> _Hand:
+    """A worker that reports what it has paid, and ends its part as it is told."""
+
+    def answer(value: Any) -> Any:
+        future: Future[Any] = Future()
+        future.set_result(value)
+        return SimpleNamespace(future=lambda: future)
+
+    hand = _Hand(1, 4)
+    hand.actor = SimpleNamespace(
+        run_part=SimpleNamespace(remote=run_part),
+        beat=SimpleNamespace(remote=lambda: answer(Beat(rows=10, use=PAID))),
+        allow=SimpleNamespace(remote=lambda _: None),
+    )
+    return hand
+
+
+@in_a_loop
+async def test_a_part_that_a_worker_gave_up_is_driven_again_and_counted_once() -> None:
+    purse, calls = Purse(max_calls=1000, max_cost=None, base=Ledger()), list[Ledger]()
+    ends = [Ended(RunState.INTERRUPTED, "the driver is gone", Beat(rows=10, use=PAID))]
+    ends.append(Ended(RunState.FINISHED, "", Beat(rows=64, use=PAID)))
+
+    def run_part(part: Part, rows: Any, grant: Any, spent: Ledger) -> Any:
+        calls.append(spent)
+        future: Future[Any] = Future()
+        future.set_result(ends[len(calls) - 1])
+        return SimpleNamespace(future=lambda: future)
+
+    engine = driver(purse)
+    await asyncio.wait_for(engine._work(worker(run_part)), 10)
+    assert calls == [Ledger(), PAID.ledger]
+    assert engine._ended.rows == 64
+    assert purse.ledger().confirmed.calls == 40
+
+
+@in_a_loop
+async def test_what_a_worker_paid_counts_when_its_part_ends_in_an_error() -> None:
+    purse = Purse(max_calls=1000, max_cost=None, base=Ledger())
+    future: Future[Any] = Future()
+    asyncio.get_running_loop().call_later(0.6, lambda: future.set_exception(OSError(28, "No space left")))
+    hand = worker(lambda *_: SimpleNamespace(future=lambda: future))
+    with pytest.raises(OSError, match="No space left"):
+        await driver(purse)._work(hand)
+    assert purse.ledger().confirmed.calls == 40
+    assert hand.actor is None
+
+
+@in_a_loop
+async def test_beats_go_on_while_leave_is_written_to_disk() -> None:
+    purse, beats = Purse(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
+    engine, written, future = driver(purse), threading.Event(), Future[Any]()
+    saves: list[int] = []
+
+    def save() -> None:
+        saves.append(1)
+        if len(saves) > 1:  # the first one is before the part begins
+            written.wait(10)
+
+    engine._save = save
+    hand = worker(lambda *_: SimpleNamespace(future=lambda: future))
+    beat = hand.actor.beat.remote
+
+    def counted() -> Any:
+        beats.append(len(saves))
+        if beats.count(2) == 3:
+            future.set_result(Ended(RunState.FINISHED, "", Beat(rows=64, use=PAID)))
+        return beat()
+
+    hand.actor.beat.remote = counted
+    try:
+        await asyncio.wait_for(engine._work(hand), 8)
+    finally:
+        written.set()
+    assert beats.count(2) == 3
+
+
+@in_a_loop
+async def test_a_stop_while_workers_start_is_no_error() -> None:
+    engine = driver(Purse(max_calls=None, max_cost=None, base=Ledger()))
+    engine._hands = [_Hand(1, 1), _Hand(2, 1)]
+
+    async def hire(hand: _Hand) -> None:
+        raise asyncio.CancelledError
+
+    engine._hire = hire  # type: ignore[method-assign]
+    await engine._muster()
+    assert all(hand.hiring is not None and hand.hiring.cancelled() for hand in engine._hands)
+
+
+def test_a_log_that_begins_anew_forgets_what_was_spent_and_keeps_the_replies(tmp_path: Path) -> None:
+    left = ReplyLog(tmp_path / "replies")
+    left.begin(Ledger())
+    left.arrived(left.sent(Decimal("0.01")), "key", ChatReply("text", "stop", "m", Spend(1, 10, 5, 0, 0.005)))
+    left.close(finished=False)
+    log = ReplyLog(tmp_path / "replies")
+    assert log.ledger is not None
+    assert log.ledger.confirmed.calls == 1
+    log.begin(Ledger(), anew=True)
+    log.close(finished=False)
+    again = ReplyLog(tmp_path / "replies")
+    assert again.ledger == Ledger()
+    assert again.take("key") is not None
+
+
+def test_a_purse_is_read_by_one_thread_while_another_opens_parts() -> None:
+    purse = Purse(max_calls=10**9, max_cost=None, base=Ledger())
+    with purse._lock:
+        opening = threading.Thread(target=purse.open, args=("part",))
+        opening.start()
+        opening.join(0.2)
+        assert opening.is_alive()
+        assert not purse._open
+    opening.join()
+    assert purse.ledger() == Ledger()
