@@ -1,6 +1,7 @@
 # What a newcomer types: make demo, make test, make check. Each sets up what it needs.
 PY := .venv/bin/python
-PYTEST_ARGS ?=
+# Many tests wait for servers and kills: two at a time take half as long.
+PYTEST_ARGS ?= -n 2
 
 .PHONY: setup demo test check docs bench lock clean
 
