@@ -162,6 +162,8 @@ class Worker:
                 await asyncio.to_thread(journal.close)
             else:
                 shutil.rmtree(folder, ignore_errors=True)
+                with suppress(OSError):  # another part is still at work there
+                    folder.parent.rmdir()
 
     def _same_driver(self, folder: Path) -> bool:
         """Whether the log in a part's folder was written for the driver that this worker has."""
