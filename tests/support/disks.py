@@ -173,7 +173,7 @@ def bad_places(folder: Path) -> dict[str, str]:
         refused("file that may not be read", locked / "s.db", "E0501")
         (folder / "a file").write_text("x")
         refused("a file where the folder should be", folder / "a file" / "s.db", "E0501")
-        refused("a folder where the file should be", folder, "E0501")
+        refused("a folder where the file should be", folder, "E0101")
         (folder / "text.db").write_text("this is no database, though it is long enough for one" * 100)
         refused("a text file", folder / "text.db", "E0503")
         refused("a name of 256 characters", folder / ("n" * 253 + ".db"), "E0501")

@@ -179,7 +179,7 @@ class Budget:
         spent = f"${float(self._account.cost):.6g} confirmed"
         if self._account.uncertain:
             spent += f" and up to ${float(self._account.uncertain):.6g} for calls without a bill"
-        return f"the worst case of the next call would pass the cap of ${float(self._max_cost or 0):.10g} ({spent})"
+        return f"the worst case of the next call would pass the cap of ${_dollars(self._max_cost)} ({spent})"
 
     def settle(self, call: Call, reserved: Decimal, spend: Spend | None, *, maybe_billed: bool = False) -> None:
         """A reserved call ended: with its receipt, or without one (then maybe_billed says if it may cost something)."""
@@ -237,3 +237,9 @@ def _requests(spend: Spend) -> int:
 def _negative(spend: Spend) -> Spend:
     """What undoes this spend when it is added (its cost apart, which Account keeps exactly)."""
     return Spend(-spend.calls, -spend.input_tokens, -spend.output_tokens, -spend.cached_tokens, None, -spend.seconds)
+
+
+def _dollars(amount: Decimal | None) -> str:
+    """To the cent, or to the last digit that it was given with."""
+    value = float(amount or 0)
+    return f"{value:.2f}" if round(value, 2) == value else f"{value:.10g}"
