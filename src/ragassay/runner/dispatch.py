@@ -49,9 +49,9 @@ class CallPolicy:
 
 @dataclass(slots=True)
 class Traffic:
-    """Counters that the progress display reads. limit: calls allowed at once now, of
-    `ceiling`; waits: how many calls wait for what; elsewhere: what the provider is waited for, in its words; down: since when, in the event
-    loop's seconds, the provider has been down, None while it is not."""
+    """Counters that the progress display reads. limit: calls allowed at once now, of `ceiling`; down: since when, in the
+    event loop's seconds, the provider has been down, None while it is not; waits: how many calls wait for what;
+    elsewhere: what is waited for at the provider, in the model's words."""
 
     sent: int = 0
     answered: int = 0
@@ -248,7 +248,7 @@ class Dispatcher:
         """
         reserved = self._budget.reserve(call)
         while reserved is None and self._budget.may_free and not self._stop.is_set():
-            await asyncio.sleep(0.02)  # worst cases are far from what calls cost: room comes back
+            await self._until_freed()  # worst cases are far from what calls cost: room comes back
             reserved = self._budget.reserve(call)
         try:
             if reserved is not None and self._intent is not None and self._budget.capped and not self._stop.is_set():
@@ -261,6 +261,10 @@ class Dispatcher:
                 self._budget.release(call, reserved)
             raise
         return reserved
+
+    async def _until_freed(self) -> None:
+        """Wait a moment in which a call may end and give back what was reserved for it."""
+        await asyncio.sleep(0.02)
 
     async def _local(self, call: Call) -> Reply:
         if self._stop.is_set():

@@ -84,11 +84,5 @@ class PatientDispatcher(Dispatcher):
         self.traffic.answered += 1
         return reply
 
-    async def _reserve(self, call: Call) -> Decimal | None:
-        reserved = self._budget.reserve(call)
-        while reserved is None and self._budget.may_free and not self._stop.is_set():
-            await self._freed.wait()  # not a moment's matter: no use to look all the time
-            reserved = self._budget.reserve(call)
-        if reserved is not None:
-            self._budget.release(call, reserved)
-        return None if reserved is None else await super()._reserve(call)
+    async def _until_freed(self) -> None:
+        await self._freed.wait()  # not a moment's matter: no use to look all the time

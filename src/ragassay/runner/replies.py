@@ -3,8 +3,9 @@
 A reply costs money the moment it arrives, but it counts only once a judgment made of it is committed. The log closes the
 gap: a record before a call is sent, another when its reply arrives, before anything is made of it. They are put into a
 file that is mapped into memory, which costs no call of the system: what stands there outlives a process that is killed,
-though not a power cut; after one, the store's own ledger counts. A resume hands out the replies by the content of their call, and knows to the cent what
-was spent. The files stand beside the store, hold a few megabytes, and are gone when the run has finished.
+though not a power cut; after one, the store's own ledger counts. A resume hands out the replies by the content of their
+call, and knows to the cent what was spent. The files stand beside the store, hold a few megabytes, and are gone when the
+run has finished.
 """
 
 from __future__ import annotations
