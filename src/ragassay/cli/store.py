@@ -22,11 +22,9 @@ def copy(
 ) -> None:
     """Copy all runs with their judgments, labels and certificates, under the same ids. What is there already stays; a copy
     that was stopped goes on when it is started again. No run may be worked on meanwhile."""
-    from ragassay.core import SetupError
     from ragassay.store import Store, copy_store, shown_location
 
-    if "://" not in from_ and not store_exists(from_):
-        raise SetupError("E0101", "There is no store to copy.", where=from_, fix="name the file of a store")
+    must_exist(from_, "copy")
     with Store.open(from_) as source, Store.open(to) as target:
         done = asdict(copy_store(source, target, tell=note))
     if json_:
@@ -44,16 +42,10 @@ def copy(
 def check(store: StoreOption = None, json_: JsonOption = False) -> None:
     """Check every stored value against its checksum, and what is counted against what is there. Exit code 5 where
     something is wrong."""
-    from ragassay.core import EnvironmentFailure, SetupError, shorten
+    from ragassay.core import EnvironmentFailure
     from ragassay.store import Store
 
-    if not (place := store_file(store)).startswith(("postgres", "sqlite:")) and not store_exists(place):
-        raise SetupError(
-            "E0101",
-            "There is no store to check.",
-            where=shorten(place),
-            fix="name the store's file or database with --store",
-        )
+    must_exist(place := store_file(store), "check")
     with Store.open(place) as opened:
         problems = opened.check()
         location = opened.location
@@ -65,8 +57,16 @@ def check(store: StoreOption = None, json_: JsonOption = False) -> None:
         raise typer.Exit(EnvironmentFailure.exit_code)
 
 
-def store_exists(location: str) -> bool:
-    """Whether a store is at this path: opening would make one."""
+def must_exist(location: str, what: str) -> None:
+    """Raise SetupError E0101 where no file is at this path: opening would make a store."""
     from pathlib import Path
 
-    return Path(location).expanduser().is_file()
+    from ragassay.core import SetupError, shorten
+
+    if "://" not in location and not Path(location).expanduser().is_file():
+        raise SetupError(
+            "E0101",
+            f"There is no store to {what}.",
+            where=shorten(location),
+            fix="name the file or the database of a store",
+        )
