@@ -244,10 +244,10 @@ def one(name: str, place: Place, server: Server, rows: int, in_flight: int, late
 
 
 def rows_of(name: str, in_flight: int, latency_ms: float, given: int) -> int:
-    """Rows of one run: ten seconds of ours at the bound, at most 1,200."""
+    """Rows of one run: ten seconds of ours at the bound, at most 2,400."""
     if CLIENTS[name].rows:
         return CLIENTS[name].rows
-    return given or min(1200, round(10_000 * in_flight / latency_ms / GOAL_CALLS))
+    return given or min(2400, round(10_000 * in_flight / latency_ms / GOAL_CALLS))
 
 
 # -- all runs
