@@ -186,7 +186,7 @@ async def aresume(
     **changes: Any,
 ) -> Run:
     """`resume` for callers inside an event loop."""
-    opened = open_store(store)
+    opened = open_store(store, make=False)
     try:
         run_id = opened.resolve(run)
         stored = opened.run(run_id)
@@ -265,7 +265,7 @@ def forecast(
 def open_run(run: str | Run = "last", *, store: str | os.PathLike[str] | None = None) -> Run:
     """A run in the store, by id, unique start of an id, name, or "last"; or a Run, opened once more. Raises SetupError
     E0103."""
-    opened = open_store(_place(run, store))
+    opened = open_store(_place(run, store), make=False)
     try:
         return Run(opened, opened.resolve(_name(run)))
     except BaseException:
@@ -274,8 +274,12 @@ def open_run(run: str | Run = "last", *, store: str | os.PathLike[str] | None = 
 
 
 def runs(*, store: str | os.PathLike[str] | None = None, limit: int = 50) -> list[StoredRun]:
-    """The newest runs of the store."""
-    with open_store(store) as opened:
+    """The newest runs of the store; none where nothing was ever stored at the usual place."""
+    from ragassay.store import default_location, is_there
+
+    if store is None and not is_there(default_location()):
+        return []
+    with open_store(store, make=False) as opened:
         return opened.runs(limit)
 
 
@@ -287,7 +291,7 @@ def compare(
     (two one-sided tests), since "no difference found" does not say so."""
     from ragassay.report import compare as pair
 
-    with open_store(_place(b, _place(a, store))) as opened:
+    with open_store(_place(b, _place(a, store)), make=False) as opened:
         return pair(opened, opened.resolve(_name(a)), opened.resolve(_name(b)), margin=margin)
 
 
@@ -440,10 +444,10 @@ def _handed(app: str | App | None) -> App | None:
     return None if isinstance(app, str) else app
 
 
-def open_store(store: str | os.PathLike[str] | URL | None) -> Store:
+def open_store(store: str | os.PathLike[str] | URL | None, *, make: bool = True) -> Store:
     from ragassay.store import Store, default_location
 
-    return Store.open(store if store is not None else default_location())  # type: ignore[arg-type]
+    return Store.open(store if store is not None else default_location(), make=make)  # type: ignore[arg-type]
 
 
 async def _evaluate(

@@ -67,6 +67,21 @@ def test_json_is_alone_on_stdout_and_has_a_schema_version(folder):
     assert {m["metric"] for m in summary["metrics"]} >= {"groundedness", "answer_relevance"}
 
 
+@pytest.mark.parametrize(
+    "words", [["runs"], ["show", "last"], ["resume", "last"], ["compare", "a", "b"], ["store", "check"]]
+)
+def test_a_slip_in_the_name_of_a_store_is_said_and_makes_no_store(folder, words):
+    done = ragassay(folder, *words, "--store", "sotre.db", code=2)
+    assert "E0103" in done.stderr
+    assert str(folder / "sotre.db") in done.stderr.replace("\n", "")
+    assert not (folder / "sotre.db").exists()
+
+
+def test_before_the_first_run_there_is_nothing_to_list_and_no_store_is_made(folder):
+    assert "no run yet" in ragassay(folder, "runs").stdout + ragassay(folder, "runs").stderr
+    assert not (folder / ".ragassay").exists()
+
+
 def test_runs_show_export_and_compare_read_the_store(folder):
     ragassay(folder, "evaluate", "rows.jsonl", "--name", "first")
     ragassay(folder, "evaluate", "rows.jsonl", "--name", "second")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ragassay.core import ChatReply, Ledger, RunState, Spend
+from ragassay.core import ChatReply, EnvironmentFailure, Ledger, RunState, Spend
 from ragassay.distributed.driver import RayEngine, _Hand
 from ragassay.distributed.messages import Beat, Ended
 from ragassay.distributed.parts import Part
@@ -83,6 +83,25 @@ async def test_a_part_that_a_worker_gave_up_is_driven_again_and_counted_once() -
     await asyncio.wait_for(engine._work(worker(run_part)), 10)
     assert calls == [Ledger(), PAID.ledger]
     assert engine._ended.rows == 64
+    assert purse.ledger().confirmed.calls == 40
+
+
+@in_a_loop
+async def test_workers_that_give_up_again_and_again_without_a_row_end_the_run_with_a_word() -> None:
+    purse, begun = Purse(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
+    # Twice no row more than before is borne, a third time is not; a row more is a new beginning.
+    rows = [10, 10, 20, 20, 20, 30]
+
+    def run_part(*_: Any) -> Any:
+        future: Future[Any] = Future()
+        future.set_result(Ended(RunState.INTERRUPTED, "the driver is gone", Beat(rows=rows[len(begun)], use=PAID)))
+        begun.append(1)
+        return SimpleNamespace(future=lambda: future)
+
+    with pytest.raises(EnvironmentFailure, match="E0510: 3 workers in a row heard nothing from the driver") as caught:
+        await asyncio.wait_for(driver(purse)._work(worker(run_part)), 10)
+    assert "the driver is gone" in str(caught.value)
+    assert len(begun) == 5
     assert purse.ledger().confirmed.calls == 40
 
 

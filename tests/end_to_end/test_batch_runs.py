@@ -208,6 +208,19 @@ def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_
         assert (server.stats()["batches"], server.stats()["lines"]) == (1, 15)
 
 
+@pytest.mark.parametrize("status", ["400", "501"])
+def test_a_batch_that_cannot_be_looked_at_ends_the_run_and_is_not_bought_again(store, tmp_path, monkeypatch, status):
+    monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
+    expected, _ = usual(rows(5), tmp_path)
+    with BatchServer(batch_latency=0.1, look_faults=[status, "500", *[status] * 3]) as server:
+        with pytest.raises(ProviderError, match="E0412"):
+            evaluate(server, rows(5), store)
+        assert server.stats()["looks"] == 5
+        with ragassay.resume("last", store=store, rows=rows(5)) as run:
+            assert results(run) == expected
+        assert (server.stats()["batches"], server.stats()["lines"]) == (1, 15)
+
+
 def test_a_file_that_is_there_a_moment_after_its_batch_is_waited_for(store, tmp_path):
     expected, _ = usual(rows(5), tmp_path)
     with BatchServer(file_faults=["404", "404"]) as server, evaluate(server, rows(5), store) as run:
@@ -217,7 +230,13 @@ def test_a_file_that_is_there_a_moment_after_its_batch_is_waited_for(store, tmp_
 
 
 @pytest.mark.parametrize(
-    "faults", [{"file_faults": ["404"] * 3}, {"file_faults": ["410"] * 3}, {"look_faults": ["404", "410", "404"]}]
+    "faults",
+    [
+        {"file_faults": ["404"] * 3},
+        {"file_faults": ["410"] * 3},
+        {"look_faults": ["404", "410", "404"]},
+        {"batch_faults": ["no_file"]},
+    ],
 )
 def test_answers_that_are_gone_are_bought_again_only_when_it_is_asked_for(store, tmp_path, faults):
     expected, _ = usual(rows(5), tmp_path)

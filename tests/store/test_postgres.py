@@ -250,6 +250,9 @@ def test_a_commit_whose_answer_was_lost_is_done_once(
         ({"user": "nobody"}, "refuses the log-in"),
         ({"database": "nowhere"}, "no database of that name"),
         ({"port": 1}, "cannot be reached"),
+        ({"options": "?sslmode=sometimes"}, "cannot be connected to in this way"),
+        ({"options": "?sslmode=require"}, "cannot be connected to in this way"),
+        ({"options": "?colour=blue"}, "cannot be connected to in this way"),
         ({"host": "nowhere.invalid"}, "cannot be reached"),
     ],
 )
@@ -259,7 +262,8 @@ def test_a_wrong_url_is_told_at_once_and_without_its_password(
     parts = {"user": USER, "password": "wrong-canary", "host": "127.0.0.1", "port": postgres.port, "database": database}
     if "password" not in change:
         parts["password"] = "Canary-7f3a-p%C3%A4ssw%C3%B6rd"
-    url = "postgresql://{user}:{password}@{host}:{port}/{database}".format(**{**parts, **change})
+    form = "postgresql://{user}:{password}@{host}:{port}/{database}{options}"
+    url = form.format(**{**parts, "options": "", **change})
     began = time.monotonic()
     with pytest.raises(EnvironmentFailure, match=words) as caught:
         Store.open(url)

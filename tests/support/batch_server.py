@@ -14,6 +14,7 @@ Faults, one word a batch ordered (batch_faults):
     429 500 401  the order is answered with this status
     duplicates   lines come twice        strays      lines of nobody come too
     malformed    lines that are no JSON  missing     a line is left out
+    no_file      all was answered, and no file is named
 Faults of looking and fetching, one word a request (look_faults): a status, or "reset"; of fetching alone: file_faults;
 of handing a file over: upload_faults.
 most_lines: a batch of more lines fails with the limit of tokens that wait.
@@ -172,6 +173,8 @@ class BatchServer(LLMServer):
             given = [b"{not json", *given, b'\xff\xfe"', b"null"]
         files = {which: self._file(b"\n".join(lines) + b"\n") if lines else None
                  for which, lines in (("output_file_id", given), ("error_file_id", wrong))}  # fmt: skip
+        if fault == "no_file":
+            files = {}
         ends = {"expire": "expired", "cancel": "cancelled"}.get(fault or "", "completed")
         return {"ends": ends, "counts": counts, "files": files, "errors": None}
 

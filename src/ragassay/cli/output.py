@@ -262,7 +262,7 @@ def print_lines(*lines: str) -> None:
 
     page = console()
     for line in lines:
-        page.print(Text(plain(line)))
+        page.print(Text(plain(line)), soft_wrap=not page.is_terminal)  # a file or a pipe has no width
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

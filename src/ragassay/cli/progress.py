@@ -45,7 +45,7 @@ class Display:
             self._live.update(Text(self.line(progress, now - self._begun), style="dim"))
         elif now - self._last >= PLAIN_EVERY:
             self._last = now
-            self._console.print(self.line(progress, now - self._begun), markup=False, highlight=False)
+            self._console.print(self.line(progress, now - self._begun), markup=False, highlight=False, soft_wrap=True)
 
     def line(self, progress: Progress, seconds: float) -> str:
         """One line: rows done, rate, ETA, calls, waiting reason, tokens, cost."""

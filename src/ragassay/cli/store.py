@@ -24,8 +24,7 @@ def copy(
     that was stopped goes on when it is started again. No run may be worked on meanwhile."""
     from ragassay.store import Store, copy_store, shown_location
 
-    must_exist(from_, "copy")
-    with Store.open(from_) as source, Store.open(to) as target:
+    with Store.open(from_, make=False) as source, Store.open(to) as target:
         done = asdict(copy_store(source, target, tell=note))
     if json_:
         print_json({"schema": 1, "copied": done})
@@ -45,8 +44,7 @@ def check(store: StoreOption = None, json_: JsonOption = False) -> None:
     from ragassay.core import EnvironmentFailure
     from ragassay.store import Store
 
-    must_exist(place := store_file(store), "check")
-    with Store.open(place) as opened:
+    with Store.open(store_file(store), make=False) as opened:
         problems = opened.check()
         location = opened.location
     if json_:
@@ -55,18 +53,3 @@ def check(store: StoreOption = None, json_: JsonOption = False) -> None:
         print_lines(*problems, location, f"{len(problems)} problems" if problems else "sound")
     if problems:
         raise typer.Exit(EnvironmentFailure.exit_code)
-
-
-def must_exist(location: str, what: str) -> None:
-    """Raise SetupError E0101 where no file is at this path: opening would make a store."""
-    from pathlib import Path
-
-    from ragassay.core import SetupError, shorten
-
-    if "://" not in location and not Path(location).expanduser().is_file():
-        raise SetupError(
-            "E0101",
-            f"There is no store to {what}.",
-            where=shorten(location),
-            fix="name the file or the database of a store",
-        )

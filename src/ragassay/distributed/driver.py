@@ -236,6 +236,10 @@ class RayEngine:
                     most = max(most, hand.beat.rows)
                     await self._bury(hand, part, deaths, error)
                 if ended is not None and self._gave_up(ended):
+                    deaths = 1 if ended.beat.rows > most else deaths + 1
+                    most = max(most, ended.beat.rows)
+                    if deaths >= DEATHS:
+                        raise self._too_often("heard nothing from the driver", f"on {part}", hand, ended.reason)
                     self._tell(f"worker {hand.number}{hand.where} had heard nothing from here: it goes on with {part}")
                     grant, spent = self._purse.again(part.name, ended.beat.use), ended.beat.use.ledger
                     ended, ran = None, False
@@ -358,12 +362,15 @@ class RayEngine:
         if self._state is not RunState.RUNNING:
             return
         if deaths >= DEATHS:
-            raise EnvironmentFailure(
-                "E0510", f"{deaths} workers in a row died {of}.", where=f"the last was worker {hand.number}{where}",
-                why=shorten(str(error).strip().splitlines()[0], 200),
-                fix="see that the machine has memory enough (fewer --workers take less)",
-            )  # fmt: skip
+            raise self._too_often("died", of, hand, str(error).strip().splitlines()[0], where)
         self._tell(f"worker {hand.number}{where} died {of}; another one goes on: only calls in flight are lost")
+
+    def _too_often(self, what: str, of: str, hand: _Hand, why: str, where: str = "") -> EnvironmentFailure:
+        return EnvironmentFailure(
+            "E0510", f"{DEATHS} workers in a row {what} {of}.",
+            where=f"the last was worker {hand.number}{where or hand.where}", why=shorten(why, 200),
+            fix="see that the machine has memory enough (fewer --workers take less)",
+        )  # fmt: skip
 
     async def _dismiss(self, hand: _Hand, kindly: bool = False) -> None:
         """End a worker's process. kindly: let it close what it has open."""

@@ -445,7 +445,7 @@ class BatchModel(OpenAIModel):
 
     async def _follow(self, sent: _Sent) -> Answers:
         """Look at a batch until it has ended, and fetch what came of it. Raises _Refused when it was not taken."""
-        begun, pause, missing = time.monotonic(), self._first_look, 0
+        begun, pause, missing, refused = time.monotonic(), self._first_look, 0, 0
         wait = sent.own
         while True:
             if wait:
@@ -459,11 +459,15 @@ class BatchModel(OpenAIModel):
                 missing = missing + 1 if error.status in GONE else 0
                 if missing == LOOKS_FOR_GONE:
                     return await self._ended(sent, {}, "failed", "the provider knows the batch no more", again=False)
-                if error.fatal and error.status not in GONE:
+                refused = 0 if error.retryable or error.status in GONE else refused + 1
+                if refused and error.fatal:
                     error.maybe_billed = True  # it is bought, whoever may look at it
                     raise
+                if refused == LOOKS_FOR_GONE:
+                    what = f"{sent.record.id} was taken and cannot be looked at: {error.message}"
+                    raise CallError("batch", what, fatal=True, maybe_billed=True, status=error.status) from None
                 continue
-            sent.looked, missing = True, 0
+            sent.looked, missing, refused = True, 0, 0
             counts = theirs.get("request_counts")
             if isinstance(counts, dict):
                 sent.finished = sum(n for name in ("completed", "failed") if isinstance(n := counts.get(name), int))
@@ -520,7 +524,8 @@ class BatchModel(OpenAIModel):
     async def _fetch(self, sent: _Sent, theirs: dict[str, Any]) -> tuple[Answers, bool]:
         """What stands in the files of a batch, the answers' before the errors', and whether one of them is gone."""
         answers: Answers = {}
-        gone = False
+        # What was completed was paid for: without a file it is lost, not to be bought anew unasked.
+        gone = sent.finished > 0 and not (theirs.get("output_file_id") or theirs.get("error_file_id"))
         wanted = frozenset(sent.record.calls)
         for which in ("output_file_id", "error_file_id"):
             file = theirs.get(which)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ragassay.store.codec import read
 from ragassay.store.indices import IndexSet
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
-from ragassay.store.location import default_location, shown_location
+from ragassay.store.location import default_location, is_there, shown_location
 
 if TYPE_CHECKING:
     from ragassay.store.copying import Copied, copy_store
@@ -26,6 +26,7 @@ __all__ = [
     "StoredRun",
     "copy_store",
     "default_location",
+    "is_there",
     "read",
     "shown_location",
     "take",

@@ -32,6 +32,12 @@ def shown_location(location: str | Path | URL) -> str:
     return shown(address_of(location))
 
 
+def is_there(location: str | Path | URL) -> bool:
+    """Whether a file is at the path that is named; of a database it is not asked."""
+    address = address_of(location)
+    return not isinstance(address, Path) or address.is_file()
+
+
 def address_of(location: str | Path | URL) -> Path | URL:
     """The absolute path, links resolved, of the SQLite file that a path or `sqlite:///path` names, or a database's URL.
 

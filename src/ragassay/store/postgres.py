@@ -276,6 +276,10 @@ def _meaning(state: str, why: str) -> tuple[str, str, str]:
         return "E0501", "The server has no database of that name.", "make it (createdb), or check the URL of --store"
     if state.startswith("28") or any(word in why for word in ("authentication", "no password", "pg_hba.conf", "role")):
         return "E0501", "The database refuses the log-in.", "set PGPASSWORD, or write ~/.pgpass; check the user's name"
+    if not state and any(
+        word in why for word in ("connection option", "invalid sslmode", "certificate", "support SSL")
+    ):
+        return "E0501", "The database cannot be connected to in this way.", "check the options in the URL of --store"
     if not state or state in PASSING or state.startswith("08"):
         return "E0501", "The database cannot be reached.", f"check host, port and that the server runs, {again}"
     return (

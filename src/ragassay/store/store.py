@@ -40,7 +40,7 @@ from ragassay.store import codec, lines, owner, schema
 from ragassay.store.database import Database
 from ragassay.store.indices import IndexSet
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
-from ragassay.store.location import FOLDER, address_of
+from ragassay.store.location import FOLDER, address_of, is_there
 
 T = TypeVar("T")
 Pair = tuple[str, str]
@@ -88,17 +88,23 @@ class Store:
         _OPEN.add(self._token)
 
     @classmethod
-    def open(cls, location: str | Path | URL) -> Self:
+    def open(cls, location: str | Path | URL, *, make: bool = True) -> Self:
         """Open the store at a path, `sqlite:///path` or `postgresql://user@host/database`.
 
-        A file (mode 0600) and its folder are made where missing. An older file is copied to `PATH.<version>.backup` and
-        migrated; an older database is migrated in one transaction. Raises SetupError E0101 for another kind of database,
-        E0105 where psycopg is not installed, EnvironmentFailure E0502 for a store of a newer version.
+        A file (mode 0600) and its folder are made where missing, unless `make` is false: then SetupError E0103. An older
+        file is copied to `PATH.<version>.backup` and migrated; an older database is migrated in one transaction. Raises
+        SetupError E0101 for another kind of database, E0105 where psycopg is not installed, EnvironmentFailure E0502 for
+        a store of a newer version.
         """
         address = address_of(location)
         if isinstance(address, Path):
             from ragassay.store.sqlite import SqliteDatabase
 
+            if not make and not is_there(address):
+                raise SetupError(
+                    "E0103", "There is no store at this place.", where=shorten(str(address)),
+                    fix="look for a slip in --store; it is made by the first run that names it",
+                )  # fmt: skip
             return cls(SqliteDatabase(address))
         from ragassay.store.postgres import PostgresDatabase
 
