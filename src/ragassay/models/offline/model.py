@@ -87,9 +87,9 @@ class OfflineModel:
             return "unmeasured on data like yours"
         low, high = measured["interval"]
         return (
-            f"balanced accuracy {measured['balanced_accuracy']:.2f} [{low:.2f}, {high:.2f}] "
-            f"(word overlap alone {measured['unigrams']:.2f}) against {measured['labels']:,} {measured['kind']} labels "
-            f"in {measured['sets']} test sets"
+            f"balanced accuracy {measured['balanced_accuracy']:.2f} [{low:.2f}, {high:.2f}], the mean over "
+            f"{measured['sets']} test sets with {measured['labels']:,} {measured['kind']} labels "
+            f"(word overlap alone {measured['unigrams']:.2f})"
         )
 
     @property
