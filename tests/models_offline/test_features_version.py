@@ -8,7 +8,7 @@ from ragassay.models import offline
 
 SOURCES = ("encoder.py", "features.py", "heads.py", "reading.py", "wordpiece.py")
 # Changed a file? If the figures of any text can differ, raise FEATURES_VERSION in model.py. Then write the new hash here.
-SEEN = (1, "a85a3450bbfc395d")
+SEEN = (1, "98e934268a6a7409")
 
 
 def test_the_version_of_the_features_was_considered_when_their_code_changed():

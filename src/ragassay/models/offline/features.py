@@ -50,7 +50,7 @@ class Found(NamedTuple):
     units: tuple[int, ...]
 
 
-class _Query(NamedTuple):
+class Query(NamedTuple):
     """The distinct content words of a text with their weights and kinds."""
 
     tokens: list[Token]
@@ -61,14 +61,14 @@ class _Query(NamedTuple):
     negated: bool
 
 
-def _query(text: str, rarity: Rarity, skip: frozenset[int] = frozenset()) -> _Query:
+def query_of(text: str, rarity: Rarity, skip: frozenset[int] = frozenset()) -> Query:
     everything = named_tokens(text[: 40 * _MOST_WORDS])[: 2 * _MOST_WORDS]
     kinds: dict[int, int] = {}
     for token in everything:
         if token.kind & CONTENT and token.key not in skip:
             kinds[token.key] = kinds.get(token.key, 0) | token.kind
     chosen = [Token(key, kind) for key, kind in sorted(kinds.items())][:_MOST_WORDS]
-    return _Query(
+    return Query(
         tokens=chosen,
         keys=np.array([t.key for t in chosen], np.uint32),
         kinds=np.array([t.kind for t in chosen], np.int64),
@@ -84,10 +84,10 @@ def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
-class _Overlap:
+class Overlap:
     """Which unit holds which of the query's words. Works on the matches only, never on units x words."""
 
-    def __init__(self, query: _Query, shelf: Shelf) -> None:
+    def __init__(self, query: Query, shelf: Shelf) -> None:
         self.query, self.shelf = query, shelf
         self.total = float(query.weights.sum()) or 1.0
         count = len(query.keys)
@@ -140,7 +140,7 @@ class _Overlap:
         return self.window(range(unit - reach, unit + reach + 1))
 
 
-def _share_of_kind(overlap: _Overlap, kind: int, held: NDArray[np.bool_]) -> tuple[float, float]:
+def _share_of_kind(overlap: Overlap, kind: int, held: NDArray[np.bool_]) -> tuple[float, float]:
     """(share found, number missing) of the words of a kind; (1, 0) when there are none."""
     of_kind = (overlap.query.kinds & kind) != 0
     count = int(of_kind.sum())
@@ -199,7 +199,7 @@ def _cosines(text: Encoded, others: Sequence[Encoded]) -> Floats:
     return np.array([float(text.mean @ o.mean) for o in others], np.float64)
 
 
-def _evidence(overlap: _Overlap, listed: Sequence[int], cosines: Floats, most: int) -> tuple[int, ...]:
+def _evidence(overlap: Overlap, listed: Sequence[int], cosines: Floats, most: int) -> tuple[int, ...]:
     """The units that serve the text best; a further one only when it adds words worth a tenth of the text."""
     if not listed:
         return ()
@@ -219,8 +219,8 @@ def _evidence(overlap: _Overlap, listed: Sequence[int], cosines: Floats, most: i
 
 def support(claim: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
     """Figures for: do the passages support the claim?"""
-    query = _query(claim, rarity)
-    overlap = _Overlap(query, shelf)
+    query = query_of(claim, rarity)
+    overlap = Overlap(query, shelf)
     listed = overlap.best(SUPPORT_LIST)
     text = encode(claim)
     read = [encode(shelf.text(unit)) for unit in listed]
@@ -307,8 +307,8 @@ def _offers(text: str) -> dict[str, float]:
 
 def relevance(question: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
     """Figures for: does the passage help to answer the question?"""
-    query = _query(question, rarity, _QUESTION_WORDS)
-    overlap = _Overlap(query, shelf)
+    query = query_of(question, rarity, _QUESTION_WORDS)
+    overlap = Overlap(query, shelf)
     listed = overlap.best(RELEVANCE_LIST)
     text = encode(question)
     read = [encode(shelf.text(unit)) for unit in listed]
@@ -346,8 +346,8 @@ def relevance(question: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Fo
 
 def answer(question: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
     """Figures for: does the answer answer the question? (relevant and of the kind asked for, not: correct)"""
-    query = _query(question, rarity, _QUESTION_WORDS)
-    overlap = _Overlap(query, shelf)
+    query = query_of(question, rarity, _QUESTION_WORDS)
+    overlap = Overlap(query, shelf)
     listed = sorted({*range(min(ANSWER_LIST - 1, len(shelf.places))), *overlap.best(ANSWER_LIST)})[:ANSWER_LIST]
     text = encode(question)
     read = [encode(shelf.text(unit)) for unit in listed]

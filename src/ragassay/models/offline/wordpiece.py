@@ -48,21 +48,23 @@ class WordPiece:
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self._ids = {word: at for at, word in enumerate(vocabulary) if word}
-        self._unknown, self._start, self._end = (self._ids[name] for name in (UNKNOWN, START, END))
+        self._unknown, self.start, self.end = (self._ids[name] for name in (UNKNOWN, START, END))
         self._words: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str, limit: int) -> list[int]:
         """[CLS] ids [SEP], at most `limit` ids. Unpaired surrogates count as nothing."""
-        found = [self._start]
-        room = limit - 1
+        return [self.start, *self.ids(text, limit - 2), self.end]
+
+    def ids(self, text: str, limit: int) -> list[int]:
+        """The first `limit` ids of a text, without marks."""
+        found: list[int] = []
         # No token is made from less than one character; the rest of a long text need not be looked at,
         # unless it is mostly blanks: then it is worth the full look.
         for word in self.split(text):
             found += self.pieces(word)
-            if len(found) >= room:
-                del found[room:]
+            if len(found) >= limit:
+                del found[limit:]
                 break
-        found.append(self._end)
         return found
 
     def split(self, text: str) -> list[str]:
