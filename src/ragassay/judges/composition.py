@@ -9,6 +9,8 @@ from typing import Literal
 
 from ragassay.core import SetupError, shorten
 
+CONFIDENCE = "0.9"
+"""Of a cascade or checked judge that names none: of calibrated probabilities, nine of ten such verdicts are right."""
 _FORMS = (
     "panel:offline+openai:MODEL+openai:OTHER, 'cascade:offline>openai:MODEL@0.85' or 'checked:openai:MODEL>offline@0.9' "
     "(in quotes)"
@@ -28,19 +30,19 @@ def composition(uri: str) -> Composition | None:
     """What a composed judge's URI says; None for the URI of a single judge. Raises SetupError E0410.
 
     Members are single judges and differ from each other. A panel has two of them or more. The others have exactly two,
-    and a confidence after the last "@": from which the first one's verdict is taken (cascade), or from which the second
-    one's disputes it (checked).
+    with ">" or a comma between them, and after the last "@" a confidence (left out: CONFIDENCE): from which the first one's
+    verdict is taken (cascade), or from which the second one's disputes it (checked).
     """
     rule, _, rest = uri.strip().partition(":")
     match rule.lower():
         case "panel":
             composed = Composition("panel", _members(uri, rest.split("+")))
         case "cascade" | "checked" as kind:
-            pair, at, written = rest.rpartition("@")
+            pair, written = rest.rsplit("@", 1) if "@" in rest else (rest, CONFIDENCE)
             threshold = _number(written)
-            if not at or not 0 < threshold <= 1:  # false for NaN as well
-                raise _unreadable(uri, f"a {kind} judge ends with @ and a confidence above 0, at most 1")
-            composed = Composition(kind, _members(uri, pair.split(">")), threshold)
+            if not 0 < threshold <= 1:  # false for NaN as well
+                raise _unreadable(uri, f"after the @ of a {kind} judge stands a confidence above 0, at most 1")
+            composed = Composition(kind, _members(uri, pair.split(">" if ">" in pair else ",")), threshold)
             if len(composed.members) != 2:
                 raise _unreadable(uri, f"a {kind} judge has two members, one > the other")
         case _:
