@@ -121,6 +121,8 @@ def test_a_checked_judges_verdict_is_disputed_in_the_row_and_stands(tmp_path: Pa
         with ragassay.evaluate([ROW], METRIC, judge="checked:openai:m>offline@1", **options) as run:
             assert not any(part.flags for part in run["bridge"].scores[0].parts)
         assert server.calls == calls  # both members' verdicts are known
+        with ragassay.evaluate([ROW], "groundedness", judge="checked:openai:m>offline@0.01", **options) as run:
+            assert "not supported, disputed" in run.html(tmp_path / "report.html").read_text()
 
 
 def test_a_cascade_asks_the_expensive_model_only_about_what_is_unsure(tmp_path: Path) -> None:
