@@ -1,106 +1,63 @@
-"""Which part of the passages is read beside a text? Sentences that share its rarer words, in windows of so many tokens.
+"""Which part of the passages does the cross-encoder read beside a text? The sentences that share most with it.
 
-A pair of texts is read at once, at most LONGEST tokens with its three marks: the text first (at most LONGEST_TEXT of
-them), then a window. Short passages are one window, whole and in order. Of longer ones the sentences that hold most of
-the text's words, or stand beside one that does, fill the first window, the next ones the second; inside a window they
-stand in the order of the passages.
+A window is a choice of sentences, not a cut: those that hold the text's rare words and their neighbours, in the order
+of the passages, as many as fit. Short passages are read whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.models.offline.reading import Shelf
-from ragassay.models.offline.wordpiece import WordPiece
+from ragassay.models.offline.features import Rarity
+from ragassay.models.offline.reading import CONTENT, Shelf, tokens
 
-# Tokens of a pair, its three marks included; and of its first text.
-LONGEST, LONGEST_TEXT = 384, 128
-MARKS = 3
-# What a sentence gains from those before and after it: "It was built in 1889." says little alone.
-_NEIGHBOUR = 0.25
-# Sentences that are looked at for one window: more do not fit, as a sentence has some five tokens at least.
-_CANDIDATES = 96
-
-Ids = Callable[[str], Sequence[int]]
+# Of a text so many words are looked up.
+_MOST_WORDS = 512
+# What a sentence gets of the score of the one before and the one after it.
+_NEIGHBOUR = 0.3
 
 
-class Window(NamedTuple):
-    """Sentences of the passages that are read together. units: their places on the shelf, rising. ids: their tokens."""
+def scores(text: str, shelf: Shelf, rarity: Rarity) -> NDArray[np.float64]:
+    """For each unit: the idf-weighted share of the text's content words in it, and a part of its neighbours' shares."""
+    found = {t.key: t for t in tokens(text[: 40 * _MOST_WORDS])[:_MOST_WORDS] if t.kind & CONTENT}
+    units = len(shelf.places)
+    if not found or not units:
+        return np.zeros(units)
+    keys = np.array(sorted(found), np.uint32)
+    weights = rarity.of([found[int(key)] for key in keys])
+    at = np.minimum(np.searchsorted(keys, shelf.keys), len(keys) - 1)
+    hit = keys[at] == shelf.keys
+    pairs = np.unique(shelf.unit_of[hit].astype(np.int64) * len(keys) + at[hit])
+    unit, word = np.divmod(pairs, len(keys))
+    own = np.bincount(unit, weights[word], minlength=units) / max(float(weights.sum()), 1e-9)
+    passage = shelf.places[:, 0]
+    beside = np.zeros(units)
+    same = passage[1:] == passage[:-1]
+    beside[1:] += np.where(same, own[:-1], 0.0)
+    beside[:-1] += np.where(same, own[1:], 0.0)
+    return np.asarray(own + _NEIGHBOUR * beside, np.float64)
 
-    units: tuple[int, ...]
-    ids: list[int]
 
+def choose(text: str, shelf: Shelf, rarity: Rarity, room: int, size: Callable[[int], int]) -> list[int]:
+    """The units of the window, in order. size(unit): its tokens; room: how many there may be in all.
 
-class Pair(NamedTuple):
-    """A text and a window as the model reads them: [CLS] text [SEP] window [SEP].
-
-    ids, types [tokens]: types are 0 up to the first [SEP] and 1 after it. text: how many tokens the text has; they
-    stand at 1 ... text. units: the window's sentences on the shelf.
+    The best-scored go in first, earlier ones first among equals; one that does not fit is passed over. When not even
+    the best one fits, it is the window alone, and the caller cuts it.
     """
-
-    ids: list[int]
-    types: list[int]
-    text: int
-    units: tuple[int, ...]
-
-
-def pairs(text: str, scores: NDArray[np.float64], shelf: Shelf, tokenizer: WordPiece, most: int) -> list[Pair]:
-    """The text beside at most `most` windows of the shelf's passages, the best first; none when either is empty."""
-    mine = tokenizer.ids(text, LONGEST_TEXT)
-    if not mine:
-        return []
-    first = [tokenizer.start, *mine, tokenizer.end]
-    room = LONGEST - MARKS - len(mine)
-    found = windows(scores, shelf, lambda sentence: tokenizer.ids(sentence, room), room, most)
-    return [
-        Pair(
-            [*first, *window.ids, tokenizer.end],
-            [0] * len(first) + [1] * (len(window.ids) + 1),
-            len(mine),
-            window.units,
-        )
-        for window in found
-    ]
-
-
-def windows(scores: NDArray[np.float64], shelf: Shelf, ids_of: Ids, room: int, most: int) -> list[Window]:
-    """At most `most` windows of at most `room` tokens, the best first; none when there is nothing to read.
-
-    scores [units]: the share of the text's words that each unit of the shelf holds. ids_of: the tokens of a sentence, at
-    most `room`.
-    """
-    ranked = _ranked(scores, shelf, _CANDIDATES * most)
-    tokens = {unit: ids_of(shelf.text(unit)) for unit in ranked}
-    left = [unit for unit in ranked if tokens[unit]]
-    found: list[Window] = []
-    while left and len(found) < most:
-        chosen, rest, used = list[int](), list[int](), 0
-        for unit in left:
-            if used + len(tokens[unit]) <= room:
-                chosen.append(unit)
-                used += len(tokens[unit])
-            else:
-                rest.append(unit)
-        chosen.sort()
-        found.append(Window(tuple(chosen), [token for unit in chosen for token in tokens[unit]]))
-        left = rest
-    return found
-
-
-def _ranked(scores: NDArray[np.float64], shelf: Shelf, count: int) -> list[int]:
-    """The units by their own share and their neighbours' in the same passage; earlier ones first among equals."""
-    total = scores.copy()
-    if len(scores) > 1:
-        together = shelf.places[1:, 0] == shelf.places[:-1, 0]
-        total[1:] += _NEIGHBOUR * np.where(together, scores[:-1], 0.0)
-        total[:-1] += _NEIGHBOUR * np.where(together, scores[1:], 0.0)
-    among = np.arange(len(total))
-    if len(total) > 4 * count:
-        floor = np.partition(total, len(total) - count)[len(total) - count]
-        among = np.concatenate([np.flatnonzero(total > floor), np.flatnonzero(total == floor)[:count]])
-    order = np.lexsort((among, -total[among]))
-    return [int(unit) for unit in among[order[:count]]]
+    odds = scores(text, shelf, rarity)
+    chosen: list[int] = []
+    left = room
+    # Few units are as short as one token, so no more than `room` are ever asked for their size in vain.
+    for unit in np.lexsort((np.arange(len(odds)), -odds))[: 2 * room]:
+        tokens_in = size(int(unit))
+        if tokens_in <= left:
+            chosen.append(int(unit))
+            left -= tokens_in
+        elif not chosen:
+            return [int(unit)]
+        if left <= 0:
+            break
+    return sorted(chosen)
