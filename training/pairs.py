@@ -6,7 +6,6 @@ gives the same ids as the package's own tokenizer and offsets besides.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -14,14 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from training.offline_data import Example
 
 from ragassay.core import MatchCall
-from ragassay.models.offline.encoder import Encoded
-from ragassay.models.offline.engine import rarity
+from ragassay.models.offline.engine import RARITY, rarity
 from ragassay.models.offline.features import TASKS, Rarity
 from ragassay.models.offline.reading import Shelf, Shelves
 from ragassay.models.offline.windows import choose
-from training.offline_data import Example
 
 START, END, PAD = 101, 102, 0
 # Tokens of a whole input; of the text (claim, question) at most so many.
@@ -48,11 +46,6 @@ class Pair(NamedTuple):
     words: str
 
 
-_BLANK = Encoded(np.zeros(384, np.float32), np.zeros((0, 384), np.float32), np.zeros(0, np.int64))
-# Figures that need the sentence encoder are not asked for: the network knows better.
-_VECTOR_FIGURES = frozenset({"cosine", "cosine_mean", "align", "align_low", "align_least"})
-
-
 class Maker:
     """Examples to Pairs, with the vocabulary and the word counts of the package's weights."""
 
@@ -60,7 +53,7 @@ class Maker:
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        with np.load(io.BytesIO((weights / "heads.npz").read_bytes()), allow_pickle=False) as stored:
+        with np.load(weights / RARITY, allow_pickle=False) as stored:
             self._rarity: Rarity = rarity({name: stored[name] for name in stored.files})
         self._shelves = Shelves()
         self._units: dict[str, list[int]] = {}
@@ -82,10 +75,9 @@ class Maker:
 
     def figures(self, call: MatchCall, shelf: Shelf) -> NDArray[np.float32]:
         """Lexical figures of a call."""
-        found = TASKS[call.task](call.text, shelf, self._rarity, lambda _: _BLANK).figures
-        kept = {name: value for name, value in found.items() if name not in _VECTOR_FIGURES}
-        self.names.setdefault(call.task, tuple(kept))
-        return np.array(list(kept.values()), np.float32)
+        found = TASKS[call.task](call.text, shelf, self._rarity).figures
+        self.names.setdefault(call.task, tuple(found))
+        return np.array(list(found.values()), np.float32)
 
     def pair(self, example: Example, *, figures: bool = True) -> Pair:
         """One example as a Pair."""

@@ -1,4 +1,4 @@
-"""Which part of the passages does the cross-encoder read beside a text? The sentences that share most with it.
+"""Which part of the passages does the model read beside a text? The sentences that share most with it.
 
 A window is a choice of sentences, not a cut: those that hold the text's rare words and their neighbours, in the order
 of the passages, as many as fit. Short passages are read whole.
@@ -7,17 +7,46 @@ of the passages, as many as fit. Short passages are read whole.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.models.offline.features import Rarity
 from ragassay.models.offline.reading import CONTENT, Shelf, tokens
+from ragassay.models.offline.wordpiece import WordPiece
 
+# Tokens of a text and a window with the three marks around them; of the text at most so many.
+LONGEST, LONGEST_TEXT = 384, 160
 # Of a text so many words are looked up.
 _MOST_WORDS = 512
 # What a sentence gets of the score of the one before and the one after it.
 _NEIGHBOUR = 0.3
+
+
+class Pair(NamedTuple):
+    """A text and a window as the model reads them: [CLS] text [SEP] window [SEP].
+
+    ids: all tokens. text: how many of them are the text's; they stand at 1 ... text.
+    """
+
+    ids: tuple[int, ...]
+    text: int
+
+
+def pair(text: str, shelf: Shelf, rarity: Rarity, tokenizer: WordPiece) -> Pair | None:
+    """The text beside its window; None when there is nothing to read on a side."""
+    mine = tokenizer.ids(text, LONGEST_TEXT)
+    room = LONGEST - 3 - len(mine)
+    read: dict[int, tuple[int, ...]] = {}
+
+    def size(unit: int) -> int:
+        read[unit] = tokenizer.ids(shelf.text(unit), LONGEST)
+        return len(read[unit])
+
+    units = choose(text, shelf, rarity, room, size) if mine else []
+    window = [token for unit in units for token in read[unit]][:room]
+    return Pair((tokenizer.start, *mine, tokenizer.end, *window, tokenizer.end), len(mine)) if window else None
 
 
 def scores(text: str, shelf: Shelf, rarity: Rarity) -> NDArray[np.float64]:
