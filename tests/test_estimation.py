@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
 import ragassay
 from ragassay.core import DataError, NothingToDo, SetupError, Verdict
 from ragassay.estimation import estimate, import_labels, next_rows, people_agreement
+from support.llm_server import LLMServer, judge
 
 FACTS = ("The harbour opened in {}.", "The bridge carries {} cars a day.", "The museum holds {} paintings.")
 N = 160
@@ -352,3 +354,39 @@ def test_a_run_may_be_handed_over_itself(store: Path, tmp_path: Path) -> None:
         chosen = ragassay.next_rows(run, 5, output=tmp_path / "s.csv")
         assert chosen.run == run.id
         assert ragassay.compare(run, run).both == run.summary.rows
+
+
+def nearly(body: dict[str, Any]) -> Any:
+    """A server that says of each row what people say, but for one row in forty."""
+    reply = judge(body)
+    number = int(re.findall(r"(?:opened in|carries|holds) (1[89]\d\d)", body["messages"][-1]["content"])[-1]) - 1800
+    if isinstance(reply, dict):
+        for entry in reply["verdicts"]:
+            entry["rating"] = 3 * int(person(number) != (number % 40 == 0))
+    return reply
+
+
+def test_another_judges_run_of_the_same_rows_helps_the_estimate(store: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    next_rows("last", 80, output=sheet, method="uniform", store=store)
+    first = import_labels("last", sheet, store=store).run if fill(sheet) else ""
+    alone = estimate(first, store=store).estimate
+    with LLMServer(models=["m"], answer=nearly) as server:
+        options: dict[str, Any] = {"judge": "openai:m", "base_url": server.url, "store": store}
+        with ragassay.evaluate(rows(N), "groundedness", **options) as run:
+            other = run.id
+        with ragassay.evaluate([{**rows(1)[0], "id": "elsewhere"}], "groundedness", **options) as run:
+            unlike = run.id
+    both = estimate(first, beside=other, store=store).estimate
+    assert alone.second is None
+    assert both.second is not None
+    assert both.second > 0.5
+    assert both.judge == alone.judge
+    assert alone.interval is not None
+    assert both.interval is not None
+    assert both.interval.high - both.interval.low < alone.interval.high - alone.interval.low
+    with pytest.raises(SetupError, match="no score of any of these rows"):
+        estimate(first, beside=unlike, store=store)
+    outside = write(tmp_path / "outside.jsonl", range(N, N + 80))
+    with pytest.raises((SetupError, DataError)):
+        estimate(first, labels=outside, beside=other, store=store)

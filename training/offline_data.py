@@ -7,11 +7,13 @@ train texts, never from dev or test) are marked by their set's name: "made:...".
 
 from __future__ import annotations
 
+import difflib
 import gzip
 import json
 import random
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,13 +22,22 @@ from ragassay.core import MatchCall
 Row = dict[str, Any]
 
 
+UNTOLD, SUPPORTED, CONTRADICTED, NOT_MENTIONED = -1, 0, 1, 2
+
+
 class Example(NamedTuple):
-    """A call with its human label (1 = supported, relevant, answers it). group: what stays on one side of a split."""
+    """A call with its label (1 = supported, relevant, answers it). group: what stays on one side of a split.
+
+    kind: of a claim, which class it is: SUPPORTED, CONTRADICTED or NOT_MENTIONED, or UNTOLD when people only said that
+    it is not supported. spans: which parts of the claim are not supported, as start and end; None when nobody said.
+    """
 
     source: str
     group: str
     call: MatchCall
     label: int
+    kind: int = UNTOLD
+    spans: tuple[tuple[int, int], ...] | None = None
 
 
 def rows(data: Path, name: str, split: str) -> Iterator[Row]:
@@ -38,9 +49,66 @@ def rows(data: Path, name: str, split: str) -> Iterator[Row]:
                 yield row
 
 
+@lru_cache(maxsize=64)
+def crossing(data: Path, name: str) -> frozenset[str]:
+    """Groups with rows in `train` and in another split: official splits of scifact share abstracts."""
+    splits: dict[bool, set[str]] = {True: set(), False: set()}
+    with gzip.open(data / name / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            splits[row["split"] == "train"].add(row["group"])
+    return frozenset(splits[True] & splits[False])
+
+
 def _support(row: Row, label: int) -> Example:
     call = MatchCall("support", row["response"], tuple(row["contexts"]), row.get("question"))
-    return Example(row["dataset"], f"{row['dataset']}:{row['group']}", call, label)
+    group = f"{row['dataset']}:{row['group']}"
+    if label:
+        return Example(row["dataset"], group, call, 1, SUPPORTED, ())
+    return Example(row["dataset"], group, call, 0, _kind(row), _spans(row))
+
+
+_CLASSES = {
+    ("factcheck_gpt", "refute"): CONTRADICTED,
+    ("factcheck_gpt", "irrelevant"): NOT_MENTIONED,
+    ("scifact", "CONTRADICT"): CONTRADICTED,
+    ("scifact", "NOT_ENOUGH_INFO"): NOT_MENTIONED,
+    ("wice", "not_supported"): NOT_MENTIONED,
+}
+_CHANGES = {"antonym_swap", "entity_modification", "negation_insertion_removal"}
+
+
+def _kind(row: Row) -> int:
+    """Which kind of unsupported a row is, where its set says so."""
+    if row["dataset"] == "summedits":
+        edits = set(row["meta"]["edit_types"])
+        if edits and edits <= _CHANGES:
+            return CONTRADICTED
+        return NOT_MENTIONED if edits == {"hallucinated_fact_insertion"} else UNTOLD
+    return _CLASSES.get((row["dataset"], str(row.get("label_raw"))), UNTOLD)
+
+
+def _spans(row: Row) -> tuple[tuple[int, int], ...] | None:
+    """What an inconsistent edit of summedits changed in the consistent summary it was made from."""
+    if row["dataset"] != "summedits" or not row["meta"]["edit_types"]:
+        return None
+    return changed(row["meta"]["seed_summary"], row["response"])
+
+
+def changed(before: str, after: str) -> tuple[tuple[int, int], ...] | None:
+    """The parts of `after` that are not in `before`, by words; None when words only went missing or nothing changed.
+
+    Of a deletion the words around it are told, since they say something else now.
+    """
+    words = [m.span() for m in re.finditer(r"\w+|[^\w\s]", after)]
+    old = re.findall(r"\w+|[^\w\s]", before.lower())
+    new = [after[a:b].lower() for a, b in words]
+    found: list[tuple[int, int]] = []
+    for kind, _, _, low, high in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "delete" and words:
+            low, high = max(0, low - 1), min(len(words), low + 1)
+        if kind != "equal" and high > low:
+            found.append((words[low][0], words[high - 1][1]))
+    return tuple(found) or None
 
 
 def _relevance(row: Row, text: str, label: int) -> Example:
@@ -61,14 +129,22 @@ SUPPORT_TRAIN = (
 SUPPORT_TEST = ("factcheck_gpt", "summedits", "faithdial_audit", "q2_wow", "summac_val", "mtrag_human")
 # Sets that were never trained on: wice and begin have no train split here, of ragtruth_qa only the test split exists.
 SUPPORT_UNSEEN = ("wice", "ragtruth_qa", "begin")
+SUPPORT_DEV = ("wice", "factcheck_gpt", "summedits", "begin", "faithdial_audit", "q2_wow", "summac_val")
 RELEVANCE = ("hotpotqa_context", "clapnq", "factcheck_gpt")
 ANSWER = ("hotpotqa_answer", "haluquestqa")
 
 
 def support(data: Path, split: str, names: tuple[str, ...]) -> Iterator[Example]:
-    """Claims (or whole responses) against passages, with human labels."""
+    """Claims (or whole responses) against passages, with human labels.
+
+    Of `train` no group is given that has rows in another split too; `crossing` gives only those of `train`, which can
+    serve as development rows.
+    """
     for name in names:
-        for row in rows(data, name, split):
+        shared = crossing(data, name) if split in ("train", "crossing") else frozenset[str]()
+        for row in rows(data, name, "train" if split == "crossing" else split):
+            if (row["group"] in shared) != (split == "crossing"):
+                continue
             if row["label"] is None or not row["contexts"] or not row.get("response"):
                 continue
             if name == "clapnq":
@@ -77,6 +153,21 @@ def support(data: Path, split: str, names: tuple[str, ...]) -> Iterator[Example]
                     yield _support(row, 1)
             else:
                 yield _support(row, int(row["label"] >= 3 if name == "mtrag_human" else row["label"] >= 0.5))
+
+
+def support_train(data: Path, names: tuple[str, ...] = SUPPORT_TRAIN) -> list[Example]:
+    """The human train rows to fit on: none whose passages a test row (of scifact: a dev row) has too."""
+    measured = {e.call.passages for e in support(data, "test", (*SUPPORT_TEST, *SUPPORT_UNSEEN))}
+    measured |= {e.call.passages for e in support(data, "dev", ("scifact",))}
+    return [e for e in support(data, "train", names) if e.call.passages not in measured]
+
+
+def support_dev(data: Path) -> list[Example]:
+    """The human rows to choose and calibrate on. Of begin only those whose snippet is in no train row; for scifact, whose
+    dev split is measured as its test, the train rows of abstracts that its dev split has too, which are not fitted on."""
+    fitted = {e.call.passages for e in support_train(data)}
+    found = [*support(data, "dev", SUPPORT_DEV), *support(data, "crossing", ("scifact",))]
+    return [e for e in found if e.call.passages not in fitted]
 
 
 def relevance(data: Path, split: str, names: tuple[str, ...] = RELEVANCE) -> Iterator[Example]:

@@ -185,6 +185,7 @@ def estimate(
     scale: Sequence[float] = (),
     cut: float | None = None,
     by: str | None = None,
+    beside: str | Run | None = None,
     seed: int = 0,
     store: Path | None = None,
     tell: Tell | None = None,
@@ -194,7 +195,8 @@ def estimate(
     labels: a file; None = those that were imported. of: "pass" sets the labels against pass or fail, "mean" against the
     score from 0 to 1; None = "pass" where the metric has a pass mark. scale: the values a label may take, () = 0 and 1, or
     0 to 3, as the labels are; for "mean" its ends count as 0 and 1. cut: a label of at least this passes, None = the usual
-    one (1 of 0 and 1, 2 of 0 to 3). by: a slice field to estimate by as well. Labels of which none is of this
+    one (1 of 0 and 1, 2 of 0 to 3). by: a slice field to estimate by as well. beside: another run of the same
+    rows, whose judge's scores (not its verdicts) help as well, with a weight of their own. Labels of which none is of this
     run are a calibration set: its rows are judged by the run's judge (which may cost calls; `tell` says so) and used
     only where they are like the run's. Raises DataError E0605 where labels cannot stand for the run, and others.
     """
@@ -224,6 +226,11 @@ def estimate(
         if labels is not None and not any(one.row_id in inside for one in given):
             wanted = {one.row_id for one in given}
             foreign = {row.id: row for row in _judged(labels, opened, name, kind, store, tell) if row.id in wanted}
+        if beside is not None:
+            if foreign:
+                raise SetupError("E0206", "A second run has no scores of a calibration set.", where="--beside",
+                                 why="none of the labels is of this run", fix="leave --beside out")  # fmt: skip
+            rows = _with_second(rows, beside, name, store)
         return corrected(
             rows, _labels(_read_as(given, kind, points, cut), foreign, len(rows)), metric=f"{name} ({kind} rate)" if kind == "pass" else name,
             by=by, seed=seed,
@@ -441,6 +448,16 @@ def _rows(run: Run, metric: str, kind: str) -> Iterator[RunRow]:
         yield RunRow(
             row.id, value, row.sample.cluster, row.sample.slices, shift.features(row.sample), shift.terms(row.sample)
         )
+
+
+def _with_second(rows: Sequence[RunRow], beside: str | Run, metric: str, store: Path | None) -> list[RunRow]:
+    """The rows with what another run's judge says of them."""
+    with open_run(beside, store=store) as other:
+        said = {row.id: row.value for row in _rows(other, _metric(other, metric), "mean")}
+        if not any(said.get(row.id) is not None for row in rows):
+            raise SetupError("E0206", "The second run has no score of any of these rows.", where=f"run {other.id}",
+                             fix="name a run over the same rows, with their ids")  # fmt: skip
+    return [replace(row, second=said.get(row.id)) for row in rows]
 
 
 def _judged(labels: object, run: Run, metric: str, kind: str, store: Path | None, tell: Tell | None) -> list[RunRow]:

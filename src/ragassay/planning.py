@@ -417,6 +417,7 @@ def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Mod
     """The judge over the model; similarity of texts is measured by the encoder of the package, whoever judges the rest."""
     from ragassay.judges import (
         CascadeJudge,
+        CheckedJudge,
         LLMJudge,
         OfflineJudge,
         PanelJudge,
@@ -452,8 +453,9 @@ def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Mod
     elif composed.threshold is None:
         judge = PanelJudge(options.judge, tuple(single(uri) for uri in composed.members), book)
     else:
-        cheap, expensive = composed.members
-        judge = CascadeJudge(options.judge, single(cheap), single(expensive), composed.threshold, book)
+        kind = CascadeJudge if composed.rule == "cascade" else CheckedJudge
+        first, second = map(single, composed.members)
+        judge = kind(options.judge, first, second, composed.threshold, book)
     return RoutedJudge(judge, {"similarity": SimilarityJudge(offline.version)}), model
 
 

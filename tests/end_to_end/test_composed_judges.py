@@ -106,6 +106,25 @@ def test_two_models_that_differ_leave_the_row_unscored(tmp_path: Path) -> None:
         assert all(part.status is Status.ABSTAINED for part in score.parts)
 
 
+def test_a_checked_judges_verdict_is_disputed_in_the_row_and_stands(tmp_path: Path) -> None:
+    with LLMServer(models=["m"], answer=ratings(m=0)) as server:
+        options: dict[str, Any] = {"base_url": server.url, "store": tmp_path / "s.db"}
+        with ragassay.evaluate([ROW], METRIC, judge="offline", **options) as run:
+            passes = [part.passed for part in run["bridge"].scores[0].parts]
+        assert any(passes)
+        with ragassay.evaluate([ROW], METRIC, judge="checked:openai:m>offline@0.01", **options) as run:
+            score = run["bridge"].scores[0]
+        assert score.value == 0.0
+        assert ["disputed" in part.flags for part in score.parts] == passes
+        assert all("Disputed: offline says pass" in part.rationale for part in score.parts if part.flags)
+        calls = server.calls
+        with ragassay.evaluate([ROW], METRIC, judge="checked:openai:m>offline@1", **options) as run:
+            assert not any(part.flags for part in run["bridge"].scores[0].parts)
+        assert server.calls == calls  # both members' verdicts are known
+        with ragassay.evaluate([ROW], "groundedness", judge="checked:openai:m>offline@0.01", **options) as run:
+            assert "not supported, disputed" in run.html(tmp_path / "report.html").read_text()
+
+
 def test_a_cascade_asks_the_expensive_model_only_about_what_is_unsure(tmp_path: Path) -> None:
     with LLMServer(models=["m"]) as server:
         options: dict[str, Any] = {"base_url": server.url, "store": tmp_path / "s.db"}

@@ -122,3 +122,13 @@ def test_a_cascades_uri_names_two_judges_and_the_confidence() -> None:
     composed = composition("cascade:offline > openai:my@model@0.85")
     assert composed is not None
     assert (composed.rule, composed.members, composed.threshold) == ("cascade", ("offline", "openai:my@model"), 0.85)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["cascade:offline,openai:my/model", "cascade:offline>openai:my/model", "cascade:offline, openai:my/model@0.9"],
+)
+def test_a_comma_stands_for_the_arrow_and_without_a_confidence_it_is_nine_tenths(uri: str) -> None:
+    composed = composition(uri)
+    assert composed is not None
+    assert (composed.members, composed.threshold) == (("offline", "openai:my/model"), 0.9)

@@ -122,16 +122,25 @@ def test_evidence_is_kept_only_where_its_quote_really_stands() -> None:
 
 
 def test_the_rationale_words_the_figures_it_knows_and_ignores_the_others() -> None:
-    figures = {"coverage": 0.8, "numbers_missing": 1.0, "names_missing": 2.0, "negation_mismatch": 1.0, "cosine": 0.71}
-    figures["something_new"] = 5.0
+    figures = {"coverage": 0.8, "numbers_missing": 1.0, "names_missing": 2.0, "negation_mismatch": 1.0}
+    figures |= {"something_new": 5.0, "contradicted": 0.7}
     spend = Spend(calls=1, seconds=0.01)
-    _, (judgment,) = run(claim("c", "a"), replies=(MatchReply(0.31, (), figures, spend),))
+    reply = MatchReply(0.31, (), figures, spend, unsupported=((3, 7), (11, 15)))
+    _, (judgment,) = run(claim("In 1932 by Anna", "a"), replies=(reply,))
     assert judgment.rationale == (
-        "Probability that the passages support the claim: 0.31 (passes from 0.50). The claim shares 80% of its content words with the "
-        "passages. 1 number of it is not in the passages. 2 names of it are not in the passages. One side is negated "
-        "and the other is not. Closeness of meaning: 0.71."
+        "Probability that the passages support the claim: 0.31 (passes from 0.50). Rather contradicted by the passages. "
+        'Words without support: "1932", "Anna". The claim shares 80% of its content words with the passages. 1 number of '
+        "it is not in the passages. 2 names of it are not in the passages. One side is negated and the other is not."
     )
     assert judgment.spend == spend
+    _, (judgment,) = run(claim("c", "a"), replies=(MatchReply(0.31, (), {"contradicted": 0.2}),))
+    assert judgment.rationale.endswith("Rather not mentioned in the passages.")
+    _, (judgment,) = run(claim("c", "a"), replies=(MatchReply(0.5, (), {"contradicted": 0.7}),))
+    assert judgment.rationale.endswith("(passes from 0.50).")
+    _, (judgment,) = run(
+        claim("a b c d e f", "a"), replies=(MatchReply(0.6, unsupported=tuple((n, n + 1) for n in range(0, 12, 2))),)
+    )
+    assert judgment.rationale.endswith('Words without support: "a", "b", "c", "d", "e" and 1 more.')
     _, (judgment,) = run(chunk("a"), replies=(MatchReply(0.31),))
     assert judgment.rationale == "Probability that the passage helps with the question: 0.31 (passes from 0.50)."
 
@@ -256,15 +265,19 @@ def test_the_sources_of_a_claim_are_the_passages_that_reach_the_cut_alone() -> N
     assert (judgment.rating, judgment.value, judgment.passes, judgment.sources) == ("no", 0.0, False, ())
 
 
-@pytest.mark.parametrize(("probability", "rating"), [(0.5, "stated"), (0.49, "not_stated"), (0.0, "not_stated")])
-def test_a_text_states_a_claim_or_does_not_and_a_contradiction_is_never_claimed(
-    probability: float, rating: str
+@pytest.mark.parametrize(
+    ("probability", "contradicted", "rating"),
+    [(0.5, 0.9, "stated"), (0.49, 0.49, "not_stated"), (0.49, 0.5, "contradicted"), (0.0, None, "not_stated")],
+)
+def test_a_text_states_a_claim_or_contradicts_it_or_does_neither(
+    probability: float, contradicted: float | None, rating: str
 ) -> None:
     judge = OfflineJudge("v1", {}, BOOK, {"support": 0.2})  # a cut for whole responses, not for two texts
     flow = judge.answer((make("entailment", question="q?", text="t", claim="c"),))
     assert next(flow) == Ask((MatchCall("support", "c", ("t",), "q?"),))
+    figures = {} if contradicted is None else {"contradicted": contradicted}
     with pytest.raises(StopIteration) as end:
-        flow.send((MatchReply(probability, (Evidence(0, 0, 1, "t"),)),))
+        flow.send((MatchReply(probability, (Evidence(0, 0, 1, "t"),), figures),))
     (judgment,) = end.value.value
     assert (judgment.rating, judgment.value, judgment.probability) == (rating, float(rating == "stated"), probability)
     assert judgment.evidence == ()  # the text is no context
@@ -413,7 +426,7 @@ def test_hostile_texts_are_settled_with_a_status_and_never_a_number_outside_its_
 def test_a_thousand_passages_are_each_judged() -> None:
     contexts = tuple(f"The tower number {n} is {n} metres tall." for n in range(1000))
     request = make("claim_sources", question="q?", response="r", claim="The tower number 7 is 7 metres tall.", contexts=contexts)  # fmt: skip
-    flow = OfflineJudge("v1", {}, BOOK, {"support": 0.9}).answer((request,))
+    flow = OfflineJudge("v1", {}, BOOK, {"support": 0.5}).answer((request,))
     step = next(flow)
     assert isinstance(step, Ask)
     assert len(step.calls) == 1000

@@ -244,9 +244,10 @@ def test_a_single_judges_uri_is_left_alone(uri: str) -> None:
     "uri",
     [
         "panel:", "panel:offline", "panel:offline+", "panel:openai:a+openai:a", "panel:offline+OFFLINE",
-        "panel:offline+panel:openai:a", "panel:offline+recorded:x", "cascade:offline>openai:a", "cascade:offline@0.5",
+        "panel:offline+panel:openai:a", "panel:offline+recorded:x", "cascade:offline", "cascade:offline@0.5",
         "cascade:offline>openai:a@", "cascade:offline>openai:a@high", "cascade:offline>openai:a@0",
         "cascade:offline>openai:a@1.01", "cascade:offline>openai:a@nan", "cascade:offline>openai:a>openai:b@0.5",
+        "checked:openai:a,", "checked:openai:a@0.9", "checked:openai:a>cascade:offline>openai:b@0.9",
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_with_the_form(uri: str) -> None:

@@ -6,9 +6,12 @@ from pathlib import Path
 import ragassay.models.offline.model as model
 from ragassay.models import offline
 
-SOURCES = ("encoder.py", "features.py", "heads.py", "reading.py", "wordpiece.py")
+SOURCES = (
+    "closeness.py", "combiner.py", "encoder.py", "engine.py", "features.py", "heads.py", "network.py", "reader.py", "reading.py",
+    "windows.py", "wordpiece.py",
+)  # fmt: skip
 # Changed a file? If the figures of any text can differ, raise FEATURES_VERSION in model.py. Then write the new hash here.
-SEEN = (1, "a85a3450bbfc395d")
+SEEN = (2, "1ae998939bc63369")
 
 
 def test_the_version_of_the_features_was_considered_when_their_code_changed():

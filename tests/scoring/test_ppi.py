@@ -230,3 +230,51 @@ def test_the_interval_holds_its_value_in_range_and_is_never_over_one_per_cent_wi
     assert 0 <= got.interval.low <= got.value <= got.interval.high <= 1
     alone = got.labels_only_interval
     assert got.interval.high - got.interval.low <= 1.01 * (alone.high - alone.low) + 1e-12
+
+
+def two_judges(n: int, total: int, seed: int, *, second: bool) -> ppi.Estimate:
+    rng = np.random.default_rng(seed)
+    label = (rng.random(total) < 0.7).astype(float)
+    first = np.where(rng.random(total) < 0.8, label, 1 - label)
+    other = np.clip(0.5 * label + 0.25 + rng.normal(0, 0.3, total), 0, 1)
+    at = rng.permutation(total)[:n]
+    return ppi.estimate(
+        label[at],
+        first[at],
+        first,
+        units=(at, np.arange(total)),
+        seed=seed,
+        second=(other[at], other) if second else None,
+    )
+
+
+def test_a_second_judge_narrows_the_interval_and_keeps_its_promise():
+    held, widths = {True: 0, False: 0}, {True: 0.0, False: 0.0}
+    for seed in range(300):
+        for second in (True, False):
+            one = two_judges(100, 1000, seed, second=second)
+            assert one.interval is not None
+            held[second] += one.interval.low <= 0.7 <= one.interval.high
+            widths[second] += one.interval.high - one.interval.low
+            assert (one.second is None) is not second
+    assert held[True] >= 0.92 * 300
+    assert widths[True] < 0.95 * widths[False]
+
+
+def test_a_second_judge_that_says_nothing_or_the_same_changes_nothing():
+    label, score, places = world(100, 1000, 0.7, 0.8)
+
+    def beside(other: np.ndarray | None) -> ppi.Estimate:
+        second = None if other is None else (other[places], other)
+        return ppi.estimate(label[places], score[places], score, units=(places, np.arange(1000)), second=second)
+
+    alone, same, constant = beside(None), beside(score), beside(np.full(1000, 0.3))
+    assert constant.second == pytest.approx(0.0)
+    assert constant.value == pytest.approx(alone.value)
+    assert same.weight == pytest.approx(same.second)
+    assert same.weight + same.second == pytest.approx(alone.weight)
+    assert same.value == pytest.approx(alone.value)
+    with pytest.raises(ValueError, match="score for every labelled row"):
+        ppi.estimate(label[places], score[places], score, second=([0.5], score))
+    with pytest.raises(ValueError, match="finite"):
+        ppi.estimate(label[places], score[places], score, second=(np.full(100, np.nan), score))

@@ -424,6 +424,7 @@ def estimate(
     scale: ScaleOption = None,
     cut: CutOption = None,
     by: Annotated[str | None, typer.Option("--slice", help="Slice field to estimate by as well.")] = None,
+    beside: Annotated[str | None, typer.Option(help="Another judge's run of the same rows, to help as well.")] = None,
     seed: SeedOption = 0,
     store: StoreOption = None,
     json_: JsonOption = False,
@@ -433,7 +434,7 @@ def estimate(
 
     found = run_estimate(
         run, labels=labels, metric=metric, label=label, of=None if of is None else of.value, scale=_numbers(scale), cut=cut, by=by,
-        seed=seed, store=store, tell=note,
+        beside=beside, seed=seed, store=store, tell=note,
     )  # fmt: skip
     if json_:
         print_value("estimate", found)
@@ -456,6 +457,8 @@ def _corrected(found: Correction) -> list[str]:
     ]
     if one.effective_labels is not None:
         lines.append(f"  effective labels    {one.effective_labels:.0f}, of {found.used} that were given")
+    if one.second is not None:
+        lines.append(f"  weights             {one.weight:.2f} for the judge, {one.second:.2f} for the one beside it")
     lines += [f"  set aside           {count} {reason}" for reason, count in found.unused.items()]
     lines += [f"  beware: {text}" for text in (*([one.reason] if one.reason else []), *found.warnings)]
     for part in found.slices:

@@ -68,12 +68,14 @@ class MatchReply:
     sentence vectors, negative ones as 0.
     evidence: the sentence(s) of the passages it rests on, best first; context = index of the passage.
     features: the few figures that explain it (coverage of words, numbers missing ...), for the rationale.
+    unsupported: of "support", the stretches of `text` (start, end) that the passages do not support.
     """
 
     probability: float
     evidence: tuple[Evidence, ...] = ()
     features: Mapping[str, float] = field(default_factory=dict)
     spend: Spend = field(default_factory=Spend)
+    unsupported: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

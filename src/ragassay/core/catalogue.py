@@ -53,7 +53,7 @@ CATALOGUE: dict[str, str] = {
     "E0407": "--no-network forbids the call.",
     "E0408": "The server rejects every call of this kind.",
     "E0409": "The server asks to wait longer than a run waits (its Retry-After).",
-    "E0410": "The URI of a judge composed of others (panel, cascade) cannot be read.",
+    "E0410": "The URI of a judge composed of others (panel, cascade, checked) cannot be read.",
     "E0411": "The provider has been down for longer than a run waits.",
     "E0412": "The provider refuses a batch, or has no batch API.",
     # E05 store and machine

@@ -4,6 +4,7 @@ from ragassay.judges.abstention import declines
 from ragassay.judges.base import Judge
 from ragassay.judges.book import RubricBook, check
 from ragassay.judges.cascade import CascadeJudge
+from ragassay.judges.checked import CheckedJudge
 from ragassay.judges.composition import composition
 from ragassay.judges.llm import LLMJudge
 from ragassay.judges.offline import OfflineJudge, answers_offline
@@ -13,6 +14,6 @@ from ragassay.judges.rubric import Flag, Point, Rubric, Scale
 from ragassay.judges.similarity import SimilarityJudge
 
 __all__ = [
-    "CascadeJudge", "Flag", "Judge", "LLMJudge", "OfflineJudge", "PanelJudge", "Point", "RoutedJudge", "Rubric", "RubricBook",
-    "Scale", "SimilarityJudge", "answers_offline", "check", "composition", "declines",
+    "CascadeJudge", "CheckedJudge", "Flag", "Judge", "LLMJudge", "OfflineJudge", "PanelJudge", "Point", "RoutedJudge", "Rubric",
+    "RubricBook", "Scale", "SimilarityJudge", "answers_offline", "check", "composition", "declines",
 ]  # fmt: skip

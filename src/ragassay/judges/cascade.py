@@ -38,6 +38,15 @@ def confidence(judgment: Judgment, scale: Scale) -> float | None:
     return (at - mark + 1) / (len(scale.points) - mark) if at >= mark else (mark - at) / mark
 
 
+def rates(judge: Judge, rubric: str, book: RubricBook) -> bool:
+    """Whether the rubric has a scale and the judge answers it."""
+    try:
+        judge.rubric_version(rubric)
+    except SetupError:
+        return False
+    return book.get(rubric).scale is not None
+
+
 @dataclass(frozen=True, slots=True)
 class CascadeJudge:
     """A judge that asks `cheap`, and `expensive` where the cheap one's confidence is below `threshold` or it gave no verdict.
@@ -61,15 +70,6 @@ class CascadeJudge:
             "it was certified on"
         )
 
-    def _starts_cheap(self, rubric: str) -> bool:
-        if self.book.get(rubric).scale is None:
-            return False
-        try:
-            self.cheap.rubric_version(rubric)
-        except SetupError:
-            return False
-        return True
-
     def rubric_version(self, rubric: str) -> str:
         """ "id@version" of the rubric. Raises SetupError E0203 for one that the expensive judge does not know."""
         return self.expensive.rubric_version(rubric)
@@ -77,7 +77,7 @@ class CascadeJudge:
     def fingerprint(self, rubric: str) -> str:
         """Hash of the rule, the threshold and both members' fingerprints. Raises as `rubric_version`."""
         last = self.expensive.fingerprint(rubric)
-        first = (self.cheap.fingerprint(rubric), self.threshold) if self._starts_cheap(rubric) else None
+        first = (self.cheap.fingerprint(rubric), self.threshold) if rates(self.cheap, rubric, self.book) else None
         return digest("cascade", _RULES, first, last)
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
@@ -98,7 +98,7 @@ class CascadeJudge:
             )  # fmt: skip
 
         left, sure = list(unique), dict[str, str]()
-        if self._starts_cheap(rubric):
+        if rates(self.cheap, rubric, self.book):
             assert scale is not None
             (first,) = yield from consult((self.cheap,), unique)
             taken, left = list[Judgment](), []

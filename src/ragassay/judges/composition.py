@@ -1,4 +1,5 @@
-"""What does the URI of a judge that is composed of others say? "panel:A+B+C" or "cascade:CHEAP>EXPENSIVE@CONFIDENCE"."""
+"""What does the URI of a judge that is composed of others say? "panel:A+B+C", "cascade:CHEAP>EXPENSIVE@CONFIDENCE"
+or "checked:MAIN>CHECK@CONFIDENCE"."""
 
 from __future__ import annotations
 
@@ -8,14 +9,19 @@ from typing import Literal
 
 from ragassay.core import SetupError, shorten
 
-_FORMS = "panel:offline+openai:MODEL+openai:OTHER, or 'cascade:offline>openai:MODEL@0.85' (in quotes)"
+CONFIDENCE = "0.9"
+"""Of a cascade or checked judge that names none: of calibrated probabilities, nine of ten such verdicts are right."""
+_FORMS = (
+    "panel:offline+openai:MODEL+openai:OTHER, 'cascade:offline>openai:MODEL@0.85' or 'checked:openai:MODEL>offline@0.9' "
+    "(in quotes)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A rule and the URIs of its members, in the order given. threshold: of a cascade, in (0, 1]; of a panel None."""
+    """A rule and the URIs of its members, in the order given. threshold: in (0, 1]; of a panel None."""
 
-    rule: Literal["panel", "cascade"]
+    rule: Literal["panel", "cascade", "checked"]
     members: tuple[str, ...]
     threshold: float | None = None
 
@@ -23,21 +29,22 @@ class Composition:
 def composition(uri: str) -> Composition | None:
     """What a composed judge's URI says; None for the URI of a single judge. Raises SetupError E0410.
 
-    Members are single judges and differ from each other. A panel has two of them or more, a cascade exactly two and the
-    confidence from which the first one's verdict is taken, after the last "@".
+    Members are single judges and differ from each other. A panel has two of them or more. The others have exactly two,
+    with ">" or a comma between them, and after the last "@" a confidence (left out: CONFIDENCE): from which the first one's
+    verdict is taken (cascade), or from which the second one's disputes it (checked).
     """
     rule, _, rest = uri.strip().partition(":")
     match rule.lower():
         case "panel":
             composed = Composition("panel", _members(uri, rest.split("+")))
-        case "cascade":
-            pair, at, written = rest.rpartition("@")
+        case "cascade" | "checked" as kind:
+            pair, written = rest.rsplit("@", 1) if "@" in rest else (rest, CONFIDENCE)
             threshold = _number(written)
-            if not at or not 0 < threshold <= 1:  # false for NaN as well
-                raise _unreadable(uri, "a cascade ends with @ and a confidence above 0, at most 1")
-            composed = Composition("cascade", _members(uri, pair.split(">")), threshold)
+            if not 0 < threshold <= 1:  # false for NaN as well
+                raise _unreadable(uri, f"after the @ of a {kind} judge stands a confidence above 0, at most 1")
+            composed = Composition(kind, _members(uri, pair.split(">" if ">" in pair else ",")), threshold)
             if len(composed.members) != 2:
-                raise _unreadable(uri, "a cascade has two members, the cheap one > the expensive one")
+                raise _unreadable(uri, f"a {kind} judge has two members, one > the other")
         case _:
             return None
     return composed
@@ -51,7 +58,7 @@ def _members(uri: str, written: list[str]) -> tuple[str, ...]:
     if len(set(members)) < len(members):
         raise _unreadable(uri, "a member stands in it twice; its second vote would be a copy of the first")
     for member in members:
-        if member.startswith(("panel:", "cascade:", "recorded:")):
+        if member.startswith(("panel:", "cascade:", "checked:", "recorded:")):
             raise _unreadable(uri, f"{shorten(member, 60)} is no single live judge")
     return members
 

@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragassay.core import Ask, JudgeFlow, Judgment, MatchCall, Reply, Request, SetupError, Status, digest
+from ragassay.core import (
+    Ask,
+    JudgeFlow,
+    Judgment,
+    MatchCall,
+    MatchReply,
+    Reply,
+    Request,
+    SetupError,
+    Status,
+    digest,
+    shorten,
+)
 from ragassay.judges import lexical, several
 from ragassay.judges.abstention import declines
 from ragassay.judges.book import RubricBook
@@ -36,8 +48,10 @@ TASKS: Mapping[str, str] = {
 _OWN_CUTS: Mapping[str, float] = {"entailment": 0.5}
 _SEVERAL = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
 # Raised when the rules below change: judgments made under the old ones are then not reused.
-_RULES = 3
+_RULES = 4
 _GROUP = 16
+# Stretches of a claim that are named as unsupported.
+_NAMED = 5
 # Rubric or task -> what the probability is of, whose words were looked for, and where.
 _VERDICTS: Mapping[str, tuple[str, str, str]] = {
     "entailment": ("that the text states the claim", "The claim", "the text"),
@@ -196,12 +210,11 @@ def _judgment(case: Case, replies: Sequence[Reply]) -> Judgment:
     if name == "chunk_relevance":
         rating = "yes" if probability >= cut else "no"
     elif name == "entailment":
-        # Words that do not fit are no sign that the text says the opposite, so "contradicted" is never said.
-        rating = "stated" if probability >= cut else "not_stated"
+        rating = "stated" if probability >= cut else "contradicted" if _contradicted(reply) else "not_stated"
     flags = ("nothing_found",) if name == "groundedness" and rating == 0 and not reply.evidence else ()
     return case.rated(
         rating,
-        _rationale(name, call.task, probability, cut, reply.features),
+        _rationale(name, call, reply, cut),
         probability=probability,
         evidence=() if name == "entailment" else checked(reply, call),  # a text to compare with is no context
         flags=flags,
@@ -209,10 +222,22 @@ def _judgment(case: Case, replies: Sequence[Reply]) -> Judgment:
     )
 
 
-def _rationale(rubric: str, task: str, probability: float, cut: float, features: Mapping[str, float]) -> str:
+def _contradicted(reply: MatchReply) -> bool:
+    """Whether a claim that is not supported is more likely contradicted than not mentioned."""
+    return reply.features.get("contradicted", 0.0) >= 0.5
+
+
+def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> str:
     """The probability in words, and the figures that explain it best. Only keys that are there are worded."""
-    what, text, where = _VERDICTS.get(rubric) or _VERDICTS[task]
-    said = [f"Probability {what}: {probability:.2f} (passes from {cut:.2f})."]
+    what, text, where = _VERDICTS.get(rubric) or _VERDICTS[call.task]
+    features = reply.features
+    said = [f"Probability {what}: {reply.probability:.2f} (passes from {cut:.2f})."]
+    if call.task == "support" and reply.probability < cut and "contradicted" in features:
+        said.append(f"Rather contradicted by {where}." if _contradicted(reply) else f"Rather not mentioned in {where}.")
+    doubtful = [f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported]
+    if doubtful:
+        more = f" and {len(doubtful) - _NAMED} more" if len(doubtful) > _NAMED else ""
+        said.append(f"Words without support: {', '.join(doubtful[:_NAMED])}{more}.")
     coverage = features.get("coverage")
     if coverage is not None:
         said.append(f"{text} shares {max(0.0, min(1.0, coverage)):.0%} of its content words with {where}.")
@@ -223,7 +248,4 @@ def _rationale(rubric: str, task: str, probability: float, cut: float, features:
             said.append(f"{counted} not in {where}.")
     if features.get("negation_mismatch", 0.0) >= 0.5:
         said.append("One side is negated and the other is not.")
-    cosine = features.get("cosine")
-    if cosine is not None:
-        said.append(f"Closeness of meaning: {cosine:.2f}.")
     return " ".join(said)

@@ -195,14 +195,14 @@ def headline(summary: Summary) -> str:
 
 
 def claim_word(part: Part) -> str:
-    """What became of a claim: supported, not supported, not judged, admits not knowing, not a claim."""
+    """What became of a claim: supported or not (and whether a second judge disputes it), not judged, not a claim ..."""
     if part.status is Status.NOT_APPLICABLE:
         return "not a claim" if "trivial" in part.flags else "not applicable"
     if part.passed is None:
         return "not judged"
     if part.passed and "abstention" in part.flags:
         return "admits not knowing"
-    return "supported" if part.passed else "not supported"
+    return ("supported" if part.passed else "not supported") + (", disputed" if "disputed" in part.flags else "")
 
 
 _WORDS: Mapping[tuple[str, str], tuple[str, str, str]] = {

@@ -14,6 +14,7 @@ stratum and one for the weight. Two things keep rare disagreements honest: Johns
 each sign, on which label and judge might yet have differed (they add nothing where the judge does not count).
 
 The interval is used where it is no more than 1 % wider than that of the labels alone; else the labels stand alone.
+A second judge's scores may stand beside the first one's: each has a weight of its own, fitted together.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ class Estimate:
 
     value, interval: the answer. labels_only, labels_only_interval: the same from the labelled rows without the judge.
     judge: the judge's mean over all rows, None without any. weight: how much the judge counts, averaged over the folds;
-    0 where labels stand alone. effective_labels: how many labels would give an interval as narrow without the judge,
-    n_labelled * (width alone / width)^2; None where an interval is missing. n_labelled, n_total: labelled rows, rows
+    0 where labels stand alone; second: the same of the second judge, None without one. effective_labels: how many
+    labels would give an interval as narrow without the judge, n_labelled * (width alone / width)^2; None where an
+    interval is missing. n_labelled, n_total: labelled rows, rows
     of the run. units: effective number of independent labelled units. method: "labels alone" or what was done;
     reason: why labels stand alone, or what to beware of.
     """
@@ -66,6 +68,7 @@ class Estimate:
     units: float
     method: str
     reason: str = ""
+    second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,7 @@ def estimate(
     high: float = 1.0,
     level: float = LEVEL,
     seed: int = 0,
+    second: tuple[Sequence[float] | Floats, Sequence[float] | Floats] | None = None,
 ) -> Estimate:
     """The mean of the label over the population behind the run's rows.
 
@@ -117,9 +121,10 @@ def estimate(
     lengths and inclusion outside (0, 1].
 
     No label: value and interval None. Fewer than 50 labels or ten labelled units, labels that are all equal, a judge
-    that is constant there or does not help: the labels alone, with the reason. seed: of the folds.
+    that is constant there or does not help: the labels alone, with the reason. seed: of the folds. second: another
+    judge's score of each labelled row, and of every row of the run.
     """
-    data = _data(label, score, population, units, inclusion, strata, low, high)
+    data = _data(label, score, population, units, inclusion, strata, low, high, second)
     n, total = len(data.label), len(data.population)
     judge = float(data.population.mean()) if total else None
     if not n:
@@ -143,6 +148,7 @@ def estimate(
             effective,
             "labels alone",
             reason,
+            None if second is None else 0.0,
         )
 
     if n < LEAST_LABELS:
@@ -156,7 +162,7 @@ def estimate(
     fitted = _fitted(data, level, seed)
     if isinstance(fitted, str):
         return labels(fitted)
-    value, corrected, weight = fitted
+    value, corrected, weights = fitted
     if interval is None:
         return labels("the labels' own spread is not known")
     if not low <= value <= high:
@@ -165,14 +171,15 @@ def estimate(
     if ratio > WIDER:
         return labels("the judge's scores do not narrow the interval")
     return Estimate(
-        value, corrected, alone, interval, judge, weight, n / ratio**2, n, total, data.clusters, effective,
-        corrected.method,
+        value, corrected, alone, interval, judge, float(weights[0]), n / ratio**2, n, total, data.clusters, effective,
+        corrected.method, second=None if second is None else float(weights[1]),
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Data:
-    """Checked arrays. w: weights of the labelled rows, summing to 1; unit codes run over both sides."""
+    """Checked arrays. w: weights of the labelled rows, summing to 1; unit codes run over both sides. others: the second
+    judge's scores of the labelled rows and of the population."""
 
     label: Floats
     score: Floats
@@ -188,6 +195,7 @@ class _Data:
     low: float
     high: float
     groups: int
+    others: tuple[Floats, Floats] | None = None
 
     @property
     def kish(self) -> float:
@@ -221,12 +229,17 @@ def _data(
     strata: tuple[Sequence[int] | Ints, Sequence[int] | Ints] | None,
     low: float,
     high: float,
+    second: tuple[Sequence[float] | Floats, Sequence[float] | Floats] | None = None,
 ) -> _Data:
     y, f, every = (np.asarray(x, dtype=float) for x in (label, score, population))
     _check(y, f)
     n, total = len(y), len(every)
     if not np.isfinite(every).all():
         raise ValueError("scores must be finite")
+    others = None if second is None else (np.asarray(second[0], dtype=float), np.asarray(second[1], dtype=float))
+    if others is not None:
+        _check(y, others[0])
+        _check(every, others[1])
     if n and (y.min() < low or y.max() > high):
         raise ValueError(f"a label lies outside {low:g} to {high:g}")
     pi = np.ones(n) if inclusion is None else np.asarray(inclusion, dtype=float)
@@ -258,7 +271,7 @@ def _data(
         w[layer == h] *= share[h] / w[layer == h].sum()
     weighted = n > 0 and bool(np.ptp(w) > 1e-12 * w.max())
     grouped = len(np.unique(own)) < n or len(np.unique(theirs)) < total
-    return _Data(y, f, every, own, theirs, layer, share, layers, w, weighted, grouped, low, high, groups)
+    return _Data(y, f, every, own, theirs, layer, share, layers, w, weighted, grouped, low, high, groups, others)
 
 
 def _totals(unit: Ints, parts: Floats, groups: int) -> Floats:
@@ -286,36 +299,39 @@ def _strata_part(data: _Data, x: Floats) -> Floats:
     return _totals(data.population_unit, parts, data.groups)
 
 
-def _population_part(data: _Data) -> Floats:
-    """Influence of every unit on the judge's mean over the run."""
-    parts = (data.population - data.population.mean()) / len(data.population)
+def _population_part(data: _Data, population: Floats) -> Floats:
+    """Influence of every unit on a judge's mean over the run."""
+    parts = (population - population.mean()) / len(population)
     return _totals(data.population_unit, parts, data.groups)
 
 
-def _fitted(data: _Data, level: float, seed: int) -> tuple[float, Interval, float] | str:
-    """(value, interval, mean weight) with cross-fitted weights; else why the judge cannot help."""
-    centre = float(data.population.mean())
-    judged = data.score - centre
+def _fitted(data: _Data, level: float, seed: int) -> tuple[float, Interval, Floats] | str:
+    """(value, interval, mean weight of each judge) with cross-fitted weights; else why the judge cannot help."""
     if np.ptp(data.score) == 0 or np.ptp(data.population) == 0:
         return "the judge gives these rows one and the same score"
+    sides = [(data.score, data.population), *([] if data.others is None else [data.others])]
+    judged = np.stack([score - population.mean() for score, population in sides], axis=1)
+    everywhere = np.stack([_population_part(data, population) for _, population in sides], axis=1)
     from_labels = _labelled_part(data, data.label) + _strata_part(data, data.label)
-    from_judge = _labelled_part(data, judged) + _strata_part(data, judged) - _population_part(data)
+    from_judge = (
+        np.stack([_labelled_part(data, one) + _strata_part(data, one) for one in judged.T], axis=1) - everywhere
+    )
     labelled = np.unique(data.unit)
     fold = np.empty(data.groups, dtype=int)
     rng = np.random.default_rng(seed)
     rest = np.setdiff1d(np.arange(data.groups), labelled)
     fold[labelled] = rng.permutation(np.arange(len(labelled)) % FOLDS)  # every fold its share of the labels
     fold[rest] = rng.permutation(np.arange(len(rest)) % FOLDS)
-    products, squares = from_labels * from_judge, from_judge**2
-    top = products.sum() - np.bincount(fold, products, minlength=FOLDS)
-    bottom = squares.sum() - np.bincount(fold, squares, minlength=FOLDS)
-    weights = np.divide(top, bottom, out=np.zeros(FOLDS), where=bottom > 1e-12 * squares.sum())
+    least = 1e-12 * float((from_judge**2).sum())
+    weights = np.stack([_weights(from_labels[fold != held], from_judge[fold != held], least) for held in range(FOLDS)])
     own = weights[fold[data.unit]]
-    residual = data.label - own * judged
+    residual = data.label - (own * judged).sum(axis=1)
     value = float((data.w * residual).sum())
-    mean_weight = float((data.w * own).sum())
-    influence = _labelled_part(data, residual) + _strata_part(data, residual) + mean_weight * _population_part(data)
-    freedom = max(1.0, data.effective - len(data.share) - 1)  # the weight was fitted: one less than for a mean
+    mean_weight = data.w @ own
+    influence = _labelled_part(data, residual) + _strata_part(data, residual) + everywhere @ mean_weight
+    freedom = max(
+        1.0, data.effective - len(data.share) - len(sides)
+    )  # each weight was fitted: one less than for a mean
     squared = float((influence**2).sum()) * (1 + 1 / freedom)
     if squared >= float((from_labels**2).sum()):
         return "the judge's scores do not narrow the interval"  # another formula's narrower reach would be no gain
@@ -331,6 +347,15 @@ def _fitted(data: _Data, level: float, seed: int) -> tuple[float, Interval, floa
     if len(data.share) > 1:
         method += f", {len(data.share)} strata"
     return value, Interval(low, high, level, method), mean_weight
+
+
+def _weights(from_labels: Floats, from_judge: Floats, least: float) -> Floats:
+    """The weights [judges] that leave the least variance; none where the judges vary no more than `least`."""
+    squares = from_judge.T @ from_judge
+    if np.trace(squares) <= least:
+        return np.zeros(len(squares))
+    found: Floats = np.linalg.pinv(squares, rcond=1e-12, hermitian=True) @ (from_judge.T @ from_labels)
+    return found
 
 
 def _labels_alone(data: _Data, level: float) -> tuple[float, Interval | None]:

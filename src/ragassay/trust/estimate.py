@@ -28,7 +28,8 @@ LEAST_CLUSTERS = 10
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """A row of the run to which the metric applies. value: its score, or its verdict as 0 or 1; None = the judge lost
-    it. features, terms: of `scoring.shift`, for the test whether labelled rows are like the others."""
+    it. features, terms: of `scoring.shift`, for the test whether labelled rows are like the others. second: the score
+    that another judge gave the row, where one is used beside the first."""
 
     id: str
     value: float | None
@@ -36,6 +37,7 @@ class RunRow:
     slices: Mapping[str, str] = field(default_factory=dict)
     features: Mapping[str, float] = field(default_factory=dict)
     terms: tuple[int, ...] = ()
+    second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,10 @@ def estimate(
     """The mean of a metric over the population that the run's rows were drawn from, corrected by labels.
 
     scale: lowest and highest value of a label; others are set aside and counted. Several labels of one row count as
-    their mean. by: a slice field to estimate by as well. Raises DataError E0605 where no label can be used, where
-    labels inside the run were evidently not drawn at random and no inclusion probability says how, and where a
-    calibration set is unlike the run or one side of it has fewer than ten clusters; ValueError when two rows of the run have one id.
+    their mean. A second judge counts where one of the rows has its score. by: a slice field to estimate by as well.
+    Raises DataError E0605 where no label can be used, where labels inside the run were evidently not drawn at
+    random and no inclusion probability says how, and where a calibration set is unlike the run or one side of it
+    has fewer than ten clusters; ValueError when two rows of the run have one id.
     """
     run = list(rows)
     place = {row.id: i for i, row in enumerate(run)}
@@ -245,11 +248,14 @@ def _corrected(
     theirs = [unit(row, "") for row in run] if known else []
     score = [stand_in if row.value is None else row.value for row in sample]
     inclusion = [label.inclusion for label in used]
+    seconds = [row.second for row in run if row.second is not None]
+    mean = sum(seconds) / len(seconds) if seconds else 0.0
+    both = ([mean if row.second is None else row.second for row in side] for side in (sample, run))
     return ppi.estimate(
         [label.value for label in used], score, population,
         units=([unit(row, "labels/" if foreign else "") for row in sample], theirs),
         inclusion=None if foreign or None in inclusion else np.array(inclusion, dtype=float),
-        low=scale[0], high=scale[1], level=level, seed=seed,
+        low=scale[0], high=scale[1], level=level, seed=seed, second=(next(both), next(both)) if seconds and known else None,
     )  # fmt: skip
 
 

@@ -10,27 +10,37 @@ import io
 import json
 import math
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.core import EnvironmentFailure, Evidence, MatchCall, MatchReply, Spend
+from ragassay.models.offline.closeness import FIGURES
+from ragassay.models.offline.closeness import figures as closeness
+from ragassay.models.offline.combiner import Combiner, inputs, sigmoid, unpack
 from ragassay.models.offline.encoder import Encoder
 from ragassay.models.offline.features import TASKS, Found, Rarity
-from ragassay.models.offline.heads import Head, unpack
+from ragassay.models.offline.heads import Head
+from ragassay.models.offline.heads import unpack as unpack_trees
+from ragassay.models.offline.network import Arrays, Network, Vectors, Words
+from ragassay.models.offline.reader import Reader
 from ragassay.models.offline.reading import Shelf, Shelves
+from ragassay.models.offline.windows import LONGEST_TEXT, pair
+from ragassay.models.offline.wordpiece import WordPiece
 
-ENCODER, VOCABULARY, HEADS = "encoder.int8.onnx", "vocab.txt", "heads.npz"
+ENCODER, JUDGE, WEIGHTS = "encoder.onnx", "judge.onnx", "weights.npz"
+VOCABULARY, RARITY, COMBINER, HEADS = "vocab.txt", "rarity.npz", "combiner.json", "heads.npz"
+FILES = (ENCODER, JUDGE, WEIGHTS, VOCABULARY, RARITY, COMBINER, HEADS)
 
 # The figures that explain a reply to a reader, by task.
 _EXPLAIN = {
-    "support": (
-        "coverage", "coverage_near", "missing_words", "numbers_missing", "names_missing", "negation_mismatch", "cosine",
-    ),
-    "relevance": ("coverage", "coverage_near", "missing_words", "names_missing", "cosine"),
-    "answer": ("coverage", "cosine", "yes_fits", "number_fits", "name_fits"),
-}  # fmt: skip
+    "support": ("coverage", "coverage_near", "missing_words", "numbers_missing", "names_missing", "negation_mismatch"),
+    "relevance": ("coverage", "coverage_near", "missing_words", "names_missing"),
+    "answer": ("coverage", "yes_fits", "number_fits", "name_fits"),
+}
 
 
 def damaged(folder: Path, why: str) -> EnvironmentFailure:
@@ -47,8 +57,13 @@ def damaged(folder: Path, why: str) -> EnvironmentFailure:
 class Engine:
     """The offline model without threads: `answer` may be called from several at once."""
 
-    def __init__(self, encoder: Encoder, rarity: Rarity, heads: dict[str, Head]) -> None:
-        self._encoder, self._rarity, self._heads = encoder, rarity, heads
+    def __init__(
+        self, encoder: Encoder, reader: Reader, tokenizer: WordPiece, rarity: Rarity,
+        judges: Mapping[str, Combiner | Head], pieces: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """judges: task -> what gives its probability. pieces [vocabulary]: how rare each word piece is."""
+        self.encoder, self.reader, self.tokenizer = encoder, reader, tokenizer
+        self.rarity, self._judges, self._pieces = rarity, judges, pieces
         self._shelves = Shelves()
 
     @classmethod
@@ -56,24 +71,23 @@ class Engine:
         """Read the weights. Raises EnvironmentFailure E0505 when a file is missing or not the one of card.json."""
         try:
             hashes = json.loads((folder / "card.json").read_text(encoding="utf-8"))["files"]
-            contents = {name: (folder / name).read_bytes() for name in (ENCODER, VOCABULARY, HEADS)}
+            contents = {name: (folder / name).read_bytes() for name in FILES}
             for name, content in contents.items():
                 if hashlib.sha256(content).hexdigest() != hashes[name]:
                     raise damaged(folder, f"{name} is not the file that card.json names")
-            with np.load(io.BytesIO(contents[HEADS]), allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            encoder = Encoder(contents[ENCODER], contents[VOCABULARY].decode("utf-8"))
-            return cls(encoder, rarity(arrays), {task: unpack(task, arrays) for task in TASKS})
+            lines, trees, rare = json.loads(contents[COMBINER]), _arrays(contents[HEADS]), _arrays(contents[RARITY])
+            tokenizer = WordPiece(contents[VOCABULARY].decode("utf-8").split("\n"))
+            encoder, reader = networks(contents[ENCODER], contents[JUDGE], _arrays(contents[WEIGHTS]), tokenizer)
+            judges = {task: unpack(lines[task]) if task in lines else unpack_trees(task, trees) for task in TASKS}
+            return cls(encoder, reader, tokenizer, rarity(rare), judges, rare["pieces"].astype(np.float64))
         except EnvironmentFailure:
             raise
         except Exception as error:  # onnxruntime and numpy raise their own kinds for a broken file
             raise damaged(folder, f"{type(error).__name__}: {error}") from error
 
-    def figures(self, call: MatchCall) -> tuple[Shelf, Found]:
-        """The figures of a call and the shelf that its units point into."""
-        passages = call.passages if call.task == "support" else call.passages[:1]
-        shelf = self._shelves.read(passages)
-        return shelf, TASKS[call.task](call.text, shelf, self._rarity, self._encoder.encode)
+    def shelf(self, call: MatchCall) -> Shelf:
+        """The passages of a call, read."""
+        return self._shelves.read(call.passages if call.task == "support" else call.passages[:1])
 
     def answer(self, call: MatchCall) -> MatchReply:
         """The reply to one call; the same call gives the same reply, whatever was asked before or beside it.
@@ -82,32 +96,111 @@ class Engine:
         relevant in, answered by or similar to nothing.
         """
         started = time.perf_counter()
-        if call.task == "similarity":
-            near = self._similarity(call)
-            return MatchReply(near, spend=Spend(calls=1, cost=0.0, seconds=time.perf_counter() - started))
-        shelf, found = self.figures(call)
-        empty = not call.text.strip() or not len(shelf.places)
-        probability = 0.0 if empty else self._heads[call.task].probability(found.figures)
-        evidence = []
-        for unit in found.units:
-            passage, start, end = (int(v) for v in shelf.places[unit])
-            evidence.append(Evidence(passage, start, end, shelf.passages[passage][start:end]))
+        reply = MatchReply(self._similarity(call)) if call.task == "similarity" else self._read(call)
         spend = Spend(calls=1, cost=0.0, seconds=time.perf_counter() - started)
+        return MatchReply(reply.probability, reply.evidence, reply.features, spend, reply.unsupported)
+
+    def _read(self, call: MatchCall) -> MatchReply:
+        shelf = self.shelf(call)
+        found = TASKS[call.task](call.text, shelf, self.rarity)
         explained = {name: round(found.figures[name], 4) for name in _EXPLAIN[call.task]}
-        return MatchReply(round(probability, 4), tuple(evidence), explained, spend)
+        read = pair(call.text, shelf, self.rarity, self.tokenizer)
+        if read is None:
+            return MatchReply(0.0, features=explained)
+        judge, known = self._judges[call.task], dict(found.figures)
+        unsupported: tuple[tuple[int, int], ...] = ()
+        if not set(judge.names) <= known.keys() | FIGURES:
+            said = self.reader.read(read)
+            known |= inputs(call.task, said)
+            if call.task == "support":
+                explained["contradicted"] = round(sigmoid(known["contradicted"]), 4)
+                unsupported = self._unsupported(call.text, said.unsupported)
+        if not FIGURES.isdisjoint(judge.names):
+            known |= self._closeness(call, shelf, found)
+        probability = round(judge.probability(known), 4)
+        return MatchReply(probability, _evidence(shelf, found, probability), explained, unsupported=unsupported)
+
+    def figures(self, call: MatchCall) -> dict[str, float]:
+        """All figures of a call but those of the judge's network, to fit trees on."""
+        shelf = self.shelf(call)
+        found = TASKS[call.task](call.text, shelf, self.rarity)
+        return found.figures | self._closeness(call, shelf, found)
+
+    def _closeness(self, call: MatchCall, shelf: Shelf, found: Found) -> dict[str, float]:
+        sentences = [shelf.text(unit) for unit in found.listed]
+        return closeness(call.text, sentences, self._pieces, self.encoder.sentence)
+
+    def _unsupported(self, text: str, odds: NDArray[np.float32]) -> tuple[tuple[int, int], ...]:
+        """The stretches of the text of which every word has a part that is more likely unsupported than not."""
+        if not (odds > 0).any():
+            return ()
+        spans: list[tuple[int, int]] = []
+        places = self.tokenizer.places(text, LONGEST_TEXT)
+        for start, end in dict.fromkeys(place for place, odd in zip(places, odds, strict=False) if odd > 0):
+            if spans and not text[spans[-1][1] : start].strip():
+                spans[-1] = (spans[-1][0], end)
+            else:
+                spans.append((start, end))
+        return tuple(spans)
 
     def _similarity(self, call: MatchCall) -> float:
         """Mean over the passages of the cosine of their vector and the text's, negative ones as 0; 0 without passages."""
-        text = self._encoder.whole(call.text)
-        others = [self._encoder.whole(passage) for passage in call.passages]
+        text = self.encoder.whole(call.text)
+        others = [self.encoder.whole(passage) for passage in call.passages]
         if text is None or not others:
             return 0.0
         cosines = [0.0 if other is None else min(1.0, max(0.0, float(text @ other))) for other in others]
         return round(math.fsum(cosines) / len(cosines), 4)
 
 
-def rarity(arrays: dict[str, Any]) -> Rarity:
-    """The idf tables of heads.npz. Raises KeyError when one is missing."""
-    keys, values = arrays["words.keys"], arrays["words.idf"].astype(np.float64)
-    table = dict(zip(keys.tolist(), values.tolist(), strict=True))
-    return Rarity(table, float(arrays["words.unseen"]), arrays["pieces.idf"].astype(np.float64))
+def _evidence(shelf: Shelf, found: Found, probability: float) -> tuple[Evidence, ...]:
+    """The sentences that share enough words with the text; of a text that passes without them, the one that shares most."""
+    units: Sequence[int] = found.units or (found.listed[:1] if probability >= 0.5 else ())
+    evidence = []
+    for unit in units:
+        passage, start, end = (int(v) for v in shelf.places[unit])
+        evidence.append(Evidence(passage, start, end, shelf.passages[passage][start:end]))
+    return tuple(evidence)
+
+
+def networks(
+    encoder: bytes, judge: bytes, arrays: dict[str, NDArray[Any]], tokenizer: WordPiece
+) -> tuple[Encoder, Reader]:
+    """The sentence encoder and the judge from their graphs: one table of words, and the weights of each.
+
+    The judge's integers are stored as their difference to what is expected of them.
+    """
+
+    def named(prefix: str) -> dict[str, NDArray[Any]]:
+        return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+
+    words, own, judges = Words(arrays["words"], arrays["words.scale"]), named("encoder/"), named("judge/")
+    whole = {n: d + expected(own, judges, n) if d.dtype == np.int8 else d for n, d in judges.items()}
+    return (
+        Encoder(Network(encoder, own, words, arrays["encoder.positions"]), tokenizer),
+        Reader(Network(judge, whole, words, arrays["judge.positions"]), named("head/")),
+    )
+
+
+def expected(encoder: Arrays, judge: Arrays, name: str) -> NDArray[np.int8]:
+    """The integers of a matrix of the judge, had training not moved it: the encoder's, brought to the judge's scales.
+
+    Only operations that IEEE 754 rounds alike on every machine.
+    """
+    matrix: Vectors = encoder[name].astype(np.float32)
+    name = name.removesuffix(".weight")
+    if f"{name}.calm" in judge:
+        calm: Vectors = judge[f"{name}.calm"]
+        matrix = matrix / calm[:, None]
+    return np.clip(np.rint(matrix * (encoder[f"{name}.scale"] / judge[f"{name}.scale"])), -128, 127).astype(np.int8)
+
+
+def _arrays(content: bytes) -> dict[str, NDArray[Any]]:
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def rarity(arrays: dict[str, NDArray[Any]]) -> Rarity:
+    """The idf table of rarity.npz. Raises KeyError when a part is missing."""
+    keys, values = arrays["keys"], arrays["idf"].astype(np.float64)
+    return Rarity(dict(zip(keys.tolist(), values.tolist(), strict=True)), float(arrays["unseen"]))

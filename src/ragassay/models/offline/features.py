@@ -1,8 +1,7 @@
-"""Which figures of a text and its passages the heads weigh: words, numbers, names, negations, closeness of meaning.
+"""Which figures of a text and its passages stand beside what the network says: words, numbers, names, negations.
 
-One function a task. All figures are plain floats; most lie in [0, 1]; an empty text gives zeros, not errors. The
-encoder reads only a short list of sentences, chosen by the words they share with the text, so that the cost of a call
-does not grow with the number of sentences (reading the words does, linearly).
+One function a task. All figures are plain floats; most lie in [0, 1]; an empty text gives zeros, not errors. Some are
+of a short list of sentences only, those that share most words with the text.
 """
 
 from __future__ import annotations
@@ -15,13 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.models.offline.encoder import Encoded, Vectors
 from ragassay.models.offline.reading import CONTENT, NAME, NEGATION, NUMBER, Shelf, Token, named_tokens
 
 Floats = NDArray[np.float64]
-Encode = Callable[[str], Encoded]
 
-# Sentences that the encoder reads for one call.
+# Sentences on the short list of a call.
 SUPPORT_LIST, RELEVANCE_LIST, ANSWER_LIST = 2, 1, 2
 # Words of the text that are looked up; what is longer than this is no claim.
 _MOST_WORDS = 256
@@ -29,14 +26,13 @@ _MOST_WORDS = 256
 
 @dataclass(frozen=True, slots=True)
 class Rarity:
-    """How rare words and word pieces are: inverse document frequencies counted on training passages.
+    """How rare words are: inverse document frequencies counted on training passages.
 
-    words: CRC of the stem -> idf; a word that is not there has `unseen`. pieces [30522]: idf by piece id.
+    words: CRC of the stem -> idf; a word that is not there has `unseen`.
     """
 
     words: Mapping[int, float]
     unseen: float
-    pieces: Floats
 
     def of(self, tokens: Sequence[Token]) -> Floats:
         """idf of each word."""
@@ -44,13 +40,14 @@ class Rarity:
 
 
 class Found(NamedTuple):
-    """The figures of one call, and the units they rest on, best first."""
+    """The figures of one call; the units that share enough with the text, best first; and the short list they are of."""
 
     figures: dict[str, float]
     units: tuple[int, ...]
+    listed: tuple[int, ...]
 
 
-class _Query(NamedTuple):
+class Query(NamedTuple):
     """The distinct content words of a text with their weights and kinds."""
 
     tokens: list[Token]
@@ -61,14 +58,14 @@ class _Query(NamedTuple):
     negated: bool
 
 
-def _query(text: str, rarity: Rarity, skip: frozenset[int] = frozenset()) -> _Query:
+def query_of(text: str, rarity: Rarity, skip: frozenset[int] = frozenset()) -> Query:
     everything = named_tokens(text[: 40 * _MOST_WORDS])[: 2 * _MOST_WORDS]
     kinds: dict[int, int] = {}
     for token in everything:
         if token.kind & CONTENT and token.key not in skip:
             kinds[token.key] = kinds.get(token.key, 0) | token.kind
     chosen = [Token(key, kind) for key, kind in sorted(kinds.items())][:_MOST_WORDS]
-    return _Query(
+    return Query(
         tokens=chosen,
         keys=np.array([t.key for t in chosen], np.uint32),
         kinds=np.array([t.kind for t in chosen], np.int64),
@@ -84,10 +81,10 @@ def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
-class _Overlap:
+class Overlap:
     """Which unit holds which of the query's words. Works on the matches only, never on units x words."""
 
-    def __init__(self, query: _Query, shelf: Shelf) -> None:
+    def __init__(self, query: Query, shelf: Shelf) -> None:
         self.query, self.shelf = query, shelf
         self.total = float(query.weights.sum()) or 1.0
         count = len(query.keys)
@@ -140,7 +137,7 @@ class _Overlap:
         return self.window(range(unit - reach, unit + reach + 1))
 
 
-def _share_of_kind(overlap: _Overlap, kind: int, held: NDArray[np.bool_]) -> tuple[float, float]:
+def _share_of_kind(overlap: Overlap, kind: int, held: NDArray[np.bool_]) -> tuple[float, float]:
     """(share found, number missing) of the words of a kind; (1, 0) when there are none."""
     of_kind = (overlap.query.kinds & kind) != 0
     count = int(of_kind.sum())
@@ -169,64 +166,28 @@ def _ngrams(order: NDArray[np.uint32], shelf: Shelf, size: int, shared: NDArray[
     return int(held[places].sum()) / len(places)
 
 
-def _nearest(pieces: Vectors, others: Sequence[Vectors]) -> Vectors:
-    """The highest cosine of each piece with any piece of the others.
-
-    In blocks below the size at which BLAS starts threads of its own: several calls are worked on at once anyway, and
-    threads that wait for each other made this ten times slower.
-    """
-    best = np.full(len(pieces), -1.0, np.float32)
-    for other in others:
-        turned = other.T
-        for at in range(0, len(pieces), 8):
-            block = (pieces[at : at + 8] @ turned).max(axis=1)
-            np.maximum(best[at : at + 8], block, out=best[at : at + 8])
-    return best
-
-
-def _align(text: Encoded, others: Sequence[Encoded], rarity: Rarity) -> tuple[float, float, float]:
-    """How well the text's word pieces are matched by their nearest: (idf-weighted mean, lowest fifth, lowest)."""
-    if not len(text.ids) or not any(len(o.ids) for o in others):
-        return 0.0, 0.0, 0.0
-    near = _nearest(text.pieces, [o.pieces for o in others if len(o.ids)]).astype(np.float64)
-    weights = rarity.pieces[text.ids]
-    mean = float((near * weights).sum() / max(weights.sum(), 1e-9))
-    heavy = np.sort(near[weights >= np.median(weights)])
-    return mean, float(heavy[: max(1, len(heavy) // 5)].mean()), float(heavy[0])
-
-
-def _cosines(text: Encoded, others: Sequence[Encoded]) -> Floats:
-    return np.array([float(text.mean @ o.mean) for o in others], np.float64)
-
-
-def _evidence(overlap: _Overlap, listed: Sequence[int], cosines: Floats, most: int) -> tuple[int, ...]:
+def _evidence(overlap: Overlap, listed: Sequence[int], most: int) -> tuple[int, ...]:
     """The units that serve the text best; a further one only when it adds words worth a tenth of the text."""
-    if not listed:
+    order = sorted(listed, key=lambda unit: -overlap.scores[unit])
+    if not order or overlap.scores[order[0]] < 0.2:
         return ()
-    worth = overlap.scores[list(listed)] + np.maximum(cosines, 0.0)
-    order = sorted(range(len(listed)), key=lambda i: (-worth[i], i))
-    if worth[order[0]] < 0.2:
-        return ()
-    kept = [listed[order[0]]]
+    kept = order[:1]
     held = overlap.window(kept)
-    for i in order[1:]:
-        more = held | overlap.window([listed[i]])
+    for unit in order[1:]:
+        more = held | overlap.window([unit])
         if len(kept) < most and overlap.share(more) - overlap.share(held) >= 0.1:
-            kept.append(listed[i])
+            kept.append(unit)
             held = more
     return tuple(kept)
 
 
-def support(claim: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
+def support(claim: str, shelf: Shelf, rarity: Rarity) -> Found:
     """Figures for: do the passages support the claim?"""
-    query = _query(claim, rarity)
-    overlap = _Overlap(query, shelf)
+    query = query_of(claim, rarity)
+    overlap = Overlap(query, shelf)
     listed = overlap.best(SUPPORT_LIST)
-    text = encode(claim)
-    read = [encode(shelf.text(unit)) for unit in listed]
-    cosines = _cosines(text, read)
-    kept = _evidence(overlap, listed, cosines, 2)
-    best = listed[int(np.argmax(overlap.scores[listed] + cosines))] if listed else -1
+    kept = _evidence(overlap, listed, 2)
+    best = listed[int(np.argmax(overlap.scores[listed]))] if listed else -1
     together = overlap.window(listed)
     near = overlap.near(best, 2) if listed else together
     numbers_all, numbers_missing = _share_of_kind(overlap, NUMBER, overlap.held)
@@ -234,7 +195,6 @@ def support(claim: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
     names_all, names_missing = _share_of_kind(overlap, NAME, overlap.held)
     names_near, _ = _share_of_kind(overlap, NAME, near)
     missing = query.weights[~overlap.held]
-    align, align_low, align_least = _align(text, read, rarity)
     negated_near = bool(shelf.negated[list(kept or listed[:1])].any()) if listed else False
     order = query.order
     shared = np.isin(shelf.keys, order)
@@ -256,17 +216,12 @@ def support(claim: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
         "names_missing": names_missing,
         "negation_mismatch": float(query.negated != negated_near),
         "claim_negated": float(query.negated),
-        "cosine": float(cosines.max()) if listed else 0.0,
-        "cosine_mean": float(cosines.mean()) if listed else 0.0,
-        "align": align,
-        "align_low": align_low,
-        "align_least": align_least,
         "claim_words": math.log1p(len(order)),
         "units": math.log1p(len(shelf.places)),
         "has_number": float(bool((query.kinds & NUMBER).any())),
         "has_name": float(bool((query.kinds & NAME).any())),
     }
-    return Found(figures, kept)
+    return Found(figures, kept, tuple(listed))
 
 
 # What a question asks for, told by its words: (figure, opening or contained words).
@@ -305,19 +260,15 @@ def _offers(text: str) -> dict[str, float]:
     }
 
 
-def relevance(question: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
+def relevance(question: str, shelf: Shelf, rarity: Rarity) -> Found:
     """Figures for: does the passage help to answer the question?"""
-    query = _query(question, rarity, _QUESTION_WORDS)
-    overlap = _Overlap(query, shelf)
+    query = query_of(question, rarity, _QUESTION_WORDS)
+    overlap = Overlap(query, shelf)
     listed = overlap.best(RELEVANCE_LIST)
-    text = encode(question)
-    read = [encode(shelf.text(unit)) for unit in listed]
-    cosines = _cosines(text, read)
-    kept = _evidence(overlap, listed, cosines, 2)
+    kept = _evidence(overlap, listed, 2)
     near = overlap.window(listed)
     names, names_missing = _share_of_kind(overlap, NAME, overlap.held)
     missing = query.weights[~overlap.held]
-    align, align_low, _ = _align(text, read, rarity)
     head = overlap.window([0]) if len(shelf.places) else near
     asked = _asks(question)
     offered = _offers(" ".join(shelf.text(unit) for unit in listed))
@@ -332,28 +283,20 @@ def relevance(question: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Fo
         "bigrams": _ngrams(query.order, shelf, 2, np.isin(shelf.keys, query.order)),
         "names_found": names,
         "names_missing": names_missing,
-        "cosine": float(cosines.max()) if listed else 0.0,
-        "cosine_mean": float(cosines.mean()) if listed else 0.0,
-        "align": align,
-        "align_low": align_low,
         "question_words": math.log1p(len(query.order)),
         "units": math.log1p(len(shelf.places)),
         "number_wanted": max(asked["asks_many"], asked["asks_when"]) * (1.0 - offered["has_number"]),
         **asked,
     }
-    return Found(figures, kept)
+    return Found(figures, kept, tuple(listed))
 
 
-def answer(question: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found:
+def answer(question: str, shelf: Shelf, rarity: Rarity) -> Found:
     """Figures for: does the answer answer the question? (relevant and of the kind asked for, not: correct)"""
-    query = _query(question, rarity, _QUESTION_WORDS)
-    overlap = _Overlap(query, shelf)
+    query = query_of(question, rarity, _QUESTION_WORDS)
+    overlap = Overlap(query, shelf)
     listed = sorted({*range(min(ANSWER_LIST - 1, len(shelf.places))), *overlap.best(ANSWER_LIST)})[:ANSWER_LIST]
-    text = encode(question)
-    read = [encode(shelf.text(unit)) for unit in listed]
-    cosines = _cosines(text, read)
-    kept = _evidence(overlap, listed, cosines, 1)
-    align, align_low, _ = _align(text, read, rarity)
+    kept = _evidence(overlap, listed, 1)
     asked = _asks(question)
     response = shelf.passages[0] if shelf.passages else ""
     offered = _offers(response)
@@ -364,10 +307,6 @@ def answer(question: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found
         "coverage": overlap.share(overlap.held),
         "coverage_best": float(overlap.scores.max()) if len(overlap.scores) else 0.0,
         "bigrams": _ngrams(query.order, shelf, 2, np.isin(shelf.keys, query.order)),
-        "cosine": float(cosines.max()) if listed else 0.0,
-        "cosine_mean": float(cosines.mean()) if listed else 0.0,
-        "align": align,
-        "align_low": align_low,
         "response_words": math.log1p(len(words)),
         "own_words": math.log1p(max(own, 0)),
         "question_words": math.log1p(len(query.order)),
@@ -379,10 +318,10 @@ def answer(question: str, shelf: Shelf, rarity: Rarity, encode: Encode) -> Found
         **offered,
         **asked,
     }
-    return Found(figures, kept)
+    return Found(figures, kept, tuple(listed))
 
 
-TASKS: dict[str, Callable[[str, Shelf, Rarity, Encode], Found]] = {
+TASKS: dict[str, Callable[[str, Shelf, Rarity], Found]] = {
     "support": support,
     "relevance": relevance,
     "answer": answer,

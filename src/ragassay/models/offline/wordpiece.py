@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 PAD, UNKNOWN, START, END = "[PAD]", "[UNK]", "[CLS]", "[SEP]"
 _LONGEST_WORD = 100
 _CACHE_WORDS = 50_000
+_KEPT_TEXTS, _LONGEST_KEPT = 2048, 512
 # One token before word pieces: a run of word characters, or one character that stands alone.
 _PLAIN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 _CJK = (
@@ -40,6 +42,11 @@ def _clean(c: str) -> str:
     return f" {c} " if _is_cjk(c) else c
 
 
+def _bare(text: str) -> str:
+    """Without accents, then in lower case, as in the reference: a capital with an accent may lower-case to two marks."""
+    return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn").lower()
+
+
 class WordPiece:
     """Uncased WordPiece over a vocabulary (line number = id).
 
@@ -48,32 +55,33 @@ class WordPiece:
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self._ids = {word: at for at, word in enumerate(vocabulary) if word}
-        self._unknown, self._start, self._end = (self._ids[name] for name in (UNKNOWN, START, END))
+        self._unknown, self.start, self.end = (self._ids[name] for name in (UNKNOWN, START, END))
         self._words: dict[str, tuple[int, ...]] = {}
+        # The sentences of a row's passages are read again for every claim.
+        self._kept = lru_cache(maxsize=_KEPT_TEXTS)(self._read)
 
     def encode(self, text: str, limit: int) -> list[int]:
         """[CLS] ids [SEP], at most `limit` ids. Unpaired surrogates count as nothing."""
-        found = [self._start]
-        room = limit - 1
-        # No token is made from less than one character; the rest of a long text need not be looked at,
-        # unless it is mostly blanks: then it is worth the full look.
+        return [self.start, *self.ids(text, limit - 2), self.end]
+
+    def ids(self, text: str, limit: int) -> tuple[int, ...]:
+        """The first `limit` ids of a text, without marks."""
+        return (self._kept if len(text) <= _LONGEST_KEPT else self._read)(text, limit)
+
+    def _read(self, text: str, limit: int) -> tuple[int, ...]:
+        found: list[int] = []
         for word in self.split(text):
             found += self.pieces(word)
-            if len(found) >= room:
-                del found[room:]
+            if len(found) >= limit:
                 break
-        found.append(self._end)
-        return found
+        return tuple(found[:limit])
 
     def split(self, text: str) -> list[str]:
         """Lower-cased words and single punctuation marks."""
         if text.isascii() and text.isprintable():
             return _PLAIN.findall(text.lower())
-        cleaned = "".join(map(_clean, text))
-        # Accents go before the case does, as in the reference: a capital with an accent may lower-case to two marks.
-        bare = "".join(c for c in unicodedata.normalize("NFD", cleaned) if unicodedata.category(c) != "Mn").lower()
         words: list[str] = []
-        for chunk in bare.split():
+        for chunk in _bare("".join(map(_clean, text))).split():
             at = 0
             for i, c in enumerate(chunk):
                 if _alone(c):
@@ -84,6 +92,26 @@ class WordPiece:
             if at < len(chunk):
                 words.append(chunk[at:])
         return words
+
+    def places(self, text: str, limit: int) -> list[tuple[int, int]]:
+        """For each of `ids(text, limit)`: start and end of its word in the text as it was given."""
+        characters, origin = list[str](), list[int]()
+        for at, c in enumerate(text):
+            plain = _bare(_clean(c))
+            characters.append(plain)
+            origin += [at] * len(plain)
+        # Only the case of a few letters depends on their neighbours, and no length does.
+        flat, at = "".join(characters), 0
+        found: list[tuple[int, int]] = []
+        for word in self.split(text):
+            while at < len(flat) and flat[at].isspace():
+                at += 1
+            end = min(at + len(word), len(origin))
+            found += [(origin[at], origin[end - 1] + 1)] * len(self.pieces(word)) if at < end else []
+            at = end
+            if len(found) >= limit:
+                break
+        return found[:limit]
 
     def pieces(self, word: str) -> tuple[int, ...]:
         """Ids of one word: the longest known pieces from the left, or [UNK] when they do not cover it."""

@@ -1,0 +1,61 @@
+"""What does the trained network say of a text beside a window? Log-odds a task, and of each token of the text."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ragassay.models.offline.kept import Kept
+from ragassay.models.offline.network import Arrays, Network, Vectors
+from ragassay.models.offline.windows import Pair
+
+_KEPT_PAIRS = 4096
+
+
+class Said(NamedTuple):
+    """support [3]: logits of supported, contradicted, not mentioned. relevance, answer: log-odds of a yes.
+
+    unsupported [tokens of the text]: log-odds that the window does not support the token.
+    """
+
+    support: Vectors
+    relevance: float
+    answer: float
+    unsupported: Vectors
+
+
+class Reader:
+    """Pairs to what is said of them. Safe across threads; a pair that was read lately is not read again."""
+
+    def __init__(self, network: Network, arrays: Arrays) -> None:
+        self._network = network
+        self._types: Vectors = arrays["types"]
+        self._heads = {
+            name: (arrays[f"{name}.weight"].T, arrays[f"{name}.bias"])
+            for name in ("support", "relevance", "answer", "span")
+        }
+        self._pairs = Kept(self._read, _KEPT_PAIRS)
+
+    def read(self, pair: Pair) -> Said:
+        """What the network says of a pair: the same bits whatever is read before or beside it."""
+        return self._pairs.of(pair)
+
+    def _read(self, pair: Pair) -> Said:
+        first = pair.text + 2
+        types = self._types[(np.arange(len(pair.ids)) >= first).astype(np.int64)]
+        states = self._network.states(pair.ids, 1 + pair.text, types)
+
+        def head(name: str, of: Vectors) -> Vectors:
+            weight, bias = self._heads[name]
+            # Not `@`: its library may start threads of its own, and has other bits on other machines.
+            found: Vectors = np.einsum("tw,wo->to", of, weight) + bias
+            return found
+
+        start = states[:1]
+        return Said(
+            head("support", start)[0],
+            float(head("relevance", start)[0, 0]),
+            float(head("answer", start)[0, 0]),
+            head("span", states[1:])[:, 0],
+        )

@@ -1,0 +1,92 @@
+"""Which part of the passages does the model read beside a text? The sentences that share most with it.
+
+A window is a choice of sentences, not a cut: those that hold the text's rare words and their neighbours, in the order
+of the passages, as many as fit. Short passages are read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragassay.models.offline.features import Rarity
+from ragassay.models.offline.reading import CONTENT, Shelf, tokens
+from ragassay.models.offline.wordpiece import WordPiece
+
+# Tokens of a text and a window with the three marks around them; of the text at most so many.
+LONGEST, LONGEST_TEXT = 384, 160
+# Of a text so many words are looked up.
+_MOST_WORDS = 512
+# What a sentence gets of the score of the one before and the one after it.
+_NEIGHBOUR = 0.3
+
+
+class Pair(NamedTuple):
+    """A text and a window as the model reads them: [CLS] text [SEP] window [SEP].
+
+    ids: all tokens. text: how many of them are the text's; they stand at 1 ... text.
+    """
+
+    ids: tuple[int, ...]
+    text: int
+
+
+def pair(text: str, shelf: Shelf, rarity: Rarity, tokenizer: WordPiece) -> Pair | None:
+    """The text beside its window; None when there is nothing to read on a side."""
+    mine = tokenizer.ids(text, LONGEST_TEXT)
+    room = LONGEST - 3 - len(mine)
+    read: dict[int, tuple[int, ...]] = {}
+
+    def size(unit: int) -> int:
+        read[unit] = tokenizer.ids(shelf.text(unit), LONGEST)
+        return len(read[unit])
+
+    units = choose(text, shelf, rarity, room, size) if mine else []
+    window = [token for unit in units for token in read[unit]][:room]
+    return Pair((tokenizer.start, *mine, tokenizer.end, *window, tokenizer.end), len(mine)) if window else None
+
+
+def scores(text: str, shelf: Shelf, rarity: Rarity) -> NDArray[np.float64]:
+    """For each unit: the idf-weighted share of the text's content words in it, and a part of its neighbours' shares."""
+    found = {t.key: t for t in tokens(text[: 40 * _MOST_WORDS])[:_MOST_WORDS] if t.kind & CONTENT}
+    units = len(shelf.places)
+    if not found or not units:
+        return np.zeros(units)
+    keys = np.array(sorted(found), np.uint32)
+    weights = rarity.of([found[int(key)] for key in keys])
+    at = np.minimum(np.searchsorted(keys, shelf.keys), len(keys) - 1)
+    hit = keys[at] == shelf.keys
+    pairs = np.unique(shelf.unit_of[hit].astype(np.int64) * len(keys) + at[hit])
+    unit, word = np.divmod(pairs, len(keys))
+    own = np.bincount(unit, weights[word], minlength=units) / max(float(weights.sum()), 1e-9)
+    passage = shelf.places[:, 0]
+    beside = np.zeros(units)
+    same = passage[1:] == passage[:-1]
+    beside[1:] += np.where(same, own[:-1], 0.0)
+    beside[:-1] += np.where(same, own[1:], 0.0)
+    return np.asarray(own + _NEIGHBOUR * beside, np.float64)
+
+
+def choose(text: str, shelf: Shelf, rarity: Rarity, room: int, size: Callable[[int], int]) -> list[int]:
+    """The units of the window, in order. size(unit): its tokens; room: how many there may be in all.
+
+    The best-scored go in first, earlier ones first among equals; one that does not fit is passed over. When not even
+    the best one fits, it is the window alone, and the caller cuts it.
+    """
+    odds = scores(text, shelf, rarity)
+    chosen: list[int] = []
+    left = room
+    # Few units are as short as one token, so no more than `room` are ever asked for their size in vain.
+    for unit in np.lexsort((np.arange(len(odds)), -odds))[: 2 * room]:
+        tokens_in = size(int(unit))
+        if tokens_in <= left:
+            chosen.append(int(unit))
+            left -= tokens_in
+        elif not chosen:
+            return [int(unit)]
+        if left <= 0:
+            break
+    return sorted(chosen)

@@ -1,0 +1,100 @@
+"""What is read of the passages beside a text: whole when short, else the sentences that share most with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragassay.models import offline
+from ragassay.models.offline.features import Rarity
+from ragassay.models.offline.reading import read
+from ragassay.models.offline.windows import LONGEST, LONGEST_TEXT, choose, pair
+from ragassay.models.offline.wordpiece import WordPiece
+
+VOCABULARY = (Path(offline.__file__).parent / "weights/vocab.txt").read_text(encoding="utf-8").split("\n")
+TOKENIZER = WordPiece(VOCABULARY)
+RARITY = Rarity({}, 1.0)
+FILLER = [f"Sentence number {n} tells of clouds, wind and rain over the sea." for n in range(80)]
+FACT = "The lighthouse keeper was called Amundsen."
+
+
+def said(ids: tuple[int, ...]) -> str:
+    return " ".join(VOCABULARY[i] for i in ids).replace(" ##", "")
+
+
+def test_short_passages_are_read_whole_and_in_order() -> None:
+    found = pair("Who kept it?", read(("One two. Three four.", "Five six.")), RARITY, TOKENIZER)
+    assert found is not None
+    assert said(found.ids) == "[CLS] who kept it ? [SEP] one two . three four . five six . [SEP]"
+    assert said(found.ids[1 : 1 + found.text]) == "who kept it ?"
+
+
+def test_of_long_passages_the_sentence_with_the_rare_words_is_read_wherever_it_stands() -> None:
+    for at in (0, 40, 80):
+        passage = " ".join([*FILLER[:at], FACT, *FILLER[at:]])
+        found = pair("The keeper of the lighthouse was Amundsen.", read((passage,)), RARITY, TOKENIZER)
+        assert found is not None
+        assert "the lighthouse keeper was called am" in said(found.ids)
+        assert LONGEST - 20 < len(found.ids) <= LONGEST
+
+
+def test_the_neighbours_of_a_sentence_come_before_others() -> None:
+    sentences = [*FILLER[:40], "It burned down in a storm.", FACT, "He died there.", *FILLER[40:]]
+    shelf = read((" ".join(sentences),))
+    chosen = choose(
+        "Amundsen kept the lighthouse", shelf, RARITY, 30, lambda unit: len(TOKENIZER.ids(shelf.text(unit), 99))
+    )
+    assert [shelf.text(unit) for unit in chosen] == sentences[40:43]
+
+
+def test_a_neighbour_in_another_passage_is_none() -> None:
+    def beside(*passages: str) -> list[str]:
+        shelf = read(passages)
+        room = len(TOKENIZER.ids(FACT, 99)) + 5
+        chosen = choose("Amundsen", shelf, RARITY, room, lambda unit: len(TOKENIZER.ids(shelf.text(unit), 99)))
+        return [shelf.text(unit) for unit in chosen]
+
+    assert beside("Snow fell.", f"It burned down. {FACT}") == ["It burned down.", FACT]
+    assert beside("Snow fell.", "It burned down.", FACT) == ["Snow fell.", FACT]
+
+
+def test_long_texts_and_sentences_are_cut_and_leave_each_other_room() -> None:
+    found = pair("word " * 5000, read(("rain " * 5000,)), RARITY, TOKENIZER)
+    assert found is not None
+    assert found.text == LONGEST_TEXT
+    assert LONGEST - 70 < len(found.ids) <= LONGEST
+    unbroken = pair("rain", read(("x" * 100_000,)), RARITY, TOKENIZER)
+    assert unbroken is not None
+    assert len(unbroken.ids) <= LONGEST
+
+
+def test_nothing_to_read_is_no_pair() -> None:
+    for text, passages in (("", ("a",)), ("a", ()), ("a", ("", " \n")), ("\x00", ("a",)), ("a", ("\x00",))):
+        assert pair(text, read(passages), RARITY, TOKENIZER) is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.characters(), max_size=60), st.lists(st.text(st.characters(), max_size=80), max_size=3))
+def test_any_texts_make_a_pair_of_a_known_form_or_none(text: str, passages: list[str]) -> None:
+    found = pair(text, read(tuple(passages)), RARITY, TOKENIZER)
+    if found is not None:
+        ids = found.ids
+        assert (ids[0], ids[found.text + 1], ids[-1]) == (TOKENIZER.start, TOKENIZER.end, TOKENIZER.end)
+        assert ids[1 : found.text + 1] == TOKENIZER.ids(text, LONGEST_TEXT)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters() | st.sampled_from("Éßİ ﬁ 漢字’-. Σας"), max_size=40))
+def test_every_token_has_the_place_of_its_word(text: str) -> None:
+    places = TOKENIZER.places(text, 1000)
+    assert len(places) == len(TOKENIZER.ids(text, 1000))
+    assert all(0 <= start < end <= len(text) for start, end in places)
+    assert places == sorted(places)
+
+
+def test_the_places_are_those_of_the_words_as_they_were_written() -> None:
+    text = "Ångström's naïve café, 1,234 m: 漢字"
+    words = [text[start:end] for start, end in dict.fromkeys(TOKENIZER.places(text, 100))]
+    assert words == ["Ångström", "'", "s", "naïve", "café", ",", "1", ",", "234", "m", ":", "漢", "字"]

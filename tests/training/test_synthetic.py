@@ -1,0 +1,185 @@
+"""Made examples: from train texts alone, with the truth they claim."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from training.offline_data import (  # noqa: E402
+    NOT_MENTIONED,
+    SUPPORT_DEV,
+    SUPPORT_TEST,
+    SUPPORT_UNSEEN,
+    SUPPORTED,
+    rows,
+    support,
+    support_dev,
+    support_train,
+)
+from training.synthetic import (  # noqa: E402
+    ASIDE,
+    CLAIMS,
+    PASSAGES,
+    Aside,
+    Pool,
+    True_,
+    curriculum,
+    cut,
+    runs,
+    sentences,
+    stated,
+    variations,
+    without,
+)
+
+DATA = Path(os.environ.get("RAGASSAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
+PASSAGE = (
+    "The old mill stands at the river Aare near Bern. It was built in 1832 by Jakob Steiner for the town. "
+    "In 1911 a fire destroyed the upper floor. Today the house holds a small museum with 240 tools. "
+    "Every summer about 3,000 visitors come from all over Europe to see the wheel turn."
+)
+OTHER = (
+    "A flock of cranes crosses the valley in late October. Farmers in Brandenburg put out maize for them. "
+    "Counting them has been the work of volunteers since 1975, when Ute Brandt founded the club in Linum."
+)
+
+
+def folder(path: Path, sets: dict[str, list[dict[str, Any]]]) -> Path:
+    """A data folder in which every set has at least an empty file."""
+    for name in {*ASIDE, *PASSAGES, *CLAIMS, *sets, "evouna", "openqa_eval"}:
+        (path / name).mkdir()
+        with gzip.open(path / name / f"{name}.jsonl.gz", "wt", encoding="utf-8") as target:
+            for row in sets.get(name, []):
+                target.write(json.dumps({"dataset": name, "contexts": [], "label": None, **row}) + "\n")
+    (path / "scifact_retrieval").mkdir()
+    with gzip.open(path / "scifact_retrieval/corpus.jsonl.gz", "wt", encoding="utf-8") as target:
+        for at, text in enumerate((PASSAGE, OTHER)):
+            row = {"id": str(at), "title": f"A statement number {at} about mills and birds", "text": text}
+            target.write(json.dumps(row) + "\n")
+    return path
+
+
+def test_a_train_passage_that_repeats_a_test_text_lends_nothing(tmp_path: Path) -> None:
+    longer = "A first sentence that is new. " + PASSAGE
+    data = folder(
+        tmp_path,
+        {
+            "scifact": [
+                {"split": "train", "group": "a", "contexts": [longer]},
+                {"split": "train", "group": "b", "contexts": [OTHER]},
+            ],
+            "wice": [{"split": "test", "group": "c", "contexts": [PASSAGE]}],
+        },
+    )
+    assert [passage for _, passage in Pool.read(data, Aside(data)).passages] == [OTHER]
+    made = curriculum(data, 0, each=5)
+    assert {e.group for e in made} == {"scifact:b", "abstract:1"}
+
+
+def test_dev_and_test_rows_lend_nothing(tmp_path: Path) -> None:
+    split_rows = [{"split": split, "group": split, "contexts": [OTHER]} for split in ("dev", "test", "official_test")]
+    data = folder(tmp_path, {"summac_val": split_rows})
+    assert Pool.read(data, Aside(data)).passages == []
+
+
+def test_runs_find_shared_text_and_no_other() -> None:
+    assert runs(PASSAGE) & runs("He said: " + PASSAGE[30:200])
+    assert not runs(PASSAGE) & runs(OTHER)
+    assert len(runs("two words")) == 1
+
+
+def test_a_cut_passage_holds_its_sentence_and_stays_short() -> None:
+    passage = " ".join(f"Sentence number {n} speaks of thing {n * 7}." for n in range(200))
+    start = passage.index("Sentence number 90 ")
+    end = passage.index(" Sentence number 91 ")
+    for seed in range(50):
+        part = cut(passage, start, end, random.Random(seed))
+        assert passage[start:end] in part
+        assert part in passage
+        assert len(part) <= 1600
+
+
+def test_without_takes_the_evidence_out() -> None:
+    claim = "It was built in 1832 by Jakob Steiner for the town."
+    rest = without(claim, PASSAGE)
+    assert "Steiner" not in rest
+    assert "museum" in rest
+
+
+def test_variations_are_labelled_as_they_were_made() -> None:
+    pool = Pool([("g", PASSAGE), ("h", OTHER)])
+    others = ["Volunteers have counted the cranes in Linum since 1975.", "Farmers feed them with maize in Brandenburg."] * 5
+    truths = list(sentences(pool, random.Random(0), 5))
+    found = list(variations(truths, others, random.Random(0)))
+    assert {e.label for e in found} == {0, 1}
+    for e in found:
+        assert (e.kind == SUPPORTED) == (e.label == 1)
+        if e.label == 1:
+            assert e.spans == ()
+        elif e.spans is not None:
+            assert e.spans
+            assert all(0 <= a < b <= len(e.call.text) for a, b in e.spans)
+        else:
+            assert e.kind == NOT_MENTIONED
+
+
+def test_the_same_seed_makes_the_same_examples() -> None:
+    truths = [True_("made:sentence", "g", "It was built in 1832 by Jakob Steiner for the town.", PASSAGE, True)]
+    others = ["Volunteers have counted the cranes in Linum since 1975."] * 10
+    once, twice = (list(variations(truths, others, random.Random(7))) for _ in range(2))
+    assert once == twice
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "claim"),
+    [
+        ("who wrote the book of mills?", "Anna Keller", "Anna Keller wrote the book of mills."),
+        ("what is the capital of France", "Paris.", "the capital of France is Paris."),
+        ("where was the film held", "Rome", "where was the film held? Rome."),
+        ("who is the mayor of Bern", "Jakob", "Jakob is the mayor of Bern."),
+        ("how many are there?", "two", "how many are there? two."),
+    ],
+)
+def test_a_question_and_its_answer_become_a_claim(question: str, answer: str, claim: str) -> None:
+    made = stated(question, answer)
+    assert made == claim or (question.startswith("where was") and made in {claim, "the film was held in Rome."})
+
+
+@pytest.mark.skipif(not (DATA / "scifact").is_dir(), reason="the folder ../shared/data (or RAGASSAY_DATA) is not there")
+def test_no_group_and_no_passage_of_dev_or_test_rows_is_trained_on() -> None:
+    train = support_train(DATA)
+    measured = [*support(DATA, "test", (*SUPPORT_TEST, *SUPPORT_UNSEEN)), *support(DATA, "dev", ("scifact",))]
+    assert not {e.group for e in train} & {e.group for e in measured}
+    assert not {e.call.passages for e in train} & {e.call.passages for e in measured}
+    chosen_on = support_dev(DATA)
+    assert not {e.group for e in train} & {e.group for e in chosen_on}
+    assert not {e.call.passages for e in train} & {e.call.passages for e in chosen_on}
+    assert {e.source for e in chosen_on} == {*SUPPORT_DEV, "scifact"}
+
+
+@pytest.mark.skipif(not (DATA / "scifact").is_dir(), reason="the folder ../shared/data (or RAGASSAY_DATA) is not there")
+def test_what_summedits_calls_inconsistent_has_its_changed_words_as_spans() -> None:
+    seen = 0
+    for row in rows(DATA, "summedits", "train"):
+        if row["label"] == 0 and row["meta"]["edit_types"] == ["antonym_swap"]:
+            example = next(iter(support_of(row)))
+            if example.spans:
+                seen += 1
+                told = " ".join(example.call.text[a:b] for a, b in example.spans)
+                assert len(told) < len(example.call.text)
+    assert seen >= 50
+
+
+def support_of(row: dict[str, Any]) -> list[Any]:
+    from training.offline_data import _support
+
+    return [_support(row, int(row["label"]))]

@@ -1,0 +1,164 @@
+"""The network that is trained: the BERT encoder of all-MiniLM-L6-v2 as a cross-encoder with four heads, in PyTorch.
+
+Word embeddings stay as they are (they are shared with the sentence encoder of the package). Texts are padded inside a
+batch of about equal lengths; `mask` says where. The heads read the first token; the span head reads every token.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+LAYERS, HEADS, WIDTH, POSITIONS, EPSILON = 6, 12, 384, 512, 1e-12
+SUPPORT_CLASSES = ("supported", "contradicted", "not_mentioned")
+
+
+class Dropout(nn.Module):
+    """Dropout that takes its noise from one long table at a random place.
+
+    Drawing fresh random numbers for every value is an eighth of a training step on a CPU.
+    """
+
+    ROOM = 1 << 24
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+        self._noise: Tensor | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or not self.rate or x.numel() >= self.ROOM:
+            return x
+        if self._noise is None:
+            self._noise = (torch.rand(self.ROOM) >= self.rate).to(torch.bfloat16) / (1 - self.rate)
+        at = int(torch.randint(self.ROOM - x.numel(), ()))
+        return x * self._noise[at : at + x.numel()].view_as(x).to(x.dtype)
+
+
+class Block(nn.Module):
+    """One transformer layer; dropout on the outputs of attention and of the feed-forward part."""
+
+    def __init__(self, dropout: Dropout) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
+        self.projected = nn.Linear(WIDTH, WIDTH)
+        self.norm1 = nn.LayerNorm(WIDTH, eps=EPSILON)
+        self.wide = nn.Linear(WIDTH, 4 * WIDTH)
+        self.narrow = nn.Linear(4 * WIDTH, WIDTH)
+        self.norm2 = nn.LayerNorm(WIDTH, eps=EPSILON)
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
+        batch, length, _ = x.shape
+        q, k, v = self.qkv(x).view(batch, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        # Written out: on a CPU the backward pass of torch's fused attention takes longer than all the rest together.
+        odds = (q * (WIDTH // HEADS) ** -0.5) @ k.transpose(-1, -2) + hidden
+        attended = torch.softmax(odds, -1, dtype=odds.dtype) @ v
+        attended = self.projected(attended.transpose(1, 2).reshape(batch, length, WIDTH))
+        x = self.norm1(x + self.dropout(attended))
+        return self.norm2(x + self.dropout(self.narrow(F.gelu(self.wide(x)))))
+
+
+class Network(nn.Module):
+    """Token ids [batch, length], token types and a padding mask to the logits of every head."""
+
+    def __init__(self, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.words = nn.Embedding(30522, WIDTH)
+        self.words.weight.requires_grad_(False)
+        self.positions = nn.Embedding(POSITIONS, WIDTH)
+        self.types = nn.Embedding(2, WIDTH)
+        self.norm = nn.LayerNorm(WIDTH, eps=EPSILON)
+        self.dropout = Dropout(dropout)
+        self.blocks = nn.ModuleList(Block(self.dropout) for _ in range(LAYERS))
+        self.heads = nn.ModuleDict(
+            {
+                "support": nn.Linear(WIDTH, 3),
+                "span": nn.Linear(WIDTH, 1),
+                "relevance": nn.Linear(WIDTH, 1),
+                "answer": nn.Linear(WIDTH, 1),
+            }
+        )
+        for head in self.heads.values():
+            nn.init.normal_(head.weight, std=0.02)
+            nn.init.zeros_(head.bias)
+
+    def states(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+        """Last hidden states [batch, length, WIDTH]. mask [batch, length]: True where there is a token."""
+        places = torch.arange(ids.shape[1])
+        x = self.norm(self.words(ids) + self.positions(places) + self.types(types))
+        x = self.dropout(x).to(torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype)
+        hidden = torch.zeros(mask.shape, dtype=x.dtype).masked_fill_(~mask, -1e4)[:, None, None, :]
+        for block in self.blocks:
+            x = block(x, hidden)
+        return x
+
+    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        x = self.states(ids, types, mask)
+        first = self.dropout(x[:, 0])
+        out = {name: self.heads[name](first) for name in ("support", "relevance", "answer")}
+        out["span"] = self.heads["span"](x)[..., 0]
+        return out
+
+
+_NAMES = {
+    "words.weight": "embeddings.word_embeddings.weight",
+    "positions.weight": "embeddings.position_embeddings.weight",
+    "types.weight": "embeddings.token_type_embeddings.weight",
+    "norm.weight": "embeddings.LayerNorm.weight",
+    "norm.bias": "embeddings.LayerNorm.bias",
+}
+_PARTS = {
+    "projected": "attention.output.dense",
+    "norm1": "attention.output.LayerNorm",
+    "wide": "intermediate.dense",
+    "narrow": "output.dense",
+    "norm2": "output.LayerNorm",
+}
+
+
+def from_bert(weights: dict[str, Tensor], network: Network) -> None:
+    """Put weights with BERT's names into the network; heads that are among them too, as `support.weight` and so on."""
+    state = {ours: weights[theirs] for ours, theirs in _NAMES.items()}
+    for layer in range(LAYERS):
+        at = f"encoder.layer.{layer}."
+        for kind in ("weight", "bias"):
+            parts = [weights[f"{at}attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
+            state[f"blocks.{layer}.qkv.{kind}"] = torch.cat(parts)
+            for ours, theirs in _PARTS.items():
+                state[f"blocks.{layer}.{ours}.{kind}"] = weights[f"{at}{theirs}.{kind}"]
+    for name in network.heads:
+        for kind in ("weight", "bias"):
+            if f"{name}.{kind}" in weights:
+                state[f"heads.{name}.{kind}"] = weights[f"{name}.{kind}"]
+    missing, unexpected = network.load_state_dict(state, strict=False)
+    if unexpected or any(not name.startswith("heads.") for name in missing):
+        raise ValueError(f"weights do not fit: missing {missing}, unexpected {unexpected}")
+
+
+def to_bert(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A network's state under BERT's names, heads as `support.weight` and so on."""
+    result = {theirs: state[ours] for ours, theirs in _NAMES.items()}
+    for layer in range(LAYERS):
+        at = f"encoder.layer.{layer}."
+        for kind in ("weight", "bias"):
+            thirds = state[f"blocks.{layer}.qkv.{kind}"].chunk(3)
+            for name, third in zip(("query", "key", "value"), thirds, strict=True):
+                result[f"{at}attention.self.{name}.{kind}"] = third.contiguous()
+            for ours, theirs in _PARTS.items():
+                result[f"{at}{theirs}.{kind}"] = state[f"blocks.{layer}.{ours}.{kind}"]
+    for name, value in state.items():
+        if name.startswith("heads."):
+            result[name.removeprefix("heads.")] = value
+    return result
+
+
+def load(path: Path, dropout: float = 0.1) -> Network:
+    """The network from a file of weights with BERT's names."""
+    network = Network(dropout)
+    from_bert(load_file(path), network)
+    return network

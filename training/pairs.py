@@ -1,0 +1,105 @@
+"""How does an example become what the network reads? [CLS] text [SEP] window [SEP], token types 0 and 1.
+
+The window is chosen as in the package (models/offline/windows.py); token ids come from the `tokenizers` library, which
+gives the same ids as the package's own tokenizer and offsets besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from training.offline_data import Example
+
+from ragassay.core import MatchCall
+from ragassay.models.offline.engine import RARITY, rarity
+from ragassay.models.offline.features import TASKS, Rarity
+from ragassay.models.offline.reading import Shelf, Shelves
+from ragassay.models.offline.windows import choose
+
+START, END, PAD = 101, 102, 0
+# Tokens of a whole input; of the text (claim, question) at most so many.
+LENGTH, TEXT = 384, 160
+KNOWN, OPEN = 1, 0
+
+
+class Pair(NamedTuple):
+    """An example as numbers. ids: the whole input. text: tokens of the text; they are ids[1 : 1 + text].
+
+    faults: for each token of the text 1 where it is not supported, 0 where it is; None when nobody said.
+    figures: the lexical figures of the call; places: passage, start and end of each unit of the window.
+    """
+
+    source: str
+    group: str
+    task: str
+    label: int
+    kind: int
+    ids: NDArray[np.int32]
+    text: int
+    faults: NDArray[np.int8] | None
+    figures: NDArray[np.float32]
+    words: str
+
+
+class Maker:
+    """Examples to Pairs, with the vocabulary and the word counts of the package's weights."""
+
+    def __init__(self, weights: Path, tokenizer: Path, *, length: int = LENGTH) -> None:
+        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        with np.load(weights / RARITY, allow_pickle=False) as stored:
+            self._rarity: Rarity = rarity({name: stored[name] for name in stored.files})
+        self._shelves = Shelves()
+        self._units: dict[str, list[int]] = {}
+        self._length = length
+        self.names: dict[str, tuple[str, ...]] = {}
+
+    def _ids(self, text: str) -> list[int]:
+        known = self._units.get(text)
+        if known is None:
+            known = self._tokenizer.encode(text, add_special_tokens=False).ids
+            if len(self._units) > 200_000:
+                self._units.clear()
+            self._units[text] = known
+        return known
+
+    def shelf(self, call: MatchCall) -> Shelf:
+        """The passages, read."""
+        return self._shelves.read(call.passages if call.task == "support" else call.passages[:1])
+
+    def figures(self, call: MatchCall, shelf: Shelf) -> NDArray[np.float32]:
+        """Lexical figures of a call."""
+        found = TASKS[call.task](call.text, shelf, self._rarity).figures
+        self.names.setdefault(call.task, tuple(found))
+        return np.array(list(found.values()), np.float32)
+
+    def pair(self, example: Example, *, figures: bool = True) -> Pair:
+        """One example as a Pair."""
+        call = example.call
+        encoded = self._tokenizer.encode(call.text, add_special_tokens=False)
+        text = encoded.ids[:TEXT]
+        faults = None
+        if example.spans is not None and call.task == "support":
+            faults = np.zeros(len(text), np.int8)
+            for at, (start, end) in enumerate(encoded.offsets[: len(text)]):
+                faults[at] = any(start < high and low < end for low, high in example.spans)
+        shelf = self.shelf(call)
+        room = self._length - 3 - len(text)
+        units = choose(call.text, shelf, self._rarity, room, lambda unit: len(self._ids(shelf.text(unit))))
+        window = [i for unit in units for i in self._ids(shelf.text(unit))][:room]
+        ids = np.array([START, *text, END, *window, END], np.int32)
+        measured = self.figures(call, shelf) if figures else np.zeros(0, np.float32)
+        return Pair(
+            example.source, example.group, call.task, example.label, example.kind, ids, len(text), faults, measured, call.text
+        )  # fmt: skip
+
+    def pairs(self, examples: Iterable[Example], *, figures: bool = True) -> list[Pair]:
+        """All examples as Pairs; those without a word in the text or the passages are left out."""
+        made = (self.pair(e, figures=figures) for e in examples if e.call.text.strip())
+        return [p for p in made if 0 < p.text < len(p.ids) - 3]
