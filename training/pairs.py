@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from training.offline_data import Example
 
 from ragassay.core import MatchCall
 from ragassay.models.offline.encoder import Encoded
@@ -21,7 +22,6 @@ from ragassay.models.offline.engine import rarity
 from ragassay.models.offline.features import TASKS, Rarity
 from ragassay.models.offline.reading import Shelf, Shelves
 from ragassay.models.offline.windows import choose
-from training.offline_data import Example
 
 START, END, PAD = 101, 102, 0
 # Tokens of a whole input; of the text (claim, question) at most so many.
