@@ -50,7 +50,9 @@ def _cased(new: str, old: str) -> str:
     return new[:1].upper() + new[1:] if old[:1].isupper() else new
 
 
-def _swap(said: Said, pairs: dict[str, Sequence[str]], pattern: re.Pattern[str], chance: random.Random, *, false: bool) -> Said | None:
+def _swap(
+    said: Said, pairs: dict[str, Sequence[str]], pattern: re.Pattern[str], chance: random.Random, *, false: bool
+) -> Said | None:
     """One word or phrase of a table replaced by one of its partners."""
     found = list(pattern.finditer(said.text))
     if not found:
@@ -115,9 +117,22 @@ tons=pounds, seconds=minutes, minutes=hours, hours=days, days=weeks, weeks=month
 decades=centuries, year=month, month=week, week=day, day=week, hour=day, quarter=year, dollars=euros, euros=pounds
 grams=milligrams, mg=g, ml=l, fahrenheit=celsius, acres=square miles, degrees=percent
 """)  # fmt: skip
-_MONTHS = "January February March April May June July August September October November December".split()
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_COUNTS = "one two three four five six seven eight nine ten eleven twelve".split()
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_COUNTS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _CALENDAR, _CALENDARIC = _table("\n".join("=".join(group) for group in (_MONTHS, _DAYS)), both=True)
 _CALENDAR = {word.lower(): others for word, others in _CALENDAR.items()}
 _ORDINALS, _ORDINAL = _table("first=second=third=fourth=fifth=sixth=seventh=eighth=ninth=tenth")
@@ -127,13 +142,16 @@ _AUXILIARY = re.compile(
     r"\b(is|are|was|were|has|have|had|can|could|will|would|should|may|might|must|does|do|did)\b(?!\s+(?:not|no|never)\b)(?!n['’]t)",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(r"\b(is|are|was|were|has|have|had|can|could|will|would|should|does|do|did)(?: not|n['’]t| never)\b", re.I)
-_NAME = re.compile(r"\b[A-Z][\w’'-]*(?:\.[A-Z]\.?)*(?: (?:(?:of the|of|the|de|van|von|for|&) )?[A-Z][\w’'-]*)*")
-_OPENERS = frozenset(
-    """The A An This That These Those It He She They We I You In On At By For With From As But And Or If When While
-    After Before During There Here His Her Its Their Our My Your What Who Which How Why Where One Some Many Most All Each
-    No Not However Also Then So Such Both Although Because Since Its It's Mr Mrs Ms Dr Two Three Four Five Yes Well Oh Hi""".split()
+_NEGATED = re.compile(
+    r"\b(is|are|was|were|has|have|had|can|could|will|would|should|does|do|did)(?: not|n['’]t| never)\b", re.I
 )
+_NAME = re.compile(r"\b[A-Z][\w’'-]*(?:\.[A-Z]\.?)*(?: (?:(?:of the|of|the|de|van|von|for|&) )?[A-Z][\w’'-]*)*")
+_OPENERS_TEXT = """
+The A An This That These Those It He She They We I You In On At By For With From As But And Or If When While After Before
+During There Here His Her Its Their Our My Your What Who Which How Why Where One Some Many Most All Each No Not However
+Also Then So Such Both Although Because Since It's Mr Mrs Ms Dr Two Three Four Five Yes Well Oh Hi
+"""
+_OPENERS = frozenset(_OPENERS_TEXT.split())
 _PLACE_BEFORE = re.compile(r"\b(in|at|from|near|to|of|into|through|across)\s+$", re.I)
 
 
@@ -163,7 +181,7 @@ def names(text: str) -> list[tuple[int, int, str]]:
 
 def number(said: Said, source: Source, chance: random.Random) -> Said | None:
     """A number becomes another: one of the passage, a near one, one with other digits."""
-    found = [m for m in _NUMBER.finditer(said.text)]
+    found = list(_NUMBER.finditer(said.text))
     if not found:
         return _swap(said, _WORDED, _WORD_NUMBER, chance, false=True)
     at = chance.choice(found)
@@ -211,7 +229,9 @@ def name(said: Said, source: Source, chance: random.Random) -> Said | None:
             {
                 text[a:b]
                 for a, b, k in names(text)
-                if k == kind and text[a:b].lower() not in known and not set(text[a:b].lower().split()) & set(old.split())
+                if k == kind
+                and text[a:b].lower() not in known
+                and not set(text[a:b].lower().split()) & set(old.split())
             }
         )
 
@@ -255,7 +275,9 @@ def roles(said: Said, source: Source, chance: random.Random) -> Said | None:
     return put(put(said, c, d, one, false=True), a, b, other, false=True)
 
 
-_ADJUNCT = re.compile(r"(?<=\w)( (?:in|on|at|during|after|before|for|with|by|according to|because of|from|near) [^,.;:!?()]{6,60})(?=[.,;!?]|$)")
+_ADJUNCT = re.compile(
+    r"(?<=\w)( (?:in|on|at|during|after|before|for|with|by|according to|because of|from|near) [^,.;:!?()]{6,60})(?=[.,;!?]|$)"
+)
 
 
 def insertion(said: Said, source: Source, chance: random.Random) -> Said | None:
@@ -318,14 +340,26 @@ resulted in=led to, tumor=cancer, tumors=cancers, associated with=linked to, reg
 %= percent, percent=per cent, kilometers=km, kilometres=km, okay=fine, television=TV, united states=US, united kingdom=UK
 """, both=False)  # fmt: skip
 _PARENTHESIS = re.compile(r"\s*\([^()]{1,120}\)")
-_LEAD = re.compile(r"^((?:In|On|At|During|After|Before|Since|By|For|With|According to|Despite|As of|Following) [^,.;:]{3,70}), (?=\w)")
-_TAIL = re.compile(r",\s(?:which|who|where|including|such as|with|as|after|when|while|although|but|because)\b[^.;!?]{5,200}(?=[.!?]?$)")
+_LEAD = re.compile(
+    r"^((?:In|On|At|During|After|Before|Since|By|For|With|According to|Despite|As of|Following) [^,.;:]{3,70}), (?=\w)"
+)
+_TAIL = re.compile(
+    r",\s(?:which|who|where|including|such as|with|as|after|when|while|although|but|because)\b[^.;!?]{5,200}(?=[.!?]?$)"
+)
 _RELATIVE = re.compile(r", (?:which|who|whose|where|a|an|the|one of) [^,.;]{5,120}, (?=\w)")
-_ADVERB = re.compile(r"\b(?:very|also|really|quite|just|however|moreover|furthermore|in fact|indeed|actually|additionally|therefore|thus),? ", re.I)
+_ADVERB = re.compile(
+    r"\b(?:very|also|really|quite|just|however|moreover|furthermore|in fact|indeed|actually|additionally|therefore|thus),? ",
+    re.I,
+)
 _NUMERAL = re.compile(r"(?<![\w.,$€£:/-])([2-9]|1[0-2]) (?=[a-z])")
-_DATE = re.compile(r"\b(\d{1,2}) (" + "|".join(_MONTHS) + r") (\d{4})\b|\b(" + "|".join(_MONTHS) + r") (\d{1,2}), (\d{4})\b")
+_DATE = re.compile(
+    r"\b(\d{1,2}) (" + "|".join(_MONTHS) + r") (\d{4})\b|\b(" + "|".join(_MONTHS) + r") (\d{1,2}), (\d{4})\b"
+)
 _THOUSANDS = re.compile(r"(?<![\w.,])(\d{1,3}),(\d{3})(?![\w,]|\.\d)")
-_DIALOGUE = ("I know that ", "Did you know that ", "I heard that ", "Yes, ", "Well, ", "Yeah, ", "That is right, ", "Apparently ", "I think ", "Actually, ")  # fmt: skip
+_DIALOGUE = (
+    "I know that ", "Did you know that ", "I heard that ", "Yes, ", "Well, ", "Yeah, ", "That is right, ", "Apparently ",
+    "I think ", "Actually, ",
+)  # fmt: skip
 
 
 def _cut(said: Said, pattern: re.Pattern[str], chance: random.Random) -> Said | None:
@@ -379,10 +413,8 @@ def spelling(said: Said, source: Source, chance: random.Random) -> Said | None:
         return put(said, small.start(1), small.end(1), _COUNTS[int(small.group(1)) - 1], false=False)
     day = _DATE.search(said.text)
     if day:
-        if day.group(1):
-            new = f"{day.group(2)} {day.group(1)}, {day.group(3)}"
-        else:
-            new = f"{day.group(5)} {day.group(4)} {day.group(6)}"
+        d = day.group
+        new = f"{d(2)} {d(1)}, {d(3)}" if d(1) else f"{d(5)} {d(4)} {d(6)}"
         return put(said, day.start(), day.end(), new, false=False)
     large = _THOUSANDS.search(said.text)
     return put(said, large.start(), large.end(), large.group(1) + large.group(2), false=False) if large else None

@@ -13,16 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
-
+from torch.nn import functional
 from training.network import LAYERS, Network
 from training.pairs import PAD, Pair
 
 Floats = NDArray[np.float64]
 # Tokens in a batch, padding included; a step on two cores takes about a second.
 TOKENS = 6144
+# Pairs in a batch at most: short ones would otherwise get few steps.
+MOST = 32
 
 
 @dataclass(frozen=True)
@@ -42,18 +43,23 @@ class Recipe:
     average: float = 0.3
     power: float = 0.5
     made: float = 0.3
-    shares: tuple[tuple[str, float], ...] = (("support", 0.75), ("relevance", 0.15), ("answer", 0.1))
+    shares: tuple[tuple[str, float], ...] = (("support", 0.6), ("relevance", 0.15), ("answer", 0.25))
     span: float = 0.5
     smooth: float = 0.05
     seed: int = 20261121
     tokens: int = TOKENS
 
 
+def padded(length: int) -> int:
+    """The length that a batch is padded to. Few different shapes: the CPU's kernels are made anew for each."""
+    return -(-length // 32) * 32
+
+
 class Batch:
     """Pairs of one task as padded tensors."""
 
-    def __init__(self, pairs: Sequence[Pair]) -> None:
-        longest = max(len(p.ids) for p in pairs)
+    def __init__(self, pairs: Sequence[Pair], device: torch.device) -> None:
+        longest = padded(max(len(p.ids) for p in pairs))
         ids = np.full((len(pairs), longest), PAD, np.int64)
         types = np.zeros((len(pairs), longest), np.int64)
         mask = np.zeros((len(pairs), longest), np.bool_)
@@ -64,10 +70,10 @@ class Batch:
             mask[row, : len(p.ids)] = True
             if p.faults is not None:
                 faults[row, 1 : 1 + p.text] = p.faults
-        self.ids, self.types, self.mask = (torch.from_numpy(a) for a in (ids, types, mask))
-        self.faults = torch.from_numpy(faults)
-        self.label = torch.tensor([p.label for p in pairs], dtype=torch.float32)
-        self.kind = torch.tensor([p.kind for p in pairs])
+        self.ids, self.types, self.mask = (torch.from_numpy(a).to(device) for a in (ids, types, mask))
+        self.faults = torch.from_numpy(faults).to(device)
+        self.label = torch.tensor([p.label for p in pairs], dtype=torch.float32, device=device)
+        self.kind = torch.tensor([p.kind for p in pairs], device=device)
         self.task = pairs[0].task
 
 
@@ -75,9 +81,9 @@ def loss_of(out: Mapping[str, Tensor], batch: Batch, recipe: Recipe) -> Tensor:
     """The mean loss of a batch."""
     if batch.task != "support":
         target = batch.label * (1 - recipe.smooth) + recipe.smooth / 2
-        return F.binary_cross_entropy_with_logits(out[batch.task][:, 0].float(), target)
+        return functional.binary_cross_entropy_with_logits(out[batch.task][:, 0].float(), target)
     logits = out["support"].float()
-    told = F.log_softmax(logits, -1)
+    told = functional.log_softmax(logits, -1)
     yes = told[:, 0]
     no = torch.logsumexp(told[:, 1:], -1)
     # Smoothed over supported or not; which kind of not is asked on top, where it is known.
@@ -91,7 +97,7 @@ def loss_of(out: Mapping[str, Tensor], batch: Batch, recipe: Recipe) -> Tensor:
     asked = batch.faults >= 0
     if recipe.span and asked.any():
         odds = out["span"].float()
-        each = F.binary_cross_entropy_with_logits(odds, batch.faults.clamp_min(0), reduction="none") * asked
+        each = functional.binary_cross_entropy_with_logits(odds, batch.faults.clamp_min(0), reduction="none") * asked
         rows = asked.any(1)
         total = total + recipe.span * (each.sum(1)[rows] / asked.sum(1)[rows]).mean() * rows.float().mean()
     return total
@@ -137,7 +143,7 @@ def draw(pairs: Sequence[Pair], recipe: Recipe, generator: np.random.Generator) 
             of_task = sorted((i for i in stock if pairs[i].task == task), key=lambda i: len(pairs[i].ids))
             held: list[Pair] = []
             for i in of_task:
-                if held and (len(held) + 1) * len(pairs[i].ids) > recipe.tokens or len(held) == 64:
+                if (held and (len(held) + 1) * padded(len(pairs[i].ids)) > recipe.tokens) or len(held) == MOST:
                     batches.append(held)
                     held = []
                 held.append(pairs[i])
@@ -182,6 +188,7 @@ def train(
     started = time.monotonic()
     losses: dict[str, list[float]] = defaultdict(list)
     network.train()
+    device = next(network.parameters()).device
     for step, chosen in enumerate(draw(pairs, recipe, generator)):
         if step == recipe.steps:
             break
@@ -191,8 +198,8 @@ def train(
         )  # fmt: skip
         for group in optimiser.param_groups:
             group["lr"] = group["top"] * max(share, 0.02)
-        batch = Batch(chosen)
-        with torch.autocast("cpu", torch.bfloat16):
+        batch = Batch(chosen, device)
+        with torch.autocast(device.type, torch.bfloat16):
             out = network(batch.ids, batch.types, batch.mask)
         loss = loss_of(out, batch, recipe)
         loss.backward()
@@ -219,15 +226,12 @@ def train(
     network.eval()
 
 
-class Answers(dict[str, NDArray[np.float32]]):
-    """What the network says of pairs, one row a pair: support [n, 3], span [n, 3], relevance [n], answer [n]."""
-
-
 @torch.no_grad()
 def predict(network: Network, pairs: Sequence[Pair], tokens: int = 16384) -> NDArray[np.float32]:
     """[n, 6] logits: the three of support, or that of the task and two zeros; then the span head's highest, second
     highest and mean logit over the text's tokens."""
     network.eval()
+    device = next(network.parameters()).device
     result = np.zeros((len(pairs), 6), np.float32)
     order = sorted(range(len(pairs)), key=lambda i: (pairs[i].task, len(pairs[i].ids)))
     at = 0
@@ -240,11 +244,11 @@ def predict(network: Network, pairs: Sequence[Pair], tokens: int = 16384) -> NDA
         ):
             stop += 1
         chosen = [pairs[i] for i in order[at:stop]]
-        batch = Batch(chosen)
-        with torch.autocast("cpu", torch.bfloat16):
+        batch = Batch(chosen, device)
+        with torch.autocast(device.type, torch.bfloat16):
             out = network(batch.ids, batch.types, batch.mask)
-        odds = out[batch.task].float().numpy()
-        spans = out["span"].float().numpy()
+        odds = out[batch.task].float().cpu().numpy()
+        spans = out["span"].float().cpu().numpy()
         for row, i in enumerate(order[at:stop]):
             result[i, : odds.shape[1]] = odds[row]
             if batch.task == "support":

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.nn import functional
 
 LAYERS, HEADS, WIDTH, POSITIONS, EPSILON = 6, 12, 384, 512, 1e-12
 SUPPORT_CLASSES = ("supported", "contradicted", "not_mentioned")
@@ -34,7 +34,7 @@ class Dropout(nn.Module):
         if not self.training or not self.rate or x.numel() >= self.ROOM:
             return x
         if self._noise is None:
-            self._noise = (torch.rand(self.ROOM) >= self.rate).to(torch.bfloat16) / (1 - self.rate)
+            self._noise = (torch.rand(self.ROOM, device=x.device) >= self.rate).to(torch.bfloat16) / (1 - self.rate)
         at = int(torch.randint(self.ROOM - x.numel(), ()))
         return x * self._noise[at : at + x.numel()].view_as(x).to(x.dtype)
 
@@ -60,7 +60,7 @@ class Block(nn.Module):
         attended = torch.softmax(odds, -1, dtype=odds.dtype) @ v
         attended = self.projected(attended.transpose(1, 2).reshape(batch, length, WIDTH))
         x = self.norm1(x + self.dropout(attended))
-        return self.norm2(x + self.dropout(self.narrow(F.gelu(self.wide(x)))))
+        return self.norm2(x + self.dropout(self.narrow(functional.gelu(self.wide(x)))))
 
 
 class Network(nn.Module):
@@ -89,10 +89,11 @@ class Network(nn.Module):
 
     def states(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
         """Last hidden states [batch, length, WIDTH]. mask [batch, length]: True where there is a token."""
-        places = torch.arange(ids.shape[1])
+        places = torch.arange(ids.shape[1], device=ids.device)
         x = self.norm(self.words(ids) + self.positions(places) + self.types(types))
-        x = self.dropout(x).to(torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype)
-        hidden = torch.zeros(mask.shape, dtype=x.dtype).masked_fill_(~mask, -1e4)[:, None, None, :]
+        kind = x.device.type
+        x = self.dropout(x).to(torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype)
+        hidden = torch.zeros(mask.shape, dtype=x.dtype, device=x.device).masked_fill_(~mask, -1e4)[:, None, None, :]
         for block in self.blocks:
             x = block(x, hidden)
         return x

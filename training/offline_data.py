@@ -241,35 +241,43 @@ def made_relevance(data: Path, seed: int, count: int) -> Iterator[Example]:
             yield Example("made:elsewhere", example.group, call, 0)
 
 
-def made_answer(data: Path, seed: int, count: int) -> Iterator[Example]:
+_ASKED = (
+    "evouna", "openqa_eval", "nq_open", "factcheck_gpt", "mtrag_human", "clapnq", "haluquestqa", "hotpotqa_answer",
+    "hotpotqa_context",
+)  # fmt: skip
+
+
+def made_answer(data: Path, seed: int, count: int, rounds: int = 3) -> Iterator[Example]:
     """Train questions with an answer a system gave to it (1, right or wrong: relevance is not correctness),
-    with an answer to another question (0), and with the question itself handed back (0)."""
+    with answers to other questions (0), one a round, and with the question itself handed back (0)."""
     random_ = random.Random(seed)
-    for name in ("evouna", "openqa_eval", "nq_open", "factcheck_gpt", "mtrag_human", "clapnq", "haluquestqa"):
+
+    def given(row: Row) -> str:
+        reference = row.get("reference") or ""
+        return str(row.get("response") or (reference[0] if isinstance(reference, list) else reference))
+
+    for name in _ASKED:
         pool: dict[str, list[Row]] = {}
         for row in rows(data, name, "train"):
-            # An unanswerable question has no answer to lend.
-            if row.get("question") and not (name == "clapnq" and row["label"] == 0):
+            # An unanswerable question has no answer to lend, and a foreign answer is not one to lend again.
+            lends = not (name in ("clapnq", "hotpotqa_answer") and row["label"] == 0)
+            if row.get("question") and lends and given(row):
                 pool.setdefault(row["group"], []).append(row)
-        groups = sorted(pool)
-        random_.shuffle(groups)
-        for at, group in enumerate(groups[:count]):
-            row = random_.choice(pool[group])
-            other = random_.choice(pool[groups[(at + 1) % len(groups)]])
-
-            def given(row: Row) -> str:
-                return str(row.get("response") or (row.get("reference") or [""])[0])
-
-            source = f"made:{name}"
-            # haluquestqa's own answers are already there; it lends only long answers to other questions.
-            if name != "haluquestqa" and given(row):
-                call = MatchCall("answer", row["question"], (given(row),))
-                yield Example(source, f"{name}:{group}", call, 1)
-            if given(other) and given(other) != given(row):
-                call = MatchCall("answer", row["question"], (given(other),))
-                yield Example(source, f"{name}:{group}", call, 0)
-            if at % 10 == 0:
-                yield Example(source, f"{name}:{group}", MatchCall("answer", row["question"], (row["question"],)), 0)
+        source = f"made:{name}"
+        for turn in range(rounds):
+            groups = sorted(pool)
+            random_.shuffle(groups)
+            for at, group in enumerate(groups[:count]):
+                row = random_.choice(pool[group])
+                other = random_.choice(pool[groups[(at + 1) % len(groups)]])
+                # haluquestqa's own answers are already there; it lends only long answers to other questions.
+                if name != "haluquestqa":
+                    yield Example(source, f"{name}:{group}", MatchCall("answer", row["question"], (given(row),)), 1)
+                if given(other).lower() != given(row).lower():
+                    yield Example(source, f"{name}:{group}", MatchCall("answer", row["question"], (given(other),)), 0)
+                if turn == 0 and at % 10 == 0:
+                    call = MatchCall("answer", row["question"], (row["question"],))
+                    yield Example(source, f"{name}:{group}", call, 0)
 
 
 LOADERS: dict[str, Callable[[Path, str], Iterator[Example]]] = {

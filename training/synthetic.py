@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ragassay.core import MatchCall
-from ragassay.models.offline.reading import units
 from training.edits import ADDING, CONTRADICTING, KEEPING, Said, Source
 from training.offline_data import CONTRADICTED, NOT_MENTIONED, SUPPORTED, Example, Row, crossing, rows, support
+
+from ragassay.core import MatchCall
+from ragassay.models.offline.reading import units
 
 # Sets whose train passages lend sentences; all have licences that allow it (see the model card).
 PASSAGES = (
@@ -33,7 +34,7 @@ _RUN = 8
 _WORD = re.compile(r"\w+")
 
 
-class True_(NamedTuple):  # noqa: N801
+class Truth(NamedTuple):
     """A claim that its passage supports. sentence: it stands in the passage, word by word."""
 
     source: str
@@ -103,7 +104,7 @@ class Pool(NamedTuple):
         return cls([(group, passage) for passage, group in found.items()])
 
 
-def sentences(pool: Pool, chance: random.Random, each: int) -> Iterator[True_]:
+def sentences(pool: Pool, chance: random.Random, each: int) -> Iterator[Truth]:
     """Sentences of passages, up to `each` of one passage; sometimes two that follow each other."""
     for group, passage in pool.passages:
         found = [
@@ -113,17 +114,19 @@ def sentences(pool: Pool, chance: random.Random, each: int) -> Iterator[True_]:
             start, end = found[at]
             if at + 1 < len(found) and chance.random() < 0.1:
                 end = found[at + 1][1]
-            yield True_("made:sentence", group, passage[start:end].replace("\n", " "), cut(passage, start, end, chance), True)
+            yield Truth(
+                "made:sentence", group, passage[start:end].replace("\n", " "), cut(passage, start, end, chance), True
+            )
 
 
-def abstracts(data: Path, aside: Aside) -> Iterator[True_]:
+def abstracts(data: Path, aside: Aside) -> Iterator[Truth]:
     """Titles of abstracts that read as a statement, with their abstract."""
     with gzip.open(data / "scifact_retrieval/corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
             title = row["title"].strip()
             if 6 <= len(title.split()) <= 30 and not title.endswith("?") and not aside.shares(row["text"]):
-                yield True_("made:title", f"abstract:{row['id']}", title, row["text"][:1800])
+                yield Truth("made:title", f"abstract:{row['id']}", title, row["text"][:1800])
 
 
 def stated(question: str, answer: str) -> str:
@@ -143,9 +146,15 @@ _STATEMENTS = tuple(
         (r"^who (?:is|was|are|were) (the .+)$", "{a} is {0}"),
         (r"^who (?!is |was |are |were |did |does |do )(\w+(?:s|ed|ote|ang|on|made|gave|has|led|wrote) .+)$", "{a} {0}"),
         (r"^what (?:is|was) (the .+)$", "{0} is {a}"),
-        (r"^where (?:is|was|are|were) (.+?) (located|filmed|born|held|made|founded|found|based)$", "{0} was {1} in {a}"),
+        (
+            r"^where (?:is|was|are|were) (.+?) (located|filmed|born|held|made|founded|found|based)$",
+            "{0} was {1} in {a}",
+        ),
         (r"^where (?:is|was) (the \w+(?: \w+)?)$", "{0} is in {a}"),
-        (r"^when (?:is|was|were) (.+?) (born|founded|built|released|made|established|written|invented|created)$", "{0} was {1} in {a}"),
+        (
+            r"^when (?:is|was|were) (.+?) (born|founded|built|released|made|established|written|invented|created)$",
+            "{0} was {1} in {a}",
+        ),
         (r"^which (\w+) (is|was|has|won|had) (.+)$", "{a} is the {0} that {1} {2}"),
     )
 )
@@ -166,8 +175,12 @@ def answered(data: Path, aside: Aside, chance: random.Random) -> Iterator[Exampl
         if not passages:
             continue
         gold = [str(g) for g in given[0].get("reference") or () if g]
-        right = sorted({r["response"] for r in given if r["label"] == 1 and len(r["response"].split()) <= 6} | set(gold[:1]))
-        wrong = sorted({r["response"] for r in given if r["label"] == 0 and len(r["response"].split()) <= 6} - set(right))
+        right = sorted(
+            {r["response"] for r in given if r["label"] == 1 and len(r["response"].split()) <= 6} | set(gold[:1])
+        )
+        wrong = sorted(
+            {r["response"] for r in given if r["label"] == 0 and len(r["response"].split()) <= 6} - set(right)
+        )
         passage = chance.choice(passages)
         for answer, label in ((chance.choice(right) if right else "", 1), (chance.choice(wrong) if wrong else "", 0)):
             if answer:
@@ -199,7 +212,7 @@ def hops(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]:
         yield Example("made:hop", name, MatchCall("support", other, tuple(mixed)), 0, CONTRADICTED)
 
 
-def told(data: Path, aside: Aside) -> Iterator[True_]:
+def told(data: Path, aside: Aside) -> Iterator[Truth]:
     """Claims and answers of train rows that people called supported; of long answers each sentence."""
     for example in support(data, "train", CLAIMS):
         if example.label == 1:
@@ -207,13 +220,13 @@ def told(data: Path, aside: Aside) -> Iterator[True_]:
             if example.source == "clapnq":
                 parts = [example.call.text[a:b] for a, b in units(example.call.text) if b - a >= 30]
             for part in parts:
-                yield True_("made:told", example.group, part, "\n\n".join(example.call.passages))
+                yield Truth("made:told", example.group, part, "\n\n".join(example.call.passages))
     for row in rows(data, "mtrag_un", "train"):
         passage = "\n\n".join(row["contexts"])[:6000]
         if row["label"] == 1 and passage and not aside.shares(passage):
             for a, b in units(row["response"]):
                 if b - a >= 50:
-                    yield True_("made:told", f"mtrag_un:{row['group']}", row["response"][a:b], passage)
+                    yield Truth("made:told", f"mtrag_un:{row['group']}", row["response"][a:b], passage)
 
 
 def reworded(said: Said, source: Source, chance: random.Random, most: int) -> Said:
@@ -251,7 +264,7 @@ def without(claim: str, passage: str) -> str:
 
 
 def variations(
-    truths: Iterable[True_], others: list[str], chance: random.Random, *, false: int = 2, gone: bool = True
+    truths: Iterable[Truth], others: list[str], chance: random.Random, *, false: int = 2, gone: bool = True
 ) -> Iterator[Example]:
     """Of each true claim: itself in other words, false versions, and itself against a passage that lacks it."""
     for truth in truths:
@@ -273,7 +286,7 @@ def variations(
                 yield Example(truth.source, truth.group, MatchCall("support", claim, (rest,)), 0, NOT_MENTIONED)
 
 
-def near(truths: list[True_], chance: random.Random) -> Iterator[Example]:
+def near(truths: list[Truth], chance: random.Random) -> Iterator[Example]:
     """Titles against the abstract of the title that shares most rare words with theirs (not mentioned)."""
     holders: dict[str, list[int]] = {}
     words = [{w.lower() for w in _WORD.findall(t.claim) if len(w) > 4} for t in truths]

@@ -10,8 +10,8 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from training.edits import ADDING, CONTRADICTING, KEEPING, Said, Source, put  # noqa: E402
-from training.offline_data import changed  # noqa: E402
+from training.edits import ADDING, CONTRADICTING, KEEPING, Said, Source, put
+from training.offline_data import changed
 
 CLAIMS = (
     "In 1998, Anna Keller was appointed director of the Zurich Opera, which had 120 singers and 3 halls.",

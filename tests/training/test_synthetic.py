@@ -14,7 +14,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from training.offline_data import (  # noqa: E402
+from training.offline_data import (
     NOT_MENTIONED,
     SUPPORT_DEV,
     SUPPORT_TEST,
@@ -25,13 +25,13 @@ from training.offline_data import (  # noqa: E402
     support_dev,
     support_train,
 )
-from training.synthetic import (  # noqa: E402
+from training.synthetic import (
     ASIDE,
     CLAIMS,
     PASSAGES,
     Aside,
     Pool,
-    True_,
+    Truth,
     curriculum,
     cut,
     runs,
@@ -117,7 +117,10 @@ def test_without_takes_the_evidence_out() -> None:
 
 def test_variations_are_labelled_as_they_were_made() -> None:
     pool = Pool([("g", PASSAGE), ("h", OTHER)])
-    others = ["Volunteers have counted the cranes in Linum since 1975.", "Farmers feed them with maize in Brandenburg."] * 5
+    others = [
+        "Volunteers have counted the cranes in Linum since 1975.",
+        "Farmers feed them with maize in Brandenburg.",
+    ] * 5
     truths = list(sentences(pool, random.Random(0), 5))
     found = list(variations(truths, others, random.Random(0)))
     assert {e.label for e in found} == {0, 1}
@@ -133,7 +136,7 @@ def test_variations_are_labelled_as_they_were_made() -> None:
 
 
 def test_the_same_seed_makes_the_same_examples() -> None:
-    truths = [True_("made:sentence", "g", "It was built in 1832 by Jakob Steiner for the town.", PASSAGE, True)]
+    truths = [Truth("made:sentence", "g", "It was built in 1832 by Jakob Steiner for the town.", PASSAGE, True)]
     others = ["Volunteers have counted the cranes in Linum since 1975."] * 10
     once, twice = (list(variations(truths, others, random.Random(7))) for _ in range(2))
     assert once == twice

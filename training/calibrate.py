@@ -1,0 +1,81 @@
+"""Step 3: logits and lexical figures to one calibrated probability, on development rows.
+
+    python training/calibrate.py BASE [--work build/training] [--out build/training/checkpoint]
+
+Reads the network of step 2, writes combiner.json beside it, and prints every development set: balanced accuracy at the
+cut, AUROC and calibration error; also with each set left out of the fit of the line. begin is looked at, not fitted on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+from training.combine import Figures, Line, figure_inputs, fit, logit_inputs, save  # noqa: E402
+from training.learn import predict  # noqa: E402
+from training.measure import balanced_accuracy, by_set, calibration_error  # noqa: E402
+from training.network import load as network_from  # noqa: E402
+from training.pairs import Pair  # noqa: E402
+from training.prepare_pairs import arguments, figure_names  # noqa: E402
+from training.prepare_pairs import load as prepared  # noqa: E402
+
+# Looked at only: its development rows may choose, and not fit.
+LOOKED_AT = frozenset({"begin"})
+Floats = NDArray[np.float64]
+
+
+def told(pairs: Sequence[Pair], line: Line, logits: NDArray[np.float32], title: str) -> None:
+    """Print every set."""
+    y = np.array([p.label for p in pairs])
+    p = line.probability(np.column_stack([logit_inputs(pairs[0].task, logits), figure_inputs(pairs)]))
+    print(f"{title}: {len(pairs)} rows, calibration error {calibration_error(y, p):.3f}, cut {line.cut}")
+    for name, (count, accuracy, best, area) in by_set([q.source for q in pairs], y, p, line.cut).items():
+        print(f"  {name:20} n {count:6.0f}  balanced accuracy {accuracy:.3f} (best cut {best:.3f})  AUROC {area:.3f}")
+
+
+def left_out(
+    task: str, names: Sequence[str], train: Sequence[Pair], dev: Sequence[Pair], logits: NDArray[np.float32]
+) -> float:
+    """Mean balanced accuracy of the sets when the figures and the line are fitted without the set they are used on."""
+    found = []
+    for name in sorted({p.source for p in dev}):
+        rest = np.array([p.source != name for p in dev])
+        aside = [p for p in dev if p.source == name]
+        y = np.array([p.label for p in aside])
+        if len(set(y.tolist())) == 2 and rest.any():
+            figures = Figures([p for p in train if p.source != name])
+            line = fit(task, names, figures, [p for p in dev if p.source != name], logits[rest])
+            x = np.column_stack([logit_inputs(task, logits[~rest]), figure_inputs(aside)])
+            found.append(balanced_accuracy(y, line.probability(x) >= line.cut))
+    return float(np.mean(found))
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    out = options.out or options.work / "checkpoint"
+    train, dev, names = prepared(options.work, "train"), prepared(options.work, "dev"), figure_names(options.work)
+    logits = predict(network_from(out / "model.safetensors"), dev)
+    lines = {}
+    for task in ("support", "relevance", "answer"):
+        at = np.array([p.task == task for p in dev])
+        pairs = [p for p in dev if p.task == task]
+        learned = [p for p in train if p.task == task]
+        used = np.array([p.source not in LOOKED_AT for p in pairs])
+        kept = [p for p in pairs if p.source not in LOOKED_AT]
+        lines[task] = fit(task, names[task], Figures(learned), kept, logits[at][used])
+        told(pairs, lines[task], logits[at], task)
+        print(f"  each set left out of the line: mean balanced accuracy "
+              f"{left_out(task, names[task], learned, pairs, logits[at]):.3f}")  # fmt: skip
+    save(lines, out / "combiner.json")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Step 2: the network, first on made examples, then on human rows. Needs PyTorch; a GPU is used when there is one.
+
+    python training/train_network.py BASE [--work build/training] [--out build/training/checkpoint]
+
+Writes model.safetensors (BERT's names and the heads) and tokenizer.json. `--leave SET` keeps the rows of a set out of
+the second stage (leave-one-set-out); `--share 0.25` takes a part of the human rows, by group (learning curve);
+`--start FILE` begins at the second stage from weights that the first one wrote (pretrained.safetensors).
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+import torch  # noqa: E402
+from safetensors.torch import save_file  # noqa: E402
+from training.export_encoder import find_model  # noqa: E402
+from training.learn import Recipe, train  # noqa: E402
+from training.network import Network, load, to_bert  # noqa: E402
+from training.pairs import Pair  # noqa: E402
+from training.prepare_pairs import arguments  # noqa: E402
+from training.prepare_pairs import load as prepared  # noqa: E402
+
+FIRST = Recipe(steps=1200, rate=1.5e-4, made=0.85, average=0.1)
+SECOND = Recipe(steps=900, rate=1e-4, made=0.3)
+
+
+def write(network: Network, path: Path) -> None:
+    """The network's weights under BERT's names."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file(
+        {name: value.detach().cpu().contiguous().clone() for name, value in to_bert(network.state_dict()).items()}, path
+    )
+
+
+def taken(pairs: list[Pair], leave: str | None, share: float) -> list[Pair]:
+    """Without a set, and a share of the human groups."""
+    kept = []
+    for p in pairs:
+        human = not p.source.startswith("made:")
+        if leave and (p.source == leave or p.group.startswith(f"{leave}:")):
+            continue
+        if human and zlib.crc32(p.group.encode()) % 1000 >= 1000 * share:
+            continue
+        kept.append(p)
+    return kept
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--leave", help="a set that is not trained on")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the human rows")
+    parser.add_argument("--start", type=Path, help="weights of the first stage")
+    parser.add_argument("--first", type=int, default=FIRST.steps, help="steps of the first stage")
+    parser.add_argument("--second", type=int, default=SECOND.steps, help="steps of the second stage")
+    options = parser.parse_args()
+    out = options.out or options.work / "checkpoint"
+    pairs = taken([*prepared(options.work, "train"), *prepared(options.work, "made")], options.leave, options.share)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = find_model(options.base, Path(scratch))
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+        network = load(options.start or folder / "model.safetensors")
+    if torch.cuda.is_available():
+        network.cuda()
+    if options.start is None and options.first:
+        train(network, pairs, replace(FIRST, steps=options.first), every=100)
+        write(network, out / "pretrained.safetensors")
+    train(network, pairs, replace(SECOND, steps=options.second), every=100)
+    write(network, out / "model.safetensors")
+
+
+if __name__ == "__main__":
+    main()
