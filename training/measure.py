@@ -67,7 +67,7 @@ def intervals(
 def by_set(sources: Sequence[str], y: Labels, scores: Floats, cut: float = 0.0) -> Mapping[str, tuple[float, ...]]:
     """For each set: rows, balanced accuracy at the cut, at its own best cut, AUROC; `macro` is the mean of sets."""
     names = np.array(sources)
-    result = {}
+    result: dict[str, tuple[float, ...]] = {}
     for name in dict.fromkeys(sources):
         at = names == name
         result[name] = (

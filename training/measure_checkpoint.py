@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from training.combine import Line, figure_inputs, logit_inputs  # noqa: E402
-from training.export_encoder import find_model  # noqa: E402
+from training.export_model import find_model  # noqa: E402
 from training.learn import predict  # noqa: E402
 from training.measure import auroc, balanced_accuracy, calibration_error, f1, intervals  # noqa: E402
 from training.network import Network  # noqa: E402

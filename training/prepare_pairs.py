@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from training.export_encoder import find_model  # noqa: E402
+from training.export_model import find_model  # noqa: E402
 from training.offline_data import (  # noqa: E402
     Example,
     answer,

@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import torch  # noqa: E402
 from safetensors.torch import save_file  # noqa: E402
-from training.export_encoder import find_model  # noqa: E402
+from training.export_model import find_model  # noqa: E402
 from training.learn import Recipe, train  # noqa: E402
 from training.network import Network, load, to_bert  # noqa: E402
 from training.pairs import Pair  # noqa: E402
