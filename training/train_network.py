@@ -1,10 +1,10 @@
-"""Step 2: the network, first on made examples, then on human rows. Needs PyTorch; a GPU is used when there is one.
+"""Step 2: the network, first on made examples, then more and more on human rows. Needs PyTorch; a GPU is used when there is one.
 
     python training/train_network.py BASE [--work build/training] [--out build/training/checkpoint]
 
-Writes model.safetensors (BERT's names and the heads) and tokenizer.json. `--leave SET` keeps the rows of a set out of
-the second stage (leave-one-set-out); `--share 0.25` takes a part of the human rows, by group (learning curve);
-`--start FILE` begins at the second stage from weights that the first one wrote (pretrained.safetensors).
+Writes model.safetensors (BERT's names and the heads) and tokenizer.json. `--leave SET` keeps the rows of a set out
+(leave-one-set-out); `--share 0.25` takes a part of the human rows, by group (learning curve); `--scale 0.3` makes every
+stage shorter; `--start FILE --stage N` goes on from the weights that a stage wrote (stage1.safetensors ...).
 """
 
 from __future__ import annotations
@@ -27,8 +27,20 @@ from training.pairs import Pair  # noqa: E402
 from training.prepare_pairs import arguments  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
 
-FIRST = Recipe(steps=1200, rate=1.5e-4, made=0.85, average=0.1)
-SECOND = Recipe(steps=900, rate=1e-4, made=0.3)
+# How the shipped weights were made, stage after stage (docs/decisions/0011-training-the-judge.md). They were
+# chosen one by one on development rows; the first three read windows of up to 256 tokens.
+STAGES = (
+    Recipe(steps=500, rate=1.5e-4, made=0.85, average=0.1, shares=(("support", 0.75), ("relevance", 0.15), ("answer", 0.1))),
+    Recipe(steps=500, rate=1e-4, made=0.3, shares=(("support", 0.75), ("relevance", 0.15), ("answer", 0.1))),
+    Recipe(
+        steps=900, rate=1.5e-4, made=0.4, decay=0.95, tokens=4096,
+        shares=(("support", 0.62), ("relevance", 0.13), ("answer", 0.25)),
+    ),
+    Recipe(
+        steps=620, rate=1.3e-4, made=0.35, decay=0.95, tokens=4608, seed=7,
+        shares=(("support", 0.55), ("relevance", 0.2), ("answer", 0.25)),
+    ),
+)  # fmt: skip
 
 
 def write(network: Network, path: Path) -> None:
@@ -57,9 +69,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--leave", help="a set that is not trained on")
     parser.add_argument("--share", type=float, default=1.0, help="share of the human rows")
-    parser.add_argument("--start", type=Path, help="weights of the first stage")
-    parser.add_argument("--first", type=int, default=FIRST.steps, help="steps of the first stage")
-    parser.add_argument("--second", type=int, default=SECOND.steps, help="steps of the second stage")
+    parser.add_argument("--start", type=Path, help="weights to begin from")
+    parser.add_argument("--stage", type=int, default=1, help="the first stage to run")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of every stage's steps")
     options = parser.parse_args()
     out = options.out or options.work / "checkpoint"
     pairs = taken([*prepared(options.work, "train"), *prepared(options.work, "made")], options.leave, options.share)
@@ -70,10 +82,10 @@ def main() -> None:
         network = load(options.start or folder / "model.safetensors")
     if torch.cuda.is_available():
         network.cuda()
-    if options.start is None and options.first:
-        train(network, pairs, replace(FIRST, steps=options.first), every=100)
-        write(network, out / "pretrained.safetensors")
-    train(network, pairs, replace(SECOND, steps=options.second), every=100)
+    for number, recipe in enumerate(STAGES[options.stage - 1 :], options.stage):
+        print(f"stage {number}")
+        train(network, pairs, replace(recipe, steps=max(1, round(recipe.steps * options.scale))), every=100)
+        write(network, out / f"stage{number}.safetensors")
     write(network, out / "model.safetensors")
 
 
