@@ -325,7 +325,7 @@ class TestWeights:
         (copy / "card.json").write_text(json.dumps(card))
         model = OfflineModel(weights=copy)
         assert model.agreement("support") == (
-            "balanced accuracy 0.73 [0.70, 0.76] (word overlap alone 0.66) against 6,716 human labels in 9 test sets"
+            "balanced accuracy 0.73 [0.70, 0.76], the mean over 9 test sets with 6,716 human labels (word overlap alone 0.66)"
         )
         assert model.agreement("weather") == "unmeasured on data like yours"
 

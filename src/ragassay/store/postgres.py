@@ -172,6 +172,9 @@ class PostgresDatabase:
                 if status != "in progress":
                     return bool(status == "committed")
             except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
+                cause = getattr(error, "orig", None) or error
+                if getattr(cause, "sqlstate", None) == "22023":
+                    return False  # its number lies in the future: a crash forgot it, so it never reached the disk
                 if self._what_passes(error) is None or time.monotonic() > until:
                     raise
                 self._generation += 1

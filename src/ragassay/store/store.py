@@ -102,7 +102,7 @@ class Store:
 
             if not make and not is_there(address):
                 raise SetupError(
-                    "E0103", "There is no store at this place.", where=shorten(str(address)),
+                    "E0103", "There is no store at this place.", where=str(address),
                     fix="look for a slip in --store; it is made by the first run that names it",
                 )  # fmt: skip
             return cls(SqliteDatabase(address))

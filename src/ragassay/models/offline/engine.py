@@ -11,6 +11,7 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,20 @@ class Engine:
         self.encoder, self.reader, self.tokenizer = encoder, reader, tokenizer
         self.rarity, self._judges, self._pieces = rarity, judges, pieces
         self._shelves = Shelves()
+
+    @classmethod
+    def shared(cls, folder: Path) -> Engine:
+        """The engine of these weights, the one of this process where it was read already and no file has changed since.
+        Raises as `load`."""
+        try:
+            seen = tuple(
+                (found.st_size, found.st_mtime_ns)
+                for name in ("card.json", *FILES)
+                for found in [(folder / name).stat()]
+            )
+        except OSError as error:
+            raise damaged(folder, f"{type(error).__name__}: {error}") from error
+        return _shared(folder, seen)
 
     @classmethod
     def load(cls, folder: Path) -> Engine:
@@ -161,6 +176,11 @@ def _evidence(shelf: Shelf, found: Found, probability: float) -> tuple[Evidence,
         passage, start, end = (int(v) for v in shelf.places[unit])
         evidence.append(Evidence(passage, start, end, shelf.passages[passage][start:end]))
     return tuple(evidence)
+
+
+@lru_cache(maxsize=1)
+def _shared(folder: Path, _seen: tuple[tuple[int, int], ...]) -> Engine:
+    return Engine.load(folder)
 
 
 def networks(

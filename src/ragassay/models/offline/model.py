@@ -142,7 +142,7 @@ class OfflineModel:
             if self._engine is None:
                 from ragassay.models.offline.engine import Engine
 
-                self._engine = Engine.load(self._folder)
+                self._engine = Engine.shared(self._folder)  # a second run in this process does not read it again
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="ragassay-offline")
             return self._pool
