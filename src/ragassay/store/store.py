@@ -40,7 +40,7 @@ from ragassay.store import codec, lines, owner, schema
 from ragassay.store.database import Database
 from ragassay.store.indices import IndexSet
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
-from ragassay.store.location import FOLDER, address_of, is_there
+from ragassay.store.location import FOLDER, address_of
 
 T = TypeVar("T")
 Pair = tuple[str, str]
@@ -100,7 +100,7 @@ class Store:
         if isinstance(address, Path):
             from ragassay.store.sqlite import SqliteDatabase
 
-            if not make and not is_there(address):
+            if not make and not address.is_file():
                 raise SetupError(
                     "E0103", "There is no store at this place.", where=str(address),
                     fix="look for a slip in --store; it is made by the first run that names it",
