@@ -243,6 +243,56 @@ def test_a_commit_whose_answer_was_lost_is_done_once(
     assert set(store.done("run-1")) == {0, 1, 2}
 
 
+def test_a_write_that_a_crash_forgot_is_done_again_though_a_stranger_got_its_number(
+    postgres: Postgres, store: Store, database: str
+) -> None:
+    forgotten: list[str] = []
+
+    def crash() -> None:
+        ((number,),) = postgres.sql(
+            "SELECT backend_xid FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()"
+        )
+        postgres.stop("immediate")
+        postgres.start()
+        # The server gives out the numbers again that never reached its disk.
+        for _ in range(1000):
+            ((given,),) = postgres.sql("SELECT pg_current_xact_id()::text", database)
+            if int(given) >= int(number):
+                break
+        forgotten.extend(postgres.sql(f"SELECT pg_xact_status('{number}'::xid8)", database)[0])
+
+    store.close()
+    with CuttingProxy(postgres.port) as proxy:
+        url = postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/") + "?sslmode=disable"
+        with Store.open(url) as through:
+            through.put_judgments("run-1", [judgment("first")])  # on a connection that is there when it is cut
+            for round_ in range(5):
+                proxy.arm("before", crash)
+                through.put_judgments("run-1", [judgment(f"{round_}-{k}") for k in range(10)])
+                assert keys(postgres, database) == (10 * round_ + 11, 10 * round_ + 11)
+    assert "committed" in forgotten  # a stranger's: ours was cut before its commit every time
+
+
+def test_a_writer_leaves_no_mark_when_it_closes(postgres: Postgres, store: Store, database: str) -> None:
+    store.put_judgments("run-1", [judgment("one")])
+    assert postgres.sql("SELECT count(*) FROM marks", database) == [(1,)]
+    store.close()
+    assert postgres.sql("SELECT count(*) FROM marks", database) == [(0,)]
+
+
+def test_a_transaction_that_hangs_on_the_server_is_ended_before_its_write_is_repeated(
+    postgres: Postgres, store: Store, database: str
+) -> None:
+    """The proxy is gone without a word: the server still holds the transaction open."""
+    with CuttingProxy(postgres.port) as proxy:
+        url = postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/") + "?sslmode=disable"
+        with Store.open(url) as through:
+            through.put_judgments("run-1", [judgment("first")])
+            proxy.arm("stuck")
+            through.put_judgments("run-1", [judgment(f"{k}") for k in range(10)])
+    assert keys(postgres, database) == (11, 11)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

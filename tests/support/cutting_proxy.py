@@ -5,23 +5,26 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 
 class CuttingProxy:
-    """Listens on `port` and hands on to `target`. `arm("before" | "after")` has the next COMMIT cut once."""
+    """Listens on `port` and hands on to `target`. `arm("before" | "after" | "stuck")` has the next COMMIT cut once; `first` is
+    called before that."""
 
     def __init__(self, target: int) -> None:
         self._target, self._armed, self.cuts = target, "", 0
+        self._first: Callable[[], object] | None = None
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         self._threads: list[threading.Thread] = []
         self._sockets: list[socket.socket] = []
 
-    def arm(self, when: str) -> None:
+    def arm(self, when: str, first: Callable[[], object] | None = None) -> None:
         """Cut the connection of the next COMMIT, before the server gets it or after it has answered."""
-        self._armed = when
+        self._armed, self._first = when, first
 
     def _accept(self) -> None:
         while True:
@@ -47,12 +50,16 @@ class CuttingProxy:
     def _forward(self, client: socket.socket, server: socket.socket, muted: threading.Event) -> None:
         try:
             while data := client.recv(1 << 16):
-                if b"COMMIT" in data and self._armed:
+                if b"COMMIT\0" in data and self._armed:
                     when, self._armed = self._armed, ""
                     self.cuts += 1
-                    if when == "before":
-                        _drop(client, server)
+                    if self._first is not None:
+                        self._first()
+                    if when == "stuck":  # the server hears nothing more, and is not told that nobody is there
+                        _drop(client)
                         return
+                    if when == "before":
+                        break
                     muted.set()  # the answer is swallowed, then both ends are cut
                 server.sendall(data)
         except OSError:

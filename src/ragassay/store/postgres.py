@@ -1,14 +1,18 @@
 """What is particular to PostgreSQL: connections, waiting for a database that is away, and what its errors mean.
 
 Several processes and machines write at once. A connection that is cut says nothing about whether the last commit
-happened; the transaction's number does (`pg_xact_status`), so that a write is repeated only where it did not.
+happened; a mark of our own does, which every transaction writes first, so that a write is repeated only where it did not.
+The server's own transaction numbers do not serve: one that a crash forgot is given to somebody else's transaction.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import threading
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -26,7 +30,8 @@ T = TypeVar("T")
 CONNECT_S = 4  # how long one attempt to connect takes at most: a server that is going down may accept and not answer
 OPENING_S = 5.0  # how long an opening waits for a server that is just starting
 AGAIN_S = 60.0  # after a wait in vain, how long further calls fail without waiting as long again
-OLDEST = 130_000  # the first version that knows pg_current_xact_id
+OLDEST = 130_000  # the oldest version that the tests know
+MARKS_S = 7 * 86400.0  # so long the marks of a writer that ended without a word are kept
 
 # A connection whose other end has gone is noticed within half a minute, here and on the server: a transaction that
 # nobody will finish must not hold its locks for hours.
@@ -40,6 +45,7 @@ SESSION = (
 )
 
 AWAY, READ_ONLY, LOCKED = "the database does not answer", "the database is read-only", "the database is locked"
+LOCK_TIMEOUT = "55P03"
 PASSING = {
     "57P01": AWAY,  # an administrator ended the connection
     "57P02": AWAY,  # the server crashed
@@ -60,6 +66,23 @@ TYPES = {
     "line": "bytea", "payload": "bytea",
 }  # fmt: skip
 """Types of the columns that are filled in bulk and are no texts."""
+
+
+_MARKED = """
+INSERT INTO marks (writer, number, seen) VALUES (%(writer)s, %(number)s, extract(epoch FROM clock_timestamp())::float8)
+ON CONFLICT (writer) DO UPDATE SET number = excluded.number, seen = excluded.seen
+RETURNING pg_backend_pid(), extract(epoch FROM transaction_timestamp())::text
+"""
+# Waits for the transaction that has the mark in hand, and gives the number that is left when it has ended.
+_LEFT = """
+INSERT INTO marks (writer, number, seen) VALUES (%(writer)s, 0, extract(epoch FROM clock_timestamp())::float8)
+ON CONFLICT (writer) DO UPDATE SET seen = excluded.seen
+RETURNING marks.number
+"""
+_ENDED = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE pid = %(pid)s AND extract(epoch FROM xact_start)::text = %(began)s
+"""
 
 
 class PostgresDatabase:
@@ -89,6 +112,8 @@ class PostgresDatabase:
         # Not also read-only: that is taken back as READ WRITE, which overrules what the server says of itself.
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._generation = 0  # connections of an older one are not used again
+        self._writer = uuid.uuid4().hex
+        self._numbers = itertools.count(1)
         event.listen(self._engine, "connect", self._connected)
         event.listen(self._engine, "checkout", self._taken)
 
@@ -107,7 +132,8 @@ class PostgresDatabase:
         migration that fails leaves everything as it was.
         """
         if self._patiently(self._on_snapshot, self._checked, OPENING_S) != schema.HEAD:
-            self._patiently(self._in_transaction, self._migrated, OPENING_S)
+            # Done twice it finds the newest version: no mark is needed, nor is there a table for it yet.
+            self._patiently(self._unmarked, self._migrated, OPENING_S)
 
     def _checked(self, connection: Connection) -> str | None:
         version = connection.dialect.server_version_info
@@ -141,43 +167,42 @@ class PostgresDatabase:
         with self._snapshots.connect() as connection, connection.begin():
             return work(connection)
 
+    def _unmarked(self, work: Callable[[Connection], T], until: float) -> T:
+        with self._engine.connect() as connection, connection.begin():
+            return work(connection)
+
     def _in_transaction(self, work: Callable[[Connection], T], until: float) -> T:
-        number, done = "", False
+        # A writer is a thread: two that shared a mark would wait for each other's transactions.
+        writer = f"{self._writer}:{os.getpid()}:{threading.get_ident()}"
+        number, server, done = next(self._numbers), {}, False
         try:
             with self._engine.connect() as connection, connection.begin():
-                number = connection.exec_driver_sql("SELECT pg_current_xact_id()::text").scalar_one()
+                marked = connection.exec_driver_sql(_MARKED, {"writer": writer, "number": number})
+                server = dict(zip(("pid", "began"), marked.one(), strict=True))
                 result = work(connection)
                 done = True
             return result
         except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
-            if done and self._what_passes(error) == AWAY and self._was_committed(number, until):
+            if done and self._what_passes(error) == AWAY and self._was_committed(writer, number, server, until):
                 return result
             raise
 
-    def _was_committed(self, number: str, until: float) -> bool:
-        """Whether the transaction whose commit was not answered happened."""
-        began = time.monotonic()
+    def _was_committed(self, writer: str, number: int, server: dict[str, Any], until: float) -> bool:
+        """Whether the transaction whose commit was not answered happened. `server`: the process that has it, and since when."""
+        stuck = False
         while True:
             try:
                 with self._engine.connect() as connection, connection.begin():
-                    asked = "SELECT pg_xact_status(%(number)s::text::xid8)"
-                    status = connection.exec_driver_sql(asked, {"number": number}).scalar()
-                    if status == "in progress" and time.monotonic() - began > 1.0:
-                        # Its connection has not noticed yet that nobody is there.
-                        connection.exec_driver_sql(
-                            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                            " WHERE backend_xid = %(number)s::text::xid8::xid AND pid <> pg_backend_pid()",
-                            {"number": number},
-                        )
-                if status != "in progress":
-                    return bool(status == "committed")
+                    if stuck:
+                        # Its process has not noticed yet that nobody is there.
+                        connection.exec_driver_sql(_ENDED, server)
+                    connection.exec_driver_sql("SET LOCAL lock_timeout = '1s'")
+                    return bool(connection.exec_driver_sql(_LEFT, {"writer": writer}).scalar_one() == number)
             except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
-                cause = getattr(error, "orig", None) or error
-                if getattr(cause, "sqlstate", None) == "22023":
-                    return False  # its number lies in the future: a crash forgot it, so it never reached the disk
-                if self._what_passes(error) is None or time.monotonic() > until:
+                stuck = getattr(getattr(error, "orig", None) or error, "sqlstate", None) == LOCK_TIMEOUT
+                if (not stuck and self._what_passes(error) is None) or time.monotonic() > until:
                     raise
-                self._generation += 1
+                self._generation += not stuck
             if self._closing.wait(0.1) or time.monotonic() > until:
                 raise TimeoutError("it is not known whether the last write happened")
 
@@ -243,9 +268,20 @@ class PostgresDatabase:
         return []
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, and leave no marks."""
         self._closing.set()
+        with contextlib.suppress(SQLAlchemyError, self._psycopg.Error, OSError), self._engine.connect() as connection:
+            self._forget(connection)
         self._engine.dispose()
+
+    def _forget(self, connection: Connection) -> None:
+        own = {"own": f"{self._writer}:%", "old": MARKS_S}
+        with connection.begin():
+            connection.exec_driver_sql(
+                "DELETE FROM marks WHERE writer LIKE %(own)s"
+                " OR seen < extract(epoch FROM clock_timestamp())::float8 - %(old)s",
+                own,
+            )
 
     def _failure(self, error: BaseException) -> EnvironmentFailure:
         """The error as the user can act on it, without a password."""

@@ -23,7 +23,7 @@ from sqlalchemy import (
     func,
 )
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and only grow."""
 
 VERSION_TABLE = "ragassay_version"
@@ -159,4 +159,12 @@ batches = Table(  # what providers were asked in one piece and have not answered
     Column("updated", Key, nullable=False),
     Column("payload", LargeBinary, nullable=False),
     UniqueConstraint("run", "batch", name="uq_batches_run_batch"),
+)
+
+marks = Table(  # of each writer the number of its last write: what a commit that nobody answered came to
+    "marks",
+    metadata,
+    Column("writer", Key, primary_key=True),
+    Column("number", Long, nullable=False),
+    Column("seen", Float, nullable=False),  # Unix time of the database
 )
