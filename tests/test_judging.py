@@ -197,11 +197,15 @@ FACTS = ("The harbour opened in {}.", "The bridge carries {} cars a day.", "The 
 
 
 def claims(n: int) -> list[dict[str, Any]]:
-    """Claims that stand in their context, and others that do not; every fifth is a fact with another number."""
+    """Claims that stand in their context, and others that do not; every fifth is a fact with two roles changed."""
     found = []
     for i in range(n):
         fact, other = FACTS[i % 3].format(1800 + i), f"Judgments are mailed to lawyer {i} in Geneva every night."
-        said = FACTS[i % 3].format(7000 + i) if i % 5 == 0 else other if i % 2 else fact
+        said = other if i % 2 else fact
+        if i % 5 == 0:
+            fact, said = (
+                f"The {a} lent {7000 + i} books to the {b}." for a, b in (("school", "museum"), ("museum", "school"))
+            )
         found.append(
             {"id": f"r{i}", "task": "groundedness", "question": "What is known?", "label": int(said == fact),
              "contexts": [f"{fact} It is open all year."], "response": said}
@@ -214,7 +218,7 @@ def test_the_judge_that_a_cascade_names_runs_and_agrees_with_people_as_often_as_
     source, store = write(tmp_path / "l.jsonl", rows), tmp_path / "s.db"
 
     def careful(body: dict[str, Any]) -> Any:
-        """The expensive model also sees when a number was changed."""
+        """The expensive model also sees when two have changed places."""
         reply, prompt = judge(body), prompt_text(body)
         starts = {match.end(): match[1] for match in ITEM.finditer(prompt)}
         wrong = {

@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
-from training.combine import Figures, Line, figure_inputs, fit, logit_inputs, save  # noqa: E402
+from training.combine import Figures, Line, fit, line_inputs, save  # noqa: E402
 from training.learn import predict  # noqa: E402
 from training.measure import balanced_accuracy, by_set, calibration_error  # noqa: E402
 from training.network import load as network_from  # noqa: E402
@@ -30,10 +30,15 @@ LOOKED_AT = frozenset({"begin"})
 Floats = NDArray[np.float64]
 
 
+def development(work: Path) -> list[Pair]:
+    """The human development rows, and the made examples that were kept aside."""
+    return [*prepared(work, "dev"), *prepared(work, "made_dev")]
+
+
 def told(pairs: Sequence[Pair], line: Line, logits: NDArray[np.float32], title: str) -> None:
     """Print every set."""
     y = np.array([p.label for p in pairs])
-    p = line.probability(np.column_stack([logit_inputs(pairs[0].task, logits), figure_inputs(pairs)]))
+    p = line.probability(line_inputs(pairs, logits))
     print(f"{title}: {len(pairs)} rows, calibration error {calibration_error(y, p):.3f}, cut {line.cut}")
     for name, (count, accuracy, best, area) in by_set([q.source for q in pairs], y, p, line.cut).items():
         print(f"  {name:20} n {count:6.0f}  balanced accuracy {accuracy:.3f} (best cut {best:.3f})  AUROC {area:.3f}")
@@ -44,14 +49,14 @@ def left_out(
 ) -> float:
     """Mean balanced accuracy of the sets when the figures and the line are fitted without the set they are used on."""
     found = []
-    for name in sorted({p.source for p in dev}):
+    for name in sorted({p.source for p in dev if not p.source.startswith("made:")}):
         rest = np.array([p.source != name for p in dev])
         aside = [p for p in dev if p.source == name]
         y = np.array([p.label for p in aside])
         if len(set(y.tolist())) == 2 and rest.any():
             figures = Figures([p for p in train if p.source != name])
             line = fit(task, names, figures, [p for p in dev if p.source != name], logits[rest])
-            x = np.column_stack([logit_inputs(task, logits[~rest]), figure_inputs(aside)])
+            x = line_inputs(aside, logits[~rest])
             found.append(balanced_accuracy(y, line.probability(x) >= line.cut))
     return float(np.mean(found))
 
@@ -61,7 +66,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     out = options.out or options.work / "checkpoint"
-    train, dev, names = prepared(options.work, "train"), prepared(options.work, "dev"), figure_names(options.work)
+    train, dev, names = prepared(options.work, "train"), development(options.work), figure_names(options.work)
     logits = predict(network_from(out / "model.safetensors"), dev)
     lines = {}
     for task in ("support", "relevance", "answer"):
@@ -71,7 +76,10 @@ def main() -> None:
         used = np.array([p.source not in LOOKED_AT for p in pairs])
         kept = [p for p in pairs if p.source not in LOOKED_AT]
         lines[task] = fit(task, names[task], Figures(learned), kept, logits[at][used])
-        told(pairs, lines[task], logits[at], task)
+        human = np.array([not p.source.startswith("made:") for p in pairs])
+        told([p for p, kept in zip(pairs, human, strict=True) if kept], lines[task], logits[at][human], task)
+        if not human.all():
+            told([p for p, kept in zip(pairs, ~human, strict=True) if kept], lines[task], logits[at][~human], "made")
         print(f"  each set left out of the line: mean balanced accuracy "
               f"{left_out(task, names[task], learned, pairs, logits[at]):.3f}")  # fmt: skip
     save(lines, out / "combiner.json")

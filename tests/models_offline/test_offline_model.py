@@ -166,6 +166,14 @@ class TestEmptyAndLong:
         assert reply.evidence[0].quote.startswith("The tower is 330 metres tall")
         assert len(long) > 1_000_000
 
+    def test_a_claim_of_several_sentences_holds_as_far_as_the_weakest_and_its_words_are_named(self) -> None:
+        right, wrong = "The tower is 330 metres tall.", "Whales sing under water at night."
+        both = MODEL.score([MatchCall("support", f"{right} {wrong}", (TOWER, RIVER))])[0]
+        assert both.probability < support(right, TOWER, RIVER) - 0.2
+        named = [f"{right} {wrong}"[a:b] for a, b in both.unsupported]
+        assert any("Whales" in words for words in named)
+        assert not any("tower" in words for words in named)
+
     def test_a_long_claim_is_bounded(self) -> None:
         assert 0 <= support((RIVER + " ") * 5000, TOWER) <= 1
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragassay.models import offline
 from ragassay.models.offline.features import Rarity
 from ragassay.models.offline.reading import read
-from ragassay.models.offline.windows import LONGEST, LONGEST_TEXT, choose, pair
+from ragassay.models.offline.windows import LONGEST, LONGEST_TEXT, MOST_PARTS, ROOM, choose, pair, parts
 from ragassay.models.offline.wordpiece import WordPiece
 
 VOCABULARY = (Path(offline.__file__).parent / "weights/vocab.txt").read_text(encoding="utf-8").split("\n")
@@ -37,7 +37,7 @@ def test_of_long_passages_the_sentence_with_the_rare_words_is_read_wherever_it_s
         found = pair("The keeper of the lighthouse was Amundsen.", read((passage,)), RARITY, TOKENIZER)
         assert found is not None
         assert "the lighthouse keeper was called am" in said(found.ids)
-        assert LONGEST - 20 < len(found.ids) <= LONGEST
+        assert ROOM - 20 < len(found.ids) - found.text - 3 <= ROOM
 
 
 def test_the_neighbours_of_a_sentence_come_before_others() -> None:
@@ -68,6 +68,21 @@ def test_long_texts_and_sentences_are_cut_and_leave_each_other_room() -> None:
     unbroken = pair("rain", read(("x" * 100_000,)), RARITY, TOKENIZER)
     assert unbroken is not None
     assert len(unbroken.ids) <= LONGEST
+
+
+def test_a_claim_of_several_sentences_is_read_by_them_and_one_sentence_as_it_is() -> None:
+    claim = "It opened in 1890.  Nobody came! Ok. The keeper left."
+    assert [claim[a:b] for a, b in parts(claim)] == ["It opened in 1890.", "Nobody came!", "The keeper left."]
+    assert parts(" One sentence only. ") == [(0, 20)]
+    assert parts("") == [(0, 0)]
+
+
+def test_of_very_many_sentences_the_last_part_is_all_the_rest() -> None:
+    claim = " ".join(f"The keeper wrote page {n}." for n in range(100))
+    found = parts(claim)
+    assert len(found) == MOST_PARTS
+    assert found[-1][1] == len(claim)
+    assert claim[slice(*found[-1])].startswith(f"The keeper wrote page {MOST_PARTS - 1}.")
 
 
 def test_nothing_to_read_is_no_pair() -> None:

@@ -15,6 +15,7 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from training.offline_data import (
+    CONTRADICTED,
     NOT_MENTIONED,
     SUPPORT_DEV,
     SUPPORT_TEST,
@@ -34,9 +35,14 @@ from training.synthetic import (
     Truth,
     curriculum,
     cut,
+    edited,
+    neighbours,
+    retold,
     runs,
     sentences,
+    sought,
     stated,
+    told,
     variations,
     without,
 )
@@ -186,3 +192,87 @@ def support_of(row: dict[str, Any]) -> list[Any]:
     from training.offline_data import _support
 
     return [_support(row, int(row["label"]))]
+
+
+RIGHT = (
+    "The first lighthouse of the island was kept by Elmar Dahl and his two sons until the war.",
+    "Elmar Dahl kept the first lighthouse of the island, and his sons helped him until the war came.",
+)
+WRONG = "The first lighthouse of the island was kept by Ute Brandt, who had founded the club in Linum."
+
+
+def answers(question: str, group: str, *given: tuple[str, int]) -> list[dict[str, Any]]:
+    return [
+        {"split": "train", "group": group, "question": question, "response": text, "label": label, "reference": ["x"]}
+        for text, label in given
+    ]
+
+
+def test_right_answers_support_each_other_and_wrong_ones_contradict_them_both_ways(tmp_path: Path) -> None:
+    data = folder(tmp_path, {"evouna": answers("who kept the lighthouse?", "q", *((r, 1) for r in RIGHT), (WRONG, 0))})
+    found = {(e.call.text, e.call.passages, e.label, e.kind) for e in retold(data, random.Random(0))}
+    assert {(RIGHT[0], (RIGHT[1],), 1, SUPPORTED), (RIGHT[1], (RIGHT[0],), 1, SUPPORTED)} <= found
+    wrong_claims = [
+        passages for text, passages, label, kind in found if text == WRONG and (label, kind) == (0, CONTRADICTED)
+    ]
+    assert wrong_claims
+    assert all(set(passages) <= set(RIGHT) for passages in wrong_claims)
+    assert any(passages == (WRONG,) and label == 0 and text in RIGHT for text, passages, label, _ in found)
+    assert all(label == 0 for text, passages, label, _ in found if (text in RIGHT) != (set(passages) <= set(RIGHT)))
+
+
+def test_a_short_answer_becomes_a_statement_of_its_question(tmp_path: Path) -> None:
+    given = answers("who was the keeper of the mill?", "q", ("Elmar Dahl", 1), (RIGHT[0], 1))
+    claims = {e.call.text for e in retold(folder(tmp_path, {"evouna": given}), random.Random(0))}
+    assert "Elmar Dahl" not in claims
+    assert any("Elmar Dahl" in claim and "keeper of the mill" in claim for claim in claims)
+
+
+def test_the_most_similar_text_is_the_one_that_shares_the_rarest_words() -> None:
+    texts = ["keeper lighthouse island", "keeper mill", "lighthouse island storm", "cranes"]
+    assert neighbours(texts) == [2, 0, 0, -1]
+
+
+def test_a_question_is_answered_by_its_text_and_not_by_that_of_the_most_similar_one(tmp_path: Path) -> None:
+    other = "Nobody knows who kept the second lighthouse of the island, since the books were lost in a storm."
+    data = folder(
+        tmp_path,
+        {
+            "evouna": answers("who kept the first lighthouse?", "a", (RIGHT[0], 1))
+            + answers("who kept the second lighthouse?", "b", (other, 1))
+        },
+    )
+    found = {
+        (e.call.text, e.call.passages[0], e.label)
+        for e in sought(data, Aside(data), random.Random(0))
+        if e.source == "made:sought"
+    }
+    first, second = "who kept the first lighthouse?", "who kept the second lighthouse?"
+    assert found == {(first, RIGHT[0], 1), (second, other, 1), (first, other, 0), (second, RIGHT[0], 0)}
+
+
+def test_an_edited_summary_is_judged_against_the_one_it_was_edited_from(tmp_path: Path) -> None:
+    def row(text: str, label: int, group: str = "g") -> dict[str, Any]:
+        return {
+            "split": "train", "group": group, "contexts": [PASSAGE], "response": text, "label": label,
+            "meta": {"seed_summary": "The mill was built in 1832.", "edit_types": [] if label else ["entity_modification"]},
+        }  # fmt: skip
+
+    data = folder(
+        tmp_path, {"summedits": [row("In 1832 the mill was built.", 1), row("The mill was built in 1911.", 0)]}
+    )
+    found = {(e.call.text, e.call.passages[0], e.label, e.spans) for e in edited(data)}
+    seed = "The mill was built in 1832."
+    assert found == {
+        ("In 1832 the mill was built.", seed, 1, ()),
+        (seed, "In 1832 the mill was built.", 1, ()),
+        ("The mill was built in 1911.", seed, 0, ((22, 26),)),
+    }
+
+
+@pytest.mark.skipif(not (DATA / "scifact").is_dir(), reason="the folder ../shared/data (or RAGASSAY_DATA) is not there")
+def test_no_claim_of_a_row_that_is_kept_for_development_lends_its_words() -> None:
+    kept = {e.call.text for e in support_dev(DATA)}
+    assert not kept & {
+        truth.claim for truth in told(DATA, Aside(DATA)) if truth.group.split(":")[0] in ("factcheck_gpt", "q2_wow")
+    }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragassay.models.offline.heads import Head
 from ragassay.models.offline.reader import Said
+
+TREES = "trees"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +35,48 @@ class Combiner:
         return sigmoid(self.offset + math.fsum(terms))
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A combiner of which one input, `trees`, is the log-odds of boosted trees."""
+
+    line: Combiner
+    trees: Head
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What both take."""
+        return (*(name for name in self.line.names if name != TREES), *self.trees.names)
+
+    def probability(self, inputs: Mapping[str, float]) -> float:
+        """The calibrated probability of a yes. Raises KeyError where an input is missing."""
+        return self.line.probability({**inputs, TREES: self.trees.odds(inputs)})
+
+
 def sigmoid(odds: float) -> float:
     """Log-odds as a probability."""
     return 1 / (1 + math.exp(-odds)) if odds >= 0 else 1 - 1 / (1 + math.exp(odds))
+
+
+def support_odds(said: Said) -> float:
+    """Log-odds that the claim is supported."""
+    supported, contradicted, unmentioned = (float(v) for v in said.support)
+    return supported - float(np.logaddexp(contradicted, unmentioned))
+
+
+def lowest(told: Sequence[Said]) -> Said:
+    """What is said of a claim by its sentences: it holds as far as the least supported of them does."""
+    worst = min(told, key=support_odds)
+    return worst._replace(unsupported=np.concatenate([one.unsupported for one in told]))
 
 
 def inputs(task: str, said: Said) -> dict[str, float]:
     """What a task's combiner takes from the network."""
     if task != "support":
         return {"odds": said.relevance if task == "relevance" else said.answer}
-    supported, contradicted, unmentioned = (float(v) for v in said.support)
+    _, contradicted, unmentioned = (float(v) for v in said.support)
     tokens: NDArray[np.float32] = np.sort(said.unsupported)
     return {
-        "odds": supported - float(np.logaddexp(contradicted, unmentioned)),
+        "odds": support_odds(said),
         "contradicted": contradicted - unmentioned,
         "span_highest": float(tokens[-1]),
         "span_second": float(tokens[-2:][0]),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ragassay.core import EnvironmentFailure, Evidence, MatchCall, MatchReply, Spend
 from ragassay.models.offline.closeness import FIGURES
 from ragassay.models.offline.closeness import figures as closeness
-from ragassay.models.offline.combiner import Combiner, inputs, sigmoid, unpack
+from ragassay.models.offline.combiner import TREES, Combiner, Joined, inputs, lowest, sigmoid, unpack
 from ragassay.models.offline.encoder import Encoder
 from ragassay.models.offline.features import TASKS, Found, Rarity
 from ragassay.models.offline.heads import Head
@@ -29,7 +29,7 @@ from ragassay.models.offline.heads import unpack as unpack_trees
 from ragassay.models.offline.network import Arrays, Network, Vectors, Words
 from ragassay.models.offline.reader import Reader
 from ragassay.models.offline.reading import Shelf, Shelves
-from ragassay.models.offline.windows import LONGEST_TEXT, pair
+from ragassay.models.offline.windows import LONGEST_TEXT, pair, parts
 from ragassay.models.offline.wordpiece import WordPiece
 
 ENCODER, JUDGE, WEIGHTS = "encoder.onnx", "judge.onnx", "weights.npz"
@@ -60,7 +60,7 @@ class Engine:
 
     def __init__(
         self, encoder: Encoder, reader: Reader, tokenizer: WordPiece, rarity: Rarity,
-        judges: Mapping[str, Combiner | Head], pieces: NDArray[np.float64],
+        judges: Mapping[str, Combiner | Joined | Head], pieces: NDArray[np.float64],
     ) -> None:  # fmt: skip
         """judges: task -> what gives its probability. pieces [vocabulary]: how rare each word piece is."""
         self.encoder, self.reader, self.tokenizer = encoder, reader, tokenizer
@@ -93,7 +93,7 @@ class Engine:
             lines, trees, rare = json.loads(contents[COMBINER]), _arrays(contents[HEADS]), _arrays(contents[RARITY])
             tokenizer = WordPiece(contents[VOCABULARY].decode("utf-8").split("\n"))
             encoder, reader = networks(contents[ENCODER], contents[JUDGE], _arrays(contents[WEIGHTS]), tokenizer)
-            judges = {task: unpack(lines[task]) if task in lines else unpack_trees(task, trees) for task in TASKS}
+            judges = {task: _judge(task, lines, trees) for task in TASKS}
             return cls(encoder, reader, tokenizer, rarity(rare), judges, rare["pieces"].astype(np.float64))
         except EnvironmentFailure:
             raise
@@ -119,17 +119,23 @@ class Engine:
         shelf = self.shelf(call)
         found = TASKS[call.task](call.text, shelf, self.rarity)
         explained = {name: round(found.figures[name], 4) for name in _EXPLAIN[call.task]}
-        read = pair(call.text, shelf, self.rarity, self.tokenizer)
-        if read is None:
+        places = parts(call.text) if call.task == "support" else [(0, len(call.text))]
+        made = [(at, end, pair(call.text[at:end], shelf, self.rarity, self.tokenizer)) for at, end in places]
+        read = [(at, end, one) for at, end, one in made if one is not None]
+        if not read:
             return MatchReply(0.0, features=explained)
         judge, known = self._judges[call.task], dict(found.figures)
         unsupported: tuple[tuple[int, int], ...] = ()
         if not set(judge.names) <= known.keys() | FIGURES:
-            said = self.reader.read(read)
-            known |= inputs(call.task, said)
+            told = [self.reader.read(one) for _, _, one in read]
+            known |= inputs(call.task, lowest(told))
             if call.task == "support":
                 explained["contradicted"] = round(sigmoid(known["contradicted"]), 4)
-                unsupported = self._unsupported(call.text, said.unsupported)
+                unsupported = tuple(
+                    (at + start, at + end)
+                    for (at, stop, _), said in zip(read, told, strict=True)
+                    for start, end in self._unsupported(call.text[at:stop], said.unsupported)
+                )
         if not FIGURES.isdisjoint(judge.names):
             known |= self._closeness(call, shelf, found)
         probability = round(judge.probability(known), 4)
@@ -183,6 +189,14 @@ def _shared(folder: Path, _seen: tuple[tuple[int, int], ...]) -> Engine:
     return Engine.load(folder)
 
 
+def _judge(task: str, lines: Mapping[str, Any], trees: Mapping[str, NDArray[Any]]) -> Combiner | Joined | Head:
+    """What gives a task's probability: a line over the network, one that has trees among its inputs, or trees alone."""
+    if task not in lines:
+        return unpack_trees(task, trees)
+    line = unpack(lines[task])
+    return Joined(line, unpack_trees(task, trees)) if TREES in line.names else line
+
+
 def networks(
     encoder: bytes, judge: bytes, arrays: dict[str, NDArray[Any]], tokenizer: WordPiece
 ) -> tuple[Encoder, Reader]:
@@ -198,7 +212,7 @@ def networks(
     whole = {n: d + expected(own, judges, n) if d.dtype == np.int8 else d for n, d in judges.items()}
     return (
         Encoder(Network(encoder, own, words, arrays["encoder.positions"]), tokenizer),
-        Reader(Network(judge, whole, words, arrays["judge.positions"]), named("head/")),
+        Reader(Network(judge, whole, words, arrays["judge.positions"].astype(np.float32)), named("head/")),
     )
 
 

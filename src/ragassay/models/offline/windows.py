@@ -13,15 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.models.offline.features import Rarity
-from ragassay.models.offline.reading import CONTENT, Shelf, tokens
+from ragassay.models.offline.reading import CONTENT, Shelf, tokens, units
 from ragassay.models.offline.wordpiece import WordPiece
 
 # Tokens of a text and a window with the three marks around them; of the text at most so many.
 LONGEST, LONGEST_TEXT = 384, 160
+# Tokens of a window at most: on development rows longer ones judge no better, and take time.
+ROOM = 224
 # Of a text so many words are looked up.
 _MOST_WORDS = 512
 # What a sentence gets of the score of the one before and the one after it.
 _NEIGHBOUR = 0.3
+
+
+# A claim of several sentences is read sentence by sentence; what is beyond so many is read as one more.
+MOST_PARTS = 16
+_SHORTEST_PART = 10
+
+
+def parts(claim: str) -> list[tuple[int, int]]:
+    """Start and end of what of a claim is read by itself: its sentences, each with a window of its own."""
+    found = [(start, end) for start, end in units(claim) if end - start >= _SHORTEST_PART]
+    if len(found) < 2:
+        return [(0, len(claim))]
+    if len(found) > MOST_PARTS:
+        found[MOST_PARTS - 1 :] = [(found[MOST_PARTS - 1][0], found[-1][1])]
+    return found
 
 
 class Pair(NamedTuple):
@@ -37,33 +54,33 @@ class Pair(NamedTuple):
 def pair(text: str, shelf: Shelf, rarity: Rarity, tokenizer: WordPiece) -> Pair | None:
     """The text beside its window; None when there is nothing to read on a side."""
     mine = tokenizer.ids(text, LONGEST_TEXT)
-    room = LONGEST - 3 - len(mine)
+    room = min(ROOM, LONGEST - 3 - len(mine))
     read: dict[int, tuple[int, ...]] = {}
 
     def size(unit: int) -> int:
         read[unit] = tokenizer.ids(shelf.text(unit), LONGEST)
         return len(read[unit])
 
-    units = choose(text, shelf, rarity, room, size) if mine else []
-    window = [token for unit in units for token in read[unit]][:room]
+    chosen = choose(text, shelf, rarity, room, size) if mine else []
+    window = [token for unit in chosen for token in read[unit]][:room]
     return Pair((tokenizer.start, *mine, tokenizer.end, *window, tokenizer.end), len(mine)) if window else None
 
 
 def scores(text: str, shelf: Shelf, rarity: Rarity) -> NDArray[np.float64]:
     """For each unit: the idf-weighted share of the text's content words in it, and a part of its neighbours' shares."""
     found = {t.key: t for t in tokens(text[: 40 * _MOST_WORDS])[:_MOST_WORDS] if t.kind & CONTENT}
-    units = len(shelf.places)
-    if not found or not units:
-        return np.zeros(units)
+    count = len(shelf.places)
+    if not found or not count:
+        return np.zeros(count)
     keys = np.array(sorted(found), np.uint32)
     weights = rarity.of([found[int(key)] for key in keys])
     at = np.minimum(np.searchsorted(keys, shelf.keys), len(keys) - 1)
     hit = keys[at] == shelf.keys
     pairs = np.unique(shelf.unit_of[hit].astype(np.int64) * len(keys) + at[hit])
     unit, word = np.divmod(pairs, len(keys))
-    own = np.bincount(unit, weights[word], minlength=units) / max(float(weights.sum()), 1e-9)
+    own = np.bincount(unit, weights[word], minlength=count) / max(float(weights.sum()), 1e-9)
     passage = shelf.places[:, 0]
-    beside = np.zeros(units)
+    beside = np.zeros(count)
     same = passage[1:] == passage[:-1]
     beside[1:] += np.where(same, own[:-1], 0.0)
     beside[:-1] += np.where(same, own[1:], 0.0)
