@@ -327,7 +327,8 @@ def test_hostile_text_is_read_in_time_that_grows_with_its_length(text: str, cut:
         start = time.process_time()
         parse(text, GROUNDED, IDS, cut=cut)
         best = min(best, time.process_time() - start)
-    assert best <= 0.005 * max(1.0, len(text) / 100_000) * 3  # 5 ms per 100 KB, and room for a busy machine
+    # 5 ms per 100 KB, and room for a busy or slower machine: what grows with the square takes seconds.
+    assert best <= 0.005 * max(1.0, len(text) / 100_000) * 8
 
 
 def test_the_schema_lists_exactly_the_ids_and_the_scale_and_demands_the_reason_before_the_rating() -> None:
