@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,24 +21,19 @@ from training.combine import Figures, fit, line_inputs  # noqa: E402
 from training.learn import predict, support_odds, train  # noqa: E402
 from training.measure import by_set  # noqa: E402
 from training.network import load  # noqa: E402
-from training.prepare_pairs import arguments, figure_names  # noqa: E402
+from training.prepare_pairs import figure_names  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
-from training.train_network import STAGES, taken  # noqa: E402
+from training.train_network import again, taken  # noqa: E402
 
 SHARES = (0.0, 0.1, 0.3, 1.0)
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the second stage's steps")
-    options = parser.parse_args()
-    out = options.out or options.work / "checkpoint"
+    options, out, recipe = again(__doc__)
     human, made = prepared(options.work, "train"), prepared(options.work, "made")
     aside = [p for p in development(options.work) if p.task == "support"]
     own = [p for p in aside if not p.source.startswith("made:")]
     y, sources = np.array([p.label for p in own]), [p.source for p in own]
-    recipe = replace(STAGES[-1], steps=max(1, round(STAGES[-1].steps * options.scale)))
     points = []
     for share in SHARES:
         network = load(out / "stage1.safetensors")

@@ -14,7 +14,6 @@ import json
 import sys
 import tempfile
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,9 +27,9 @@ from training.learn import predict, train  # noqa: E402
 from training.measure_checkpoint import examples  # noqa: E402
 from training.network import Network, load  # noqa: E402
 from training.pairs import Maker, Pair  # noqa: E402
-from training.prepare_pairs import WEIGHTS, arguments, figure_names  # noqa: E402
+from training.prepare_pairs import WEIGHTS, figure_names  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
-from training.train_network import STAGES, of_set, taken  # noqa: E402
+from training.train_network import again, of_set, taken  # noqa: E402
 
 # Together those that are not alike; the two of dialogues are apart, as a set left out alone would leave the other.
 FOLDS = (("factcheck_gpt", "q2_wow"), ("summedits", "faithdial_audit"), ("scifact", "summac_val"))
@@ -46,17 +45,12 @@ def line_without(leave: Collection[str], work: Path, network: Network) -> Line:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the second stage's steps")
-    options = parser.parse_args()
-    out = options.out or options.work / "checkpoint"
+    options, out, recipe = again(__doc__)
     with tempfile.TemporaryDirectory() as scratch:
         maker = Maker(WEIGHTS, find_model(options.base, Path(scratch)) / "tokenizer.json")
         tests = maker.pairs(examples(options.data, "test")["support"], apart=True)
     found: dict[str, tuple[float, float]] = {}
     draws = {}
-    recipe = replace(STAGES[-1], steps=max(1, round(STAGES[-1].steps * options.scale)))
     for fold in (*UNSEEN, *FOLDS):
         print("left out:", *fold, flush=True)
         network = load(out / ("stage1.safetensors" if fold in FOLDS else "model.safetensors"))

@@ -9,6 +9,7 @@ stage shorter; `--start FILE --stage N` goes on from the weights that a stage wr
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 import zlib
@@ -41,6 +42,16 @@ STAGES = (
         shares=(("support", 0.62), ("relevance", 0.15), ("answer", 0.23)),
     ),
 )  # fmt: skip
+
+
+def again(text: str | None) -> tuple[argparse.Namespace, Path, Recipe]:
+    """The options of a step that runs the second stage again, the checkpoint's folder, and the recipe at `--scale`."""
+    parser = arguments(text)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the second stage's steps")
+    options = parser.parse_args()
+    recipe = replace(STAGES[-1], steps=max(1, round(STAGES[-1].steps * options.scale)))
+    return options, options.out or options.work / "checkpoint", recipe
 
 
 def write(network: Network, path: Path) -> None:
