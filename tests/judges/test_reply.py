@@ -322,13 +322,15 @@ HOSTILE = {
 @pytest.mark.parametrize("cut", [False, True])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_read_in_time_that_grows_with_its_length(text: str, cut: bool) -> None:
+    bound = 0.005 * max(1.0, len(text) / 100_000) * 3  # 5 ms per 100 KB, and room for a busy machine
     best = 9.0
-    for _ in range(5):
+    for _ in range(50):  # the least of many: on a busy machine most are slowed, and what is quadratic never gets there
         start = time.process_time()
         parse(text, GROUNDED, IDS, cut=cut)
         best = min(best, time.process_time() - start)
-    # 5 ms per 100 KB, and room for a busy or slower machine: what grows with the square takes seconds.
-    assert best <= 0.005 * max(1.0, len(text) / 100_000) * 8
+        if best <= bound:
+            break
+    assert best <= bound
 
 
 def test_the_schema_lists_exactly_the_ids_and_the_scale_and_demands_the_reason_before_the_rating() -> None:
