@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ragassay.trust.labelled import Labelled
 
 _RECORDED, _RUN = "recorded:", "run:"
+_OF_TWO = ("cascade:", "checked:")
 _REASON = 90
 _MOST_REASONS = 20
 _ID = 4
@@ -228,12 +229,16 @@ def _certified(
 
 
 def judges_of(judge: str | Sequence[str]) -> tuple[str, ...]:
-    """The judges that are named, in order: "recorded:a,b,offline" is recorded:a, recorded:b and offline."""
+    """The judges that are named, in order: "recorded:a,b,offline" is recorded:a, recorded:b and offline; the comma of
+    "cascade:a,b" stands between its two members."""
     found: list[str] = []
     for text in [judge] if isinstance(judge, str) else judge:
         is_recorded = False
         for piece in (part.strip() for part in text.split(",")):
             if not piece:
+                continue
+            if found and found[-1].startswith(_OF_TWO) and not {">", ",", "@"} & set(found[-1]):
+                found[-1] += f",{piece}"
                 continue
             if piece.startswith(_RECORDED):
                 is_recorded = True

@@ -34,7 +34,7 @@ def request(n: int) -> Request:
     [
         (3, None, GRADES, 1.0), (2, None, GRADES, 0.5), (1, None, GRADES, 0.5), (0, None, GRADES, 1.0),
         (6, None, TEN, 0.2), (10, None, TEN, 1.0), (5, None, TEN, 1 / 6), (0, None, TEN, 1.0),
-        ("yes", None, YES, 1.0), ("no", None, YES, 1.0), ("b", None, KINDS, 1.0),
+        ("yes", None, YES, None), ("no", None, YES, None), ("b", None, KINDS, None),
         (2, 0.7, GRADES, 0.7), (1, 0.3, GRADES, 0.7),
     ],
 )  # fmt: skip
@@ -110,6 +110,16 @@ def test_what_cannot_be_judged_cheaply_goes_to_the_expensive_one_at_once() -> No
         settled, beside, asked = play(JUDGE, (Request(rubric, inputs),), {})
         assert len(asked) == len(settled) == len(beside) == 1
         assert JUDGE.rubric_version(rubric) == LLMJudge("openai:m", BOOK).rubric_version(rubric)
+
+
+@pytest.mark.parametrize("statement", ["Paris", "\u20bf"])
+def test_a_rule_about_words_is_sure_of_nothing(statement: str) -> None:
+    inputs = {"question": "q?", "response": "It is certainly not Paris but Lyon.", "statements": (statement,)}
+    settled, _, asked = play(
+        CascadeJudge("c", JUDGE.cheap, JUDGE.expensive, 0.1, BOOK), (Request("correctness", inputs),), {}
+    )
+    assert len(asked) == 1
+    assert settled[0][1].status is Status.FAILED  # the expensive one is down, and the cheap verdict is no stopgap
 
 
 def test_the_threshold_is_part_of_the_fingerprint_only_where_it_decides() -> None:

@@ -42,7 +42,7 @@ def test_a_uri_that_no_judge_has_is_answered_with_the_nearest_and_the_list(uri: 
     error = refused(uri)
     assert error.code == "E0401"
     assert hint in error.what
-    assert error.fix == "use one of: offline, openai:MODEL"
+    assert error.fix.startswith("use one of: offline, openai:MODEL; or several of them: ")
 
 
 def test_no_network_refuses_every_model_behind_a_server() -> None:

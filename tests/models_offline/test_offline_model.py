@@ -174,8 +174,32 @@ class TestEmptyAndLong:
         assert any("Whales" in words for words in named)
         assert not any("tower" in words for words in named)
 
-    def test_a_long_claim_is_bounded(self) -> None:
-        assert 0 <= support((RIVER + " ") * 5000, TOWER) <= 1
+    def test_a_claim_that_is_too_long_to_be_read_is_judged_not_at_all(self) -> None:
+        with pytest.raises(CallError, match="more than the 40,960 tokens that are read") as caught:
+            support((RIVER + " ") * 5000, TOWER)
+        assert caught.value.kind == "too_long"
+
+    def test_no_sentence_of_a_long_or_short_kind_goes_unread(self) -> None:
+        right = "The tower is 330 metres tall."
+        for false in ("Bob died.", "It was destroyed in 1944 by a storm from the sea.", "铁塔已被拆毁。"):
+            for claim in (f"{right} {false}", f"{right} " * 30 + false):
+                assert support(claim, TOWER) < support(right, TOWER), claim[-60:]
+
+    @pytest.mark.parametrize("task", ["support", "relevance", "answer"])
+    @pytest.mark.parametrize(
+        ("text", "passage"), [("What?", "... !!!"), ("What?", "()"), ("?!", TOWER), ("\u200b", TOWER)]
+    )
+    def test_marks_alone_are_nothing_to_read(self, task: str, text: str, passage: str) -> None:
+        assert MODEL.score([MatchCall(task, text, (passage,))])[0].probability == 0.0  # type: ignore[arg-type]
+
+    def test_a_run_of_accents_takes_no_more_than_linear_time(self) -> None:
+        started = time.process_time()
+        MODEL.score([MatchCall("relevance", "a" + "\u0301" * 50_000 + "\u0323" * 50_000, (TOWER,))])
+        assert time.process_time() - started < 3
+
+    def test_units_that_hold_nothing_leave_room_for_those_that_do(self) -> None:
+        claim, passage = "Felines doze.", "Cats sleep a lot during daytime."
+        assert support(claim, *["\u200b\u200c"] * 600, passage) > 0.5 * support(claim, passage) > 0
 
 
 CALLS = [
@@ -286,6 +310,23 @@ class TestFaults:
         assert {t.ident for t in threading.enumerate() if t.name.startswith("ragassay-offline")} <= before
 
 
+FORKED = """
+import os, sys
+from ragassay.core import MatchCall
+from ragassay.models.offline import OfflineModel
+model, call = OfflineModel(threads=2), MatchCall("support", "The tower is red.", ("The tower is red.",))
+before = model.score([call])[0].probability
+if (child := os.fork()) == 0:
+    os._exit(0 if model.score([call])[0].probability == before else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_model_that_was_used_works_on_in_a_forked_process() -> None:
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], timeout=120).returncode == 0
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     folder = tmp_path / "weights"
@@ -310,11 +351,27 @@ class TestWeights:
         with pytest.raises(EnvironmentFailure, match=f"E0505[^$]*{name}"):
             asyncio.run(OfflineModel(weights=copy).call(CALLS[0]))
 
-    @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"files": {}}'])
+    @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"files": {}}', "[" * 100_000])
     def test_a_broken_card_is_an_error_not_a_number(self, copy: Path, text: str) -> None:
         (copy / "card.json").write_text(text)
         with pytest.raises(EnvironmentFailure, match="E0505"):
             OfflineModel(weights=copy).score(CALLS[:1])
+        with pytest.raises(EnvironmentFailure, match="E0505"):
+            _ = OfflineModel(weights=copy).version
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"cuts": {}}, {"cuts": []}, {"cuts": {"support": -1, "relevance": 0.5, "answer": 0.5}},
+            {"cuts": {"support": None, "relevance": 0.5, "answer": 0.5}}, {"agreement": {"support": {}}}, {"agreement": None},
+            {"cuts": {"support": float("nan"), "relevance": 0.5, "answer": 0.5}},
+        ],
+    )  # fmt: skip
+    def test_a_card_without_a_usable_figure_is_an_error_too(self, copy: Path, change: dict[str, object]) -> None:
+        card = json.loads((copy / "card.json").read_text()) | change
+        (copy / "card.json").write_text(json.dumps(card))
+        with pytest.raises(EnvironmentFailure, match="E0505"):
+            _ = OfflineModel(weights=copy).cuts
 
     def test_the_version_follows_the_weights(self, copy: Path) -> None:
         card = json.loads((copy / "card.json").read_text())

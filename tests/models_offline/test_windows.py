@@ -20,6 +20,10 @@ FILLER = [f"Sentence number {n} tells of clouds, wind and rain over the sea." fo
 FACT = "The lighthouse keeper was called Amundsen."
 
 
+def size(text: str) -> int:
+    return len(TOKENIZER.ids(text, LONGEST_TEXT + 1))
+
+
 def said(ids: tuple[int, ...]) -> str:
     return " ".join(VOCABULARY[i] for i in ids).replace(" ##", "")
 
@@ -72,17 +76,36 @@ def test_long_texts_and_sentences_are_cut_and_leave_each_other_room() -> None:
 
 def test_a_claim_of_several_sentences_is_read_by_them_and_one_sentence_as_it_is() -> None:
     claim = "It opened in 1890.  Nobody came! Ok. The keeper left."
-    assert [claim[a:b] for a, b in parts(claim)] == ["It opened in 1890.", "Nobody came!", "The keeper left."]
-    assert parts(" One sentence only. ") == [(0, 20)]
-    assert parts("") == [(0, 0)]
+    assert [claim[a:b] for a, b in parts(claim, size)] == ["It opened in 1890.", "Nobody came! Ok.", "The keeper left."]
+    assert parts(" One sentence only. ", size) == [(0, 20)]
+    assert parts("", size) == [(0, 0)]
+    short = "No. It opened in 1890 for the town."
+    assert [short[a:b] for a, b in parts(short, size)] == [short]
 
 
-def test_of_very_many_sentences_the_last_part_is_all_the_rest() -> None:
+def test_of_very_many_sentences_some_are_read_together() -> None:
     claim = " ".join(f"The keeper wrote page {n}." for n in range(100))
-    found = parts(claim)
-    assert len(found) == MOST_PARTS
-    assert found[-1][1] == len(claim)
-    assert claim[slice(*found[-1])].startswith(f"The keeper wrote page {MOST_PARTS - 1}.")
+    found = parts(claim, size)
+    assert len(found) <= MOST_PARTS
+    assert claim[slice(*found[0])] == " ".join(f"The keeper wrote page {n}." for n in range(7))
+    assert claim[slice(*found[-1])].endswith("The keeper wrote page 99.")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["Ok. ", "铁塔已被拆毁。", "The keeper left for the town. ", "word " * 90, "漢" * 200, "\n", "x"]
+        ),
+        max_size=40,
+    )
+)
+def test_every_word_of_a_claim_is_in_a_part_that_is_read_whole(pieces: list[str]) -> None:
+    claim = "".join(pieces)
+    places = parts(claim, size)
+    assert all(size(claim[start:end]) <= LONGEST_TEXT for start, end in places)
+    assert [start for start, _ in places] == sorted(start for start, _ in places)
+    assert "".join("".join(claim[start:end] for start, end in places).split()) == "".join(claim.split())
 
 
 def test_nothing_to_read_is_no_pair() -> None:

@@ -53,6 +53,10 @@ class Broken(MetricBase):
         raise ZeroDivisionError("a metric's own fault")
 
 
+class PanicException(BaseException):
+    """As native code raises it."""
+
+
 class EchoJudge:
     """One call a group; groups of two; the model's reply "ok" is a 1, anything else a failure."""
 
@@ -74,7 +78,11 @@ class EchoJudge:
         self.groups.append(requests)
         if any("crash" in r.text("text") for r in requests):
             raise RuntimeError("a judge's own fault")
+        if any("panic at once" in r.text("text") for r in requests):
+            raise PanicException("a fault of native code")
         (reply,) = yield Ask((ChatCall((Message("user", requests[0].text("text")),)),))
+        if any("panic later" in r.text("text") for r in requests):
+            raise PanicException("a fault of native code")
         if isinstance(reply, CallFailed):
             status = Status.OVER_BUDGET if reply.kind == "over_budget" else Status.FAILED
             return tuple(Judgment(r.key, "echo-r", "r@1", status, reason=reply.message) for r in requests)
@@ -195,6 +203,14 @@ def test_a_metric_that_raises_fails_its_own_score_only(store):
     assert (row.scores[0].metric, row.scores[0].status) == ("broken", Status.FAILED)
     assert "ZeroDivisionError" in row.scores[0].reason
     assert row.score("m").value == 1.0
+
+
+@pytest.mark.parametrize("text", ["panic at once", "panic later"])
+def test_a_panic_of_native_code_in_a_judge_fails_its_own_requests_only(store, text):
+    run(engine_for(store), samples([text, "fine"]))
+    first, second = store.rows("run-1")
+    assert first.score("m").status is Status.FAILED
+    assert second.score("m").value == 1.0
 
 
 def test_a_judge_that_raises_fails_its_own_requests_only(store):

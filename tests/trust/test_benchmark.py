@@ -227,6 +227,9 @@ def test_verdicts_of_another_file_are_matched_by_id_and_what_does_not_match_is_c
 
 def test_names_after_a_recorded_judge_are_recorded_ones_too() -> None:
     assert judges_of("recorded:a,b,offline,run:last") == ("recorded:a", "recorded:b", "offline", "run:last")
+    assert judges_of("cascade:offline,openai:m@0.8,offline") == ("cascade:offline,openai:m@0.8", "offline")
+    assert judges_of("cascade:offline>openai:m,offline") == ("cascade:offline>openai:m", "offline")
+    assert judges_of("checked:openai:m,offline,openai:m") == ("checked:openai:m,offline", "openai:m")
     assert judges_of(["openai:m", "recorded:a, b"]) == ("openai:m", "recorded:a", "recorded:b")
     with pytest.raises(SetupError, match="No judge is named"):
         judges_of(" , ")

@@ -1,5 +1,6 @@
 """The frozen values that every room speaks in. Imports nothing of ours."""
 
+from ragassay.core.boundaries import boundaries
 from ragassay.core.calls import (
     Ask,
     Call,
@@ -25,6 +26,7 @@ from ragassay.core.errors import (
     ProviderError,
     RagAssayError,
     SetupError,
+    is_fault,
     memory_failure,
     message_of,
     nearest,
@@ -137,8 +139,10 @@ __all__ = [
     "Summary",
     "Verdict",
     "WorstRow",
+    "boundaries",
     "digest",
     "end_thread",
+    "is_fault",
     "memory_failure",
     "message_of",
     "nearest",

@@ -156,6 +156,12 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     return f" Did you mean {found[0]!r}?" if found else ""
 
 
+def is_fault(error: BaseException) -> bool:
+    """Whether an error is a fault of the code that raised it, and no wish to end the program, a task or a generator. The
+    faults of native extensions are no Exceptions (pyo3's PanicException)."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
 def shorten(value: object, limit: int = 80) -> str:
     """`value` as one printable line of at most `limit` characters (control characters escaped)."""
     text = value if isinstance(value, str) else repr(value)

@@ -18,24 +18,25 @@ from ragassay.judges.rubric import Scale
 ESCALATED = "escalated"
 """The flag of a verdict that the expensive judge gave."""
 # Raised when the confidence or the rule changes: verdicts given under the old one are then not reused.
-_RULES = 1
+_RULES = 2
 
 
 def confidence(judgment: Judgment, scale: Scale) -> float | None:
     """How sure a judge is of its pass or fail, in [0, 1]; None where it gave none.
 
     The probability it gives to the verdict it gave, where it has one. Else, on an ordered scale, the place of the
-    rating among the k ratings of its side counted from the pass mark, over k: the ends of the scale have 1. Categories
-    have 1: there is nothing to go by.
+    rating among the k ratings of its side counted from the pass mark, over k: the ends of the scale have 1. A rating
+    that is alone on its side (yes or no, categories) has None: there is nothing to go by.
     """
     if not judgment.judged or judgment.passes is None or judgment.rating is None:
         return None
     if judgment.probability is not None:
         return judgment.probability if judgment.passes else 1 - judgment.probability
     if scale.pass_mark is None or judgment.rating not in scale.ratings:
-        return 1.0
+        return None
     at, mark = scale.ratings.index(judgment.rating), scale.ratings.index(scale.pass_mark)
-    return (at - mark + 1) / (len(scale.points) - mark) if at >= mark else (mark - at) / mark
+    place, side = (at - mark + 1, len(scale.points) - mark) if at >= mark else (mark - at, mark)
+    return place / side if side > 1 else None
 
 
 def rates(judge: Judge, rubric: str, book: RubricBook) -> bool:
@@ -105,9 +106,7 @@ class CascadeJudge:
             for request in unique:
                 judgment = first.get(request.key)
                 found = None if judgment is None else confidence(judgment, scale)
-                if judgment is not None and judgment.status is Status.NOT_APPLICABLE:
-                    taken.append(replace(judgment, judge=fingerprint, rubric=ref, spend=Spend()))
-                elif judgment is not None and found is not None and found >= self.threshold:
+                if judgment is not None and found is not None and found >= self.threshold:
                     why = f"Judged by {self.cheap.uri}, confidence {found:.2f} (enough from {self.threshold:g})."
                     taken.append(own(judgment, why))
                 else:

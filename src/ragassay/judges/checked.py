@@ -17,7 +17,7 @@ from ragassay.judges.consult import consult
 DISPUTED = "disputed"
 """The flag of a verdict of which the second judge is sure that it is the wrong one."""
 # Raised when the rule changes: verdicts given under the old one are then not reused.
-_RULES = 1
+_RULES = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from ragassay.core import (
     Request,
     Spend,
     Status,
+    is_fault,
     shorten,
 )
 from ragassay.judges.base import Judge
@@ -60,7 +61,9 @@ class _Flow:
             self.ended = True
         except RagAssayError:
             raise
-        except Exception as error:
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             self.kept += self._lost(f"it raised {type(error).__name__}: {shorten(str(error), 200)}")
             self.ended = True
 

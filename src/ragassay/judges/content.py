@@ -42,7 +42,7 @@ _OPENINGS = (
 _TOKENS = (
     r"<\|[a-z_]{1,24}\|>", r"<\|/?(?:start|end)_header_id\|>", r"</?s>", r"\[/?inst\]", r"<</?sys>>",
     r"<(?:start|end)_of_turn>", r"</?(?:think|thinking|answer|solution|response|output|reasoning)>", "<(?:bos|eos|pad)>",
-    r"\\boxed\{[ \n]{0,9}\}",
+    r"\\boxed\{[ \n]{0,9}\}", r"\[(?:sep|cls|pad|mask|unk)\]",
 )  # fmt: skip
 # Of single words only these count without a colon behind them; "Human" and "System" answer many a question.
 _ALONE = frozenset(
@@ -64,13 +64,18 @@ _ASKS_FOR_A_WORD = (
 )  # fmt: skip
 
 
+def nothing_seen(text: str) -> bool:
+    """Whether a text has no character that a reader sees."""
+    return _SEEN.search(text) is None
+
+
 def no_content(text: str, question: str = "", right: tuple[str, ...] = ()) -> bool:
     """Whether an answer says nothing of its own. An empty text says nothing.
 
     question: what was asked; where it may ask for a word or a sign, a lone word or sign is content. right: statements a
     right answer holds; what stands in one of them word for word is content. Time is linear.
     """
-    if _SEEN.search(text) is None:
+    if nothing_seen(text):
         return True
     if len(text) > _MOST:
         return False

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from ragassay.core import Judgment, Request, Status
 from ragassay.judges.abstention import declines
-from ragassay.judges.content import no_content
+from ragassay.judges.content import no_content, nothing_seen
 from ragassay.judges.rubric import Rating, Rubric
 
-RULES = 1
+RULES = 2
 """Raised when what is decided here changes: judgments made under the old rules are then not reused."""
 
 NO_CONTENT = "no_content"
@@ -110,8 +110,9 @@ def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -
         return Judgment(request.key, fingerprint, rubric.ref, Status.JUDGED, flags=flags)
     if scale is None:
         return None
-    if name in _NOT_APPLICABLE_WITHOUT and blank(_NOT_APPLICABLE_WITHOUT[name]):
-        return not_applicable(_NOT_APPLICABLE_WITHOUT[name])
+    needed = _NOT_APPLICABLE_WITHOUT.get(name, "")
+    if needed in request.inputs and all(map(nothing_seen, request.texts(needed))):
+        return not_applicable(needed)
     if name in _LOWEST_WITHOUT and blank(_LOWEST_WITHOUT[name][0]):
         # A response that says nothing has not tried; the lowest rating, "incorrect", would say that it has.
         lowest = "not_attempted" if name == "correctness_3" and "not_attempted" in scale.ratings else scale.lowest

@@ -48,7 +48,7 @@ TASKS: Mapping[str, str] = {
 _OWN_CUTS: Mapping[str, float] = {"entailment": 0.5}
 _SEVERAL = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
 # Raised when the rules below change: judgments made under the old ones are then not reused.
-_RULES = 4
+_RULES = 5
 _GROUP = 16
 # Stretches of a claim that are named as unsupported.
 _NAMED = 5
@@ -234,7 +234,7 @@ def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> s
     said = [f"Probability {what}: {reply.probability:.2f} (passes from {cut:.2f})."]
     if call.task == "support" and reply.probability < cut and "contradicted" in features:
         said.append(f"Rather contradicted by {where}." if _contradicted(reply) else f"Rather not mentioned in {where}.")
-    doubtful = [f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported]
+    doubtful = list(dict.fromkeys(f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported))
     if doubtful:
         more = f" and {len(doubtful) - _NAMED} more" if len(doubtful) > _NAMED else ""
         said.append(f"Words without support: {', '.join(doubtful[:_NAMED])}{more}.")

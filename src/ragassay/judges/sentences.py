@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from ragassay.core import boundaries
+
 # The splitter sees so many characters at once, so that a line without any boundary costs linear time too.
 _PIECE = 20_000
 _LINE = re.compile(r"[^\n\r\v\f\x85\u2028\u2029]+")
 _ENUMERATOR = re.compile(r"\s*(?:[-*•]\s*)?\(?(?:\d{1,3}|[A-Za-z])[.)]\s*")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -17,19 +18,14 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
     Everything else of the text is in one of them: nothing between two sentences gets lost.
     """
-    import sentencex  # compiled; 10 ms to load that a run without sentences need not pay
-
     found: list[tuple[int, int]] = []
-    # It takes UTF-8 only; one character for one keeps the offsets.
-    clean = _SURROGATE.sub("\ufffd", text)
-    for line in _LINE.finditer(clean):
+    for line in _LINE.finditer(text):
         begun = len(found)
         for at in range(line.start(), line.end(), _PIECE):
             end = min(at + _PIECE, line.end())
-            bounds = sentencex.get_sentence_boundaries("en", clean[at:end])
-            starts = {at, *(at + int(bound["start_index"]) for bound in bounds)} - {end}
+            starts = {at, *(at + start for start, _ in boundaries(text[at:end]))} - {end}
             for start, stop in pairwise([*sorted(starts), end]):
-                if len(found) > begun and _ENUMERATOR.fullmatch(clean, *found[-1]):
+                if len(found) > begun and _ENUMERATOR.fullmatch(text, *found[-1]):
                     start = found.pop()[0]  # "1." is no sentence: it opens the next one
                 found.append((start, stop))
     return [span for start, stop in found if (span := _stripped(text, start, stop))]

@@ -22,6 +22,7 @@ from ragassay.core import (
     digest,
     shorten,
 )
+from ragassay.judges.content import nothing_seen
 
 SIMILARITY = "similarity"
 _REF = f"{SIMILARITY}@1"
@@ -70,7 +71,7 @@ class SimilarityJudge:
         """One Ask for the whole group; nothing is asked about an empty text."""
         fingerprint = self.fingerprint(requests[0].rubric)
         unique = tuple({request.key: request for request in requests}.values())
-        asked = [r for r in unique if r.text("text").strip() and r.text("other").strip()]
+        asked = [r for r in unique if not nothing_seen(r.text("text")) and not nothing_seen(r.text("other"))]
         calls = tuple(MatchCall("similarity", r.text("text"), (r.text("other"),)) for r in asked)
         replies = (yield Ask(calls)) if calls else ()
         settled = [_judgment(r, reply, fingerprint) for r, reply in zip(asked, replies, strict=True)]
@@ -79,7 +80,7 @@ class SimilarityJudge:
 
 
 def _empty(request: Request, fingerprint: str) -> Judgment:
-    which = "text" if not request.text("text").strip() else "other"
+    which = "text" if nothing_seen(request.text("text")) else "other"
     reason = f"the {'first' if which == 'text' else 'second'} of the two texts is empty"
     return Judgment(request.key, fingerprint, _REF, Status.NOT_APPLICABLE, reason=reason)
 

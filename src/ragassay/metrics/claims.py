@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from ragassay.core import boundaries
 from ragassay.metrics.recent import recent
 
 MAX_CLAIMS = 1000
@@ -264,13 +265,8 @@ def _sentences(text: str, block: _Block) -> Iterator[tuple[int, int]]:
 
 def _window(part: str) -> list[tuple[int, int]]:
     """Start and end of the sentences of a text, all of it covered."""
-    import sentencex  # compiled; 10 ms to load that a run without claims need not pay
-
-    # It takes UTF-8 only; one character for one keeps the offsets.
-    part = part if part.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", part)
-    bounds = sentencex.get_sentence_boundaries("en", part)
     # Built from the starts alone, so that nothing between two sentences can get lost.
-    starts = sorted({0, *(int(b["start_index"]) for b in bounds)} - {len(part)})
+    starts = sorted({0, *(start for start, _ in boundaries(part))} - {len(part)})
     cuts = [*starts, len(part)]
     out: list[tuple[int, int]] = []
     for start, end in pairwise(cuts):

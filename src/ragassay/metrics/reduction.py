@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ragassay.core import Counts, Judgment, Part, Score, Status, Verdict
+from ragassay.judges.content import nothing_seen
 
 GRADE_MARK = 2 / 3
 """A rating passes from here: 2 on the scale 0-3, 4 on the scale 1-5, yes on yes/no."""
@@ -114,5 +115,5 @@ def at_least_one(passed: int, unknown: int) -> Verdict:
 
 
 def blank(text: str | None) -> bool:
-    """Whether there is nothing to read."""
-    return text is None or not text.strip()
+    """Whether there is nothing to read: no text, or none that is seen."""
+    return text is None or nothing_seen(text)

@@ -51,7 +51,7 @@ def connect(
             f"No judge has the URI {uri!r}.{_hint(uri.strip(), scheme, name)}",
             where="--judge",
             why=uri,
-            fix=f"use one of: {', '.join(known)}",
+            fix=f"use one of: {', '.join(known)}; or several of them: panel:A+B, 'cascade:A>B', 'checked:A>B'",
         )
     if no_network:
         raise SetupError(

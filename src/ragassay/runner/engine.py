@@ -30,6 +30,7 @@ from ragassay.core import (
     Spend,
     Status,
     Verdict,
+    is_fault,
     memory_failure,
     message_of,
     shorten,
@@ -468,7 +469,9 @@ class Engine:
                     first = next(flow)
                 except StopIteration as end:
                     at_once.append((group, end.value))
-                except Exception as error:
+                except BaseException as error:
+                    if not is_fault(error):
+                        raise
                     self._spawn(self._answer(group, None, error))
                 else:
                     self._spawn(self._answer(group, flow, first))
@@ -517,7 +520,7 @@ class Engine:
 
         try:
             try:
-                if isinstance(step, Exception):
+                if isinstance(step, BaseException):
                     raise step
                 while flow is not None:
                     if isinstance(step, Keep):
@@ -537,7 +540,10 @@ class Engine:
                 )
         except (Stopped, RagAssayError, asyncio.CancelledError) as error:
             self._give_up(group, error)
-        except Exception as error:  # a judge's own fault is these requests' failure, not the run's end
+        except BaseException as error:  # a judge's own fault is these requests' failure, not the run's end
+            if not is_fault(error):
+                self._give_up(group, error)
+                raise
             if (failure := memory_failure(error)) is not None:
                 self._give_up(group, failure)
                 return

@@ -18,18 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.core import EnvironmentFailure, Evidence, MatchCall, MatchReply, Spend
+from ragassay.core import CallError, EnvironmentFailure, Evidence, MatchCall, MatchReply, Spend
 from ragassay.models.offline.closeness import FIGURES
 from ragassay.models.offline.closeness import figures as closeness
-from ragassay.models.offline.combiner import TREES, Combiner, Joined, inputs, lowest, sigmoid, unpack
+from ragassay.models.offline.combiner import TREES, Combiner, Joined, inputs, lowest, sigmoid, support_odds, unpack
 from ragassay.models.offline.encoder import Encoder
 from ragassay.models.offline.features import TASKS, Found, Rarity
 from ragassay.models.offline.heads import Head
 from ragassay.models.offline.heads import unpack as unpack_trees
 from ragassay.models.offline.network import Arrays, Network, Vectors, Words
 from ragassay.models.offline.reader import Reader
-from ragassay.models.offline.reading import Shelf, Shelves
-from ragassay.models.offline.windows import LONGEST_TEXT, pair, parts
+from ragassay.models.offline.reading import Shelf, Shelves, has_words
+from ragassay.models.offline.windows import LONGEST_TEXT, MOST_READ, pair, parts
 from ragassay.models.offline.wordpiece import WordPiece
 
 ENCODER, JUDGE, WEIGHTS = "encoder.onnx", "judge.onnx", "weights.npz"
@@ -119,10 +119,14 @@ class Engine:
         shelf = self.shelf(call)
         found = TASKS[call.task](call.text, shelf, self.rarity)
         explained = {name: round(found.figures[name], 4) for name in _EXPLAIN[call.task]}
-        places = parts(call.text) if call.task == "support" else [(0, len(call.text))]
+        places = parts(call.text, self._length) if call.task == "support" else [(0, len(call.text))]
+        if len(places) > MOST_READ:
+            raise CallError(
+                "too_long", f"the claim has more than the {MOST_READ * LONGEST_TEXT:,} tokens that are read"
+            )
         made = [(at, end, pair(call.text[at:end], shelf, self.rarity, self.tokenizer)) for at, end in places]
         read = [(at, end, one) for at, end, one in made if one is not None]
-        if not read:
+        if not read or not shelf.keys.any() or not has_words(call.text):
             return MatchReply(0.0, features=explained)
         judge, known = self._judges[call.task], dict(found.figures)
         unsupported: tuple[tuple[int, int], ...] = ()
@@ -131,15 +135,19 @@ class Engine:
             known |= inputs(call.task, lowest(told))
             if call.task == "support":
                 explained["contradicted"] = round(sigmoid(known["contradicted"]), 4)
-                unsupported = tuple(
-                    (at + start, at + end)
-                    for (at, stop, _), said in zip(read, told, strict=True)
-                    for start, end in self._unsupported(call.text[at:stop], said.unsupported)
-                )
+                for (at, stop, _), said in zip(read, told, strict=True):
+                    spans = self._unsupported(call.text[at:stop], said.unsupported)
+                    if not spans and len(read) > 1 and support_odds(said) < 0:
+                        spans = ((0, stop - at),)  # no word of it is wrong by itself
+                    unsupported += tuple((at + start, at + end) for start, end in spans)
         if not FIGURES.isdisjoint(judge.names):
             known |= self._closeness(call, shelf, found)
         probability = round(judge.probability(known), 4)
         return MatchReply(probability, _evidence(shelf, found, probability), explained, unsupported=unsupported)
+
+    def _length(self, text: str) -> int:
+        """Tokens of a text, counted as far as it matters."""
+        return len(self.tokenizer.ids(text, LONGEST_TEXT + 1))
 
     def figures(self, call: MatchCall) -> dict[str, float]:
         """All figures of a call but those of the judge's network, to fit trees on."""
@@ -158,7 +166,9 @@ class Engine:
         spans: list[tuple[int, int]] = []
         places = self.tokenizer.places(text, LONGEST_TEXT)
         for start, end in dict.fromkeys(place for place, odd in zip(places, odds, strict=False) if odd > 0):
-            if spans and not text[spans[-1][1] : start].strip():
+            between = text[spans[-1][1] : start] if spans else ""
+            # One stretch also where a mark alone parts them, as in 1,000 or well-known.
+            if spans and (len(between) <= 1 or not between.strip()):
                 spans[-1] = (spans[-1][0], end)
             else:
                 spans.append((start, end))

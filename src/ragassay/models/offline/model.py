@@ -18,13 +18,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import Call, CallError, ChatCall, EnvironmentFailure, MatchCall, MatchReply, digest
+from ragassay.core import Call, CallError, ChatCall, EnvironmentFailure, MatchCall, MatchReply, digest, is_fault
 
 if TYPE_CHECKING:
     from ragassay.models.offline.engine import Engine
 
 # Raised by hand whenever the code that makes figures out of texts changes what it gives.
-FEATURES_VERSION = 3
+FEATURES_VERSION = 4
 _WEIGHTS = Path(__file__).parent / "weights"
 _TASKS = ("support", "relevance", "answer", "similarity")
 
@@ -43,6 +43,7 @@ class OfflineModel:
         self._lock = threading.Lock()
         self._engine: Engine | None = None
         self._pool: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
         self._closed = False
 
     @property
@@ -58,12 +59,11 @@ class OfflineModel:
     @cached_property
     def _card(self) -> dict[str, Any]:
         try:
-            card: dict[str, Any] = json.loads((self._folder / "card.json").read_text(encoding="utf-8"))
-            return card
-        except (OSError, ValueError) as error:
+            return _checked(json.loads((self._folder / "card.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             from ragassay.models.offline.engine import damaged
 
-            raise damaged(self._folder, f"card.json: {error}") from error
+            raise damaged(self._folder, f"card.json: {type(error).__name__}: {error}") from error
 
     @property
     def version(self) -> str:
@@ -71,20 +71,15 @@ class OfflineModel:
 
         Raises EnvironmentFailure E0505 when the card of the weights is missing or damaged.
         """
-        try:
-            return digest("offline", FEATURES_VERSION, self._card["files"])
-        except (KeyError, TypeError) as error:
-            from ragassay.models.offline.engine import damaged
-
-            raise damaged(self._folder, f"card.json lacks {error}") from error
+        return digest("offline", FEATURES_VERSION, self._card["files"])
 
     def agreement(self, task: str) -> str:
         """One sentence: the measured agreement with people on a task ("support", "relevance", "answer").
 
         The figures are those of the weights' card, written by benchmarks/offline_judge.
         """
-        measured = self._card.get("agreement", {}).get(task)
-        if not isinstance(measured, dict):
+        measured = self._card["agreement"].get(task)
+        if measured is None:
             return "unmeasured on data like yours"
         low, high = measured["interval"]
         return (
@@ -96,7 +91,7 @@ class OfflineModel:
     @property
     def cuts(self) -> dict[str, float]:
         """Task -> the probability from which the judge says yes, chosen with the weights on train and dev rows."""
-        return {str(task): float(cut) for task, cut in self._card.get("cuts", {}).items()}
+        return dict(self._card["cuts"])
 
     def score(self, calls: Sequence[MatchCall]) -> list[MatchReply]:
         """Replies to the calls, in order; waits for them. Raises EnvironmentFailure E0505 for broken weights."""
@@ -111,12 +106,15 @@ class OfflineModel:
         """
         if not isinstance(call, MatchCall) or call.task not in _TASKS:
             raise CallError("bad_request", "the offline model answers match calls only; it writes no text")
-        pool = await asyncio.to_thread(self._start) if self._pool is None else self._start()
+        ready = self._pool is not None and self._process == os.getpid()
+        pool = self._start() if ready else await asyncio.to_thread(self._start)
         try:
             return await asyncio.wrap_future(pool.submit(self._answer, call))
         except (CallError, EnvironmentFailure):
             raise
-        except Exception as error:
+        except BaseException as error:
+            if not is_fault(error):
+                raise
             raise CallError("server", f"the offline model failed: {type(error).__name__}: {error}") from error
 
     def lane(self, call: ChatCall) -> str:
@@ -136,6 +134,10 @@ class OfflineModel:
             await asyncio.to_thread(pool.shutdown)
 
     def _start(self) -> ThreadPoolExecutor:
+        if (
+            self._process != os.getpid()
+        ):  # a fork has copied the pool without its threads, and perhaps a lock that is held
+            self._lock, self._pool, self._process = threading.Lock(), None, os.getpid()
         with self._lock:
             if self._closed:
                 raise CallError("bad_request", "the offline model was closed")
@@ -150,3 +152,25 @@ class OfflineModel:
     def _answer(self, call: MatchCall) -> MatchReply:
         assert self._engine is not None
         return self._engine.answer(call)
+
+
+def _checked(card: dict[str, Any]) -> dict[str, Any]:
+    """What a card says, with every figure that is used. Raises KeyError, TypeError, ValueError or AttributeError."""
+    files = {str(name): str(value) for name, value in card["files"].items()}
+    cuts = {task: float(card["cuts"][task]) for task in _TASKS[:3]}
+    if not all(0 < cut < 1 for cut in cuts.values()):
+        raise ValueError(f"cuts are probabilities, not {cuts}")
+    agreement: dict[str, dict[str, Any]] = {
+        str(task): {
+            "balanced_accuracy": float(one["balanced_accuracy"]),
+            "interval": tuple(float(end) for end in one["interval"]),
+            "unigrams": float(one["unigrams"]),
+            "labels": int(one["labels"]),
+            "sets": int(one["sets"]),
+            "kind": str(one["kind"]),
+        }
+        for task, one in card["agreement"].items()
+    }
+    if any(len(one["interval"]) != 2 for one in agreement.values()):
+        raise ValueError("an interval has two ends")
+    return {"files": files, "cuts": cuts, "agreement": agreement}

@@ -16,8 +16,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import sentencex
 from numpy.typing import NDArray
+
+from ragassay.core import boundaries
 
 Words = NDArray[np.uint32]
 
@@ -94,6 +95,11 @@ def _token(lower: str) -> Token:
     return Token(zlib.crc32(stem(lower).encode("utf-8", "replace")), negation | content)
 
 
+def has_words(text: str) -> bool:
+    """Whether there is a word or a number in the text."""
+    return _TOKEN.search(text) is not None
+
+
 def tokens(text: str) -> list[Token]:
     """The words of a text in order."""
     return [_token(word[:64].lower()) for word in _TOKEN.findall(text)]
@@ -130,17 +136,9 @@ def units(text: str) -> Iterator[tuple[int, int]]:
                 if cut >= 0:
                     stop = cut + len(mark)
                     break
-        for start, end in _sentences(text[at:stop]):
+        for start, end in boundaries(text[at:stop]):
             yield from _windows(text, at + start, at + end)
         at = stop
-
-
-def _sentences(piece: str) -> Iterator[tuple[int, int]]:
-    # The splitter is native code that wants valid UTF-8; a surrogate becomes one other character, so offsets stay.
-    clean = piece.encode("utf-8", "replace").decode("utf-8") if not piece.isascii() else piece
-    found = sentencex.get_sentence_boundaries("en", clean)
-    for sentence in found:
-        yield sentence["start_index"], sentence["end_index"]
 
 
 def _windows(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

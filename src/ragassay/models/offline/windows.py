@@ -26,19 +26,38 @@ _MOST_WORDS = 512
 _NEIGHBOUR = 0.3
 
 
-# A claim of several sentences is read sentence by sentence; what is beyond so many is read as one more.
+# A claim of several sentences is read sentence by sentence; of more sentences than this some are read together.
 MOST_PARTS = 16
+# Of a claim that takes more than so many readings, some 40,000 tokens, nothing is said.
+MOST_READ = 256
+# What is shorter is read with the sentence before it.
 _SHORTEST_PART = 10
 
 
-def parts(claim: str) -> list[tuple[int, int]]:
-    """Start and end of what of a claim is read by itself: its sentences, each with a window of its own."""
-    found = [(start, end) for start, end in units(claim) if end - start >= _SHORTEST_PART]
+def parts(claim: str, size: Callable[[str], int]) -> list[tuple[int, int]]:
+    """Start and end of what of a claim is read by itself: its sentences, each with a window of its own. All of the claim is
+    in one of them, and none has more than LONGEST_TEXT tokens. size(text): its tokens."""
+    found: list[tuple[int, int]] = []
+    for start, end in units(claim):
+        if found and min(end - start, found[-1][1] - found[-1][0]) < _SHORTEST_PART:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
     if len(found) < 2:
-        return [(0, len(claim))]
-    if len(found) > MOST_PARTS:
-        found[MOST_PARTS - 1 :] = [(found[MOST_PARTS - 1][0], found[-1][1])]
-    return found
+        found = [(0, len(claim))]
+    each = -(-len(found) // MOST_PARTS)
+    together = [(found[at][0], found[min(at + each, len(found)) - 1][1]) for at in range(0, len(found), each)]
+    return [place for start, end in together for place in _fitting(claim, start, end, size)]
+
+
+def _fitting(claim: str, start: int, end: int, size: Callable[[str], int]) -> list[tuple[int, int]]:
+    """The stretch in pieces of at most LONGEST_TEXT tokens, halved at white space where there is some."""
+    if size(claim[start:end]) <= LONGEST_TEXT or end - start < 2:
+        return [(start, end)]
+    middle = (start + end) // 2
+    gap = max(claim.rfind(" ", start + 1, middle), claim.rfind("\n", start + 1, middle))
+    middle = gap if gap > start + (end - start) // 4 else middle
+    return [*_fitting(claim, start, middle, size), *_fitting(claim, middle, end, size)]
 
 
 class Pair(NamedTuple):
@@ -96,14 +115,17 @@ def choose(text: str, shelf: Shelf, rarity: Rarity, room: int, size: Callable[[i
     odds = scores(text, shelf, rarity)
     chosen: list[int] = []
     left = room
-    # Few units are as short as one token, so no more than `room` are ever asked for their size in vain.
-    for unit in np.lexsort((np.arange(len(odds)), -odds))[: 2 * room]:
+    # Few units are as short as one token, so no more than `room` are asked for their size in vain; of those that hold
+    # nothing to read there may be any number.
+    asked = 0
+    for unit in np.lexsort((np.arange(len(odds)), -odds)):
+        if left <= 0 or asked == 2 * room:
+            break
         tokens_in = size(int(unit))
-        if tokens_in <= left:
+        asked += tokens_in > 0
+        if 0 < tokens_in <= left:
             chosen.append(int(unit))
             left -= tokens_in
-        elif not chosen:
+        elif tokens_in and not chosen:
             return [int(unit)]
-        if left <= 0:
-            break
     return sorted(chosen)

@@ -42,9 +42,21 @@ def _clean(c: str) -> str:
     return f" {c} " if _is_cjk(c) else c
 
 
+class _Unmarked(dict[int, str]):
+    """Each character without its accents. One by one: Python brings a long run of accents into order in quadratic time."""
+
+    def __missing__(self, point: int) -> str:
+        apart = unicodedata.normalize("NFD", chr(point))
+        self[point] = "".join(c for c in apart if unicodedata.category(c) != "Mn")
+        return self[point]
+
+
+_UNMARKED = _Unmarked()
+
+
 def _bare(text: str) -> str:
     """Without accents, then in lower case, as in the reference: a capital with an accent may lower-case to two marks."""
-    return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn").lower()
+    return text.translate(_UNMARKED).lower()
 
 
 class WordPiece:
@@ -118,6 +130,8 @@ class WordPiece:
         known = self._words.get(word)
         if known is None:
             known = self._cut(word)
+            if len(word) > _LONGEST_WORD:
+                return known
             if len(self._words) >= _CACHE_WORDS:
                 self._words.clear()
             self._words[word] = known
