@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from training.learn import support_odds
-from training.measure import balanced_accuracy, weigh
+from training.measure import balanced_accuracy, support_odds, weigh
 from training.pairs import Pair
 
 Floats = NDArray[np.float64]

@@ -1,4 +1,5 @@
-"""How rare is a word? Inverse document frequencies of stems and word pieces over the passages of train rows: rarity.npz.
+"""How rare is a word? Inverse document frequencies of stems and word pieces over the passages of train rows: rarity.npz,
+and its hash in card.json.
 
 python training/count_words.py [--data ../shared/data]
 """
@@ -6,6 +7,7 @@ python training/count_words.py [--data ../shared/data]
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import sys
@@ -18,8 +20,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from training.export_model import hashes  # noqa: E402
 from training.graph import Array  # noqa: E402
-from training.offline_data import LOADERS  # noqa: E402
+from training.offline_data import relevance, support_train  # noqa: E402
 
 from ragassay.models.offline.engine import RARITY, VOCABULARY  # noqa: E402
 from ragassay.models.offline.reading import CONTENT, tokens  # noqa: E402
@@ -53,12 +56,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
     parser.add_argument("--out", type=Path, default=FOLDER)
     options = parser.parse_args()
-    tasks = ("support", "relevance")
-    passages = sorted({p for task in tasks for e in LOADERS[task](options.data, "train") for p in e.call.passages})
+    learned = (*support_train(options.data), *relevance(options.data, "train"))
+    passages = sorted({p for example in learned for p in example.call.passages})
     vocabulary = (options.out / VOCABULARY).read_text(encoding="utf-8").split("\n")
     arrays = idf(passages, WordPiece(vocabulary), len(vocabulary))
     with (options.out / RARITY).open("wb") as target:
         np.savez_compressed(target, allow_pickle=False, **arrays)
+    card = json.loads((options.out / "card.json").read_text(encoding="utf-8"))
+    card = {**card, "files": hashes(options.out), "agreement": {}}
+    (options.out / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     print(f"{len(arrays['keys']):,} stems of {len(passages):,} passages")
 
 

@@ -1,4 +1,4 @@
-"""How are the shipped weights made? all-MiniLM-L6-v2 and the trained judge -> one graph, int8 arrays, without torch.
+"""How are the shipped weights made? all-MiniLM-L6-v2 and the trained judge -> two graphs, int8 arrays, without torch.
 
     python training/export_model.py CHECKPOINT [--base WHEEL_OR_FOLDER]
 
@@ -12,7 +12,8 @@ hashes into card.json. weights.npz holds the word embeddings once, int8 with a s
 int8 with a scale an output channel; and the judge's, as the difference of its integers to those that the encoder's
 would be on the same scales, which hardly takes room once compressed. Loud input channels of the judge are calmed and
 what rounding does is made up for (`graph.quantise`), by what is measured on `train` rows of --data. Then int8 is
-compared with fp32 on `dev` rows of --data: balanced accuracy and the change of the probabilities.
+compared with fp32 on `dev` rows of --data, read as the package reads them: balanced accuracy and the change of the
+probabilities.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ from training.graph import Array, Heard, Weights, arrays, build, inputs_of  # no
 from training.offline_data import LOADERS, Example  # noqa: E402
 
 from ragassay.models.offline import engine  # noqa: E402
-from ragassay.models.offline.combiner import inputs, unpack  # noqa: E402
+from ragassay.models.offline.combiner import inputs, lowest, unpack  # noqa: E402
 from ragassay.models.offline.features import TASKS  # noqa: E402
 from ragassay.models.offline.network import Network, Words  # noqa: E402
 from ragassay.models.offline.reader import Reader  # noqa: E402
 from ragassay.models.offline.reading import Shelves  # noqa: E402
-from ragassay.models.offline.windows import LONGEST, Pair, pair  # noqa: E402
+from ragassay.models.offline.windows import LONGEST, LONGEST_TEXT, Pair, pair, parts  # noqa: E402
 from ragassay.models.offline.wordpiece import WordPiece  # noqa: E402
 
 FOLDER = ROOT / "src/ragassay/models/offline/weights"
@@ -109,7 +110,9 @@ def exact(judge: Weights) -> Reader:
     return Reader(network, {**heads, "types": judge[TYPES]})
 
 
-def pairs_of(task: str, examples: Sequence[Example], out: Path) -> Iterator[tuple[Example, dict[str, float], Pair]]:
+def pairs_of(
+    task: str, examples: Sequence[Example], out: Path
+) -> Iterator[tuple[Example, dict[str, float], list[Pair]]]:
     """The examples with their lexical figures and what is read of them; those with nothing to read are left out."""
     with np.load(out / engine.RARITY) as stored:
         rare = engine.rarity({name: stored[name] for name in stored.files})
@@ -118,8 +121,11 @@ def pairs_of(task: str, examples: Sequence[Example], out: Path) -> Iterator[tupl
     for example in examples:
         call = example.call
         shelf = shelves.read(call.passages if task == "support" else call.passages[:1])
-        read = pair(call.text, shelf, rare, tokenizer)
-        if read is not None:
+        places = [(0, len(call.text))]
+        if task == "support":
+            places = parts(call.text, lambda text: len(tokenizer.ids(text, LONGEST_TEXT + 1)))
+        made = (pair(call.text[start:end], shelf, rare, tokenizer) for start, end in places)
+        if read := [one for one in made if one is not None]:
             yield example, TASKS[task](call.text, shelf, rare).figures, read
 
 
@@ -134,7 +140,8 @@ def listen(judge: Weights, data: Path, out: Path) -> dict[str, Heard]:
     network = Network(build(own, show=sources).SerializeToString(), own, table(judge), judge[POSITIONS])
     found: dict[str, Heard] = {}
     for task in TASKS:
-        for _, _, read in pairs_of(task, spread(list(LOADERS[task](data, "train")), CALIBRATED), out):
+        heard = pairs_of(task, spread(list(LOADERS[task](data, "train")), CALIBRATED), out)
+        for read in (one for *_, several in heard for one in several):
             types = judge[TYPES][(np.arange(len(read.ids)) >= read.text + 2).astype(np.int64)]
             for name, values in zip(sources, network.run(read.ids, 1 + read.text, types)[1:], strict=True):
                 x = values[0].astype(np.float64)
@@ -149,7 +156,8 @@ def compare(readers: tuple[Reader, Reader], task: str, examples: list[Example], 
     combiner = unpack(json.loads((out / engine.COMBINER).read_text(encoding="utf-8"))[task])
     said, labels = list[list[float]](), list[int]()
     for example, figures, read in pairs_of(task, examples, out):
-        said.append([combiner.probability({**figures, **inputs(task, reader.read(read))}) for reader in readers])
+        told = (lowest([reader.read(one) for one in read]) for reader in readers)
+        said.append([combiner.probability({**figures, **inputs(task, one)}) for one in told])
         labels.append(example.label)
     p, y = np.array(said), np.array(labels)
 

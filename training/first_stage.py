@@ -64,6 +64,7 @@ def main() -> None:
         worst = max(float(np.abs(again[name] - weights[name]).max()) for name in weights)
         print(f"{KEPT.stat().st_size / 1e6:.2f} MB, largest rounding {worst:.5f}")
     else:
+        Path(sys.argv[3]).parent.mkdir(parents=True, exist_ok=True)
         with np.load(KEPT, allow_pickle=False) as stored:
             save_file(unpack(base, {name: stored[name] for name in stored.files}), sys.argv[3])
 

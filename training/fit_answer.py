@@ -165,6 +165,7 @@ def main() -> None:
         np.savez_compressed(target, allow_pickle=False, **pack(TASK, head))
     card = json.loads((options.out / "card.json").read_text(encoding="utf-8"))
     card["files"][HEADS] = hashlib.sha256((options.out / HEADS).read_bytes()).hexdigest()
+    card["agreement"] = {}  # of other trees
     (options.out / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     print(f"written; {time.monotonic() - started:.0f} s")
 

@@ -19,9 +19,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import numpy as np  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
+from sklearn.metrics import f1_score  # noqa: E402
 from sklearn.model_selection import GroupKFold, cross_val_predict  # noqa: E402
 from training.export_model import FOLDER, hashes  # noqa: E402
-from training.measure import auroc, balanced_accuracy, f1, weigh  # noqa: E402
+from training.measure import auroc, balanced_accuracy, weigh  # noqa: E402
 from training.offline_data import answer  # noqa: E402
 
 from ragassay.models.offline.combiner import TREES, inputs  # noqa: E402
@@ -56,7 +57,7 @@ def main() -> None:
     for name in dict.fromkeys(sources):
         at = np.array([s == name for s in sources])
         print(f"{name}: AUROC {auroc(y[at], p[at]):.3f} (network {auroc(y[at], both[at, 0]):.3f}, trees {auroc(y[at], both[at, 1]):.3f}), "
-              f"balanced accuracy {balanced_accuracy(y[at], p[at] >= 0.5):.3f}, F1 {f1(y[at], p[at] >= 0.5):.3f}")  # fmt: skip
+              f"balanced accuracy {balanced_accuracy(y[at], p[at] >= 0.5):.3f}, F1 {f1_score(y[at], p[at] >= 0.5):.3f}")  # fmt: skip
     line.fit(both, y, sample_weight=weights)
     lines = json.loads((FOLDER / COMBINER).read_text(encoding="utf-8"))
     lines["answer"] = {
@@ -65,7 +66,7 @@ def main() -> None:
     }  # fmt: skip
     (FOLDER / COMBINER).write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
     card = json.loads((FOLDER / "card.json").read_text(encoding="utf-8"))
-    card = {**card, "files": hashes(FOLDER), "cuts": {**card["cuts"], "answer": 0.5}}
+    card = {**card, "files": hashes(FOLDER), "cuts": {**card["cuts"], "answer": 0.5}, "agreement": {}}
     (FOLDER / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
 
 

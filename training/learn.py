@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
+from training.measure import support_odds
 from training.network import LAYERS, Network
 from training.pairs import PAD, Pair
 
@@ -178,11 +179,12 @@ def train(
     network: Network,
     pairs: Sequence[Pair],
     recipe: Recipe,
-    report: Callable[[int], None] | None = None,
     every: int = 0,
 ) -> None:
-    """Fit the network in place; at the end it holds the average of the last steps' weights."""
+    """Fit the network in place; at the end it holds the average of the last steps' weights. every: steps between two
+    lines of progress."""
     torch.manual_seed(recipe.seed)
+    network.dropout.renew()  # so that a stage gives the same whether the one before it ran in this process or not
     generator = np.random.default_rng(recipe.seed)
     optimiser = torch.optim.AdamW(groups(network, recipe), lr=recipe.rate, betas=(0.9, 0.98), eps=1e-6, foreach=True)
     average: dict[str, Tensor] = {}
@@ -217,10 +219,6 @@ def train(
         if every and (step + 1) % every == 0:
             means = {task: round(float(np.mean(found[-every:])), 3) for task, found in losses.items()}
             print(f"  step {step + 1}/{recipe.steps} {time.monotonic() - started:.0f} s {means}", flush=True)
-            if report:
-                network.eval()
-                report(step + 1)
-                network.train()
     with torch.no_grad():
         for name, value in network.named_parameters():
             if name in average:
@@ -272,9 +270,3 @@ def predict(network: Network, pairs: Sequence[Pair], tokens: int = 16384) -> NDA
                 result[i, 3:] = of_text[0], of_text[min(1, len(of_text) - 1)], of_text.mean()
         at = stop
     return result
-
-
-def support_odds(logits: NDArray[np.float32]) -> Floats:
-    """log(p supported / p not supported) of support logits [n, 3+]."""
-    rest = np.logaddexp(logits[:, 1], logits[:, 2])
-    return np.asarray(logits[:, 0] - rest, np.float64)

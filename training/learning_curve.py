@@ -2,8 +2,9 @@
 
     python training/learning_curve.py BASE [--work build/training] [--out build/training/checkpoint] [--scale 1]
 
-Every run is the second stage from the weights of the first, on a share of the human rows (whole groups) and all made
-examples; none is the first stage alone. Test rows are not read. Writes benchmarks/results/offline_learning_curve.json.
+Every run is the second stage from the weights of the first, on a share of the rows that people labelled (whole groups,
+also where examples were made from their labels) and all other made examples; none is the first stage alone. Test rows are
+not read. Writes benchmarks/results/offline_learning_curve.json.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 import numpy as np  # noqa: E402
 from training.calibrate import LOOKED_AT, development  # noqa: E402
 from training.combine import Figures, fit, line_inputs  # noqa: E402
-from training.learn import predict, support_odds, train  # noqa: E402
-from training.measure import by_set  # noqa: E402
+from training.learn import predict, train  # noqa: E402
+from training.measure import by_set, support_odds  # noqa: E402
 from training.network import load  # noqa: E402
 from training.prepare_pairs import figure_names  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402

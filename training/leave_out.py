@@ -2,9 +2,10 @@
 
     python training/leave_out.py BASE [--work build/training] [--out build/training/checkpoint] [--scale 1]
 
-Two sets at a time are left out of everything: rows, made examples, the weights of the figures, the line, the cut. The
-runs begin at the weights of the first stage, which uses no text of any measured set but the public abstracts of
-scifact. wice, begin and ragtruth_qa are in no training; for wice the line is fitted without it. Writes
+Two sets at a time are left out of rows, made examples, the weights of the figures, the line and the cut; not of what
+was chosen before (the recipe, how often words occur). The runs begin at the weights of the first stage, which uses no
+text of any measured set but the public abstracts of scifact. wice, begin and ragtruth_qa are in no training; for wice
+the line is fitted without it. Needs stage1.safetensors and the model.safetensors of the whole training in --out. Writes
 benchmarks/results/offline_loso.json, which the benchmark shows. As long as three times the second stage.
 """
 
@@ -24,8 +25,8 @@ from training.calibrate import LOOKED_AT, development  # noqa: E402
 from training.combine import Figures, Line, fit, line_inputs  # noqa: E402
 from training.export_model import find_model  # noqa: E402
 from training.learn import predict, train  # noqa: E402
-from training.measure_checkpoint import examples  # noqa: E402
 from training.network import Network, load  # noqa: E402
+from training.offline_data import support_test  # noqa: E402
 from training.pairs import Maker, Pair  # noqa: E402
 from training.prepare_pairs import WEIGHTS, figure_names  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
@@ -48,7 +49,7 @@ def main() -> None:
     options, out, recipe = again(__doc__)
     with tempfile.TemporaryDirectory() as scratch:
         maker = Maker(WEIGHTS, find_model(options.base, Path(scratch)) / "tokenizer.json")
-        tests = maker.pairs(examples(options.data, "test")["support"], apart=True)
+        tests = maker.pairs(support_test(options.data), apart=True)
     found: dict[str, tuple[float, float]] = {}
     draws = {}
     for fold in (*UNSEEN, *FOLDS):

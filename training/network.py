@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 LAYERS, HEADS, WIDTH, POSITIONS, EPSILON = 6, 12, 384, 512, 1e-12
-SUPPORT_CLASSES = ("supported", "contradicted", "not_mentioned")
 
 
 class Dropout(nn.Module):
@@ -29,6 +28,10 @@ class Dropout(nn.Module):
         super().__init__()
         self.rate = rate
         self._noise: Tensor | None = None
+
+    def renew(self) -> None:
+        """Draw the table anew with the next batch."""
+        self._noise = None
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or not self.rate or x.numel() >= self.ROOM:

@@ -60,6 +60,24 @@ def crossing(data: Path, name: str) -> frozenset[str]:
     return frozenset(splits[True] & splits[False])
 
 
+ASKED = (
+    "evouna", "openqa_eval", "nq_open", "factcheck_gpt", "mtrag_human", "clapnq", "haluquestqa", "hotpotqa_answer",
+    "hotpotqa_context",
+)  # fmt: skip
+
+
+def question_key(question: str | None) -> str:
+    """A question as it is compared: words in lower case."""
+    return " ".join(re.findall(r"\w+", (question or "").lower()))
+
+
+@lru_cache(maxsize=4)
+def asked_elsewhere(data: Path) -> frozenset[str]:
+    """The questions of all rows that are not `train`, in any set: sets share questions across their splits."""
+    with_question = (row for name in ASKED for split in ("dev", "test") for row in rows(data, name, split))
+    return frozenset(question_key(row.get("question")) for row in with_question) - {""}
+
+
 def _support(row: Row, label: int) -> Example:
     call = MatchCall("support", row["response"], tuple(row["contexts"]), row.get("question"))
     group = f"{row['dataset']}:{row['group']}"
@@ -162,32 +180,49 @@ def support(data: Path, split: str, names: tuple[str, ...]) -> Iterator[Example]
 HELD = ("factcheck_gpt", "q2_wow", "summedits")
 
 
-def held(example: Example) -> bool:
-    """Whether a train row is kept for development."""
-    return example.source in HELD and zlib.crc32(example.group.encode()) % 6 == 0
+def held(source: str, group: str) -> bool:
+    """Whether a train group ("set:group") is kept for development."""
+    return source in HELD and zlib.crc32(group.encode()) % 6 == 0
 
 
 def support_train(data: Path, names: tuple[str, ...] = SUPPORT_TRAIN) -> list[Example]:
     """The human train rows to fit on: none whose passages a test row (of scifact: a dev row) has too."""
     measured = {e.call.passages for e in support(data, "test", (*SUPPORT_TEST, *SUPPORT_UNSEEN))}
     measured |= {e.call.passages for e in support(data, "dev", ("scifact",))}
-    return [e for e in support(data, "train", names) if e.call.passages not in measured and not held(e)]
+    return [e for e in support(data, "train", names) if e.call.passages not in measured and not held(e.source, e.group)]
 
 
 def support_dev(data: Path) -> list[Example]:
-    """The human rows to choose and calibrate on: dev splits and the held train rows. Of begin only those whose snippet is in no train row; for scifact, whose
-    dev split is measured as its test, the train rows of abstracts that its dev split has too, which are not fitted on."""
+    """The human rows to choose and calibrate on: dev splits and the held train rows, none with the passages of a row
+    that is fitted on; for scifact, whose dev split is measured as its test, the train rows of abstracts that its dev
+    split has too."""
     fitted = {e.call.passages for e in support_train(data)}
     found = [*support(data, "dev", SUPPORT_DEV), *support(data, "crossing", ("scifact",))]
-    found += filter(held, support(data, "train", HELD))
+    found += [e for e in support(data, "train", HELD) if held(e.source, e.group)]
     return [e for e in found if e.call.passages not in fitted]
 
 
+def support_test(data: Path) -> list[Example]:
+    """The rows that groundedness is measured on; of scifact its dev split."""
+    sets = ("factcheck_gpt", "summedits", "faithdial_audit", "q2_wow", "summac_val", *SUPPORT_UNSEEN)
+    return [*support(data, "test", sets), *support(data, "dev", ("scifact",))]
+
+
 def relevance(data: Path, split: str, names: tuple[str, ...] = RELEVANCE) -> Iterator[Example]:
-    """Questions (of factcheck_gpt: claims) against one passage."""
+    """Questions (of factcheck_gpt: claims) against one passage. Of `train` no question or passage that another split has,
+    and no group that is kept for development."""
+    elsewhere = frozenset[str]()
     for name in names:
+        if split == "train":
+            elsewhere = frozenset(
+                c for other in ("dev", "test") for r in rows(data, name, other) for c in r["contexts"][:1]
+            )
         for row in rows(data, name, split):
-            if not row["contexts"]:
+            if not row["contexts"] or row["contexts"][0] in elsewhere:
+                continue
+            if split == "train" and (
+                held(name, f"{name}:{row['group']}") or question_key(row.get("question")) in asked_elsewhere(data)
+            ):
                 continue
             if name == "factcheck_gpt":
                 yield _relevance(row, row["response"], int(row["label_raw"] != "irrelevant"))
@@ -196,50 +231,14 @@ def relevance(data: Path, split: str, names: tuple[str, ...] = RELEVANCE) -> Ite
 
 
 def answer(data: Path, split: str, names: tuple[str, ...] = ANSWER) -> Iterator[Example]:
-    """Questions against answers; the labels of hotpotqa_answer are constructed (gold or shuffled answers)."""
+    """Questions against answers; the labels of hotpotqa_answer are constructed (gold or shuffled answers). Of `train` no
+    question that another split of any set has."""
     for name in names:
         for row in rows(data, name, split):
+            if split == "train" and question_key(row["question"]) in asked_elsewhere(data):
+                continue
             if row.get("response") and row["label"] is not None:
                 yield _answer(row, row["response"], int(row["label"]))
-
-
-_NEGATABLE = re.compile(r"\b(is|are|was|were|has|have|had|can|will|would)\b")
-
-
-def made_support(data: Path, seed: int, count: int) -> Iterator[Example]:
-    """Sentences of train passages as claims: verbatim (1), with another number, with a negation, from elsewhere (0)."""
-    from ragassay.models.offline.reading import units
-
-    random_ = random.Random(seed)
-    pool: list[tuple[str, str]] = []
-    for name in ("factcheck_gpt", "summedits", "scifact", "mtrag_human", "clapnq"):
-        seen: set[str] = set()
-        for row in rows(data, name, "train"):
-            for context in row["contexts"][:1]:
-                if context not in seen:
-                    seen.add(context)
-                    pool.append((f"{name}:{row['group']}", context))
-    random_.shuffle(pool)
-    for at, (group, context) in enumerate(pool[:count]):
-        sentences = [context[a:b] for a, b in units(context) if 30 <= b - a <= 300]
-        if not sentences:
-            continue
-        claim = random_.choice(sentences)
-        other = pool[(at + 1) % len(pool)][1]
-
-        def example(kind: str, text: str, passage: str, label: int, group: str = group) -> Example:
-            return Example(f"made:{kind}", group, MatchCall("support", text, (passage,)), label)
-
-        yield example("verbatim", claim, context, 1)
-        yield example("elsewhere", claim, other, 0)
-        numbers = list(re.finditer(r"\d+", claim))
-        if numbers:
-            chosen = random_.choice(numbers)
-            changed = str(int(chosen.group()[:9]) + random_.choice((1, 2, 3, 10, 17, 100)))
-            yield example("number", claim[: chosen.start()] + changed + claim[chosen.end() :], context, 0)
-        verb = _NEGATABLE.search(claim)
-        if verb:
-            yield example("negated", claim[: verb.end()] + " not" + claim[verb.end() :], context, 0)
 
 
 def made_relevance(data: Path, seed: int, count: int) -> Iterator[Example]:
@@ -254,12 +253,6 @@ def made_relevance(data: Path, seed: int, count: int) -> Iterator[Example]:
             yield Example("made:elsewhere", example.group, call, 0)
 
 
-_ASKED = (
-    "evouna", "openqa_eval", "nq_open", "factcheck_gpt", "mtrag_human", "clapnq", "haluquestqa", "hotpotqa_answer",
-    "hotpotqa_context",
-)  # fmt: skip
-
-
 def made_answer(data: Path, seed: int, count: int, rounds: int = 3) -> Iterator[Example]:
     """Train questions with an answer a system gave to it (1, right or wrong: relevance is not correctness),
     with answers to other questions (0), one a round, and with the question itself handed back (0)."""
@@ -269,12 +262,17 @@ def made_answer(data: Path, seed: int, count: int, rounds: int = 3) -> Iterator[
         reference = row.get("reference") or ""
         return str(row.get("response") or (reference[0] if isinstance(reference, list) else reference))
 
-    for name in _ASKED:
+    for name in ASKED:
         pool: dict[str, list[Row]] = {}
         for row in rows(data, name, "train"):
             # An unanswerable question has no answer to lend, and a foreign answer is not one to lend again.
             lends = not (name in ("clapnq", "hotpotqa_answer") and row["label"] == 0)
-            if row.get("question") and lends and given(row):
+            if (
+                row.get("question")
+                and lends
+                and given(row)
+                and question_key(row["question"]) not in asked_elsewhere(data)
+            ):
                 pool.setdefault(row["group"], []).append(row)
         source = f"made:{name}"
         for turn in range(rounds):

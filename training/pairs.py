@@ -25,7 +25,6 @@ from ragassay.models.offline.windows import ROOM, choose, parts
 START, END, PAD = 101, 102, 0
 # Tokens of a whole input; of the text (claim, question) at most so many.
 LENGTH, TEXT = 384, 160
-KNOWN, OPEN = 1, 0
 
 
 class Pair(NamedTuple):
@@ -44,7 +43,6 @@ class Pair(NamedTuple):
     text: int
     faults: NDArray[np.int8] | None
     figures: NDArray[np.float32]
-    words: str
     sentences: tuple[Any, ...] = ()
 
 
@@ -98,7 +96,7 @@ class Maker:
         ids = np.array([START, *text, END, *window, END], np.int32)
         measured = self.figures(call, shelf) if figures else np.zeros(0, np.float32)
         return Pair(
-            example.source, example.group, call.task, example.label, example.kind, ids, len(text), faults, measured, call.text
+            example.source, example.group, call.task, example.label, example.kind, ids, len(text), faults, measured
         )  # fmt: skip
 
     def pairs(self, examples: Iterable[Example], *, figures: bool = True, apart: bool = False) -> list[Pair]:
@@ -112,7 +110,7 @@ class Maker:
 
     def _sentences(self, example: Example) -> tuple[Pair, ...]:
         call = example.call
-        places = parts(call.text) if call.task == "support" else []
+        places = parts(call.text, lambda text: len(self._ids(text))) if call.task == "support" else []
         if len(places) < 2:
             return ()
         each = [example._replace(call=replace(call, text=call.text[a:b]), spans=None) for a, b in places]

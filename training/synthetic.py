@@ -2,8 +2,9 @@
 
 True claims: sentences of passages, claims and answers that people called supported, titles of abstracts, questions with
 their right answer. Each is said in other words by rules (edits.KEEPING), and made false by one or two typed edits, whose
-spans teach the span head. Sources are named "made:...". Nothing comes from dev or test rows, nor from a train passage
-that shares half of its eight-word runs with one of theirs.
+spans teach the span head. Sources are named "made:...". No claim or passage comes from dev or test rows, from train rows
+that are kept for development, or from a train passage that shares half of its eight-word runs with a dev or test text;
+of questions with several answers (evouna, openqa_eval), whose texts are in no other set, the splits alone decide.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ from training.offline_data import (
     UNTOLD,
     Example,
     Row,
+    asked_elsewhere,
     changed,
     crossing,
+    held,
+    question_key,
     rows,
     support_train,
 )
@@ -46,13 +50,12 @@ _WORD = re.compile(r"\w+")
 
 
 class Truth(NamedTuple):
-    """A claim that its passage supports. sentence: it stands in the passage, word by word."""
+    """A claim that its passage supports."""
 
     source: str
     group: str
     claim: str
     passage: str
-    sentence: bool = False
 
 
 def runs(text: str) -> set[int]:
@@ -109,9 +112,12 @@ class Pool(NamedTuple):
         for name in PASSAGES:
             shared = crossing(data, name)
             for row in rows(data, name, "train"):
-                for context in row["contexts"] if row["group"] not in shared else ():
+                group = f"{name}:{row['group']}"
+                if row["group"] in shared or held(name, group):
+                    continue
+                for context in row["contexts"]:
                     if context not in found and not aside.shares(context):
-                        found[context] = f"{name}:{row['group']}"
+                        found[context] = group
         return cls([(group, passage) for passage, group in found.items()])
 
 
@@ -125,9 +131,7 @@ def sentences(pool: Pool, chance: random.Random, each: int) -> Iterator[Truth]:
             start, end = found[at]
             if at + 1 < len(found) and chance.random() < 0.1:
                 end = found[at + 1][1]
-            yield Truth(
-                "made:sentence", group, passage[start:end].replace("\n", " "), cut(passage, start, end, chance), True
-            )
+            yield Truth("made:sentence", group, passage[start:end].replace("\n", " "), cut(passage, start, end, chance))
 
 
 def abstracts(data: Path, aside: Aside) -> Iterator[Truth]:
@@ -171,7 +175,7 @@ _STATEMENTS = tuple(
 )
 
 
-def answered(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]:
+def answered(data: Path, chance: random.Random) -> Iterator[Example]:
     """Questions whose answers people called right or wrong: one right answer is the passage, another the claim.
 
     Claims are short answers put into the question's words; the passage is a long answer to the same question.
@@ -206,13 +210,16 @@ def hops(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]:
     """Questions of hotpotqa with their answer: both paragraphs support it, one of them or distractors do not."""
     found: dict[str, list[Row]] = {}
     for row in rows(data, "hotpotqa_context", "train"):
-        found.setdefault(row["group"], []).append(row)
+        if question_key(row["question"]) not in asked_elsewhere(data):
+            found.setdefault(row["group"], []).append(row)
     answers = [str(given[0].get("reference") or "") for given in found.values()]
     for group, given in sorted(found.items()):
         needed = [r["contexts"][0] for r in given if r["label"] == 1]
         spare = [r["contexts"][0] for r in given if r["label"] == 0]
         gold = str(given[0].get("reference") or "")
         if len(needed) != 2 or len(spare) < 2 or gold.lower() in ("yes", "no", ""):
+            continue
+        if any(map(aside.shares, (*needed, *spare))):
             continue
         claim = stated(given[0]["question"], gold)
         other = stated(given[0]["question"], chance.choice([a for a in answers if a not in ("yes", "no", gold)]))
@@ -226,7 +233,7 @@ def hops(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]:
 def told(data: Path, aside: Aside) -> Iterator[Truth]:
     """Claims and answers of train rows that people called supported; of long answers each sentence."""
     for example in support_train(data, CLAIMS):
-        if example.label == 1:
+        if example.label == 1 and not any(map(aside.shares, example.call.passages)):
             parts = [example.call.text]
             if example.source == "clapnq":
                 parts = [example.call.text[a:b] for a, b in units(example.call.text) if b - a >= 30]
@@ -397,12 +404,14 @@ def retold(data: Path, chance: random.Random) -> Iterator[Example]:
             yield example(claim, [chance.choice(spare)], 0, NOT_MENTIONED, [])
 
 
-def edited(data: Path) -> Iterator[Example]:
+def edited(data: Path, aside: Aside) -> Iterator[Example]:
     """Summaries of summedits against the summary they were edited from: does the edit still say the same?"""
     kept = {(e.call.text, e.call.passages) for e in support_train(data, ("summedits",))}
     for row in rows(data, "summedits", "train"):
         seed = row["meta"]["seed_summary"]
         if row["label"] is None or (row["response"], tuple(row["contexts"])) not in kept or seed == row["response"]:
+            continue
+        if aside.shares(seed):
             continue
         label = int(row["label"] >= 0.5)
         spans = () if label else changed(seed, row["response"])
@@ -453,10 +462,10 @@ def curriculum(data: Path, seed: int, *, each: int = 3) -> list[Example]:
     made += variations(titles, others, chance, false=1, gone=False)
     made += near(titles)
     made += variations(told(data, aside), others, chance, false=2)
-    made += answered(data, aside, chance)
+    made += answered(data, chance)
     made += hops(data, aside, chance)
     made += refuted(data, aside)
     made += retold(data, chance)
-    made += edited(data)
+    made += edited(data, aside)
     made += sought(data, aside, chance)
     return made

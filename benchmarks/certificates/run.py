@@ -198,7 +198,11 @@ def made_with(seen: bool | None, names: str) -> str:
     """What the judge knew of sets like these before it was measured."""
     if seen is None:
         return "the judge is a fixed rule about words, fitted to no labels"
-    return f"the judge was made with other rows of {names}" if names else "the judge was made without rows of this set"
+    return (
+        f"the judge was made with other rows of {names}"
+        if names
+        else "its network was trained without rows of this set"
+    )
 
 
 def check(made: list[Certificate]) -> None:
@@ -279,7 +283,7 @@ def markdown(made: list[tuple[str, Certificate]], seconds: float, draws: int, ma
         f"`python benchmarks/certificates/run.py`: {seconds:.0f} s ({machine}). Test splits only; 95 % intervals from "
         f"{draws:,} cluster-bootstrap draws, clusters being source documents, questions or conversations. Rows over several "
         "sets are given pooled (all rows together) and macro (mean over the sets of each set's figure). †: labels that "
-        "were constructed, wholly or in part. °: the judge was made without any rows of this set.",
+        "were constructed, wholly or in part. °: the network was trained without rows of this set (wice's dev rows served to calibrate).",
         "",
         "| " + " | ".join(heads) + " |",
         "| --- | --- |" + " ---: |" * (len(heads) - 2),

@@ -1,7 +1,9 @@
 """What is a judge's probability worth against labels? Balanced accuracy, AUROC, F1, calibration error, with intervals.
 
-Intervals: 95 % percentiles of a bootstrap that draws whole groups (source documents, questions, conversations) of each
-set with replacement; a mean over sets draws inside every set. All draws are made at once as weights of rows.
+Intervals: 95 %, from a bootstrap that draws whole groups (source documents, questions, conversations) of each set with
+replacement; a mean over sets draws inside every set. Sets of fifteen documents are among them, so it is not percentiles
+that are shown but `ragassay.scoring.bootstrap.interval`, Student's t on the figure's own scale. Degrees of freedom:
+effective groups less one; of a mean over sets Satterthwaite's (1946). All draws are made at once as weights of rows.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ragassay.scoring.bootstrap import effective, interval, spread
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -69,30 +73,51 @@ class Sample:
         self.y = np.array(labels, np.int64)
         _, member = np.unique(np.array(groups), return_inverse=True)
         self.clusters = int(member.max()) + 1
+        self.freedom = max(1.0, effective(np.bincount(member).astype(np.float64)) - 1)
         # A stream of its own for each set, so that draws of different sets have nothing in common.
         generator = np.random.default_rng([SEED, zlib.crc32("\n".join(groups).encode("utf-8", "replace"))])
         drawn = generator.multinomial(self.clusters, np.full(self.clusters, 1 / self.clusters), DRAWS)
         self.weights: Floats = np.vstack([np.ones(len(self.y)), drawn[:, member]]).astype(np.float64)
 
-    def draws(self, p: Floats, cut: float) -> dict[str, Floats]:
+    def draws(self, p: Floats, cut: float) -> Draws:
         """Each measure: the figure itself first, then that of every draw."""
-        return measures(self.y, p, cut, self.weights)
+        return Draws(measures(self.y, p, cut, self.weights), self.freedom)
 
 
-def shown(draws: Mapping[str, Floats], only: Sequence[str] = MEASURES) -> dict[str, Any]:
-    """Each measure as a number with its interval; None where it has no value."""
+class Draws(dict[str, Floats]):
+    """By measure the figure itself and that of every draw. freedom: degrees of freedom of their spread, at least 1."""
+
+    def __init__(self, figures: Mapping[str, Floats], freedom: float) -> None:
+        super().__init__(figures)
+        self.freedom = freedom
+
+
+def shown(draws: Draws, only: Sequence[str] = MEASURES, *, gain: bool = False) -> dict[str, Any]:
+    """Each measure as a number with its interval; None where it has no value. gain: differences of two judges."""
     result: dict[str, Any] = {}
     for name in only:
-        value, rest = float(draws[name][0]), draws[name][1:]
-        kept = rest[~np.isnan(rest)]
-        result[name] = None if np.isnan(value) else value
-        result[f"{name}_interval"] = [float(v) for v in np.quantile(kept, (0.025, 0.975))] if len(kept) else None
+        result |= _with_interval(name, draws[name], draws.freedom, gain=gain)
     return result
 
 
-def mean_over(sets: Sequence[Mapping[str, Floats]], only: Sequence[str] = MEASURES) -> dict[str, Any]:
+def mean_over(sets: Sequence[Draws], only: Sequence[str] = MEASURES, *, gain: bool = False) -> dict[str, Any]:
     """The mean over the sets of each measure, with the interval of that mean."""
-    return shown({name: np.mean([one[name] for one in sets], axis=0) for name in only}, only)
+    result: dict[str, Any] = {}
+    for name in only:
+        variances = np.array([float(spread(one[name][1:])) ** 2 for one in sets])
+        each = float((variances**2 / np.array([one.freedom for one in sets])).sum())
+        freedom = float(variances.sum()) ** 2 / each if each > 0 else min(one.freedom for one in sets)
+        result |= _with_interval(name, np.mean([one[name] for one in sets], axis=0), freedom, gain=gain)
+    return result
+
+
+def _with_interval(name: str, draws: Floats, freedom: float, *, gain: bool) -> dict[str, Any]:
+    value, deviation = float(draws[0]), float(spread(draws[1:]))
+    if np.isnan(value) or np.isnan(deviation):
+        return {name: None if np.isnan(value) else value, f"{name}_interval": None}
+    low = -1.0 if gain or name == "kappa" else 0.0
+    found = interval(value, deviation, max(1.0, freedom), low, 1.0)
+    return {name: value, f"{name}_interval": [found.low, found.high]}
 
 
 def balanced_accuracy(y: Labels, yes: NDArray[np.bool_]) -> float:

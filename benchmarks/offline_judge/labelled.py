@@ -1,7 +1,8 @@
 """Which labelled rows is the offline judge measured on? The test parts, and the dev and train parts that rivals need.
 
 The nine sets of groundedness and their test parts are fixed here, once for every figure. `scifact` has no public test
-labels: its official validation part, named dev, is its test part, so it is never a dev part here.
+labels: its official validation part, named dev, is its test part, so it is never a dev part here. Sets share questions
+across their splits: of context relevance and answers no dev or test row is measured whose question a train row has.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from training.offline_data import ASKED, question_key
 
 from ragassay.core import MatchCall
 
@@ -52,6 +56,13 @@ def rows(data: Path, name: str) -> Iterator[Row]:
             yield json.loads(line)
 
 
+@lru_cache(maxsize=4)
+def _learned(data: Path) -> frozenset[str]:
+    """The questions of train rows, of any set."""
+    found = (row.get("question") for name in ASKED for row in rows(data, name) if row["split"] == "train")
+    return frozenset(map(question_key, found)) - {""}
+
+
 def claims(data: Path, part: str, names: Sequence[str] = tuple(GROUNDEDNESS)) -> list[Labelled]:
     """Responses against their contexts, each as one claim. part: "train", "dev" or "test"."""
     found = []
@@ -72,6 +83,8 @@ def passages(data: Path, part: str, names: Sequence[str] = RELEVANCE) -> list[La
         for row in rows(data, name):
             if row["split"] != part or not row["contexts"] or row["label"] is None:
                 continue
+            if part != "train" and question_key(row.get("question")) in _learned(data):
+                continue
             claim = name == "factcheck_gpt"
             call = MatchCall("relevance", row["response" if claim else "question"], (row["contexts"][0],))
             found.append(_labelled(row, call, row["label_raw"] != "irrelevant" if claim else row["label"] >= 0.5))
@@ -83,7 +96,8 @@ def answers(data: Path, part: str, names: Sequence[str] = ANSWER) -> list[Labell
     found = []
     for name in names:
         for row in rows(data, name):
-            if row["split"] == part and row["label"] is not None and row.get("response"):
+            learned = part != "train" and question_key(row["question"]) in _learned(data)
+            if row["split"] == part and row["label"] is not None and row.get("response") and not learned:
                 call = MatchCall("answer", row["question"], (row["response"],))
                 found.append(_labelled(row, call, row["label"] >= 0.5))
     return found

@@ -61,6 +61,7 @@ def markdown(result: dict[str, Any]) -> str:
         _calibration(result),
         _traps(result),
         _apart(result),
+        _curve(result),
         _speed(result),
         _published(),
     ]
@@ -116,7 +117,8 @@ def _before(result: dict[str, Any]) -> list[str]:
     ]
     heads = ("balanced accuracy before", "now", "AUROC before", "now")
     return [
-        "Beside the judge that was shipped before, on the same rows, each at its own cut from dev:",
+        f"Before: {before['what']} Each at its own cut from dev; what changed from one trained judge to the next is in",
+        "docs/decisions/0011-training-the-judge.md.",
         "",
         *table(("mean over the sets of the task", *heads), lines),
         "",
@@ -135,7 +137,7 @@ def support_lines(result: dict[str, Any]) -> list[tuple[object, ...]]:
         lines.append(
             (
                 f"{name}{mark}", f"{count['n']:,}", reach(own, "balanced_accuracy"), reach(own, "auroc"),
-                reach(own, "f1_hallucinated"),
+                reach(own, "f1_hallucinated"), number(judges["always_no"]["sets"][name]["f1_hallucinated"]),
                 *(number(judges[rival]["sets"][name]["balanced_accuracy"]) for rival in ("unigrams", "logistic")),
             )
         )  # fmt: skip
@@ -144,6 +146,7 @@ def support_lines(result: dict[str, Any]) -> list[tuple[object, ...]]:
         (
             "mean over the sets", f"{sum(one['n'] for one in task['counts'].values()):,}",
             *(reach(macro["offline"], figure) for figure in ("balanced_accuracy", "auroc", "f1_hallucinated")),
+            number(macro["always_no"]["f1_hallucinated"]),
             *(number(macro[rival]["balanced_accuracy"]) for rival in ("unigrams", "logistic")),
         )
     )  # fmt: skip
@@ -151,8 +154,8 @@ def support_lines(result: dict[str, Any]) -> list[tuple[object, ...]]:
 
 
 SUPPORT_HEADS = (
-    "set", "rows", "balanced accuracy", "AUROC", "F1 of 'hallucinated'", "word overlap: balanced accuracy",
-    "ten lexical figures: balanced accuracy",
+    "set", "rows", "balanced accuracy", "AUROC", "F1 of 'hallucinated'", "F1 of always 'hallucinated'",
+    "word overlap: balanced accuracy", "ten lexical figures: balanced accuracy",
 )  # fmt: skip
 
 
@@ -165,7 +168,7 @@ def _support(result: dict[str, Any]) -> list[str]:
         f"Each response is one claim. The headline is the balanced accuracy at ONE cut for all sets, {judges['offline']['cut']:.3f},",
         "the one that is best on dev parts (scifact and ragtruth_qa have none); word overlap and the lexical learners get their cut by",
         f"the same rule. The judge as shipped says yes from {cuts['support']}, which is chosen for whole responses of several claims (docs/decisions).",
-        "Intervals: 95 %, bootstrap over whole groups (source documents, questions, conversations), means over sets drawn inside each set.",
+        "Intervals: 95 %, bootstrap t over whole groups (source documents, questions, conversations), means over sets drawn inside each set.",
         f"° {'; '.join(f'{name}: {why}' for name, why in UNFITTED.items())} served to fit.",
         "",
         *table(SUPPORT_HEADS, support_lines(result)),
@@ -307,7 +310,8 @@ def _calibration(result: dict[str, Any]) -> list[str]:
         "## Calibration error",
         "",
         "Ten bins of equal width. Shipped: the model's probability as it is. After: a Platt map fitted on the dev rows of the same set,",
-        "which is what `ragassay calibrate` does with labels of yours. The figure is never quite 0: a perfect judge has about 0.03 on 700 rows.",
+        "which is what `ragassay calibrate` shows with labels of yours; a run's scores stay the judge's own. The figure is never quite 0: a",
+        "perfect judge has about 0.03 on 700 rows. Mean: of the sets. Pooled: of their rows together, where too high and too low cancel.",
         "",
         *table(("task", "set", "shipped", "after"), lines),
     ]  # fmt: skip
@@ -337,7 +341,7 @@ def _traps(result: dict[str, Any]) -> list[str]:
         "Pairs written by hand for this benchmark: one claim that the passage supports, one that it does not. Right order: the",
         "share of pairs in which the supported one is the more probable (0.5 is a coin). All contradictions: number to opposite, where the",
         "wrong claim is made of the passage's own words, so that the share of words found prefers it. So it does in every pair of paraphrase.",
-        "Passed and stopped: at the headline cut.",
+        f"Passed and stopped: at the shipped cut, {result['shipped_cuts']['support']}.",
         "",
         *table(heads, lines),
     ]
@@ -348,7 +352,7 @@ def _apart(result: dict[str, Any]) -> list[str]:
     if apart is None:
         return []
     lines = [
-        (name, *(number(own.get(figure)) for figure in ("balanced_accuracy", "auroc")))
+        (name, *(reach(own, figure) for figure in ("balanced_accuracy", "auroc")))
         for name, own in {**apart["sets"], "mean over the sets": apart["macro"]}.items()
     ]
     return [
@@ -360,19 +364,41 @@ def _apart(result: dict[str, Any]) -> list[str]:
     ]
 
 
+def _curve(result: dict[str, Any]) -> list[str]:
+    curve = result.get("learning_curve")
+    if curve is None:
+        return []
+    lines = [
+        (f"{point['share']:.0%}", f"{point['rows']:,}", *(number(point[name]) for name in
+         ("network_best_cut", "network_auroc", "line", "line_auroc")))
+        for point in curve["points"]
+    ]  # fmt: skip
+    heads = ("share", "rows", "network, best cut of each set", "AUROC", "with the figures, one cut", "AUROC")
+    return [
+        "## Would more labelled rows help?",
+        "",
+        f"Groundedness on development rows after training on a share of the rows that people labelled. {curve['note']}",
+        "",
+        *table(heads, lines),
+    ]
+
+
 def _speed(result: dict[str, Any]) -> list[str]:
     own = result["speed"]
     lines = [
         ("rows a second (4 contexts of 100 words, 4 claims, question, response)", number(own["rows_per_second"], 1)),
         ("ms CPU a row", number(own["cpu_ms_per_row"], 1)),
-        ("ms a claim with one window of 384 tokens", number(own["ms_per_window"], 2)),
-        ("ms CPU a claim with one window of 384 tokens", number(own["cpu_ms_per_window"], 2)),
+        ("ms an input of 384 tokens, the longest that is read at once", number(own["ms_per_window"], 2)),
+        ("ms CPU an input of 384 tokens", number(own["cpu_ms_per_window"], 2)),
+        ("ms a claim as it is judged (24 tokens, of a passage of 357)", number(own["ms_per_claim"], 2)),
+        ("ms CPU a claim as it is judged", number(own["cpu_ms_per_claim"], 2)),
         *((f"MB {name}", number(size / 1e6, 2)) for name, size in own["bytes"].items()),
     ]
     return [
         "## Speed and size",
         "",
-        f"One process on {result['conditions']['cores']} cores, weights loaded, no text twice.",
+        f"One process on {result['conditions']['cores']} cores, weights loaded, no text twice; load of the machine before: "
+        f"{own.get('load', 'not stored')}.",
         "",
         *table(("", "measured"), lines),
     ]

@@ -1,12 +1,13 @@
 """How well does the offline judge agree with people, and how fast is it? One command, real figures.
 
-    python benchmarks/offline_judge/run.py [--data ../shared/data]
+    python benchmarks/offline_judge/run.py [--data ../shared/data] [--speed]
 
 Reads the test parts of the labelled sets (cuts are chosen on dev parts, rivals fitted on train parts) and the traps, and
 prints every set beside always-yes, word overlap, ten lexical figures under two learners, the judge that was shipped
 before, and recorded language models. Writes benchmarks/results/offline_judge.{json,md}, the agreement figures into the
 card beside the weights, and the figures into the pages that show them. The bars that were set stand at the top of the
-result, each with what was reached.
+result, each with what was reached. Shows what training/leave_out.py and training/learning_curve.py have stored. `--speed`
+measures nothing but the speed, on a machine that has nothing else to do.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import numpy as np  # noqa: E402
 import onnxruntime  # noqa: E402
 from benchmarks.offline_judge import pages, recorded, rivals, speed, traps  # noqa: E402
 from benchmarks.offline_judge.bars import bars  # noqa: E402
-from benchmarks.offline_judge.figures import Sample, best_cut, mean_over, shown  # noqa: E402
+from benchmarks.offline_judge.figures import Draws, Sample, best_cut, mean_over, shown  # noqa: E402
 from benchmarks.offline_judge.labelled import Labelled, answers, claims, passages  # noqa: E402
 from benchmarks.offline_judge.markdown import markdown  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
@@ -45,7 +46,6 @@ RESULTS = ROOT / "benchmarks/results"
 SHORT = 3
 GAINS = ("balanced_accuracy", "auroc", "f1_hallucinated")
 Floats = NDArray[np.float64]
-Draws = Mapping[str, Floats]
 Odds = Callable[[Sequence[Labelled]], Floats]
 
 
@@ -82,29 +82,34 @@ class Task:
     def beside(self, own: tuple[Floats, float], other: tuple[Floats, float]) -> dict[str, Any]:
         """By how much one judge (its odds, its cut) is better than another on the same draws, set by set and in the mean."""
         mine, theirs = self.draws(*own), self.draws(*other)
-        gains = {name: {of: mine[name][of] - theirs[name][of] for of in GAINS} for name in self.at}
+        gains = {
+            name: Draws({of: mine[name][of] - theirs[name][of] for of in GAINS}, mine[name].freedom) for name in self.at
+        }
         return {
-            "sets": {name: shown(one, GAINS) for name, one in gains.items()},
-            "macro": mean_over(list(gains.values()), GAINS),
+            "sets": {name: shown(one, GAINS, gain=True) for name, one in gains.items()},
+            "macro": mean_over(list(gains.values()), GAINS, gain=True),
         }
 
     def recalibrated(self, odds: Floats, dev: Floats) -> dict[str, Any]:
-        """The calibration error of each set that has dev rows, before and after a Platt map fitted on those."""
+        """The calibration error of each set that has dev rows, before and after a Platt map fitted on those; the mean of
+        these, and that of their rows together, where too high in one set and too low in another cancel."""
         labels = np.array([one.label for one in self.dev])
         result: dict[str, Any] = {}
-        kept: list[tuple[NDArray[np.int64], Floats, Floats]] = []
+        kept: list[tuple[list[str], NDArray[np.int64], Floats, Floats]] = []
+        drawn: dict[str, list[Draws]] = {"before": [], "after": []}
         for name, at in self.dev_at.items():
             if name not in self.at:
                 continue
             mapped = calibrate("platt", dev[at], labels[at] == 1)(odds[self.at[name]])
             before, after = odds[self.at[name]], np.clip(mapped, 0.0, 1.0)
-            kept.append((self.samples[name].y, before, after))
-            result[name] = {
-                "before": shown(self.samples[name].draws(before, 0.5), ("ece",)),
-                "after": shown(self.samples[name].draws(after, 0.5), ("ece",)),
-            }
-        y, before, after = (np.concatenate(part) for part in zip(*kept, strict=True))
-        whole = Sample(y.tolist(), [str(i) for i in range(len(y))])
+            kept.append(([self.tests[i].group for i in self.at[name]], self.samples[name].y, before, after))
+            for when, probabilities in (("before", before), ("after", after)):
+                drawn[when].append(self.samples[name].draws(probabilities, 0.5))
+            result[name] = {when: shown(draws[-1], ("ece",)) for when, draws in drawn.items()}
+        groups = [group for of_set, *_ in kept for group in of_set]
+        y, before, after = (np.concatenate(part) for part in zip(*(one[1:] for one in kept), strict=True))
+        whole = Sample(y.tolist(), groups)
+        result["mean"] = {when: mean_over(draws, ("ece",)) for when, draws in drawn.items()}
         result["pooled"] = {
             "before": shown(whole.draws(before, 0.5), ("ece",)),
             "after": shown(whole.draws(after, 0.5), ("ece",)),
@@ -174,12 +179,15 @@ def through_the_metric(task: Task) -> dict[str, Any]:
         sample = Sample([task.tests[i].label for i in kept], [task.tests[i].group for i in kept])
         by_mark, by_score, by_lowest = (sample.draws(one[kept], 0.5) for one in (passed, score, lowest))
         draws.append(
-            {
-                "balanced_accuracy": by_mark["balanced_accuracy"],
-                "f1_hallucinated": by_mark["f1_hallucinated"],
-                "auroc": by_score["auroc"],
-                "auroc_lowest_claim": by_lowest["auroc"],
-            }
+            Draws(
+                {
+                    "balanced_accuracy": by_mark["balanced_accuracy"],
+                    "f1_hallucinated": by_mark["f1_hallucinated"],
+                    "auroc": by_score["auroc"],
+                    "auroc_lowest_claim": by_lowest["auroc"],
+                },
+                sample.freedom,
+            )
         )
         sets[name] = shown(draws[-1], tuple(draws[-1]))
     return {"sets": sets, "macro": mean_over(draws, tuple(draws[0])), "no_claim": left_out}
@@ -220,11 +228,35 @@ def rewritten_card(result: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
-    data = Path(parser.parse_args().data)
-    started, load = time.perf_counter(), os.getloadavg()[0]
+    parser.add_argument("--speed", action="store_true", help="measure only the speed; the rest is as it was stored")
+    options = parser.parse_args()
+    data = Path(options.data)
+    load = round(os.getloadavg()[0], 1)
+    held = _held(RESULTS / "offline_judge.json") if options.speed else None
+    if options.speed and (held is None or held["conditions"]["model"] != OfflineModel().version):
+        parser.error("the stored result is of other weights: run it without --speed")
+    timed = {**speed.measured(data), "load": load}
+    result = held or judged(data, load)
+    result["speed"] = timed
+    result["before"] = _held(Path(__file__).with_name("before.json"))
+    result["leave_one_set_out"] = _held(RESULTS / "offline_loso.json")
+    result["learning_curve"] = _held(RESULTS / "offline_learning_curve.json")
+    result["bars"] = bars(result)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "offline_judge.json").write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    text = markdown(result)
+    (RESULTS / "offline_judge.md").write_text(text, encoding="utf-8")
+    print(text)
+    rewritten_card(result)
+    for path in pages.rewritten(result):
+        print(f"figures written into {path.relative_to(ROOT)}")
+
+
+def judged(data: Path, load: float) -> dict[str, Any]:
+    """All that is measured on labelled rows and on the traps, with its conditions."""
+    started = time.perf_counter()
     model = OfflineModel()
     cuts = model.cuts
-    timed = speed.measured(data)
     train = claims(data, "train")
     learned: dict[str, Odds] = {name: rivals.fit(train, name).probabilities for name in ("logistic", "boosting")}
     support = Task(claims(data, "test"), claims(data, "dev"))
@@ -246,11 +278,10 @@ def main() -> None:
             "onnxruntime": onnxruntime.__version__,
             "numpy": np.__version__,
             "cores": len(os.sched_getaffinity(0)),
-            "load of the machine before the start": round(load, 1),
+            "load of the machine before the start": load,
             "command": "python benchmarks/offline_judge/run.py",
         },
         "shipped_cuts": cuts,
-        "speed": timed,
         "tasks": tasks,
         "through_the_metric": through_the_metric(support),
         "short_answers": short_answers(answer, odds["answer"], cuts["answer"]),
@@ -259,20 +290,10 @@ def main() -> None:
             "summac_val": recorded.summac(support.tests, odds["support"], chosen),
             "mtrag_human": recorded.mtrag(data, model),
         },
-        "traps": traps.table(trapped, chosen["one cut from dev"]),
+        "traps": traps.table(trapped, chosen["shipped cut"]),
     }
     result["conditions"]["seconds"] = round(time.perf_counter() - started)
-    result["before"] = _held(Path(__file__).with_name("before.json"))
-    result["leave_one_set_out"] = _held(RESULTS / "offline_loso.json")
-    result["bars"] = bars(result)
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "offline_judge.json").write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    text = markdown(result)
-    (RESULTS / "offline_judge.md").write_text(text, encoding="utf-8")
-    print(text)
-    rewritten_card(result)
-    for path in pages.rewritten(result):
-        print(f"figures written into {path.relative_to(ROOT)}")
+    return result
 
 
 def _held(path: Path) -> dict[str, Any] | None:

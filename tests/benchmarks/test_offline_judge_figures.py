@@ -12,10 +12,11 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT)]
 
 from benchmarks.offline_judge import pages  # noqa: E402
-from benchmarks.offline_judge.figures import MEASURES, Sample, best_cut, mean_over, measures, shown  # noqa: E402
+from benchmarks.offline_judge.figures import MEASURES, Draws, Sample, best_cut, mean_over, measures, shown  # noqa: E402
 from benchmarks.offline_judge.rivals import TEN, ten, unigrams  # noqa: E402
 
 from ragassay.core import MatchCall  # noqa: E402
+from ragassay.scoring.bootstrap import interval  # noqa: E402
 
 
 def test_each_measure_is_what_a_reader_works_out_by_hand() -> None:
@@ -48,10 +49,36 @@ def test_intervals_draw_whole_groups() -> None:
     # Two groups, each of one kind: every draw has both classes in equal numbers, or only one of them and then no figure.
     labels, groups = [1, 0, 1, 0] * 5, ["a", "a", "b", "b"] * 5
     p = np.array([0.9, 0.1, 0.4, 0.1] * 5)
-    found = shown(Sample(labels, groups).draws(p, 0.5))
-    # Group a alone is all right, group b alone has half; both together three quarters.
+    draws = Sample(labels, groups).draws(p, 0.5)
+    # Group a alone is all right, group b alone has half; both together, in half of the draws, three quarters.
+    assert set(draws["balanced_accuracy"].round(9)) == {0.5, 0.75, 1.0}
+    assert draws["balanced_accuracy"][1:].std() == pytest.approx(0.25 / 2**0.5, abs=0.01)
+    found = shown(draws)
     assert found["balanced_accuracy"] == pytest.approx(0.75)
-    assert found["balanced_accuracy_interval"] == pytest.approx([0.5, 1.0])
+    # Two groups are next to nothing to go by.
+    low, high = found["balanced_accuracy_interval"]
+    assert low < 0.05
+    assert high > 0.95
+
+
+def test_intervals_are_those_of_the_package() -> None:
+    dice = np.random.default_rng(0)
+    labels, p = dice.integers(0, 2, 200), dice.random(200)
+    draws = Sample(labels.tolist(), [str(i // 5) for i in range(200)]).draws(p, 0.5)
+    assert draws.freedom == pytest.approx(39)
+    auroc = interval(float(draws["auroc"][0]), float(draws["auroc"][1:].std(ddof=1)), 39, 0.0, 1.0)
+    assert shown(draws)["auroc_interval"] == pytest.approx([auroc.low, auroc.high])
+    kappa = interval(float(draws["kappa"][0]), float(draws["kappa"][1:].std(ddof=1)), 39, -1.0, 1.0)
+    assert shown(draws)["kappa_interval"] == pytest.approx([kappa.low, kappa.high])
+    assert kappa.method.endswith("Fisher z")
+
+
+def test_the_mean_of_equal_sets_has_the_freedom_of_all_and_half_the_spread_of_one() -> None:
+    dice = np.random.default_rng(1)
+    sets = [Draws({"auroc": np.concatenate([[0.8], 0.8 + 0.04 * dice.normal(size=4000)])}, 9.0) for _ in range(4)]
+    found = mean_over(sets, ["auroc"])["auroc_interval"]
+    expected = interval(0.8, 0.02, 36.0, 0.0, 1.0)
+    assert found == pytest.approx([expected.low, expected.high], abs=0.003)
 
 
 def test_a_measure_without_one_of_the_classes_has_no_value() -> None:

@@ -15,12 +15,19 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from training.offline_data import (
+    ASKED,
     CONTRADICTED,
     NOT_MENTIONED,
     SUPPORT_DEV,
     SUPPORT_TEST,
     SUPPORT_UNSEEN,
     SUPPORTED,
+    answer,
+    asked_elsewhere,
+    held,
+    made_answer,
+    question_key,
+    relevance,
     rows,
     support,
     support_dev,
@@ -61,7 +68,7 @@ OTHER = (
 
 def folder(path: Path, sets: dict[str, list[dict[str, Any]]]) -> Path:
     """A data folder in which every set has at least an empty file."""
-    for name in {*ASIDE, *PASSAGES, *CLAIMS, *sets, "evouna", "openqa_eval"}:
+    for name in {*ASIDE, *PASSAGES, *CLAIMS, *ASKED, *sets}:
         (path / name).mkdir()
         with gzip.open(path / name / f"{name}.jsonl.gz", "wt", encoding="utf-8") as target:
             for row in sets.get(name, []):
@@ -95,6 +102,43 @@ def test_dev_and_test_rows_lend_nothing(tmp_path: Path) -> None:
     split_rows = [{"split": split, "group": split, "contexts": [OTHER]} for split in ("dev", "test", "official_test")]
     data = folder(tmp_path, {"summac_val": split_rows})
     assert Pool.read(data, Aside(data)).passages == []
+
+
+def test_groups_that_are_kept_for_development_lend_nothing(tmp_path: Path) -> None:
+    groups = [str(n) for n in range(40)]
+    kept = {group for group in groups if held("factcheck_gpt", f"factcheck_gpt:{group}")}
+    assert 0 < len(kept) < 20
+    given = [{"split": "train", "group": group, "contexts": [f"{OTHER} Group {group}."]} for group in groups]
+    pool = Pool.read(folder(tmp_path, {"factcheck_gpt": given, "summac_val": given}), Aside(tmp_path))
+    found = {group for group, _ in pool.passages}
+    assert found >= {f"factcheck_gpt:{group}" for group in groups if group not in kept}
+    assert not found & {f"factcheck_gpt:{group}" for group in kept}
+    assert not held("summac_val", f"summac_val:{min(kept)}")
+
+
+def test_a_question_that_another_split_asks_is_not_learned(tmp_path: Path) -> None:
+    asked = {"question": "Who built the mill?", "contexts": [PASSAGE], "response": "Jakob Steiner", "label": 1}
+    other = {**asked, "question": "When did it burn?", "response": "In 1911"}
+    data = folder(
+        tmp_path,
+        {
+            "hotpotqa_answer": [
+                {**asked, "split": "train", "group": "a"},
+                {**other, "split": "train", "group": "b"},
+            ],
+            "hotpotqa_context": [
+                {**asked, "question": "who built  the mill", "split": "test", "group": "c"},
+                {**other, "split": "train", "group": "d"},
+                {**asked, "split": "train", "group": "e"},
+            ],
+        },
+    )
+    assert {e.call.text for e in answer(data, "train")} == {"When did it burn?"}
+    assert {e.call.text for e in answer(data, "test")} == set()
+    assert {e.call.text for e in made_answer(data, 0, 100)} <= {"When did it burn?"}
+    # In relevance the passage of the test row goes as well, which both of these have.
+    assert list(relevance(data, "train")) == []
+    assert len(list(relevance(data, "test"))) == 1
 
 
 def test_runs_find_shared_text_and_no_other() -> None:
@@ -142,7 +186,7 @@ def test_variations_are_labelled_as_they_were_made() -> None:
 
 
 def test_the_same_seed_makes_the_same_examples() -> None:
-    truths = [Truth("made:sentence", "g", "It was built in 1832 by Jakob Steiner for the town.", PASSAGE, True)]
+    truths = [Truth("made:sentence", "g", "It was built in 1832 by Jakob Steiner for the town.", PASSAGE)]
     others = ["Volunteers have counted the cranes in Linum since 1975."] * 10
     once, twice = (list(variations(truths, others, random.Random(7))) for _ in range(2))
     assert once == twice
@@ -261,13 +305,24 @@ def test_an_edited_summary_is_judged_against_the_one_it_was_edited_from(tmp_path
     data = folder(
         tmp_path, {"summedits": [row("In 1832 the mill was built.", 1), row("The mill was built in 1911.", 0)]}
     )
-    found = {(e.call.text, e.call.passages[0], e.label, e.spans) for e in edited(data)}
+    found = {(e.call.text, e.call.passages[0], e.label, e.spans) for e in edited(data, Aside(data))}
     seed = "The mill was built in 1832."
     assert found == {
         ("In 1832 the mill was built.", seed, 1, ()),
         (seed, "In 1832 the mill was built.", 1, ()),
         ("The mill was built in 1911.", seed, 0, ((22, 26),)),
     }
+
+
+@pytest.mark.skipif(not (DATA / "scifact").is_dir(), reason="the folder ../shared/data (or RAGASSAY_DATA) is not there")
+def test_no_question_of_another_split_and_no_passage_of_a_kept_row_is_learned() -> None:
+    asked = asked_elsewhere(DATA)
+    learned = [*answer(DATA, "train"), *made_answer(DATA, 0, 1500), *relevance(DATA, "train")]
+    assert len(learned) > 1000
+    assert not asked & {question_key(e.call.text) for e in learned}
+    kept = {e.call.passages[0] for e in support_dev(DATA) if e.source == "factcheck_gpt"}
+    assert kept
+    assert not kept & {e.call.passages[0] for e in relevance(DATA, "train") if e.source == "factcheck_gpt"}
 
 
 @pytest.mark.skipif(not (DATA / "scifact").is_dir(), reason="the folder ../shared/data (or RAGASSAY_DATA) is not there")
