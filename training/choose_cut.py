@@ -1,6 +1,6 @@
 """From which probability should a claim pass? Shown on whole responses of train and dev rows.
 
-    python training/choose_cut.py [--data ../shared/data] [--keep 0.3]
+    python training/choose_cut.py [--data ../shared/data] [--keep 0.25]
 
 A response passes when at least 0.9 of its claims pass, so a cut that treats both mistakes alike fails most good
 responses of several sentences. For each cut the table says how many responses that people call faithful pass, and how
