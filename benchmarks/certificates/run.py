@@ -34,6 +34,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 
+from benchmarks.offline_judge.labelled import learned_questions  # noqa: E402
+from training.offline_data import question_key  # noqa: E402
+
 from ragassay import __version__  # noqa: E402
 from ragassay.benchmarking import run_benchmark  # noqa: E402
 from ragassay.core import Certificate, Figure, JudgeFigures  # noqa: E402
@@ -84,7 +87,8 @@ TASKS: dict[str, tuple[str, tuple[Set, ...]]] = {
         (
             Set(
                 "hotpotqa_context", True, kind="human and constructed",
-                note="people marked the relevant passages; the others were retrieved and nobody looked at them",
+                note="people marked the relevant passages; the others were retrieved and nobody looked at them; without rows "
+                "whose question a train row has",
             ),
         ),
     ),
@@ -92,7 +96,8 @@ TASKS: dict[str, tuple[str, tuple[Set, ...]]] = {
         "answer_relevance",
         (
             Set("haluquestqa", True, note="passes when no irrelevant span was marked"),
-            Set("hotpotqa_answer", True, kind="constructed", note="gold answers, and gold answers of other questions"),
+            Set("hotpotqa_answer", True, kind="constructed", note="gold answers, and gold answers of other questions; without "
+                "rows whose question a train row has"),
         ),
     ),
     "answer_correctness": (
@@ -103,6 +108,10 @@ TASKS: dict[str, tuple[str, tuple[Set, ...]]] = {
         ),
     ),
 }  # fmt: skip
+
+
+# Tasks whose sets share questions across their splits: rows whose question a train row of any set has are left out.
+SHARED = ("context_relevance", "answer_relevance")
 
 
 def main() -> None:
@@ -159,6 +168,8 @@ def rows_of(one: Set, task: str, data: Path) -> Iterator[dict[str, Any]]:
             if row["split"] not in one.splits or (one.slice and row["slice"] != one.slice):
                 continue
             if row["label"] is None or row["task"] != task:
+                continue
+            if task in SHARED and question_key(row["question"]) in learned_questions(data):
                 continue
             kept = {
                 name: row[name]

@@ -57,7 +57,7 @@ def rows(data: Path, name: str) -> Iterator[Row]:
 
 
 @lru_cache(maxsize=4)
-def _learned(data: Path) -> frozenset[str]:
+def learned_questions(data: Path) -> frozenset[str]:
     """The questions of train rows, of any set."""
     found = (row.get("question") for name in ASKED for row in rows(data, name) if row["split"] == "train")
     return frozenset(map(question_key, found)) - {""}
@@ -83,7 +83,7 @@ def passages(data: Path, part: str, names: Sequence[str] = RELEVANCE) -> list[La
         for row in rows(data, name):
             if row["split"] != part or not row["contexts"] or row["label"] is None:
                 continue
-            if part != "train" and question_key(row.get("question")) in _learned(data):
+            if part != "train" and question_key(row.get("question")) in learned_questions(data):
                 continue
             claim = name == "factcheck_gpt"
             call = MatchCall("relevance", row["response" if claim else "question"], (row["contexts"][0],))
@@ -96,7 +96,7 @@ def answers(data: Path, part: str, names: Sequence[str] = ANSWER) -> list[Labell
     found = []
     for name in names:
         for row in rows(data, name):
-            learned = part != "train" and question_key(row["question"]) in _learned(data)
+            learned = part != "train" and question_key(row["question"]) in learned_questions(data)
             if row["split"] == part and row["label"] is not None and row.get("response") and not learned:
                 call = MatchCall("answer", row["question"], (row["response"],))
                 found.append(_labelled(row, call, row["label"] >= 0.5))
