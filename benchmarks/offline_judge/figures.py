@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.scoring.bootstrap import effective, interval, spread
+from ragassay.scoring.bootstrap import NO_SPREAD, effective, interval, spread
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -116,6 +116,8 @@ def _with_interval(name: str, draws: Floats, freedom: float, *, gain: bool) -> d
     if np.isnan(value) or np.isnan(deviation):
         return {name: None if np.isnan(value) else value, f"{name}_interval": None}
     low = -1.0 if gain or name == "kappa" else 0.0
+    if deviation <= NO_SPREAD and low < value < 1:  # a judge that always says the same: no draw can move it
+        return {name: value, f"{name}_interval": [value, value]}
     found = interval(value, deviation, max(1.0, freedom), low, 1.0)
     return {name: value, f"{name}_interval": [found.low, found.high]}
 

@@ -81,6 +81,12 @@ def test_the_mean_of_equal_sets_has_the_freedom_of_all_and_half_the_spread_of_on
     assert found == pytest.approx([expected.low, expected.high], abs=0.003)
 
 
+def test_a_judge_that_always_says_the_same_has_nothing_to_be_unsure_of() -> None:
+    found = shown(Sample([1, 0] * 20, [str(i) for i in range(40)]).draws(np.ones(40), 0.5))
+    assert (found["balanced_accuracy"], found["balanced_accuracy_interval"]) == (0.5, [0.5, 0.5])
+    assert (found["kappa"], found["kappa_interval"]) == (0.0, [0.0, 0.0])
+
+
 def test_a_measure_without_one_of_the_classes_has_no_value() -> None:
     found = shown(Sample([1, 1], ["a", "b"]).draws(np.array([0.9, 0.8]), 0.5))
     assert found["balanced_accuracy"] is None

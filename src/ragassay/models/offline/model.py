@@ -134,9 +134,8 @@ class OfflineModel:
             await asyncio.to_thread(pool.shutdown)
 
     def _start(self) -> ThreadPoolExecutor:
-        if (
-            self._process != os.getpid()
-        ):  # a fork has copied the pool without its threads, and perhaps a lock that is held
+        # A fork has copied the pool without its threads, and perhaps a lock that is held.
+        if self._process != os.getpid():
             self._lock, self._pool, self._process = threading.Lock(), None, os.getpid()
         with self._lock:
             if self._closed:
