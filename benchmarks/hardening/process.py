@@ -82,11 +82,8 @@ def memory(dose: str) -> dict[str, Any]:
         "of which said what to lower": [found["advised"], "all"],
         "of which ended in code that is not ours, by a signal": [found["crashed"], "0"],
     }
-    passed = found["starved"] >= 1 and found["advised"] == found["starved"]
-    note = (
-        "every run was resumed with enough memory and finished; the signals come from the JSON encoder (orjson), which "
-        "does not survive an allocation that fails"
-    )
+    passed = found["starved"] >= 1 and found["advised"] == found["starved"] and not found["crashed"]
+    note = "every run was resumed with enough memory and finished"
     return {"dose": f"{found['levels']} limits of address space", "figures": figures, "passed": passed, "note": note}
 
 

@@ -100,6 +100,13 @@ SHAPES = {
 }
 
 
+def test_docs_of_a_hand_made_file_are_its_contexts():
+    rows = open_rows([{"query": "Q", "docs": ["c"], "answer": "A"}])
+    row = next(iter(rows))
+    assert isinstance(row, Sample)
+    assert (row.question, row.contexts, row.response) == ("Q", (Context("c"),), "A")
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_rows_of_each_tool_are_recognised_and_said_so(name, tmp_path):
     row, expected = SHAPES[name]

@@ -9,6 +9,13 @@ def test_a_starved_run_says_what_to_lower_and_can_be_resumed(tmp_path):
     assert found["starved"] == found["advised"] == 1
 
 
+def test_memory_that_runs_out_while_a_request_is_encoded_ends_the_run_by_no_signal(tmp_path):
+    found = starve(tmp_path, levels=[90, 120])  # here the JSON encoder had ended the process (SIGSEGV)
+    assert found["starved"] >= 1
+    assert found["advised"] == found["starved"]
+    assert found["crashed"] == 0
+
+
 def test_the_bill_stays_under_a_cap_at_a_random_cent_through_faults_and_kills(tmp_path):
     found = capped_runs(tmp_path, times=3, seed=2, kills=0.4)
     assert found["over"] == 0

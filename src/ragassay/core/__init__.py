@@ -34,6 +34,7 @@ from ragassay.core.errors import (
 )
 from ragassay.core.fingerprint import digest
 from ragassay.core.judgment import Evidence, Judgment, Spend, Status
+from ragassay.core.memory import claim_memory
 from ragassay.core.request import Request
 from ragassay.core.run import (
     MEASURING,
@@ -140,6 +141,7 @@ __all__ = [
     "Verdict",
     "WorstRow",
     "boundaries",
+    "claim_memory",
     "digest",
     "end_thread",
     "is_fault",

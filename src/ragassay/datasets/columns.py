@@ -29,7 +29,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "contexts": (
         "retrieved_contexts", "retrieval_context", "retrieved_context", "context", "retrieved_documents",
-        "retrieved_docs",
+        "retrieved_docs", "docs",
         "retrieved_chunks", "retrieved_passages", "documents", "passages", "chunks", "attributes.retrieval.documents",
         "retrieval.documents", "outputs.retrieved_context", "outputs.retrieved_contexts", "outputs.contexts",
         "outputs.context",

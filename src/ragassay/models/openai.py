@@ -23,7 +23,18 @@ import orjson
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
-from ragassay.core import Call, CallError, ChatCall, ChatReply, Reply, SetupError, Spend, nearest, shorten
+from ragassay.core import (
+    Call,
+    CallError,
+    ChatCall,
+    ChatReply,
+    Reply,
+    SetupError,
+    Spend,
+    claim_memory,
+    nearest,
+    shorten,
+)
 from ragassay.models.prices import Rate, price
 
 HOSTED = "https://api.openai.com/v1"
@@ -186,6 +197,7 @@ class OpenAIModel:
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif call.schema is not None and dialect.format:
             body["response_format"] = {"type": dialect.format}
+        claim_memory(sum([len(m.content) for m in call.messages]))
         try:
             return orjson.dumps(body, default=_plain)
         except TypeError:  # half of a surrogate pair has no UTF-8; the model is shown U+FFFD in its place

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import Manifest, MetricSummary, SetupError, Summary, nearest
-from ragassay.report.wording import better_end, count, figure, percent
+from ragassay.report.wording import LACKS, better_end, count, figure, percent
 
 _GATE = re.compile(r"(?P<left>.*)(?P<op>>=|<=|>|<)\s*(?P<number>[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)\s*")
 _OF = re.compile(r"(?P<figure>\w+)\((?P<metric>.*)\)")
@@ -23,7 +23,6 @@ _FIGURES: dict[str, Callable[[MetricSummary], float | None]] = {
     "lower(pass_rate)": lambda m: None if m.pass_interval is None else m.pass_interval.low,
     "upper(pass_rate)": lambda m: None if m.pass_interval is None else m.pass_interval.high,
 }
-_LACKS = "the row has no "  # how a metric's reason starts where the row lacks an input field
 _HOW = 'write metric, comparison and number, for example "groundedness>=0.8" or "pass_rate(groundedness)>=0.9"'
 
 
@@ -178,7 +177,7 @@ def _lacking(gated: Iterable[MetricSummary], floor: float) -> list[str]:
     """Gated metrics that too many rows lack the fields for: one row of ten must not meet a gate for all ten."""
     out = []
     for m in gated:
-        lacking = {why: n for why, n in m.reasons.items() if why.startswith(_LACKS)}
+        lacking = {why: n for why, n in m.reasons.items() if why.startswith(LACKS)}
         asked = m.n + sum(lacking.values())
         if asked and m.n / asked < floor:
             why = "; ".join(f"{why} ({n:,})" for why, n in lacking.items())

@@ -182,8 +182,13 @@ def p_value(p: float | None) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
+LACKS = "the row has no "
+"""How a metric's reason starts where the row lacks an input field."""
+
+
 def headline(summary: Summary) -> str:
-    """The verdict over the rows in words: "37 of 48 rows pass, 9 fail, 2 undecided"."""
+    """The verdict over the rows in words: "37 of 48 rows pass, 9 fail, 2 undecided"; and where no row has contexts or a
+    response, that nothing was judged on them: the column may bear a name that is not known."""
     s = summary
     noun, verb = ("row", "passes") if s.rows == 1 else ("rows", "pass")
     words = [f"{s.passed:,} of {s.rows:,} {noun} {verb}", f"{s.failed:,} fail", f"{s.undecided:,} undecided"]
@@ -191,6 +196,9 @@ def headline(summary: Summary) -> str:
     for n, what in ((silent, "without a verdict"), (s.bad, "could not be read"), (s.pending, "not evaluated yet")):
         if n > 0:
             words.append(f"{n:,} {what}")
+    for part in ("contexts", "response"):
+        if any(m.rows and m.reasons.get(LACKS + part, 0) == m.rows for m in s.metrics):
+            words.append(f"none judged on its {part} (no row has any)")
     return ", ".join(words)
 
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
-from ragassay.core import BadRow, Judgment, Ledger, RagAssayError, RowResult, Sample
+from ragassay.core import BadRow, Judgment, Ledger, RagAssayError, RowResult, Sample, claim_memory
 
 HEAP, HEAP_SIZE, HEAP_SECONDS = 64, 1 << 20, 0.5
 """Rows that are written together, characters of text from which fewer are, and how long the first of them waits at most."""
@@ -172,6 +172,7 @@ class Journal:
                 written = time.monotonic()
                 self._look_for_others()
                 try:
+                    claim_memory(max(text_size(result.sample) for result in rows))
                     self._store.put_rows(self._run_id, rows)
                 except BaseException as error:  # raised to whoever brings the next row, and at the end
                     self._lost = error
@@ -196,6 +197,7 @@ class Journal:
                 self._store.put_judgments(self._run_id, written)
                 self._last += len(written)
             elif kind == "row":
+                claim_memory(max(text_size(result.sample) for result, _ in jobs))
                 self._store.put_rows(self._run_id, [result for result, _ in jobs])
             elif kind == "intent":
                 if self._save is not None:
