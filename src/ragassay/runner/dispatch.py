@@ -24,6 +24,7 @@ from ragassay.runner.breaker import Breaker, speaks_of_the_service
 from ragassay.runner.budget import Budget
 from ragassay.runner.pace import Pace
 from ragassay.runner.retries import RetryPurse
+from ragassay.runner.turns import Turns
 from ragassay.runner.window import Window
 
 
@@ -108,12 +109,18 @@ class Dispatcher:
         self._on_budget, self._intent = on_budget, intent
         self._stop: asyncio.Event = asyncio.Event()
         self._rejected = 0
+        self._turns = Turns(lambda: self._window.waiting)
         self._random = random.Random(0)  # only spreads pauses; no result depends on it
         self.traffic = Traffic(limit=limit, ceiling=limit)
 
     def stop(self) -> None:
         """Make no new call; calls in flight go on."""
         self._stop.set()
+
+    async def turn(self) -> None:
+        """Wait until longer work keeps no call from being sent: not at all while none is under way."""
+        if self.traffic.in_flight:
+            await self._turns.turn()
 
     def close(self) -> None:
         """Let go of what is shared with other processes."""
@@ -140,13 +147,13 @@ class Dispatcher:
                     self._on_budget()
                     return CallFailed("over_budget", self._budget.stop_reason())
                 tries += 1
+                self._turns.moving()
                 outcome = await self._attempt(call, reserved, lane)
+                self._turns.moving()
             finally:
                 self._window.leave()
             if not isinstance(outcome, CallError):
-                # The next calls go out first: to read what all the replies of this moment say takes longer than to send.
-                await asyncio.sleep(0)
-                await asyncio.sleep(0)
+                await self._turns.turn()  # the next call goes out first: to read a reply takes longer than to send one
                 return outcome
             error = outcome
             self._raise_if_hopeless(error)

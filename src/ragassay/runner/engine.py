@@ -256,6 +256,7 @@ class Engine:
             asked, size = self._asked, sum(text_size(row) for _, row in heap)
             self._held += size
             try:
+                await self._dispatch.turn()
                 results = await self._measure(heap)
             except Stopped:
                 return
@@ -351,6 +352,8 @@ class Engine:
             lost = {pair for pair, judgment in known.items() if judgment.status is Status.OVER_BUDGET}
             for row, *_, pairs in wave:
                 capped[row] = capped[row] or any(pair in lost for pair, _ in pairs)
+            if self._asked:
+                await self._dispatch.turn()
             await advance([(row, at, flow, tuple([known[pair] for pair, _ in pairs])) for row, at, flow, pairs in wave])
         return [
             (tuple([score for score in each if score is not None]), kept)
@@ -444,7 +447,12 @@ class Engine:
                     if pair in left:
                         left.discard(pair)
                         asked.setdefault(row, {})[pair[1]] = pair, mine[pair]
-            self._begin(asked.values())
+            try:
+                await self._begin(asked.values())
+            except BaseException as error:
+                for pair in mine:
+                    self._fail(pair, error)
+                raise
         if waits:
             if pending := [future for future in waits.values() if not future.done()]:
                 await asyncio.wait(pending)
@@ -457,12 +465,13 @@ class Engine:
         self.progress.cached += n
         self._budget.cached += n
 
-    def _begin(self, rows: Iterable[dict[str, tuple[Pair, Request]]]) -> None:
+    async def _begin(self, rows: Iterable[dict[str, tuple[Pair, Request]]]) -> None:
         """Have the judge answer the Requests of each row, by key, each group on its own; what it settles at once is kept
         together."""
         at_once: list[tuple[_Group, Sequence[Judgment]]] = []
         for asked in rows:
             for requests in self._judge.batches([request for _, request in asked.values()]):
+                await self._dispatch.turn()  # a prompt takes long to write
                 group = _Group(requests[0].rubric, {request.key: asked[request.key][0] for request in requests})
                 try:
                     flow = self._judge.answer(requests)

@@ -41,6 +41,11 @@ class Window:
         self._best = float("inf")
         self._trial: tuple[float, float] | None = None  # the limit and the answers a second before it
 
+    @property
+    def waiting(self) -> bool:
+        """Whether anybody waits for a place."""
+        return bool(self._waiters)
+
     async def enter(self) -> None:
         """Wait for a place and take it."""
         if self.in_flight < int(self.limit) and not self._waiters:

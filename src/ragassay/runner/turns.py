@@ -1,0 +1,55 @@
+"""Who goes first in the event loop? Calls that come and go; then, one a round, whoever has longer work to do.
+
+A place in flight that is empty while the loop reads what another reply says is time the endpoint stands idle. The loop
+runs everything that is ready before it looks at its sockets again; so of the steps that take a millisecond (to read a reply,
+to plan a row) only one is made ready a round, and none while a call is being handed over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+PATIENCE = 8
+"""Rounds that a step waits at most for calls that come and go without a pause."""
+
+
+class Turns:
+    """First come, first served. For one event loop. ready: whether a call waits to be sent; where none does, nothing is held
+    back, for longer work is what brings the next."""
+
+    def __init__(self, ready: Callable[[], bool]) -> None:
+        self._ready = ready
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._scheduled = self._moving = False
+        self._passed = 0
+
+    def moving(self) -> None:
+        """A call has just come or is about to go."""
+        self._moving = True
+
+    async def turn(self) -> None:
+        """Wait for a round with nothing lighter to do."""
+        loop = asyncio.get_running_loop()
+        mine = loop.create_future()
+        self._waiting.append(mine)
+        if not self._scheduled:
+            self._scheduled = True
+            loop.call_soon(self._round)
+        await mine
+
+    def _round(self) -> None:
+        if self._moving and self._passed < PATIENCE and self._ready():
+            self._passed += 1
+        else:
+            self._passed = 0
+            while self._waiting:
+                mine = self._waiting.popleft()
+                if not mine.done():  # not cancelled meanwhile
+                    mine.set_result(None)
+                    break
+        self._moving = False
+        self._scheduled = bool(self._waiting)
+        if self._scheduled:
+            asyncio.get_running_loop().call_soon(self._round)
