@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ragassay.core.judgment import Evidence, Judgment, Spend
+from ragassay.core.swift import swift
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Message:
     """One chat message. role: "system", "user" or "assistant"."""
@@ -17,6 +19,7 @@ class Message:
     content: str
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class ChatCall:
     """One chat completion. schema: the JSON Schema the reply must follow, sent where the server can use it.
@@ -34,6 +37,7 @@ class ChatCall:
     model: str = ""
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class ChatReply:
     """The model's answer as text. finish: "stop", "length", "refusal", "content_filter" or as the server said."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ragassay.core.swift import swift
+
 
 class Status(StrEnum):
     """What became of a Request, a part of a Score, or a Score. Only JUDGED and ABSTAINED carry a value."""
@@ -18,6 +20,7 @@ class Status(StrEnum):
     NOT_APPLICABLE = "not_applicable"  # the metric lacks an input, or nothing is there to judge
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A place in a context that a verdict rests on.
@@ -33,6 +36,7 @@ class Evidence:
     quote: str
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Spend:
     """What answering cost the judge's side: calls sent, tokens, US dollars (None = price unknown), seconds."""
@@ -56,6 +60,7 @@ class Spend:
         )
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """The answer to one Request by one judge.

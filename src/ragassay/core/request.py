@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ragassay.core.fingerprint import digest
+from ragassay.core.swift import swift
 
 Input = str | tuple[str, ...]
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Request:
     """One thing to ask a judge.

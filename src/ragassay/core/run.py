@@ -9,6 +9,7 @@ from enum import StrEnum
 from ragassay.core.judgment import Spend
 from ragassay.core.sample import AppUsage, BadRow, Sample
 from ragassay.core.score import Score, Verdict
+from ragassay.core.swift import swift
 
 MEASURING = "to measure a judge: "
 """How the names of runs begin that a benchmark, a battery or repeated samples made."""
@@ -78,6 +79,7 @@ class Cause:
     detail: str = ""
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The row's verdict and what broke.
@@ -95,6 +97,7 @@ class Diagnosis:
     finer: tuple[Cause, ...] = ()
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class RowResult:
     """One finished row. index: place in the source, from 0. Either sample or bad is set.

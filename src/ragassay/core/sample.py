@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ragassay.core.swift import swift
+
 EMPTY: Mapping[str, str] = {}
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Context:
     """One retrieved chunk (also called passage). Its rank is its place in `Sample.contexts`, from 1.
@@ -35,6 +38,7 @@ class AppUsage:
     latency: float | None = None
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One row to evaluate. Everything but the id is optional; a metric says which field it lacks.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ragassay.core.judgment import Evidence, Status
+from ragassay.core.swift import swift
 
 
 class Verdict(StrEnum):
@@ -18,6 +19,7 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"  # it should have been judged and was not, or too little of it was
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Part:
     """One claim, chunk or statement inside a Score.
@@ -49,6 +51,7 @@ class Part:
     sources: tuple[int, ...] | None = None
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many things were asked and what became of them. asked = judged + unjudged ones."""
@@ -87,6 +90,7 @@ class Counts:
         )
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Score:
     """A metric's value for one Sample.

@@ -8,10 +8,8 @@ them the way UTF-8 would if it allowed them ("surrogatepass"). Lists inside `Map
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import math
-import operator
 import re
 import types
 import typing
@@ -179,32 +177,51 @@ def _encoder(hint: typing.Any) -> Convert:
     raise TypeError(f"no way to store a {hint}")
 
 
+_MISSING = object()
+
+
+def _default(f: dataclasses.Field[typing.Any]) -> object:
+    """A field's default; _MISSING where it has none."""
+    if f.default is not dataclasses.MISSING:
+        return f.default
+    return _MISSING if f.default_factory is dataclasses.MISSING else f.default_factory()
+
+
+def _compiled(lines: list[str], names: dict[str, object]) -> typing.Any:
+    """The function `convert` of these lines. One is made for each class, as the dataclasses' own methods are: rows and
+    parts of scores are written and read by the million, and a loop over their fields takes several times as long."""
+    exec("\n".join(["def convert(given):", *(f"    {line}" for line in lines)]), names)
+    return names["convert"]
+
+
 def _dataclass_encoder(kind: type) -> Convert:
     hints = typing.get_type_hints(kind)
-    missing = object()
-    plan: list[tuple[str, Convert, object]] = []
-    for f in dataclasses.fields(kind):
-        default: object = missing
-        if f.default is not dataclasses.MISSING:
-            default = f.default
-        elif f.default_factory is not dataclasses.MISSING:
-            default = f.default_factory()
-        plan.append((f.name, _encoder(hints[f.name]), default))
-    defaults = [default for _, _, default in plan]
-    names = [name for name, _, _ in plan]
-    read = operator.attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
+    lines, names = ["plain = {}"], dict[str, object]()
+    for n, f in enumerate(dataclasses.fields(kind)):
+        convert, default = _encoder(hints[f.name]), _default(f)
+        names |= {f"convert_{n}": convert, f"default_{n}": default}
+        item = "item" if convert is None else f"convert_{n}(item)"
+        given = "" if default is _MISSING else f"if item is not default_{n} and item != default_{n}: "
+        lines += [f"item = given.{f.name}", f"{given}plain[{f.name!r}] = {item}"]
+    return typing.cast(Convert, _compiled([*lines, "return plain"], names))
 
-    def to_plain(value: object) -> dict[str, object]:
-        # Most fields are their default and leave in C, by identity: this is done for every part of every score.
-        items = read(value)
-        plain: dict[str, object] = {}
-        kept = map(operator.is_not, items, defaults)
-        for (name, convert, default), item in itertools.compress(zip(plan, items, strict=True), kept):
-            if item != default:
-                plain[name] = item if convert is None else convert(item)
-        return plain
 
-    return to_plain
+def _dataclass_decoder(kind: type) -> Convert:
+    """Takes what stands there; a field without a default must, and a name that is no field is passed over."""
+    hints = typing.get_type_hints(kind)
+    names: dict[str, object] = {"kind": kind, "missing": _MISSING}
+    lines = ["get = given.get"]
+    for n, f in enumerate(dataclasses.fields(kind)):
+        convert, default = _decoder(hints[f.name]), _default(f)
+        names |= {f"convert_{n}": convert, f"default_{n}": default, f"make_{n}": f.default_factory}
+        item = f"item_{n}" if convert is None else f"convert_{n}(item_{n})"
+        if default is _MISSING:
+            lines += [f"item_{n} = given[{f.name!r}]", f"item_{n} = {item}"]
+        else:
+            absent = f"default_{n}" if f.default_factory is dataclasses.MISSING else f"make_{n}()"
+            lines += [f"item_{n} = get({f.name!r}, missing)", f"item_{n} = {absent} if item_{n} is missing else {item}"]
+    made = ", ".join(f"{f.name}=item_{n}" for n, f in enumerate(dataclasses.fields(kind)) if f.init)
+    return typing.cast(Convert, _compiled([*lines, f"return kind({made})"], names))
 
 
 _LEAVES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
@@ -231,18 +248,14 @@ def _leaf(kind: type) -> Convert:
 def _decoder(hint: typing.Any, strict: bool = False) -> Convert:
     if dataclasses.is_dataclass(hint):
         kind = typing.cast(type, hint)
+        if not strict:
+            return _dataclass_decoder(kind)
         hints = typing.get_type_hints(kind)
         plan = {f.name: _decoder(hints[f.name], strict) for f in dataclasses.fields(kind)}
 
         def from_plain(plain: dict[str, typing.Any]) -> object:
-            if strict:
-                plain = {name: plain[name] for name in plan}
-            known = {
-                name: item if (convert := plan[name]) is None else convert(item)
-                for name, item in plain.items()
-                if name in plan
-            }
-            return kind(**known)
+            given = {name: plain[name] for name in plan}
+            return kind(**{name: item if (c := plan[name]) is None else c(item) for name, item in given.items()})
 
         return from_plain
     origin, args = typing.get_origin(hint), typing.get_args(hint)
