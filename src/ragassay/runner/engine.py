@@ -250,10 +250,10 @@ class Engine:
         while self._state is RunState.RUNNING:
             while self._held > HELD and self._state is RunState.RUNNING:
                 await asyncio.sleep(self._room_every)  # rows of many megabytes: what is in hand must fit the memory
-            heap = self._take(rows)
+            heap, size = self._take(rows)
             if not heap:
                 return
-            asked, size = self._asked, sum(text_size(row) for _, row in heap)
+            asked = self._asked
             self._held += size
             try:
                 await self._dispatch.turn()
@@ -271,14 +271,15 @@ class Engine:
             self._heap = min(2 * self._heap, HEAP) if self._asked == asked and self._takes_heaps else 1
             await asyncio.sleep(0)  # rows answered from the cache must not starve the display and Ctrl-C
 
-    def _take(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> list[tuple[int, Sample | BadRow]]:
-        """The next rows that are driven together: as many as there is reason to, few where they are large."""
+    def _take(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> tuple[list[tuple[int, Sample | BadRow]], int]:
+        """The next rows that are driven together, and their characters: as many as there is reason to, few where they are
+        large."""
         heap: list[tuple[int, Sample | BadRow]] = []
         size = 0
         while len(heap) < self._heap and size < HEAP_SIZE and (item := next(rows, None)) is not None:
             heap.append(item)
             size += text_size(item[1])
-        return heap
+        return heap, size
 
     async def _measure(self, heap: Sequence[tuple[int, Sample | BadRow]]) -> list[RowResult]:
         """What comes of the rows, in their order."""

@@ -65,7 +65,7 @@ class Journal:
         self._queue: list[tuple[str, Any, asyncio.Future[Any]]] = []
         self._lock = threading.Condition()
         self._rows: list[RowResult] = []
-        self._rows_size = 0
+        self._rows_size = self._largest = 0
         self._lost: BaseException | None = None
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -116,10 +116,11 @@ class Journal:
         """
         if self._lost is not None:
             raise self._lost
-        size = sum(text_size(result.sample or result.bad) for result in results)
+        sizes = [text_size(result.sample) for result in results]
         with self._lock:
             self._rows += results
-            self._rows_size += size
+            self._rows_size += sum(sizes)
+            self._largest = max([self._largest, *sizes])
             if self._heap_is_full():
                 self._lock.notify()
         while self._lost is None and (len(self._rows) > MOST_ROWS or self._rows_size > MOST_SIZE):
@@ -154,9 +155,11 @@ class Journal:
             with self._lock:
                 batch, self._queue = self._queue, []
                 rows: list[RowResult] = []
+                largest = 0
                 due = time.monotonic() - written >= HEAP_SECONDS
                 if closed or due or self._heap_is_full():
-                    rows, self._rows, self._rows_size = self._rows, [], 0
+                    rows, largest = self._rows, self._largest
+                    self._rows, self._rows_size, self._largest = [], 0, 0
             done: list[tuple[asyncio.Future[Any], Any, BaseException | None]] = []
             for kind in ("put", "row", "intent", "get", "own"):
                 jobs = [(what, future) for k, what, future in batch if k == kind]
@@ -172,7 +175,7 @@ class Journal:
                 written = time.monotonic()
                 self._look_for_others()
                 try:
-                    claim_memory(max(text_size(result.sample) for result in rows))
+                    claim_memory(largest)
                     self._store.put_rows(self._run_id, rows)
                 except BaseException as error:  # raised to whoever brings the next row, and at the end
                     self._lost = error
