@@ -92,13 +92,14 @@ class ParquetFile(FileReader):
     def rows_from(self, index: int) -> Iterator[tuple[int, Row | Trouble]]:
         """The rows from this index (from 0) on. Row groups that end before it are not read."""
         try:
-            with self.parquet.ParquetFile(self.path) as file:
+            with self.parquet.ParquetFile(self.path, pre_buffer=False) as file:  # else what was read stays
                 first = before = 0
                 while (
                     first < file.num_row_groups and before + (size := file.metadata.row_group(first).num_rows) <= index
                 ):
                     first, before = first + 1, before + size
-                batches = file.iter_batches(batch_size=_BATCH, row_groups=range(first, file.num_row_groups))
+                groups = range(first, file.num_row_groups)
+                batches = file.iter_batches(batch_size=_BATCH, row_groups=groups, use_threads=False)
                 yield from batch_rows(batches, self.pyarrow, before, index - before)
         except (OSError, ValueError, self.pyarrow.ArrowException) as error:
             raise broken_file(self.path, error) from error

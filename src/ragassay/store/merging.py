@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, select, update
 
 from ragassay.store import codec, schema
-from ragassay.store.store import BODY, IN_LIST, JUDGMENT, LINES_A_PAGE, ROW, ROWS_A_PAGE, Store, portions
+from ragassay.store.store import BODY, IN_LIST, JUDGMENT, LINES_A_PAGE, ROW, ROWS_A_PAGE, Store, make_way, portions
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def _take_rows(store: Store, part: Store, run_id: str) -> None:
                 # First of all, so that two who write rows of one run take turns and none sees half of the other's.
                 touched = update(schema.runs).where(schema.runs.c.id == number).values(updated=schema.runs.c.updated)
                 connection.execute(touched)
-                final = _make_way(connection, number, indices)
+                final = make_way(connection, number, indices)
                 for table, names, found in ((rows, ROW, lines), (bodies, BODY, texts)):
                     fresh = [
                         (number, *(getattr(row, name) for name in names[1:])) for row in found if row.idx not in final
@@ -80,20 +80,6 @@ def _take_rows(store: Store, part: Store, run_id: str) -> None:
                         store.database.insert(connection, table, names, fresh)
 
             store._write(work)
-
-
-def _make_way(connection: Connection, number: int, indices: Iterable[int]) -> set[int]:
-    """Delete the rows among these that are not done; those that are, and stay."""
-    rows, final = schema.rows, set[int]()
-    for some in _batched(indices):
-        known = connection.execute(
-            select(rows.c.idx, rows.c.done).where(rows.c.run == number, rows.c.idx.in_(some))
-        ).all()
-        final.update(index for index, done in known if done)
-        if replaced := [index for index, done in known if not done]:
-            for table in (rows, schema.bodies):
-                connection.execute(delete(table).where(table.c.run == number, table.c.idx.in_(replaced)))
-    return final
 
 
 def _batched(values: Iterable[T]) -> Iterator[list[T]]:
