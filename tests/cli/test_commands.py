@@ -49,9 +49,10 @@ def ragassay(folder, *arguments, code=0, **environment):
 
 def test_the_first_line_says_that_nothing_was_judged_on_contexts_where_their_column_was_not_recognised(folder):
     rows = [{"stuff" if key == "contexts" else key: value for key, value in row.items()} for row in ROWS]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    lines = "".join(json.dumps(r) + "\n" for r in rows) + "not a row\n"  # a line that cannot be read hides nothing
+    (folder / "rows.jsonl").write_text(lines, encoding="utf-8")
     done = ragassay(folder, "evaluate", "rows.jsonl")
-    assert "none judged on its contexts (no row has any)" in " ".join(done.stdout.split("\n\n")[0].split())
+    assert "nothing was judged on contexts (no row has any)" in " ".join(done.stdout.split("\n\n")[0].split())
     assert "ignored" in done.stderr
     assert "stuff" in done.stderr
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from ragassay.core import claim_memory, memory_failure
-from ragassay.core.memory import FACTOR, LARGE, RESERVE
+from ragassay.core.memory import LARGE, RESERVE, TO_WRITE
 
 
 def test_what_fits_is_claimed_and_given_back():
@@ -37,6 +37,6 @@ except MemoryError:
     print("refused")
 claim_memory({LARGE - 1})
 """
-    assert FACTOR * LARGE * 100 > RESERVE
+    assert TO_WRITE * LARGE * 100 > RESERVE
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "refused\n"

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -70,3 +71,13 @@ def test_every_value_of_the_core_keeps_its_signature():
             has_default = f.default is not dataclasses.MISSING or f.default_factory is not dataclasses.MISSING
             assert (parameter.default is not inspect.Parameter.empty) == has_default
             assert parameter.annotation == f.type
+
+
+def test_what_libraries_ask_of_a_signature_is_what_the_dataclass_says():
+    plain, quick = inspect.signature(Plain), inspect.signature(Swift)
+    assert str(plain) == str(quick)  # the sentinel of what is made for each value too
+    assert Swift.__init__.__module__ == Plain.__init__.__module__ == __name__
+    for kind in (core.Sample, core.Part, core.Judgment, core.RowResult):
+        assert inspect.signature(kind, eval_str=True).parameters
+        assert typing.get_type_hints(kind.__init__)
+        assert kind.__init__.__module__ == kind.__module__

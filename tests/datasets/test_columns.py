@@ -100,6 +100,12 @@ SHAPES = {
 }
 
 
+def test_docs_beside_another_name_for_contexts_are_passed_over():
+    row = next(iter(open_rows([{"query": "Q", "docs": 7, "documents": ["c"], "answer": "A"}])))
+    assert isinstance(row, Sample)
+    assert row.contexts == (Context("c"),)
+
+
 def test_docs_of_a_hand_made_file_are_its_contexts():
     rows = open_rows([{"query": "Q", "docs": ["c"], "answer": "A"}])
     row = next(iter(rows))

@@ -287,6 +287,33 @@ def test_stop_makes_no_new_call_and_keeps_the_answers_in_flight(store):
     assert len(store.get_judgments([("echo-r", Request("r", {"text": f"q:{i}"}).key) for i in range(100)])) == asked
 
 
+def test_a_row_that_waits_for_its_turn_when_the_run_is_stopped_is_not_begun(store):
+    """Where there is an application, it is not asked: its answer would be paid for."""
+    begun, stopped_at = [], []
+
+    async def main():
+        engine = engine_for(store, model=CountingModel(wait=0.05), concurrency=4)
+
+        async def prepare(row, keep):
+            begun.append(row.id)
+            return row
+
+        def rows():
+            for index, row in enumerate(samples([str(i) for i in range(100)])):
+                if index == 20:  # taken by a worker which now waits for its turn, with calls of others in flight
+                    assert engine.progress.traffic.in_flight
+                    asyncio.get_running_loop().call_soon(engine.stop)
+                    asyncio.get_running_loop().call_soon(lambda: stopped_at.append(len(begun)))
+                yield index, row
+
+        engine._prepare, engine._takes_heaps = prepare, False
+        return await engine.run(rows())
+
+    assert asyncio.run(main()).state is RunState.INTERRUPTED
+    assert len(begun) == stopped_at[0]
+    assert "row-20" not in begun
+
+
 def test_a_call_that_never_returns_does_not_keep_a_stopped_run(store, monkeypatch):
     monkeypatch.setattr("ragassay.runner.engine.GRACE", 0.2)
 

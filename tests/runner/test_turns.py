@@ -93,3 +93,18 @@ def test_a_step_that_is_cancelled_takes_nobodys_turn():
         await asyncio.wait_for(turns.turn(), 5)  # and the rounds begin again after a pause
 
     asyncio.run(main())
+
+
+def test_when_the_run_stops_whoever_waits_goes_on_at_once():
+    async def main():
+        turns, rounds = Turns(lambda: True), Rounds()
+        waiting = [asyncio.ensure_future(turns.turn()) for _ in range(100)]
+        await asyncio.sleep(0)
+        turns.end()
+        started = rounds.n
+        await asyncio.gather(*waiting)
+        await turns.turn()
+        rounds.stop()
+        assert rounds.n - started <= 5  # of the hundred that each would have had
+
+    asyncio.run(main())

@@ -34,7 +34,7 @@ from ragassay.core.errors import (
 )
 from ragassay.core.fingerprint import digest
 from ragassay.core.judgment import Evidence, Judgment, Spend, Status
-from ragassay.core.memory import claim_memory
+from ragassay.core.memory import TO_READ, claim_memory
 from ragassay.core.request import Request
 from ragassay.core.run import (
     MEASURING,
@@ -75,6 +75,7 @@ from ragassay.core.trust import (
 )
 
 __all__ = [
+    "TO_READ",
     "AppUsage",
     "Ask",
     "BadRow",

@@ -81,6 +81,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 """Field -> the names it goes by elsewhere. Every key is also a column name of its own."""
 
+WEAK = ("docs",)
+"""Names that also stand for other things: passed over where another column has a known name of the field."""
+
 SUBSTANCE = (
     "question", "contexts", "response", "reference", "expected_facts", "relevant_ids", "latency", "cost",
     "total_tokens",
@@ -246,6 +249,8 @@ def _pick(
     candidates = [c for c in candidates if not any(c.startswith(f"{outer}.") for outer in candidates)]
     if field in ("id", "error") and candidates:
         return candidates[0]
+    if len(candidates) > 1:
+        candidates = [c for c in candidates if normal(c) not in WEAK] or candidates
     if len(candidates) > 1:
         raise SetupError(
             "E0311",

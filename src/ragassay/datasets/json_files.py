@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 
 import orjson
 
-from ragassay.core import DataError, claim_memory, shorten
+from ragassay.core import TO_READ, DataError, claim_memory, shorten
 from ragassay.datasets.source import (
     READ_ERRORS,
     FileReader,
@@ -134,7 +134,7 @@ def _lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, Row | Trouble]]:
 
 def parse(line: bytes, offset: int) -> Row | Trouble:
     """One JSON object. offset: where `line` begins in the file, in bytes."""
-    claim_memory(len(line))
+    claim_memory(len(line), TO_READ)
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError as error:

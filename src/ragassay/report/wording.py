@@ -197,8 +197,8 @@ def headline(summary: Summary) -> str:
         if n > 0:
             words.append(f"{n:,} {what}")
     for part in ("contexts", "response"):
-        if any(m.rows and m.reasons.get(LACKS + part, 0) == m.rows for m in s.metrics):
-            words.append(f"none judged on its {part} (no row has any)")
+        if s.scored and any(m.reasons.get(LACKS + part, 0) == s.scored for m in s.metrics):
+            words.append(f"nothing was judged on {part} (no row {'so far ' if s.pending else ''}has any)")
     return ", ".join(words)
 
 

@@ -114,11 +114,12 @@ class Dispatcher:
         self.traffic = Traffic(limit=limit, ceiling=limit)
 
     def stop(self) -> None:
-        """Make no new call; calls in flight go on."""
+        """Make no new call; calls in flight go on, and what they bring is handed over at once."""
         self._stop.set()
+        self._turns.end()
 
     async def turn(self) -> None:
-        """Wait until longer work keeps no call from being sent: not at all while none is under way."""
+        """Wait for this task's turn at longer work; not at all while no call is under way."""
         if self.traffic.in_flight:
             await self._turns.turn()
 
@@ -343,7 +344,7 @@ class Dispatcher:
 
     def _give_up(self, error: ProviderError) -> NoReturn:
         """End the run: no call that waits is made any more."""
-        self._stop.set()
+        self.stop()
         raise error
 
     def _raise_if_down_for_good(self, breaker: Breaker, now: float) -> None:

@@ -257,6 +257,8 @@ class Engine:
             self._held += size
             try:
                 await self._dispatch.turn()
+                if self._state is not RunState.RUNNING:  # stopped meanwhile: no row is begun, and no application asked
+                    return
                 results = await self._measure(heap)
             except Stopped:
                 return

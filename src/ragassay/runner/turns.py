@@ -1,8 +1,8 @@
-"""Who goes first in the event loop? Calls that come and go; then, one a round, whoever has longer work to do.
+"""Who goes first in the event loop? Calls; then, one a round, the steps that take longer.
 
 A place in flight that is empty while the loop reads what another reply says is time the endpoint stands idle. The loop
 runs everything that is ready before it looks at its sockets again; so of the steps that take a millisecond (to read a reply,
-to plan a row) only one is made ready a round, and none while a call is being handed over.
+to plan a row) only one is made ready a round, and for a few rounds none, while calls move and others wait for their places.
 """
 
 from __future__ import annotations
@@ -16,21 +16,31 @@ PATIENCE = 8
 
 
 class Turns:
-    """First come, first served. For one event loop. ready: whether a call waits to be sent; where none does, nothing is held
-    back, for longer work is what brings the next."""
+    """First come, first served. For one event loop. ready: whether a call waits to be sent; where none does, no round is
+    passed over, for longer work is what brings the next."""
 
     def __init__(self, ready: Callable[[], bool]) -> None:
         self._ready = ready
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._scheduled = self._moving = False
+        self._scheduled = self._moving = self._over = False
         self._passed = 0
 
     def moving(self) -> None:
-        """A call has just come or is about to go."""
+        """A call has just ended, or is about to go."""
         self._moving = True
+
+    def end(self) -> None:
+        """The run is stopping: whoever waits goes on now, and nobody waits any more."""
+        self._over = True
+        while self._waiting:
+            mine = self._waiting.popleft()
+            if not mine.done():
+                mine.set_result(None)
 
     async def turn(self) -> None:
         """Wait for a round with nothing lighter to do."""
+        if self._over:
+            return
         loop = asyncio.get_running_loop()
         mine = loop.create_future()
         self._waiting.append(mine)

@@ -54,7 +54,8 @@ def decode(kind: type[T], data: bytes) -> T:
         from_plain = _decoder(typing.cast(typing.Hashable, kind))
         return typing.cast(T, from_plain(plain) if from_plain else plain)
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-        raise Damaged(f"not a {kind.__name__}: {error}") from error
+        why = f"{error} is missing, or a value that is not known" if isinstance(error, KeyError) else error
+        raise Damaged(f"not a {kind.__name__}: {why}") from error
 
 
 def read(kind: type[T], plain: object) -> T:
@@ -207,7 +208,7 @@ def _dataclass_encoder(kind: type) -> Convert:
 
 
 def _dataclass_decoder(kind: type) -> Convert:
-    """Takes what stands there; a field without a default must, and a name that is no field is passed over."""
+    """Takes what stands there; a field without a default must be there, and a name that is no field is passed over."""
     hints = typing.get_type_hints(kind)
     names: dict[str, object] = {"kind": kind, "missing": _MISSING}
     lines = ["get = given.get"]

@@ -165,7 +165,7 @@ class OfflineModel:
 def _trim() -> None:
     """Give freed memory back to the system, where the C library can be told to (glibc).
 
-    The network's buffers are of another size for each text; glibc keeps what lies between them for each thread, which
+    The network's buffers are of another size for each text; glibc keeps the freed gaps between them for each thread, which
     comes to hundreds of megabytes in a run. Takes milliseconds.
     """
     if (trim := _malloc_trim()) is not None:
