@@ -122,10 +122,11 @@ def kill_runs(
                 books = settled(server)
                 check_exit(0 if code == -9 else code, 0)
                 done += code == -9
-                # Sent again by this process: calls for prompts that an earlier one had sent. What it resends pays for the
-                # kill before it.
-                again = sum(books["asked"].values()) - len(books["asked"])
-                worst, known = max(worst, again - known), again
+                # What this process had sent and has no reply to: that is what its kill makes another one send again, the
+                # next or a later one (rows are not begun in the same order each time).
+                arrivals = Counter(book.read_text().split() if book.exists() else ())
+                without = sum(books["asked"].values()) - sum(arrivals.values())
+                worst, known = max(worst, without - known), without
                 if code == 0:
                     break
             check_run(store)
@@ -134,7 +135,6 @@ def kill_runs(
             check_unlocked(store)
             before.check(keep=("-wal", "-shm"))
             resent += books["calls"] - calls
-            arrivals = Counter(book.read_text().split())
             arrived_again += sum(arrivals.values()) - len(arrivals)
             store.unlink()
             book.unlink()
