@@ -114,8 +114,8 @@ class Runs(RuleBasedStateMachine):
         assert same is (self.versions[first] == self.versions[second])
         result = ragassay.compare(self.ids[first], self.ids[second], store=self.store)
         for metric in result.metrics:
-            if same and metric.difference is not None:
-                assert metric.difference == 0
+            if same and metric.result.n:
+                assert metric.result.difference == 0
 
     @rule()
     def delete(self) -> None:
