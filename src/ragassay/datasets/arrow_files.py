@@ -92,9 +92,8 @@ class ParquetFile(FileReader):
     def rows_from(self, index: int) -> Iterator[tuple[int, Row | Trouble]]:
         """The rows from this index (from 0) on. Row groups that end before it are not read."""
         try:
-            with self.parquet.ParquetFile(
-                self.path, pre_buffer=False
-            ) as file:  # else all that was read stays in memory
+            # Without a buffer in advance: all that was read would stay in it until the file is closed.
+            with self.parquet.ParquetFile(self.path, pre_buffer=False) as file:
                 first = before = 0
                 while (
                     first < file.num_row_groups and before + (size := file.metadata.row_group(first).num_rows) <= index

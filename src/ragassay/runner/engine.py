@@ -355,8 +355,7 @@ class Engine:
             lost = {pair for pair, judgment in known.items() if judgment.status is Status.OVER_BUDGET}
             for row, *_, pairs in wave:
                 capped[row] = capped[row] or any(pair in lost for pair, _ in pairs)
-            if self._asked:
-                await self._dispatch.turn()
+            await self._dispatch.turn()
             await advance([(row, at, flow, tuple([known[pair] for pair, _ in pairs])) for row, at, flow, pairs in wave])
         return [
             (tuple([score for score in each if score is not None]), kept)

@@ -33,9 +33,7 @@ class Turns:
         """The run is stopping: whoever waits goes on now, and nobody waits any more."""
         self._over = True
         while self._waiting:
-            mine = self._waiting.popleft()
-            if not mine.done():
-                mine.set_result(None)
+            self._release()
 
     async def turn(self) -> None:
         """Wait for a round with nothing lighter to do."""
@@ -54,12 +52,16 @@ class Turns:
             self._passed += 1
         else:
             self._passed = 0
-            while self._waiting:
-                mine = self._waiting.popleft()
-                if not mine.done():  # not cancelled meanwhile
-                    mine.set_result(None)
-                    break
+            self._release()
         self._moving = False
         self._scheduled = bool(self._waiting)
         if self._scheduled:
             asyncio.get_running_loop().call_soon(self._round)
+
+    def _release(self) -> None:
+        """Let the first go on who still waits."""
+        while self._waiting:
+            mine = self._waiting.popleft()
+            if not mine.done():  # not cancelled meanwhile
+                mine.set_result(None)
+                return

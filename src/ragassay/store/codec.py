@@ -207,13 +207,14 @@ def _dataclass_encoder(kind: type) -> Convert:
     return typing.cast(Convert, _compiled([*lines, "return plain"], names))
 
 
-def _dataclass_decoder(kind: type) -> Convert:
-    """Takes what stands there; a field without a default must be there, and a name that is no field is passed over."""
+def _dataclass_decoder(kind: type, strict: bool) -> Convert:
+    """Takes what stands there; a field without a default must be there (strict: every field), and a name that is no field is
+    passed over."""
     hints = typing.get_type_hints(kind)
     names: dict[str, object] = {"kind": kind, "missing": _MISSING}
-    lines = ["get = given.get"]
+    lines = [] if strict else ["get = given.get"]
     for n, f in enumerate(dataclasses.fields(kind)):
-        convert, default = _decoder(hints[f.name]), _default(f)
+        convert, default = _decoder(hints[f.name], strict), _MISSING if strict else _default(f)
         names |= {f"convert_{n}": convert, f"default_{n}": default, f"make_{n}": f.default_factory}
         item = f"item_{n}" if convert is None else f"convert_{n}(item_{n})"
         if default is _MISSING:
@@ -248,17 +249,7 @@ def _leaf(kind: type) -> Convert:
 @cache
 def _decoder(hint: typing.Any, strict: bool = False) -> Convert:
     if dataclasses.is_dataclass(hint):
-        kind = typing.cast(type, hint)
-        if not strict:
-            return _dataclass_decoder(kind)
-        hints = typing.get_type_hints(kind)
-        plan = {f.name: _decoder(hints[f.name], strict) for f in dataclasses.fields(kind)}
-
-        def from_plain(plain: dict[str, typing.Any]) -> object:
-            given = {name: plain[name] for name in plan}
-            return kind(**{name: item if (c := plan[name]) is None else c(item) for name, item in given.items()})
-
-        return from_plain
+        return _dataclass_decoder(typing.cast(type, hint), strict)
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         inner = [c for arg in args if arg is not types.NoneType and (c := _decoder(arg, strict)) is not None]

@@ -955,7 +955,8 @@ BATCH = ("run", "batch", "state", "created", "updated", "payload")
 def make_way(connection: Connection, number: int, indices: Sequence[int]) -> set[int]:
     """Delete the rows among these that are not done; those that are, and stay."""
     rows, final = schema.rows, set[int]()
-    # The condition "either" excludes no row; but without it SQLite reads all of the run's part of the index (run, done, idx), every time.
+    # This condition excludes no row; but without it SQLite reads all of the run's part of the index (run, done, idx), each
+    # time.
     either = rows.c.done.in_((False, True))
     for start in range(0, len(indices), IN_LIST):
         some = indices[start : start + IN_LIST]
