@@ -308,7 +308,7 @@ def looked_at_whole(text: str) -> bool:
     return any(mark in flat for mark in marks) or any(not i.isdigit() and not i.isalpha() for i in ids)
 
 
-MARKS = [mark for marks in suspicion_module._STEMS.values() for mark in marks]
+MARKS = [mark for marks in suspicion_module._SIGNS.values() for mark in marks]
 WORDS = st.one_of(
     st.sampled_from(MARKS), st.sampled_from([w for mark in MARKS for w in mark.split()]), st.text(max_size=6),
     st.sampled_from(["9c1e07ab", "deadbeef", "12345678", "\u200b", "İ", "ẞ", "\x03", "the", "judge", "id", "river"]),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import filterfalse
 
 # Casefolded; each is rare in ordinary passages and usual in texts that address a judge or a model.
 _TO_A_JUDGE = (
@@ -63,19 +64,31 @@ _FORMS = (
     '"score', "'score", '"supported_by', '"nothing_found', '"abstention', '"declined', '"quotes', "supported_by",
     "nothing_found", '\\"rating', "rating=", '{"', "{'", '{ "',
 )  # fmt: skip
-_WORD = re.compile(r"[^\W\d_]+")
+# What is looked for in a single word: it is the string, begins with it, ends with it, or holds it.
+_Sign = tuple[str, str]
+_IS, _BEGINS, _ENDS, _HOLDS = "is", "begins", "ends", "holds"
+_COMMON = frozenset({"the", "with", "from", "what", "your", "this", "these", "must", "been", "only", "have"})
 
 
-def _by_stem() -> dict[str, tuple[str, ...]]:
-    """Stem -> the marks that hold it: a text none of whose words holds the stem holds none of them."""
-    found: dict[str, tuple[str, ...]] = {}
+def _by_sign() -> dict[_Sign, tuple[str, ...]]:
+    """Sign -> the marks that show it: where no word of a text shows the sign, the text holds none of them.
+
+    Between two spaces a mark has a whole word, before its first one the end of a word, behind its last one a beginning.
+    """
+    found: dict[_Sign, tuple[str, ...]] = {}
     for mark in (*_TO_A_JUDGE, *_TO_A_MODEL, *_ELSEWHERE, *_TOKENS, *_FORMS):
-        stem = max(_WORD.findall(mark) or mark.split(), key=len)
-        found[stem] = (*found.get(stem, ()), mark)
+        first, *rest = mark.split(" ")
+        *inner, last = rest or [""]
+        signs = [(_ENDS if rest else _HOLDS, first), *((_IS, word) for word in inner), (_BEGINS, last)]
+        usable = [sign for sign in signs if sign[1]]
+        sign = max(usable, key=lambda sign: (sign[1] not in _COMMON, len(sign[1]), sign[0] == _IS))
+        found[sign] = (*found.get(sign, ()), mark)
     return found
 
 
-_STEMS = _by_stem()
+_SIGNS = _by_sign()
+_RARE = re.compile(r"[^a-z0-9 .,;:()$–-]")
+_PLAIN_SIGNS = [sign for sign in _SIGNS if not _RARE.search(sign[1])]
 _INVISIBLE = re.compile(
     "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e0fff\x00-\x08]"
 )
@@ -83,11 +96,12 @@ _MAYBE_AN_ID = re.compile(r"\b[0-9a-f]{8,32}\b")
 _KEPT, _MOST_KEPT = 512, 8_000
 _ALWAYS = ("",)  # a mark that every text holds
 
-# Most texts are made of words that were seen before. Words (what stands between spaces) that hold no stem, and those that
-# hold some, with the marks to look for.
+# Most texts are made of words that were seen before. Words (what stands between spaces) that show no sign, and those that
+# show some, with the marks to look for.
 _CLEAN: set[str] = set()
+_is_clean = _CLEAN.__contains__
 _MARKED: dict[str, tuple[str, ...]] = {}
-_MOST_WORDS, _MOST_CHARS, _MOST_NEW = 20_000, 40, 1_000
+_MOST_WORDS, _MOST_CHARS, _MOST_NEW = 40_000, 40, 1_000
 _PART, _MOST_WORDS_OF_A_MARK = 65_536, 12
 _SPACE = re.compile(r"\s")
 
@@ -125,13 +139,12 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _marked(words: list[str]) -> bool:
-    rest = set(words)
-    rest -= _CLEAN
+    rest = [*filterfalse(_is_clean, words)]
     if not rest:
         return False
     marks: set[str] = set()
     new: list[str] = []
-    for word in rest:
+    for word in set(rest):
         known = _MARKED.get(word)
         if known is None:
             new.append(word)
@@ -148,9 +161,9 @@ def _marked(words: list[str]) -> bool:
 def _learnt(words: list[str]) -> set[str]:
     """The marks to look for because of these words; which are theirs is remembered for the next text."""
     together = " ".join(words)
-    stems = [stem for stem in _STEMS if stem in together]
+    signs = [sign for sign in (_SIGNS if _RARE.search(together) else _PLAIN_SIGNS) if sign[1] in together]
     odd = _INVISIBLE.search(together) is not None or any(map(_like_an_id, _MAYBE_AN_ID.findall(together)))
-    found = {mark for stem in stems for mark in _STEMS[stem]} | set(_ALWAYS if odd else ())
+    found = {mark for sign in signs for mark in _SIGNS[sign]} | set(_ALWAYS if odd else ())
     if len(words) > _MOST_NEW:  # no text to learn words from; and the time stays linear, whatever the words are
         return found
     if len(_CLEAN) + len(_MARKED) > _MOST_WORDS:
@@ -159,7 +172,9 @@ def _learnt(words: list[str]) -> set[str]:
     for word in words:
         if len(word) > _MOST_CHARS:
             continue
-        marks: tuple[str, ...] = tuple(mark for stem in stems if stem in word for mark in _STEMS[stem])
+        marks: tuple[str, ...] = tuple(
+            mark for sign in signs if sign[1] in word and _shows(word, sign) for mark in _SIGNS[sign]
+        )
         if odd and (_INVISIBLE.search(word) is not None or any(map(_like_an_id, _MAYBE_AN_ID.findall(word)))):
             marks = _ALWAYS
         if marks:
@@ -167,6 +182,13 @@ def _learnt(words: list[str]) -> set[str]:
         else:
             _CLEAN.add(word)
     return found
+
+
+def _shows(word: str, sign: _Sign) -> bool:
+    how, what = sign
+    if how == _HOLDS:
+        return what in word
+    return word == what if how == _IS else word.startswith(what) if how == _BEGINS else word.endswith(what)
 
 
 def _like_an_id(said: str) -> bool:
