@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragassay.core.catalogue import CATALOGUE
+from ragassay.core.explanations import EXPLANATIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 GROUPS = {
@@ -32,7 +33,7 @@ GROUPS = {
 HEAD = """# Errors
 
 Every error that you can act on has a code. The message says what is wrong, where (file and line, row and field, or
-option), why (the value that was found) and what to do. `ragassay explain CODE` prints the meaning of a code.
+option), why (the value that was found) and what to do. `ragassay explain CODE` prints what this page says of a code.
 [Gates and CI](gates-and-ci.md) lists the exit codes.
 
 ```bash
@@ -45,13 +46,18 @@ def errors_page() -> str:
     """The page as Markdown: one table for each range of codes, in the order of the codes."""
     parts = [HEAD]
     for prefix, (title, note) in GROUPS.items():
-        rows = "".join(f"| {code} | {text} |\n" for code, text in sorted(CATALOGUE.items()) if code.startswith(prefix))
-        parts.append(f"\n## {title}\n\n{note}\n\n| code | meaning |\n| --- | --- |\n{rows}")
+        parts.append(
+            f"\n## {title}\n\n{note}\n\n| code | meaning | how it comes about | what to do |\n| --- | --- | --- | --- |\n"
+        )
+        for code, text in sorted(CATALOGUE.items()):
+            if code.startswith(prefix):
+                parts.append(f"| {code} | {' | '.join((text, *EXPLANATIONS[code]))} |\n")
     return "".join(parts)
 
 
 def test_the_page_lists_every_code_of_the_catalogue_as_it_is_now() -> None:
     page = errors_page()
+    assert EXPLANATIONS.keys() == CATALOGUE.keys()
     assert all(f"| {code} | " in page for code in CATALOGUE)
     assert PAGE.read_text(encoding="utf-8") == page, (
         f"write it anew with: python {Path(__file__).relative_to(PAGE.parents[1])}"

@@ -159,14 +159,18 @@ def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
         dispatcher = Dispatcher(model, Budget(model.price), CallPolicy(), 4, on_budget=lambda: None)
         task = asyncio.create_task(dispatcher.call(CALL))
         await asyncio.sleep(0.05)
+        said, now = dispatcher.traffic.waiting, time.time()
         dispatcher.stop()
         started = time.monotonic()
         with pytest.raises(Stopped):
             await task
-        return time.monotonic() - started
+        return time.monotonic() - started, said, now
 
-    assert asyncio.run(main()) < 0.5
+    took, said, now = asyncio.run(main())
+    assert took < 0.5
     assert len(model.times) == 1
+    ends = [time.strftime("%H:%M:%S", time.localtime(now + after)) for after in range(28, 34)]
+    assert said in [f"rate limit, the server asks to wait until {end}" for end in ends], "it is said how long that takes"
 
 
 @pytest.mark.parametrize("retry_after", [None, 0.0])

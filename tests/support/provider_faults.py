@@ -345,22 +345,42 @@ def _until(server: ServerProcess, limit: float, most: float) -> float:
 
 
 def r09(dose: str) -> dict[str, Any]:
-    """The provider is down for a while: the run pauses, looks now and then, and goes on at full speed."""
+    """The provider is down for a while: the run pauses, looks now and then, and goes on at full speed.
+
+    Several outages lie beside each other, each with a server, a run and a process of its own: in one nearly nothing
+    happens. They begin one after another, so that none is at full speed while another is measured there.
+    """
     down, probe, in_flight = {"commit": (5.0, 1.0, 16), "nightly": (60.0, 10.0, 32), "release": (600.0, 10.0, 32)}[dose]
-    seen = Counter[str]()
-    opened = list[Dispatcher]()
-    with LLMServer(latency=0.05, keep_bodies=False) as server:
-        figures = asyncio.run(_outage(server, down, probe, in_flight, seen, opened))
+    times = {"commit": 1, "nightly": 5, "release": 20}[dose]
+    jobs = [(down, probe, in_flight, 8.0 * n) for n in range(times)]
+    if times == 1:
+        found = [_one_outage(jobs[0])]
+    else:
+        with multiprocessing.get_context("spawn").Pool(times) as pool:
+            found = pool.map(_one_outage, jobs, chunksize=1)
     marks = {
         "failures before the breaker opened": 2 * in_flight,
         f"calls in an outage of {down:g} s after that": down / probe + 1,
         f"seconds to full speed after it (looks every {probe:g} s)": 3 * probe,
         "calls that failed for good": 0,
     }
-    assert any("down" in reason for reason in seen), f"the display did not say so: {seen}"
-    passed = all(value <= marks[name] for name, value in figures.items())
-    shown = {name: [value, f"<= {marks[name]:g}"] for name, value in figures.items()}
-    return {"dose": f"1 outage of {down:g} s, {in_flight} in flight", "figures": shown, "passed": passed, "note": ""}
+    for _, reasons in found:
+        assert any("down" in reason for reason in reasons), f"the display did not say so: {reasons}"
+    worst = {name: max(figures[name] for figures, _ in found) for name in marks}
+    passed = all(value <= marks[name] for name, value in worst.items())
+    shown = {name: [value, f"<= {marks[name]:g}"] for name, value in worst.items()}
+    return {"dose": f"{times} outages of {down:g} s, {in_flight} in flight", "figures": shown, "passed": passed,
+            "note": "of several outages the worst figure"}  # fmt: skip
+
+
+def _one_outage(job: tuple[float, float, int, float]) -> tuple[dict[str, float], list[str]]:
+    """-> its figures, and the reasons for waiting that were shown."""
+    down, probe, in_flight, delay = job
+    time.sleep(delay)
+    seen, opened = Counter[str](), list[Dispatcher]()
+    with LLMServer(latency=0.05, keep_bodies=False) as server:
+        figures = asyncio.run(_outage(server, down, probe, in_flight, seen, opened))
+    return figures, list(seen)
 
 
 async def _outage(

@@ -399,15 +399,16 @@ def metrics(json_: JsonOption = False) -> None:
 
 @app.command()
 def explain(code: Annotated[str, typer.Argument(help="An error code, such as E0301.")]) -> None:
-    """Explain an error code."""
+    """Explain an error code: what it means, how it comes about, what to do."""
     from ragassay.core.catalogue import CATALOGUE
+    from ragassay.core.explanations import explanation
 
     wanted = code.upper()
     if wanted not in CATALOGUE:
         raise SetupError(
             "E0101", f"No error has that code.{nearest(wanted, CATALOGUE)}", where=code, fix="codes look like E0301"
         )
-    console().print(f"{wanted}: {CATALOGUE[wanted]}", markup=False, highlight=False)
+    console().print(explanation(wanted), markup=False, highlight=False)
 
 
 @rubric_app.command(name="list")

@@ -1,4 +1,4 @@
-"""Which error codes exist, and the page that `ragassay explain CODE` prints for each.
+"""Which error codes exist, and what each means (`explanations` says how they come about and what to do).
 
 Ranges: E01 command and options, E02 rubrics and metrics, E03 rows, E04 judge and provider, E05 store and
 machine, E06 gates, budgets and stops. A code is never reused for something else.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -73,6 +74,9 @@ class Traffic:
 
 HOPELESS = 8
 """Calls that a server may reject as malformed, with none answered, before the set-up is to blame and not the row."""
+
+LONG = 2.0
+"""Seconds of a wait from which on it is said when it ends."""
 
 LEAST_FAILURES = 8
 """Failures in a row before a provider counts as down, however few calls are in flight."""
@@ -314,7 +318,7 @@ class Dispatcher:
                 )
             if pause:
                 held += pause
-                await self._sleep(pause, "rate limit")
+                await self._sleep(pause, _until(pause))
                 continue
             if lane.pace.rate is None and not lane.pace.claim():
                 return held
@@ -409,6 +413,13 @@ def _with(error: CallError, why: str) -> CallError:
 def _after(error: CallError) -> str:
     """The name of the pause before a retry."""
     return f"a pause after a failure ({error.kind.replace('_', ' ')})"
+
+
+def _until(seconds: float) -> str:
+    """The name of a wait for a key that is held back, with the time of day where somebody may want to know it."""
+    if seconds < LONG:
+        return "rate limit"
+    return f"rate limit, the server asks to wait until {time.strftime('%H:%M:%S', time.localtime(time.time() + seconds))}"
 
 
 def _span(seconds: float) -> str:
