@@ -328,6 +328,13 @@ def test_a_mark_is_seen_wherever_a_huge_text_is_cut(words: list[str], shift: int
     assert suspicion_module._look(text) is looked_at_whole(text)
 
 
+@pytest.mark.parametrize("gap", [" " * 70_000, "\n" * 131_074])
+def test_a_mark_whose_words_lie_many_blanks_apart_is_seen(gap: str) -> None:
+    for mark in ("dear judge", "to the judge", "you are now", "ignore the rubric"):
+        text = gap.join(mark.split())
+        assert suspicion_module._look(text) is looked_at_whole(text) is True
+
+
 def test_no_mark_has_more_words_than_are_carried_over_a_cut() -> None:
     assert max(len(mark.split()) for mark in MARKS) <= suspicion_module._MOST_WORDS_OF_A_MARK
 

@@ -170,7 +170,7 @@ def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
     assert took < 0.5
     assert len(model.times) == 1
     ends = [time.strftime("%H:%M:%S", time.localtime(now + after)) for after in range(28, 34)]
-    assert said in [f"rate limit, the server asks to wait until {end}" for end in ends], "it is said how long that takes"
+    assert said in [f"rate limit, calls go out again at {end}" for end in ends], "it is said how long that takes"
 
 
 @pytest.mark.parametrize("retry_after", [None, 0.0])

@@ -1,9 +1,11 @@
 """A rate that refusals teach, and that processes of one machine share."""
 
 import os
+import random
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,14 +23,17 @@ def own_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def simulate(state, seconds, limit, burst=50.0, latency=0.05, pause=1.0, start=1000.0):
-    """One client that sends whenever it may, against a token bucket. -> (accepted, refused), and the state goes on."""
+def simulate(state, seconds, limit, burst=50.0, latency=0.05, pause=1.0, start=1000.0, odds=0.0, at_once=1000, seed=1):
+    """One client that sends whenever it may, against a token bucket that also refuses a share `odds` of the calls for no
+    reason. -> (accepted, refused), and the state goes on."""
     now, bucket, filled, accepted, refused = start, burst, start, 0, 0
     pending: list[tuple[float, bool]] = []
+    chance = random.Random(seed)
     while now < start + seconds:
         now += max(state.claim(now), 0.0005)
-        while pending and pending[0][0] <= now:
+        while pending and (pending[0][0] <= now or len(pending) >= at_once):
             then, fine = pending.pop(0)
+            now = max(now, then)
             state.accept(then) if fine else state.refuse(then, pause)
         if now < state.blocked:
             now = state.blocked
@@ -37,6 +42,7 @@ def simulate(state, seconds, limit, burst=50.0, latency=0.05, pause=1.0, start=1
         filled = now
         fine = bucket >= 1
         bucket -= fine
+        fine = fine and chance.random() >= odds
         accepted, refused = accepted + fine, refused + (not fine)
         pending.append((now + latency, fine))
     return accepted, refused
@@ -104,6 +110,48 @@ def test_a_limit_that_is_halved_is_met_within_15_seconds_and_one_that_is_doubled
     simulate(state, 60, 50.0, start=1090.0)
     accepted, _ = simulate(state, 20, 50.0, start=1150.0)
     assert accepted >= 0.9 * 20 * 50
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_provider_that_refuses_one_call_in_a_hundred_whatever_the_rate_is_does_not_slow_the_run_to_a_crawl(seed):
+    state = _State()
+    options = {"odds": 0.011, "at_once": 32, "seed": seed}
+    simulate(state, 60, 1e9, pause=0.0, **options)
+    accepted, refused = simulate(state, 300, 1e9, pause=0.0, start=1060.0, **options)
+    assert accepted >= 0.6 * 300 * 32 / 0.05, (
+        "32 calls of 50 ms are 640 a second, where a rate by AIMD alone falls to 32"
+    )
+    assert refused <= 0.013 * accepted
+
+
+@pytest.mark.parametrize("pause", [0.0, 1.0])
+@pytest.mark.parametrize("burst", [1.0, 50.0, 200.0])
+def test_a_limit_is_not_taken_for_refusals_without_a_reason_whatever_its_bucket_holds(burst, pause):
+    state = _State()
+    simulate(state, 60, 50.0, burst=burst, pause=pause, at_once=32)
+    simulate(state, 15, 25.0, burst=burst, pause=pause, at_once=32, start=1060.0)
+    accepted, refused = simulate(state, 300, 25.0, burst=burst, pause=pause, at_once=32, start=1075.0)
+    assert refused <= 0.02 * (accepted + refused)
+    assert accepted >= 0.9 * 300 * 25
+
+
+def test_few_refusals_lower_the_rate_only_down_to_a_share_of_where_they_were_as_few():
+    calm = _State(rate=100.0, asked=400.0, turned=3.0, refused=1.0, second=9.0, began=1.0)
+    seen = []
+    for event in range(10):
+        calm.before_accepted, calm.now_accepted, calm.second = 0.0, 200.0, 10.0 + 2 * event
+        calm.began = 1.0
+        calm.asked, calm.turned = 400.0, 3.0
+        calm.refuse(11.0 + 2 * event, 0.0)
+        seen.append(round(calm.rate, 2))
+    assert seen[:5] == [95.0, 90.25, 85.74, 81.45, 77.38]
+    assert set(seen[5:]) == {77.38}, "below 80: the refusals are as few as they were at 100"
+    asked_to_wait = replace(calm)
+    asked_to_wait.refuse(40.0, 1.0)
+    assert asked_to_wait.rate < 77.0, "a provider that says when to come back means the rate"
+    calm.asked, calm.turned = 400.0, 40.0
+    calm.refuse(40.0, 0.0)
+    assert calm.rate < 77.0, "many are due to the rate"
 
 
 @given(st.lists(st.tuples(st.sampled_from(["claim", "accept", "refuse"]), st.floats(0, 5)), max_size=60))

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -352,12 +353,12 @@ def r09(dose: str) -> dict[str, Any]:
     """
     down, probe, in_flight = {"commit": (5.0, 1.0, 16), "nightly": (60.0, 10.0, 32), "release": (600.0, 10.0, 32)}[dose]
     times = {"commit": 1, "nightly": 5, "release": 20}[dose]
-    jobs = [(down, probe, in_flight, 8.0 * n) for n in range(times)]
     if times == 1:
-        found = [_one_outage(jobs[0])]
+        found = [_one_outage((down, probe, in_flight, 0.0))]
     else:
-        with multiprocessing.get_context("spawn").Pool(times) as pool:
-            found = pool.map(_one_outage, jobs, chunksize=1)
+        jobs = [(down, probe, in_flight, 40.0 + 8.0 * n) for n in range(times)]  # first all of them start
+        with ProcessPoolExecutor(times, multiprocessing.get_context("spawn")) as pool:
+            found = list(pool.map(_one_outage, jobs))
     marks = {
         "failures before the breaker opened": 2 * in_flight,
         f"calls in an outage of {down:g} s after that": down / probe + 1,
@@ -394,6 +395,7 @@ async def _outage(
     await asyncio.sleep(0.5)
     at_first = server.calls
     usual = at_first - usual
+    assert usual, "no call was answered before the outage"
     server.down = "503"
     while opened[0].traffic.down is None:
         await asyncio.sleep(0.01)

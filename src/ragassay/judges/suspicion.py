@@ -120,8 +120,8 @@ def any_suspicious(texts: Iterable[str]) -> bool:
 def _look(text: str) -> bool:
     before: list[str] = []
     for part in _parts(text):
-        words = part.casefold().split()
-        if _marked(before + words if before else words):
+        words = before + part.casefold().split()
+        if _marked(words):
             return True
         before = words[-_MOST_WORDS_OF_A_MARK:]
     return False

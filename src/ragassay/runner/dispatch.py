@@ -419,7 +419,7 @@ def _until(seconds: float) -> str:
     """The name of a wait for a key that is held back, with the time of day where somebody may want to know it."""
     if seconds < LONG:
         return "rate limit"
-    return f"rate limit, the server asks to wait until {time.strftime('%H:%M:%S', time.localtime(time.time() + seconds))}"
+    return f"rate limit, calls go out again at {time.strftime('%H:%M:%S', time.localtime(time.time() + seconds))}"
 
 
 def _span(seconds: float) -> str:

@@ -3,7 +3,9 @@
 Nothing is held back until a provider refuses a call with "too many requests". From then on calls go out one by one at a
 rate that follows AIMD (Chiu and Jain, 1989: additive increase, multiplicative decrease are fair and stable): a refusal
 takes the rate to what was accepted lately, at least 5 % down and at most by half; without refusals it rises slowly, and
-faster once the last refusal is long ago, so that a raised limit is found within a minute.
+faster once the last such step is long ago, so that a raised limit is found within a minute. Some servers refuse a call in a
+hundred whatever the rate is, and do not say when to come back. That is told from a limit by going down: where few calls are
+refused still, well below a rate at which they were as few, the rate is not to blame, and it stays.
 
 Processes under one key on one machine share the rate through a file of a few numbers, made by the first refusal and
 removed by the last process that used it. Each claims one place at a time, so that they take turns. The file holds no key:
@@ -42,7 +44,13 @@ SHORT, BLIND = 0.3, 0.8
 """Seconds in which too little is accepted to tell a rate by it, and what a refusal within them leaves of the rate."""
 
 CLIMB, CLIMB_FAST, SETTLED = 0.002, 0.03, 25.0
-"""Growth of the rate a second: as a share of it while the last refusal is less than SETTLED seconds ago, and after."""
+"""Growth of the rate a second: as a share of it while it was lowered less than SETTLED seconds ago, and after."""
+
+FEW, ENOUGH, MEMORY = 0.03, 100.0, 400.0
+"""Refusals are few that are no larger share of the calls, and of no fewer calls than that; so many calls are remembered."""
+
+BELOW = 0.8
+"""Few refusals below this share of a rate at which they were as few are not due to the rate."""
 
 EVENT = 1.0
 """Refusals within so many seconds are one event: the calls were under way together."""
@@ -65,6 +73,10 @@ class _State:
     next: float = 0.0  # when the next place is
     blocked: float = 0.0  # nobody sends before
     refused: float = 0.0  # when the last event of refusals began
+    lowered: float = 0.0  # when the rate was last lowered
+    ceiling: float = 0.0  # the highest rate at which few were refused; 0 when many were since
+    asked: float = 0.0  # calls and refusals that are remembered
+    turned: float = 0.0
     grown: float = 0.0  # when the rate was last raised
     second: float = 0.0  # when the second of `now_accepted` began
     now_accepted: float = 0.0
@@ -77,12 +89,14 @@ class _State:
     def claim(self, now: float) -> float:
         self._count(now)
         self.now_sent += 1
+        self.asked += 1 - self.asked / MEMORY
+        self.turned -= self.turned / MEMORY
         if not self.rate:
             return max(0.0, self.blocked - now)
         place = max(self.next, self.blocked, now - SLACK)
         if self.next > now - SLACK:  # the rate binds: only then does it say anything, and only then is it raised
             passed = min(1.0, max(0.0, now - self.grown))
-            self.rate *= 1 + passed * (CLIMB if now - self.refused < SETTLED else CLIMB_FAST)
+            self.rate *= 1 + passed * (CLIMB if now - self.lowered < SETTLED else CLIMB_FAST)
         self.grown = now
         self.next = place + 1.0 / self.rate
         return max(0.0, place - now)
@@ -93,9 +107,22 @@ class _State:
 
     def refuse(self, now: float, pause: float) -> None:
         self.blocked = max(self.blocked, now + pause)
+        self.turned += 1
         if self.refused and now - self.refused < EVENT:
             return
         self._count(now)
+        # A provider that says when to come back means the rate; and what is saved up in its pauses hides how many would
+        # have been refused.
+        few = not pause and self.asked >= ENOUGH and self.turned <= FEW * self.asked
+        if not (few and self.rate < BELOW * self.ceiling):
+            self.ceiling = max(self.ceiling, self.rate) if few else 0.0
+            self._lower(now)
+        self.refused = now
+        # What is accepted is counted anew from when calls may go out again.
+        self.now_accepted = self.now_sent = self.before_accepted = self.before_sent = 0.0
+        self.second = self.began = now + pause
+
+    def _lower(self, now: float) -> None:
         seconds = min(1.0 + now - self.second, now - self.began)
         if not self.rate:  # what was just sent was too much; how much too much shows in what is accepted from now on
             self.rate = DOWN * (self.now_sent + self.before_sent) / max(0.05, seconds)
@@ -105,10 +132,7 @@ class _State:
             accepted = (self.now_accepted + self.before_accepted) / seconds
             self.rate = min(DOWN * self.rate, max(LATELY * accepted, self.rate / 2))
         self.rate = max(LEAST, self.rate)
-        self.refused = self.grown = now
-        # What is accepted is counted anew from when calls may go out again.
-        self.now_accepted = self.now_sent = self.before_accepted = self.before_sent = 0.0
-        self.second = self.began = now + pause
+        self.lowered = self.grown = now
 
     def _count(self, now: float) -> None:
         if now - self.second >= 1.0:
@@ -120,7 +144,7 @@ class _State:
 
 
 _FORMAT = struct.Struct(f"<8s{len(fields(_State))}d")
-_MAGIC = b"RAPACE01"
+_MAGIC = b"RAPACE02"
 
 
 class Pace:
