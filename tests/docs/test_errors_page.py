@@ -17,16 +17,19 @@ GROUPS = {
     "E03": (
         "Rows",
         "A row that cannot be read is named with its line and left out; the other rows are evaluated. Exit code 2 when "
-        "the file as a whole cannot be read, 6 when it holds no row.",
+        "the file as a whole cannot be read, 6 when it holds no row, or none with a label.",
     ),
     "E04": (
         "Judge and provider",
         "Exit code 2 for a wrong set-up, 5 when the server fails or refuses. What was judged is kept.",
     ),
-    "E05": ("Store and machine", "Exit code 5. What was judged is kept, as far as the disk still allows it."),
+    "E05": (
+        "Store and machine",
+        "Exit code 5 (E0508: 2). What was judged is kept, as far as the disk still allows it.",
+    ),
     "E06": (
         "Gates, budgets and stops",
-        "Exit code 2 for a gate that cannot be read, 1 for a gate that is not met, 3 for too little coverage, 4 "
+        "Exit code 2 for a gate or labels that cannot be used, 1 for a gate that is not met, 3 for too little coverage, 4 "
         "for a cap that was reached.",
     ),
 }

@@ -122,12 +122,15 @@ def test_a_cap_on_calls_answers_over_budget_and_tells_the_run():
     assert budget.sent == 2
 
 
-@pytest.mark.parametrize(("kind", "code"), [("auth", "E0403"), ("no_model", "E0404"), ("quota", "E0408")])
+@pytest.mark.parametrize(
+    ("kind", "code"), [("auth", "E0403"), ("no_model", "E0404"), ("quota", "E0408"), ("bad_request", "E0408")]
+)
 def test_a_wrong_set_up_ends_the_run_with_what_to_do(kind, code):
     with pytest.raises(ProviderError) as caught:
         run(Script(CallError(kind, "the server's words", fatal=True)))
     assert caught.value.code == code
-    assert caught.value.fix
+    about = {"auth": "key", "no_model": "model", "quota": "account", "bad_request": "--base-url"}[kind]
+    assert about in caught.value.fix, "a redirect is no matter of the account"
     assert "the server's words" in caught.value.why
 
 

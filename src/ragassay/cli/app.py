@@ -408,7 +408,8 @@ def explain(code: Annotated[str, typer.Argument(help="An error code, such as E03
         raise SetupError(
             "E0101", f"No error has that code.{nearest(wanted, CATALOGUE)}", where=code, fix="codes look like E0301"
         )
-    console().print(explanation(wanted), markup=False, highlight=False)
+    out = console()
+    out.print(explanation(wanted), markup=False, highlight=False, soft_wrap=not out.is_terminal)
 
 
 @rubric_app.command(name="list")

@@ -14,8 +14,8 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
         "The error names the option and what it takes; `--help` behind the command lists all.",
     ),
     "E0102": (
-        "The path has a slip, the file lies in another folder, or you may not read it. A folder is read only where it is a "
-        "BEIR set or a saved data set.",
+        "The path has a slip, the file lies in another folder, or you may not read it. A folder is read only where it is "
+        "a BEIR set or a saved data set.",
         "Check the path from the folder you are in, and the rights of the file.",
     ),
     "E0103": (
@@ -63,8 +63,8 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
     ),
     "E0202": (
         "Parameters stand in brackets behind a metric's name: ndcg_at_k(k=10). One of them is unknown, given twice, or "
-        "outside its range.",
-        "`ragassay metrics` and docs/metrics.md list the parameters of each metric.",
+        "outside its range. Or a function under @ragassay.metric takes what no row has, takes nothing, or is async.",
+        "docs/metrics.md lists the parameters of each metric, docs/own-metrics.md what a function may take.",
     ),
     "E0203": (
         "A metric asks a judge through a rubric. The offline judge answers a fixed set of them: it is no language model, "
@@ -72,41 +72,49 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
         "Use --claims sentences, name a language model with --judge, or leave the metric out.",
     ),
     "E0204": (
-        "A rubric file needs front matter with an id, inputs and a scale, and a text whose placeholders are those inputs.",
+        "A judge of your own needs front matter with an id, a purpose and a scale (or guidelines), and its criteria as "
+        "text. Something in it is missing or misspelt, its id is that of a metric of RagAssay, or it reads an input that "
+        "the metric does not give.",
         "`ragassay rubric check FILE` lists every mistake with its line; docs/rubrics.md shows the form.",
     ),
     "E0205": (
         "A benchmark compares the verdicts of a judge on a metric with labels at a cut. One of the three cannot be told "
-        "from the file or the options.",
-        "Name what is missing: --judge, --metric or --cut.",
+        "from the file or the options, or the judge, column or certificate that is named is not there.",
+        "Name what is missing: --judge, --metric, --cut or --judge-cut.",
     ),
     "E0206": (
-        "Nothing is left to label in the run, no label has been imported for the metric, or neither a run nor a file of "
-        "labels was named.",
-        "`ragassay label next` draws rows to label and `ragassay label import` reads them.",
+        "The run has several metrics with a pass mark and --metric names none; or nothing is left to label, no label was "
+        "imported for the metric, the labels are of one person only where two are compared, or neither a run nor a file "
+        "of labels is named.",
+        "Name the metric with --metric. `ragassay label next` draws rows to label and `ragassay label import` reads them.",
     ),
     # E03 rows
     "E0301": (
-        "The line was cut off, or holds a comma too many, single quotes, NaN, or two objects.",
-        "Correct the line that is named; the others are read. A JSON array of rows needs the ending .json.",
+        "The line was cut off, or holds a comma too many, single quotes, two objects, one key twice, or more than a row "
+        "may hold.",
+        "Correct the line that is named; the others are read.",
     ),
     "E0302": (
         "A row is an object of fields, in CSV a line with as many cells as the header. A bare text, list or number is "
         "none, and neither is a line whose quote is never closed.",
-        'Write {"question": ..., "contexts": [...], "response": ...}, in CSV quotes inside a cell twice.',
+        'Write {"question": ..., "contexts": [...], "response": ...}, in CSV quotes inside a cell twice. A JSON array of '
+        "rows needs the ending .json or --format json.",
     ),
     "E0303": (
-        "A field holds a number where a text belongs, a text where a list of contexts belongs, and the like.",
+        "A field holds a number where a text belongs, a text where a number belongs, a chunk without a text, a negative "
+        "cost, and the like.",
         "docs/rows.md lists the fields with their types. The row is left out, and the others are read.",
     ),
     "E0304": (
-        "NaN and infinity are no measurements, and any mean that held one would be NaN as well.",
+        "NaN and infinity are no measurements, and any mean that held one would be NaN as well; nor are numbers beyond "
+        "the range of a double, or amounts that nothing could cost.",
         "Write null, or leave the field out, where there is no number.",
     ),
     "E0305": (
         "The file was saved in another encoding (such as Windows-1252), was cut inside a character, or a text holds half "
-        "of a surrogate pair.",
-        "Save it as UTF-8: `iconv -f WINDOWS-1252 -t UTF-8 rows.csv > utf8.csv`.",
+        "of a surrogate pair, which no encoding can write.",
+        "Save it as UTF-8: `iconv -f WINDOWS-1252 -t UTF-8 rows.csv > utf8.csv`. Half a pair has to be corrected in the "
+        "text.",
     ),
     "E0306": (
         "Scores, labels and resumed runs find a row by its id, so that no two rows may share one.",
@@ -117,33 +125,39 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
         "Say what each column is: --map question=COLUMN --map response=COLUMN.",
     ),
     "E0308": (
-        "--map FIELD=COLUMN names a column that the file does not have, or a field that rows do not have. The field "
-        "comes first.",
+        "--map FIELD=COLUMN or --slice names a column that the file does not have, or a field that rows do not have. In "
+        "--map the field comes first.",
         "The error lists the columns of the file; docs/rows.md lists the fields.",
     ),
-    "E0309": ("The file is empty, or holds a header and no row.", "Check that what wrote the file has finished."),
+    "E0309": (
+        "The file is empty, holds a header and no row, or --where leaves none.",
+        "Check that what wrote the file has finished, and the condition.",
+    ),
     "E0310": (
-        "The name's ending says how a file is read: .jsonl, .json, .csv, .tsv, .parquet, .arrow, the text formats also "
-        "with .gz. The content is something else, UTF-16, or damaged.",
-        "Rename the file by what it holds, or save it anew as UTF-8.",
+        "The name's ending says how a file is read: .jsonl, .ndjson, .json, .csv, .tsv, .parquet, .arrow, .feather, the "
+        "text formats also with .gz. The content is something else, UTF-16, or damaged, or a header names a column twice.",
+        "Rename the file by what it holds, say it with --format, or save it anew as UTF-8.",
     ),
     "E0311": (
-        "Two columns have names of one field, such as response and answer. To take one of them unasked would be a guess.",
+        "Two columns go by other names of one field, such as output and answer, and none has the field's own name. To "
+        "take one of them unasked would be a guess.",
         "Say which it is: --map response=COLUMN.",
     ),
     "E0312": (
-        "Run files have the fields topic, Q0, document, rank, score and tag; qrels topic, 0, document and grade; both "
-        "separated by blanks.",
-        "Correct the line that is named.",
+        "Run files have the fields topic, Q0, document, rank, score and tag; qrels topic, 0, document and grade, both "
+        "separated by blanks, or BEIR's three cells separated by tabs. A document stands twice for a topic, or the corpus "
+        "does not have it.",
+        "Correct what is named; ids hold no blanks.",
     ),
     "E0313": (
-        "Labels are numbers on one scale. The column is empty or another one, holds words, or a value that the scale does "
-        "not have.",
-        "Name the column with --label and, where the scale cannot be told, all its values with --scale.",
+        "Labels are numbers on one scale, or words such as yes, no, pass, fail, partial. The column is empty or another "
+        "one, holds other words, or a value that the scale does not have.",
+        "Name the column with --label; for other scales than 0/1 and 0 to 3 give --scale (in `benchmark` --cut).",
     ),
     "E0314": (
-        "The same row was labelled twice by one person, or was imported before with another value.",
-        "Keep one of the two; `ragassay label import --replace` takes the new one.",
+        "The same row was labelled twice by one person, or was imported before with another value. In `benchmark` two "
+        "people's labels of one row that differ are two labels as well.",
+        "Keep one of the two. `ragassay label import --replace` takes the new value where an earlier import has another.",
     ),
     "E0315": (
         "Verdicts and labels are put together by the rows' ids, and no id is in both.",
@@ -174,31 +188,36 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
         "Set the right key and resume the run: what was judged is kept.",
     ),
     "E0404": (
-        "The server knows no model of this name: a slip, a model that the key may not see, or one that was not loaded.",
-        "Name a model that the server lists (GET /v1/models), exactly as it is written there.",
+        "The server answered that there is no such model, or 404 to every call: a slip in the name, a model that the key "
+        "may not see or that was not loaded, or a --base-url whose path is wrong (most end in /v1).",
+        "Name a model that the server lists (`curl BASE_URL/models`), exactly as it is written there. Another model or "
+        "address needs a new run.",
     ),
     "E0405": (
         "Not one call was answered: nothing listens at the address, its name cannot be resolved, or a firewall or the "
-        "certificate is in the way. Each call was tried several times. Proxies of the environment are not used.",
-        "Ask the address yourself: `curl BASE_URL/models`. Start the server, or correct --base-url (it ends in /v1 for most "
-        "servers). Once a first answer has arrived, an outage only makes the run wait.",
+        "certificate is in the way. The run tried for up to half a minute. Proxies of the environment are not used.",
+        "Ask the address yourself, without a proxy: `curl --noproxy '*' BASE_URL/models`. Start the server and resume; "
+        "with another --base-url begin a new run. After a first answer a long outage is waited for, up to an hour "
+        "(E0411).",
     ),
     "E0406": (
         "--max-cost holds by reserving what a call may cost at worst before it is sent. For that the price must be known.",
         "Give --price IN,OUT in US dollars per million tokens, install the extra `prices`, or cap calls with --max-calls.",
     ),
     "E0407": (
-        "--no-network promises that no text leaves this machine, and this judge is a server.",
+        "--no-network forbids every judge behind a server, also one on this machine. It does not bind an application of "
+        "yours or a PostgreSQL store.",
         "Use --judge offline, or leave --no-network out.",
     ),
     "E0408": (
-        "The first calls were all refused as malformed, or the account's quota is used up: every further call would be "
-        "refused as well.",
+        "The first calls were all refused as malformed, the account's quota is used up, or the address redirects "
+        "elsewhere, which is not followed: every further call would be refused as well.",
         "Read what the server says. Check that --base-url serves chat completions, and the limits of the account.",
     ),
     "E0409": (
         "The server's Retry-After names a time longer than a run waits for one call, as when a day's quota is used up.",
-        "Resume the run when the limit allows it: what was judged is kept.",
+        "Go on when the limit allows it, with `ragassay resume last --retry-failed`: what was judged is kept, and the "
+        "calls that were told to wait are made again.",
     ),
     "E0410": (
         "Judges are put together as panel:A+B+C, 'cascade:CHEAP>DEAR' and 'checked:A>B'. A part is missing, is no judge, "
@@ -208,16 +227,18 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
     "E0411": (
         "After failures in a row the run stops sending and only looks now and then whether the provider is back. It did "
         "not come back within the time that a run waits.",
-        "Resume the run when it is back: what was judged is kept, and nothing is paid twice.",
+        "Resume the run when it is back: what was judged is kept and not bought again.",
     ),
     "E0412": (
-        "The provider refused the file of calls, or the server has no batch API.",
-        "Read what it says; a new run without --batch sends the calls one by one.",
+        "The server has no batch API, refused the file of calls, or no longer shows a batch or its answers.",
+        "Read what it says. A batch that was taken is paid for: correct the fault (such as the key's rights) and resume. "
+        "Only where none was taken, a new run without --batch sends the calls singly.",
     ),
     # E05 store and machine
     "E0501": (
-        "The folder does not exist and cannot be made, may not be written, lies on a read-only system, or the database "
-        "refuses the log-in. Found before the first call wherever that is possible.",
+        "The folder does not exist and cannot be made, may not be written, or lies on a read-only system; another program "
+        "holds the file; or the database cannot be reached, refuses the log-in or is no store. Found before the first "
+        "call wherever that is possible.",
         "Check the rights of the folder or the database's user, or name another place with --store.",
     ),
     "E0502": (
@@ -232,7 +253,8 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
         "damaged.",
     ),
     "E0504": (
-        "Two processes on one run would do the same work twice. A lock whose process is gone is taken over by itself.",
+        "Two processes on one run would do the same work twice. A lock whose process is gone is taken over by itself: at "
+        "once on this machine, after five minutes where it is of another one.",
         "Wait for the process that is named, or stop it, and run the command again.",
     ),
     "E0505": (
@@ -240,8 +262,8 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
         "pip install --force-reinstall --no-deps ragassay",
     ),
     "E0506": (
-        "The disk, a quota or a limit on the size of files is reached. The run stopped sending at once, since answers that "
-        "cannot be kept are not bought.",
+        "The disk, a quota or a limit on the size of files is reached. The run stopped sending at once, since answers "
+        "that cannot be kept are not bought.",
         "Free some space and resume: everything stored before is intact.",
     ),
     "E0507": (
@@ -263,25 +285,29 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
     ),
     # E06 gates, budgets and stops
     "E0601": (
-        "A gate is a metric or a figure of it, a comparison and a number: 'groundedness>=0.8', 'pass_rate(groundedness)>=0.9'.",
+        "A gate is a metric of the run or a figure of it, one of >= <= > <, and a number: 'groundedness>=0.8', "
+        "'pass_rate(groundedness)>=0.9'.",
         "Put it into quotes, so that the shell does not take the > for a redirection; docs/gates-and-ci.md has all forms.",
     ),
     "E0602": (
-        "The run is whole, and a figure is below what the gate asks for. Exit code 1 is this and nothing else.",
+        "All rows were done, and a figure is on the wrong side of what the gate asks for. Lost verdicts do not excuse it; "
+        "the output says how many there were. Exit code 1 is this and nothing else.",
         "`ragassay show last` names the worst rows and why they failed.",
     ),
     "E0603": (
-        "Verdicts were lost, to refusals, unreadable replies or failed calls, or the metric needs what the rows do not have. "
-        "A figure of half of the rows passes no gate.",
-        "`ragassay resume last` asks again for what was lost.",
+        "Nothing could be judged at all, or less than --min-coverage asks for (all of it, where CI is set): verdicts were "
+        "lost to refusals, unreadable replies or failed calls, or the rows do not have what the metric needs.",
+        "`ragassay resume last --retry-failed` asks again for what was lost; of a benchmark, the same command does. Where "
+        "rows lack a field, give it to them, or gate on another metric.",
     ),
     "E0604": (
-        "--max-calls or --max-cost is reached. Caps count the whole run and everything that may still be billed.",
+        "--max-calls is reached, or the next call could pass --max-cost. Caps count the whole run and everything that may "
+        "still be billed.",
         "Resume with a higher cap: what was judged is kept.",
     ),
     "E0605": (
-        "Labels correct a judge's errors only on the kind of rows they are of. They are of other rows, too few, or were "
-        "chosen in a way that is not known.",
+        "Labels correct a judge's errors only on the kind of rows they are of. They are of other rows and too few to show "
+        "that these are alike, or were chosen in a way that is not known.",
         "Label rows drawn at random from this run: `ragassay label next`.",
     ),
 }

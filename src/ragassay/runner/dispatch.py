@@ -373,7 +373,9 @@ class Dispatcher:
             fix = {
                 "E0403": "set the right key in the environment variable that holds it (OPENAI_API_KEY unless you named another)",
                 "E0404": "name a model that the server has",
-                "E0408": "see what the server says above; a limit of the account has to be raised there",
+                "E0408": "see what the server says above; a limit of the account has to be raised there"
+                if error.kind == "quota"
+                else "see what the server says above, and check --base-url: it must serve chat completions",
             }[code]
             what = {"E0403": "The server rejects the API key.", "E0404": "The server does not know the model."}.get(
                 code, "The server rejects every call."
