@@ -77,6 +77,29 @@ def test_a_failing_store_is_raised_to_everyone_who_waits(watched):
     assert [type(r) for r in results] == [EnvironmentFailure] * 5
 
 
+def test_a_failure_to_write_rows_is_told_at_once_and_not_only_to_whoever_brings_the_next_one(watched, make_row_result):
+    full = EnvironmentFailure("E0506", "The disk is full.")
+
+    def fails(run_id, results):
+        raise full
+
+    watched.put_rows = fails
+
+    told = []
+
+    async def main():
+        async with Journal(watched, "run-1", on_failure=told.append) as journal:
+            await journal.rows([make_row_result(0)])
+            for _ in range(500):
+                if told:
+                    break
+                await asyncio.sleep(0.01)
+
+    with pytest.raises(EnvironmentFailure):  # at the end as well, since nobody brought another row
+        asyncio.run(main())
+    assert told[0] is full
+
+
 def test_with_the_cache_off_only_the_runs_own_judgments_are_found(watched):
     watched.store.put_judgments("run-2", [judgment("a")])
     watched.store.put_judgments("run-1", [judgment("b")])

@@ -159,7 +159,9 @@ class Engine:
         begun: an earlier part of the run may have bought judgments.
         patient: the model's calls wait in batches, so many rows are in hand at once and a stop waits for none."""
         self._metrics, self._judge, self._diagnose, self._budget = tuple(metrics), judge, diagnose, budget
-        self._journal = Journal(store, run_id, own_run_only=not cache, save_ledger=save_ledger, new=new)
+        self._journal = Journal(
+            store, run_id, own_run_only=not cache, save_ledger=save_ledger, new=new, on_failure=self._abort
+        )
         self._prepare, self._prepared = prepare, dict(prepared or {})
         self._own = frozenset(n for n, metric in enumerate(self._metrics) if is_users_own(metric))
         self._own_code, self._metric_timeout = OwnCode(), metric_timeout

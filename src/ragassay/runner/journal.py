@@ -13,6 +13,7 @@ import mmap
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from ragassay.core import BadRow, Judgment, Ledger, RagAssayError, RowResult, Sample, claim_memory
@@ -48,6 +49,7 @@ class Journal:
     Every method returns when the work is durable (or read), and raises what the store raised. `own_run_only`:
     look up only this run's judgments (the cache of other runs is off, resuming still re-buys nothing). new: judge
     fingerprints of which nothing was known when the run began: only what this run has put itself is looked up of them.
+    on_failure: called in the event loop as soon as the store fails, before anybody comes for the work that is lost.
     """
 
     def __init__(
@@ -58,8 +60,10 @@ class Journal:
         own_run_only: bool = False,
         save_ledger: Callable[[Ledger], None] | None = None,
         new: Collection[str] = (),
+        on_failure: Callable[[RagAssayError], None] | None = None,
     ) -> None:
         self._store, self._run_id, self._own, self._save = store, run_id, own_run_only, save_ledger
+        self._on_failure = on_failure
         self._new, self._seen = frozenset(new), Seen()
         self._last = 0  # number of the last judgment in the store, while this run alone writes any
         self._queue: list[tuple[str, Any, asyncio.Future[Any]]] = []
@@ -179,8 +183,15 @@ class Journal:
                     self._store.put_rows(self._run_id, rows)
                 except BaseException as error:  # raised to whoever brings the next row, and at the end
                     self._lost = error
+                    self._tell(error)
             if closed and not batch:
                 return
+
+    def _tell(self, error: BaseException) -> None:
+        """Say at once that the store has failed: until whoever waits for it gets to hear of it, calls would go out."""
+        if self._on_failure is not None and self._loop is not None and isinstance(error, RagAssayError):
+            with suppress(RuntimeError):  # the loop is gone, and nobody sends anything
+                self._loop.call_soon_threadsafe(self._on_failure, error)
 
     def _look_for_others(self) -> None:
         """Where another run has put judgments since, what was new to this one may not be any more."""
@@ -215,6 +226,7 @@ class Journal:
                 return [outcome for job in jobs for outcome in self._serve(kind, [job])]
             return [(future, None, error) for _, future in jobs]
         except BaseException as error:  # handed to everyone who waits for it
+            self._tell(error)
             return [(future, None, error) for _, future in jobs]
         return [(future, None, None) for _, future in jobs]
 
