@@ -24,6 +24,26 @@ def test_a_provider_that_is_down_pauses_the_run_which_goes_on_at_full_speed():
     assert result["passed"], result["figures"]
 
 
+@pytest.mark.parametrize("burst", [5, 50])
+def test_a_limit_of_a_provider_that_does_not_say_when_to_come_back_is_used_in_full(tmp_path, burst):
+    limit, calls = 20, 180
+    with LLMServer(latency=0.05, per_minute=60 * limit, burst=burst, retry_after=None, keep_bodies=False) as server:
+        begun = time.monotonic()
+        run = ragassay.evaluate(
+            list(rows(calls // 3, "limited")),
+            judge="openai:mock",
+            base_url=server.url,
+            price="1,2",
+            store=tmp_path / "s.db",
+        )
+        took = time.monotonic() - begun
+        statuses = server.stats()["statuses"]
+    assert run.summary.metrics[0].judged == run.summary.metrics[0].asked
+    # Every call of the run is refused once at first: none of them may wait for a new call that pays for its retry.
+    assert took <= 2 * (calls - burst) / limit
+    assert statuses["429"] <= 4 * calls
+
+
 def test_a_provider_that_was_never_up_ends_the_run_and_says_what_it_answers():
     with LLMServer(down="503") as server:
         policy = CallPolicy(timeout=2, probe=1.0, first=1.5, backoff=0.01, attempts=50)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from ragassay.core import CallError, CallFailed, ChatCall, ChatReply, Message, ProviderError, Spend
+from ragassay.core import CallError, CallFailed, ChatCall, ChatReply, EnvironmentFailure, Message, ProviderError, Spend
 from ragassay.runner import Budget, CallPolicy
 from ragassay.runner.dispatch import HOPELESS, Dispatcher, Stopped
 
@@ -153,6 +153,13 @@ def test_a_server_that_rejects_everything_ends_the_run_after_a_few_calls():
         run(model, calls=50, concurrency=2)
     assert caught.value.code == "E0408"
     assert len(model.times) <= HOPELESS + 2
+
+
+def test_a_call_that_was_not_sent_because_its_log_could_not_be_written_costs_nothing():
+    model, budget = Script(EnvironmentFailure("E0506", "The disk is full.")), Budget(lambda *_: 0.001)
+    with pytest.raises(EnvironmentFailure):
+        run(model, budget=budget)
+    assert (budget.sent, budget.ledger().uncertain_cost, budget.ledger().uncertain_calls) == (0, 0, 0)
 
 
 def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():

@@ -72,6 +72,13 @@ def test_a_refusal_takes_the_rate_to_what_was_accepted_at_least_five_percent_dow
     assert full.rate == DOWN * 100
 
 
+def test_where_many_calls_show_how_few_are_accepted_the_rate_falls_to_that_at_once():
+    flood = state(600.0, 10.0, 10.0)
+    flood.now_sent, flood.before_sent = 590.0, 600.0
+    flood.refuse(10.99, 0.0)
+    assert flood.rate == 60.0, "a tenth at least: the next event takes it to the ten a second that are accepted"
+
+
 def test_right_after_a_pause_nothing_is_known_of_what_is_accepted():
     early = _State(rate=100.0, second=10.0, began=10.0, now_accepted=1.0)
     early.refuse(10.1, 0.0)

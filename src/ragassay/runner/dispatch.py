@@ -19,7 +19,18 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NoReturn
 
-from ragassay.core import Call, CallError, CallFailed, ChatCall, ChatReply, Ledger, ProviderError, Reply, Spend
+from ragassay.core import (
+    Call,
+    CallError,
+    CallFailed,
+    ChatCall,
+    ChatReply,
+    EnvironmentFailure,
+    Ledger,
+    ProviderError,
+    Reply,
+    Spend,
+)
 from ragassay.models import Model
 from ragassay.runner.breaker import Breaker, speaks_of_the_service
 from ragassay.runner.budget import Budget
@@ -175,7 +186,7 @@ class Dispatcher:
             if waited + pause > self._policy.patience and not down:
                 if error.retry_after is not None:  # others keep away as well, however long that is
                     lane.pace.refused(pause)
-                error = _with(error, f"the server asks to wait {pause:.0f} s, which is too long")
+                error = _with(error, f"the server asks to wait {error.retry_after or pause:.0f} s, which is too long")
                 break
             if error.kind == "rate_limit":
                 lane.pace.refused(pause if error.retry_after is not None else 0.0)
@@ -189,6 +200,8 @@ class Dispatcher:
                 continue
             waited += pause
             await self._sleep(pause, _after(error))
+            if error.kind == "rate_limit":  # how fast those come is learnt by the pace; here they would only wait twice
+                continue
             while (pause := self._purse.take(loop.time())) and not self._stop.is_set():
                 await self._sleep(pause, "retries are held back, for many calls fail")
         self._raise_if_unreachable(error)
@@ -218,6 +231,9 @@ class Dispatcher:
             )
         except CallError as caught:
             error = caught
+        except EnvironmentFailure:  # the log of calls could not be written (a full disk), so that this one was not sent
+            self._budget.release(call, reserved)
+            raise
         except BaseException:
             self._budget.settle(call, reserved, None, maybe_billed=True)
             raise
@@ -312,7 +328,7 @@ class Dispatcher:
                         "E0409",
                         "The server asks to wait longer than a run waits.",
                         where=self._model.uri,
-                        why=f"it asks for {pause:.0f} s; a run waits {self._policy.patience:.0f} s at most",
+                        why=f"calls may go out again in {pause:.0f} s; a run waits {self._policy.patience:.0f} s at most",
                         fix="come back when its limit allows it",
                     )
                 )

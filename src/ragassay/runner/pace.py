@@ -2,10 +2,11 @@
 
 Nothing is held back until a provider refuses a call with "too many requests". From then on calls go out one by one at a
 rate that follows AIMD (Chiu and Jain, 1989: additive increase, multiplicative decrease are fair and stable): a refusal
-takes the rate to what was accepted lately, at least 5 % down and at most by half; without refusals it rises slowly, and
-faster once the last such step is long ago, so that a raised limit is found within a minute. Some servers refuse a call in a
-hundred whatever the rate is, and do not say when to come back. That is told from a limit by going down: where few calls are
-refused still, well below a rate at which they were as few, the rate is not to blame, and it stays.
+takes the rate to what was accepted lately, at least 5 % down and at most by half (to a tenth, where a hundred calls show
+it); without refusals it rises slowly, and faster once the last such step is long ago, so that a raised limit is found within
+a minute. Some servers refuse a call in a hundred whatever the rate is, and do not say when to come back. That is told from
+a limit by going down: where few calls are refused still, well below a rate at which they were as few, the rate is not to
+blame, and it stays.
 
 Processes under one key on one machine share the rate through a file of a few numbers, made by the first refusal and
 removed by the last process that used it. Each claims one place at a time, so that they take turns. The file holds no key:
@@ -39,6 +40,9 @@ DOWN = 0.95
 
 LATELY = 0.97
 """The new rate, as a share of what was accepted lately."""
+
+HALF, STEEPLY = 0.5, 0.1
+"""What an event of refusals leaves of the rate at least; where it shows in many calls how few are accepted."""
 
 SHORT, BLIND = 0.3, 0.8
 """Seconds in which too little is accepted to tell a rate by it, and what a refusal within them leaves of the rate."""
@@ -130,7 +134,8 @@ class _State:
             self.rate *= BLIND
         else:
             accepted = (self.now_accepted + self.before_accepted) / seconds
-            self.rate = min(DOWN * self.rate, max(LATELY * accepted, self.rate / 2))
+            most = STEEPLY if self.now_sent + self.before_sent >= ENOUGH else HALF
+            self.rate = min(DOWN * self.rate, max(LATELY * accepted, most * self.rate))
         self.rate = max(LEAST, self.rate)
         self.lowered = self.grown = now
 
