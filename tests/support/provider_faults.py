@@ -50,7 +50,6 @@ PASSING = [
 
 STAYING = [
     "400",
-    "404:x",
     "413",
     "too_long",
     "filter",
@@ -65,7 +64,7 @@ STAYING = [
 ]
 """Faults that come back with the same call, or are none (no_usage, half, prose)."""
 
-FATAL = ("401", "403", "quota", "402")
+FATAL = ("401", "403", "404", "quota", "402")
 DEADLINE = 2.0
 
 
