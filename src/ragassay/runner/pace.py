@@ -134,8 +134,8 @@ class _State:
             self.rate *= BLIND
         else:
             accepted = (self.now_accepted + self.before_accepted) / seconds
-            most = STEEPLY if self.now_sent + self.before_sent >= ENOUGH else HALF
-            self.rate = min(DOWN * self.rate, max(LATELY * accepted, most * self.rate))
+            least = STEEPLY if self.now_sent + self.before_sent >= ENOUGH else HALF
+            self.rate = min(DOWN * self.rate, max(LATELY * accepted, least * self.rate))
         self.rate = max(LEAST, self.rate)
         self.lowered = self.grown = now
 
