@@ -66,6 +66,20 @@ def test_it_works_inside_a_running_loop_and_beside_one(store):
     assert first == second
 
 
+def test_what_is_to_be_kept_is_found_again_with_the_run(store):
+    kept = {"commit": "1f3a", "prompt": {"version": 3, "tags": ["a", None]}}
+    ragassay.evaluate(ROWS[:1], store=store, keep=kept).close()
+    with ragassay.open_run("last", store=store) as run:
+        assert run.manifest.kept == kept
+
+
+@pytest.mark.parametrize("kept", [{"x": float("nan")}, {"x": object()}, {"x": {1, 2}}])
+def test_what_is_to_be_kept_has_to_be_json_and_is_looked_at_before_anything_is_judged(store, kept):
+    with pytest.raises(SetupError, match="not JSON") as caught:
+        ragassay.evaluate(ROWS, store=store, keep=kept)
+    assert (caught.value.code, caught.value.where, store.exists()) == ("E0101", "keep", False)
+
+
 def test_two_runs_at_once_share_a_store(store):
     async def both():
         return await asyncio.gather(*(ragassay.aevaluate(ROWS, store=store, name=f"n{i}") for i in range(3)))

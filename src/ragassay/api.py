@@ -39,7 +39,7 @@ from ragassay.core import (
     Verdict,
     memory_failure,
 )
-from ragassay.planning import Options, Plan, make_options, make_plan, manifest_of, restore, say
+from ragassay.planning import Options, Plan, check_kept, make_options, make_plan, manifest_of, restore, say
 
 if TYPE_CHECKING:
     import pyarrow
@@ -97,6 +97,7 @@ def evaluate(
     wait: bool = True,
     engine: Literal["local", "ray"] = "local",
     workers: int | None = None,
+    keep: Mapping[str, object] | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
 ) -> Run:
@@ -122,6 +123,7 @@ def evaluate(
     handed over, and collect the answers with `resume` later.
     engine: "ray" runs over several processes, or over the machines of the Ray cluster that RAY_ADDRESS names (extra
     'ray'); workers: how many (default: the CPUs there are). concurrency and the caps then hold for all of them together.
+    keep: what is to be kept in the run's manifest, as JSON can hold it: a commit, a prompt's version.
     store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with the progress and
     with how the columns are read.
 
@@ -129,15 +131,15 @@ def evaluate(
     a status on its scores. A run stopped by a cap or Ctrl-C is returned with `run.state`; `resume` continues it.
     """
     options, handed = make_options(locals()), _handed(app)
-    return block_on(lambda: _evaluate(rows, options, metrics, handed, store, name, watch, tell))
+    return block_on(lambda: _evaluate(rows, options, metrics, handed, store, name, keep, watch, tell))
 
 
 async def aevaluate(rows: object, metrics: str | Sequence[str | Metric] | None = None, **options: Any) -> Run:
     """`evaluate` for callers inside an event loop; the same arguments."""
-    store, name = options.pop("store", None), options.pop("name", "")
+    store, name, keep = options.pop("store", None), options.pop("name", ""), options.pop("keep", None)
     watch, tell = options.pop("watch", None), options.pop("tell", None)
     app = _handed(options.get("app"))
-    return await _evaluate(rows, make_options(options), metrics, app, store, name, watch, tell, here=True)
+    return await _evaluate(rows, make_options(options), metrics, app, store, name, keep, watch, tell, here=True)
 
 
 def resume(
@@ -457,11 +459,13 @@ async def _evaluate(
     app: App | None,
     store: str | os.PathLike[str] | None,
     name: str,
+    keep: Mapping[str, object] | None,
     watch: Watch | None,
     tell: Tell | None,
     *,
     here: bool = False,
 ) -> Run:
+    check_kept(keep)
     plan = make_plan(rows, options, metrics, app=app, here=here)
     say(plan, tell)
     if plan.options.engine == "ray":
@@ -471,7 +475,7 @@ async def _evaluate(
     created = datetime.now(UTC).isoformat(timespec="seconds")
     opened = open_store(store)
     try:
-        manifest = manifest_of(plan, _new_id(opened.newest()), created, __version__, name)
+        manifest = manifest_of(plan, _new_id(opened.newest()), created, __version__, name, keep)
         opened.create_run(manifest)
         return await _drive(plan, opened, manifest, None, False, watch, tell)
     except BaseException:
@@ -508,7 +512,7 @@ async def _drive(
             store.reopen_failed(run_id)
         done = store.done(run_id)
         saving = threading.Lock()
-        ended = False
+        ended = needless = False
 
         def save(state: RunState, reason: str, ledger: Callable[[], Ledger]) -> None:
             nonlocal ended
@@ -561,6 +565,7 @@ async def _drive(
         except RagAssayError as error:
             with suppress(RagAssayError):  # the store itself may be what failed
                 save(RunState.FAILED, str(error), budget.ledger)
+                needless = log.silent
             error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
             raise
         except BaseException as error:
@@ -576,7 +581,7 @@ async def _drive(
             ticker.cancel()
             await asyncio.gather(ticker, return_exceptions=True)
             await plan.close()
-            log.close(finished=False)
+            log.close(finished=needless)
         if plan.batches is not None and isinstance(budget, Budget):
             budget.found(plan.batches.unclaimed())
             outcome = replace(outcome, ledger=budget.ledger())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -181,7 +182,7 @@ def make_options(given: Mapping[str, Any]) -> Options:
             "E0104", "Workers are processes of a distributed run, and this one runs in one process.", where="--workers",
             why=f"{values['workers']} workers and no --engine ray", fix="add --engine ray, or leave --workers out",
         )  # fmt: skip
-    unknown = set(given) - set(names) - {"rows", "metrics", "store", "name", "watch", "tell"}
+    unknown = set(given) - set(names) - {"rows", "metrics", "store", "name", "keep", "watch", "tell"}
     if given.get("app") is not None and not isinstance(given["app"], str):
         values["app"] = name_of(given["app"])
     if unknown:
@@ -194,6 +195,17 @@ def make_options(given: Mapping[str, Any]) -> Options:
     options = Options(**values)
     options.check()
     return options
+
+
+def check_kept(keep: Mapping[str, object] | None) -> None:
+    """Refuse, before anything is judged, what a manifest cannot keep. Raises SetupError E0101."""
+    try:
+        json.dumps(keep, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SetupError(
+            "E0101", "What is to be kept with the run is not JSON.", where="keep", why=str(error),
+            fix="give texts, numbers, true, false, None, lists and dicts of them",
+        ) from None  # fmt: skip
 
 
 def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
@@ -459,7 +471,9 @@ def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Mod
     return RoutedJudge(judge, {"similarity": SimilarityJudge(offline.version)}), model
 
 
-def manifest_of(plan: Plan, run_id: str, created: str, version: str, name: str) -> Manifest:
+def manifest_of(
+    plan: Plan, run_id: str, created: str, version: str, name: str, kept: Mapping[str, object] | None = None
+) -> Manifest:
     """Everything needed to repeat the run."""
     declared = {str(m): m.declaration for m in plan.metrics}
     return Manifest(
@@ -473,6 +487,7 @@ def manifest_of(plan: Plan, run_id: str, created: str, version: str, name: str) 
         metrics=tuple(declared),
         judge=plan.info,
         name=name,
+        kept=dict(kept or {}),
         options=plain_options(plan.options),
         units={name: d.unit for name, d in declared.items() if d.unit},
         lower_is_better=tuple(name for name, d in declared.items() if d.higher_is_better is False),

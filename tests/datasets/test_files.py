@@ -281,6 +281,12 @@ def test_duplicate_ids_are_refused_with_both_lines_unless_ids_are_made(tmp_path)
     assert "numbered all rows row-<line>" in data.scan().lines
 
 
+def test_how_many_rows_without_an_id_are_numbered_is_said(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"question": "Q"}\n' + GOOD + b'{"question": "R"}\n')
+    assert open_rows(path).scan().lines[-1] == "numbered 2 of 3 rows row-<line>, since they have no id"
+
+
 def test_only_ten_duplicates_are_listed_and_all_are_counted(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(GOOD * 15)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -146,6 +147,7 @@ def test_a_wrong_key_or_model_ends_the_run_with_the_fix(store, settings, code):
     assert caught.value.code == code
     assert server.stats()["calls"] <= 8
     assert ragassay.runs(store=store)[0].state is RunState.FAILED
+    assert list(Path(store).parent.glob("*.replies.*")) == []  # no reply came, so there is nothing to keep
 
 
 def test_an_unreachable_server_ends_the_run_soon(store):
@@ -209,11 +211,11 @@ def cli(*arguments, **options):
     )
 
 
-def start(*arguments):
+def start(*arguments, **options):
     return subprocess.Popen(
         [sys.executable, "-m", "ragassay", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         # A shell that runs the tests in the background has Ctrl-C ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **options,
     )  # fmt: skip
 
 
@@ -273,6 +275,45 @@ def test_ctrl_c_stops_cleanly_prints_the_resume_command_and_exits_130(tmp_path):
     assert (books["calls"], books["answered_twice"]) == (180, 0)
 
 
+def test_a_resume_checks_the_gates_and_writes_the_reports_that_the_run_began_with(tmp_path):
+    data, store = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db"
+    page, cases = tmp_path / "r.html", tmp_path / "r.xml"
+    gates = ("--gate", "groundedness>=1.01", "--min-coverage", 0.5, "--html", page.name, "--junit", cases.name)
+    with ServerProcess(latency=0.03) as server:
+        how = ("--judge", "openai:mock", "--base-url", server.url, "--store", store, "--concurrency", 4)
+        process = start("evaluate", data, *how, *gates, cwd=tmp_path)
+        wait_for_calls(server, 20, process)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert not page.exists()
+        (tmp_path / "elsewhere").mkdir()
+        done = cli("resume", "--store", store, cwd=tmp_path / "elsewhere")
+        assert done.returncode == 1, done.stderr  # no resume may turn a gated run green
+        said = next(line for line in done.stderr.splitlines() if line.startswith("As the run began: "))
+        assert said.endswith(f"--gate 'groundedness>=1.01' --min-coverage 0.5 --html {page} --junit {cases}")
+        assert page.read_text().startswith("<!DOCTYPE html>")
+        assert cases.read_text().startswith("<?xml")
+        page.unlink()
+        other = tmp_path / "elsewhere" / "other.html"
+        again = cli("resume", "--store", store, "--gate", "groundedness>=0", "--html", other)
+        assert (again.returncode, other.exists(), page.exists()) == (0, True, False)  # what is said anew goes before
+        wrong = cli("resume", "--store", store, "--gate", "no_such_metric>=0")
+        assert (wrong.returncode, "E0601" in wrong.stderr) == (2, True)
+    with ragassay.open_run("last", store=store) as run:
+        assert run.manifest.kept["command"]["gates"] == ["groundedness>=1.01"]
+
+
+def test_where_ci_is_set_the_floor_of_coverage_holds_for_a_resume_elsewhere_too(tmp_path):
+    data, store = write(tmp_path / "rows.jsonl", rows(20)), tmp_path / "s.db"
+    with LLMServer(fault_rates={"400": 0.3}) as server:
+        how = ("--judge", "openai:mock", "--base-url", server.url, "--store", store)
+        gated = ("--gate", "groundedness>=0", "--max-calls", 20)
+        first = cli("evaluate", data, *how, *gated, env=os.environ | {"CI": "true"})
+        assert first.returncode == 4, first.stderr
+        elsewhere = {name: value for name, value in os.environ.items() if name != "CI"}
+        assert cli("resume", "--store", store, "--max-calls", 1000, env=elsewhere).returncode == 3
+
+
 def test_a_cap_on_calls_holds_across_kills(tmp_path):
     data, store = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db"
     with ServerProcess(latency=0.05) as server:
@@ -327,10 +368,14 @@ def test_retry_failed_asks_only_for_what_was_lost(store):
 
 
 def test_a_server_that_asks_to_wait_for_hours_is_not_stormed(store):
-    with LLMServer(fault_rates={"429:7200": 1.0}) as server, pytest.raises(ProviderError) as caught:
-        evaluate(server, rows(100), store, concurrency=4)
+    with LLMServer(fault_rates={"429:7200": 1.0}) as server:
+        with pytest.raises(ProviderError) as caught:
+            evaluate(server, rows(100), store, concurrency=4)
+        assert server.stats()["calls"] <= 8
+        server.script(fault_rates={})
+        with ragassay.resume(store=store, rows=rows(100)) as run:  # what was told to wait was not lost
+            assert run.summary.undecided == 0
     assert caught.value.code == "E0409"
-    assert server.stats()["calls"] <= 8
 
 
 def test_what_a_run_has_bought_itself_is_not_saved_by_its_resumes(store):

@@ -629,6 +629,7 @@ def test_the_hosted_service_needs_a_key_and_other_servers_do_not(monkeypatch: py
         ("http://h/v1?key=secretword", "without ?"),
         ("http://h:99999999/v1", "not an address"),
         ("file:///etc/passwd", "begin with http"),
+        ("", "begin with http"),  # a variable that was not set: the texts must not go to the hosted service instead
     ],
 )
 def test_an_address_that_cannot_be_is_refused_before_anything_is_sent(url: str, says: str) -> None:

@@ -89,11 +89,12 @@ def test_retry_after_is_kept_never_early_and_holds_back_every_call():
     assert dispatcher.traffic.rate_limited == 1
 
 
-def test_a_wait_beyond_patience_is_a_failure_that_says_so():
-    model = Script(CallError("rate_limit", "429", retryable=True, retry_after=600))
-    (reply,), *_ = run(model)
-    assert isinstance(reply, CallFailed)
-    assert "asks to wait 6" in reply.message
+@pytest.mark.parametrize("kind", ["rate_limit", "server"])
+def test_a_wait_beyond_patience_ends_the_run_and_no_call_is_lost_as_failed(kind):
+    model = Script(CallError(kind, "come back", retryable=True, retry_after=600))
+    with pytest.raises(ProviderError, match=r"go out again in 6\d\d s; a run waits 5 s at most") as caught:
+        run(model)
+    assert (caught.value.code, len(model.times)) == ("E0409", 1)
 
 
 def test_a_call_without_an_answer_ends_at_its_deadline_and_may_have_been_billed():

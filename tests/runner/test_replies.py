@@ -1,5 +1,7 @@
 """What a run had sent and received when it was killed is known exactly, and no reply is bought twice."""
 
+import errno
+import re
 from decimal import Decimal
 
 import pytest
@@ -156,6 +158,29 @@ def test_a_log_that_cannot_be_written_stops_the_call_before_it_is_sent(tmp_path)
     with pytest.raises(EnvironmentFailure) as caught:
         nowhere.sent(WORST)
     assert caught.value.code == "E0501"
+
+
+def test_a_full_disk_says_how_much_was_needed(log, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full)
+    with pytest.raises(EnvironmentFailure) as caught:
+        log(Ledger()).sent(WORST)
+    assert caught.value.code == "E0506"
+    assert re.search(r"1,048,576 bytes were asked for, [\d,]+ bytes free", caught.value.why)
+
+
+def test_a_log_is_silent_until_a_reply_arrives_and_never_again(log):
+    opened = log(Ledger())
+    assert opened.silent
+    ticket = opened.sent(WORST)
+    opened.failed(opened.sent(WORST), maybe_billed=True)
+    assert opened.silent  # a resume has nothing to take from it
+    opened.arrived(ticket, key_of(CALL), REPLY)
+    assert not opened.silent
+    killed(opened)
+    assert not log().silent
 
 
 def test_whatever_a_reply_depends_on_is_in_its_key():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -143,3 +146,65 @@ def test_a_migration_that_is_killed_is_done_whole_by_the_next(path: Path, versio
     assert backup.execute("SELECT count(*) FROM rows").fetchone() == (3,)
     backup.close()
     assert sorted(file.name for file in path.parent.iterdir()) == ["store.db", f"store.db.{version}.backup"]
+
+
+def as_one_who_may_not_write(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """Run `code` where the folder may not be written: the superuser, too, minds its rights there."""
+
+    def bound() -> None:
+        libc, drop, override, search = ctypes.CDLL(None), 24, 1, 2  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, ..._READ_SEARCH
+        libc.prctl(drop, override, 0, 0, 0)
+        libc.prctl(drop, search, 0, 0, 0)
+
+    folder.chmod(0o555)
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, preexec_fn=bound
+        )
+    finally:
+        folder.chmod(0o755)
+
+
+READS = """
+import sys
+from ragassay.store import Store
+from ragassay.core import RagAssayError
+with Store.open({path!r}, make=False) as store:
+    print([run.run_id for run in store.runs()], len(list(store.rows("run-1"))), store.check())
+    try:
+        store.acquire("run-1")
+    except RagAssayError as error:
+        print(error.code, error.fix)
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_store_in_a_folder_that_may_not_be_written_is_read_and_not_written(
+    tmp_path: Path, make_manifest, killed: bool
+) -> None:
+    path = tmp_path / "frozen" / "store.db"
+    store = Store.open(path)
+    store.create_run(make_manifest("run-1"))
+    store.put_rows("run-1", [RowResult(i, Sample(f"row-{i}")) for i in range(3)])
+    if not killed:
+        store.close()  # else its journal, with all three rows in it, stays beside it
+    assert path.with_name("store.db-wal").exists() is killed
+    done = as_one_who_may_not_write(path.parent, READS.format(path=str(path)))
+    store.close()
+    assert done.returncode == 0, done.stderr
+    read, refused = done.stdout.splitlines()
+    assert read == "['run-1'] 3 ()"
+    assert refused == "E0501 copy the store to a folder that may be written, and name the copy with --store"
+
+
+def test_a_store_that_can_only_be_read_is_copied_elsewhere(tmp_path: Path, make_manifest) -> None:
+    path, copy = tmp_path / "frozen" / "store.db", tmp_path / "copy.db"
+    with Store.open(path) as store:
+        store.create_run(make_manifest("run-1"))
+        store.put_rows("run-1", [RowResult(0, Sample("row-0"))])
+    code = "from ragassay.store import Store, copy_store; copy_store(Store.open({!r}, make=False), Store.open({!r}))"
+    done = as_one_who_may_not_write(path.parent, code.format(str(path), str(copy)))
+    assert done.returncode == 0, done.stderr
+    with Store.open(copy) as store:
+        assert [row.sample.id for row in store.rows("run-1")] == ["row-0"]
+        store.acquire("run-1")  # and there it can go on

@@ -12,7 +12,7 @@ import typer
 
 from ragassay.cli import interop, judging, trust
 from ragassay.cli.output import (
-    check_gates,
+    Ending,
     check_target,
     console,
     finish,
@@ -188,16 +188,16 @@ def evaluate(
         )  # fmt: skip
     from ragassay.planning import metric_names
 
-    check_gates(gate or [], min_coverage, metric_names(metrics, preset, rubric or []) if gate else [])
-    check_target(html, rows, store_file(store), junit, *(rubric or []))
-    check_target(junit, rows, store_file(store), *(rubric or []))
+    ending = Ending.of(gate, min_coverage, html, junit)
+    ending.check(metric_names(metrics, preset, rubric or []) if gate else [], rows, store_file(store), *(rubric or []))
     if forecast:
         print_forecast(api.forecast(rows, metrics, store=store, tell=note, **options), max_cost, json_, batch=batch)
         return
     with shown(max_cost) as watch:
-        run = api.evaluate(rows, metrics, store=store, name=name, watch=watch, tell=note, **options)
+        keep = ending.plain()
+        run = api.evaluate(rows, metrics, store=store, name=name, keep=keep, watch=watch, tell=note, **options)
     with run:
-        finish(run, gate or [], min_coverage, html, junit, store, json_)
+        finish(run, ending, json_)
 
 
 @app.command(short_help="Go on with a run that was stopped.")
@@ -222,12 +222,19 @@ def resume(
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Go on with a run that was stopped or killed. Nothing that was judged is asked again."""
+    """Go on with a run that was stopped or killed. Nothing that was judged is asked again.
+
+    Gates, the floor of coverage and the files to write are those that the run began with, where none are given.
+    """
     from ragassay import api
 
-    check_gates(gate or [], min_coverage, [])
-    check_target(html, store_file(store), junit)
-    check_target(junit, store_file(store))
+    given = Ending.of(gate, min_coverage, html, junit)
+    with api.open_run(run, store=store) as opened:
+        run, began, source = opened.id, opened.manifest, opened.manifest.source
+    ending = given.or_as_begun(began.kept)
+    ending.check(list(began.metrics), store_file(store), None if source == "memory" else source)
+    if ending != given:
+        note(f"As the run began: {ending.words()}")
     with shown(max_cost) as watch:
         resumed = api.resume(
             run,
@@ -244,7 +251,7 @@ def resume(
             workers=workers,
         )
     with resumed:
-        finish(resumed, gate or [], min_coverage, html, junit, store, json_)
+        finish(resumed, ending, json_)
 
 
 @app.command(short_help="Evaluate the bundled rows offline.")
@@ -272,7 +279,7 @@ def demo(
             f"the root cause in {found.causes} (calling every row fine would be right in {found.fine}).\n"
             "The offline judge is a small model: good for a first look; see docs/judges.md for its limits."
         )
-        finish(run, [], None, html, None, store, json_)
+        finish(run, Ending(html=html), json_)
 
 
 @app.command(name="runs")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ragassay.cli.output import check_gates, check_target, finish, note, pairs, store_file
+from ragassay.cli.output import Ending, check_target, finish, note, pairs, store_file
 from ragassay.cli.output import display as shown
 from ragassay.cli.parameters import JsonOption, StoreOption
 
@@ -61,8 +61,8 @@ def retrieval(
     from ragassay.datasets import count_topics, read_qrels, read_run, retrieval_rows
     from ragassay.planning import metric_names
 
-    check_gates(gate or [], None, metric_names(metrics, None, []) if gate else [])
-    check_target(html, run, qrels, store_file(store))
+    ending = Ending.of(gate, None, html, None)
+    ending.check(metric_names(metrics, None, []) if gate else [], run, qrels, store_file(store))
     ranked, judged = read_run(run), read_qrels(qrels)
     for line in count_topics(ranked, judged).lines:
         note(line)
@@ -71,7 +71,7 @@ def retrieval(
             list(retrieval_rows(ranked, judged)), metrics, name=name or run.name, store=store, watch=watch, tell=note
         )
     with done:
-        finish(done, gate or [], None, html, None, store, json_)
+        finish(done, ending, json_)
 
 
 def mlflow(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,31 +22,80 @@ if TYPE_CHECKING:
     from ragassay.runner import Forecast
 
 
-def finish(
-    run: Run,
-    gates: list[str],
-    min_coverage: float | None,
-    html: Path | None,
-    junit: Path | None,
-    store: str | None,
-    json_: bool,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a command checks and writes at the end of a run. It is kept with the run, so that a resume does it too.
+
+    gates: as given; min_coverage: 0 to 1, where CI is set and there are gates 1 by itself; html, junit: files to write.
+    """
+
+    gates: tuple[str, ...] = ()
+    min_coverage: float | None = None
+    html: Path | None = None
+    junit: Path | None = None
+
+    @staticmethod
+    def of(gate: list[str] | None, min_coverage: float | None, html: Path | None, junit: Path | None) -> Ending:
+        """As the options say."""
+        if min_coverage is None and gate and os.environ.get("CI"):
+            min_coverage = 1.0
+        return Ending(tuple(gate or ()), min_coverage, html, junit)
+
+    def or_as_begun(self, kept: Mapping[str, object]) -> Ending:
+        """This one, and where it says nothing what the run began with; `kept` is its manifest's."""
+        was = kept.get("command")
+        if not isinstance(was, Mapping):
+            return self
+        html, junit = (Path(was[name]) if was.get(name) else None for name in ("html", "junit"))
+        first = Ending(tuple(was.get("gates", ())), was.get("min_coverage"), html, junit)
+        return Ending(
+            self.gates or first.gates,
+            first.min_coverage if self.min_coverage is None else self.min_coverage,
+            self.html or first.html,
+            self.junit or first.junit,
+        )
+
+    def plain(self) -> dict[str, object]:
+        """As the manifest keeps it: {} where there is nothing to check or write."""
+        files = {name: str(path.absolute()) for name, path in (("html", self.html), ("junit", self.junit)) if path}
+        floor = {} if self.min_coverage is None else {"min_coverage": self.min_coverage}
+        found = {**({"gates": list(self.gates)} if self.gates else {}), **floor, **files}
+        return {"command": found} if found else {}
+
+    def words(self) -> str:
+        """As options of the command."""
+        found = [f"--gate {shlex.quote(gate)}" for gate in self.gates]
+        found += [] if self.min_coverage is None else [f"--min-coverage {self.min_coverage:g}"]
+        found += [
+            f"--{name} {shlex.quote(str(path))}" for name, path in (("html", self.html), ("junit", self.junit)) if path
+        ]
+        return " ".join(found)
+
+    def check(self, names: Sequence[str], *others: str | Path | None) -> None:
+        """Refuse, before anything is judged, what could not be checked or written at the end.
+
+        names: the metrics that gates may name, where they are known; others: files that must not be written over.
+        """
+        check_gates(self.gates, self.min_coverage, names)
+        check_target(self.html, self.junit, *others)
+        check_target(self.junit, *others)
+
+
+def finish(run: Run, ending: Ending, json_: bool) -> None:
     """Print the summary, write the files, and leave with the exit code."""
     from ragassay.api import resume_command, store_option
     from ragassay.core import BudgetExhausted, GateFailed, Incomplete, RunState
     from ragassay.report import check_gates, parse_gate, render_gates, render_summary, summary_json
 
     summary = run.summary
-    if min_coverage is None and os.environ.get("CI") and gates:
-        min_coverage = 1.0
-    result = check_gates(summary, [parse_gate(g) for g in gates], min_coverage)
+    result = check_gates(summary, [parse_gate(g) for g in ending.gates], ending.min_coverage)
     if json_:
         print_json({**summary_json(summary), "gates": result.to_json()})
     else:
         render_summary(summary, console(), store=store_option(run.store_location))
-        if gates or min_coverage is not None:
+        if ending.gates or ending.min_coverage is not None:
             render_gates(result, console())
-    for target, kind in ((html, "html"), (junit, "junit")):
+    for target, kind in ((ending.html, "html"), (ending.junit, "junit")):
         if target is not None:
             run.export(target, kind)
             note(f"wrote {target}")
@@ -161,7 +212,7 @@ def pairs(items: list[str]) -> dict[str, str]:
     return found
 
 
-def check_gates(gates: list[str], min_coverage: float | None, names: list[str]) -> None:
+def check_gates(gates: Sequence[str], min_coverage: float | None, names: Sequence[str]) -> None:
     """Refuse a malformed gate, or one on a metric that is not among `names` (where these are known), before anything is
     judged."""
     if min_coverage is not None and not 0 <= min_coverage <= 1:

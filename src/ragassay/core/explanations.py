@@ -216,8 +216,8 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
     ),
     "E0409": (
         "The server's Retry-After names a time longer than a run waits for one call, as when a day's quota is used up.",
-        "Go on when the limit allows it, with `ragassay resume last --retry-failed`: what was judged is kept, and the "
-        "calls that were told to wait are made again.",
+        "Go on when the limit allows it, with `ragassay resume`: what was judged is kept, and the calls that were told to "
+        "wait are made again.",
     ),
     "E0410": (
         "Judges are put together as panel:A+B+C, 'cascade:CHEAP>DEAR' and 'checked:A>B'. A part is missing, is no judge, "
@@ -239,7 +239,8 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
         "The folder does not exist and cannot be made, may not be written, or lies on a read-only system; another program "
         "holds the file; or the database cannot be reached, refuses the log-in or is no store. Found before the first "
         "call wherever that is possible.",
-        "Check the rights of the folder or the database's user, or name another place with --store.",
+        "Check the rights of the folder or the database's user, or name another place with --store. In a folder that may "
+        "not be written a store is read; to go on with it, copy it, with its -wal file where it has one.",
     ),
     "E0502": (
         "A newer RagAssay has changed the form of the store. An older one does not touch it, since it could lose what it "

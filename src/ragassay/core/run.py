@@ -50,7 +50,8 @@ class Manifest:
     as read. options: the evaluate options that shape results (metrics, judge, rubric files, claims
     mode ...), JSON-like. times are ISO 8601 UTC. rows: how many rows the source holds, bad ones included.
     units: metric -> "USD", "s", "tokens", where it is no ratio. lower_is_better, neutral: metrics whose low values are
-    the good ones, and those where neither end is; all others are better when higher.
+    the good ones, and those where neither end is; all others are better when higher. kept: what the caller wanted kept
+    with the run, JSON-like; under "command" what the command checks and writes at the end, for its resume.
     """
 
     run_id: str
@@ -67,6 +68,7 @@ class Manifest:
     units: Mapping[str, str] = field(default_factory=dict)
     lower_is_better: tuple[str, ...] = ()
     neutral: tuple[str, ...] = ()
+    kept: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,8 +161,10 @@ class Dataset:
         if self._make_ids:
             lines.append("numbered all rows row-<line>")
         elif unnamed:
-            whose = "no id column" if "id" not in columns.read else f"{unnamed} of {rows} have no id"
-            lines.append(f"numbered the rows row-<line> ({whose})")
+            which = "the rows row-<line> (no id column)"
+            if "id" in columns.read:
+                which = f"{unnamed} of {rows} rows row-<line>, since they have no id"
+            lines.append(f"numbered {which}")
         return Scan(
             rows,
             bad,

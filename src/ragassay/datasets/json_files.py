@@ -163,7 +163,7 @@ def _diagnose(line: bytes, offset: int, error: orjson.JSONDecodeError) -> Troubl
         text = line.decode("utf-8")
     except UnicodeDecodeError as bad:
         return not_utf8(line, offset, bad)
-    message, near = error.msg, text[max(error.pos - 1, 0) : error.pos + 40]
+    message, near = error.msg, text[max(error.pos - 1, 0) : error.pos + 40].rstrip()
     if "infinity" in message or _NOT_A_NUMBER.match(near) or _NOT_A_NUMBER.match(near[1:]):
         return Trouble(
             "E0304",

@@ -402,7 +402,7 @@ def open_model(
     The key is read from the variable `api_key_env`, OPENAI_API_KEY if None. It must be set when it was named or when
     the hosted service is used; other servers may need none. Raises SetupError E0402 (no key) or E0101 (address, key).
     """
-    url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or HOSTED)
+    url = _checked_url((os.environ.get("OPENAI_BASE_URL") or HOSTED) if base_url is None else base_url)
     variable = api_key_env or KEY_ENV
     key = os.environ.get(variable, "").strip()
     if not key and (api_key_env or url == HOSTED):

@@ -186,6 +186,8 @@ class Dispatcher:
             if waited + pause > self._policy.patience and not down:
                 if error.retry_after is not None:  # others keep away as well, however long that is
                     lane.pace.refused(pause)
+                if error.retry_after is not None and pause > self._policy.patience:
+                    continue  # the run ends here, and a resume makes the call: it is not lost
                 error = _with(error, f"the server asks to wait {error.retry_after or pause:.0f} s, which is too long")
                 break
             if error.kind == "rate_limit":
@@ -388,7 +390,8 @@ class Dispatcher:
             code = {"auth": "E0403", "no_model": "E0404"}.get(error.kind, "E0408")
             fix = {
                 "E0403": "set the right key in the environment variable that holds it (OPENAI_API_KEY unless you named another)",
-                "E0404": "name a model that the server has",
+                "E0404": "begin a new run with a model that the server has and a --base-url whose path is right (most end in /v1); or "
+                "make the server serve this model",
                 "E0408": "see what the server says above; a limit of the account has to be raised there"
                 if error.kind == "quota"
                 else "see what the server says above, and check --base-url: it must serve chat completions",

@@ -157,6 +157,11 @@ class ReplyLog:
         with suppress(OSError):
             self._write({"is": "failed", "ticket": ticket, "billed": maybe_billed})
 
+    @property
+    def silent(self) -> bool:
+        """No reply has arrived, in this part of the run or before: there is nothing that a resume could take from here."""
+        return not self._replies and self._account.ledger().confirmed.calls == 0
+
     def close(self, *, finished: bool) -> None:
         """Let go of the file; remove all of the run's when it has finished; an orderly stop keeps only what is written."""
         if self._file is not None:
@@ -203,10 +208,16 @@ class ReplyLog:
         """Make room for `least` bytes in all. Raises OSError on a full disk, with what is written untouched."""
         assert self._file is not None
         have, want = len(self._map or b""), -(-least // CHUNK_BYTES) * CHUNK_BYTES
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(self._file, have, want - have)
-        elif os.pwrite(self._file, bytes(want - have), have) != want - have:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(self._file, have, want - have)
+            elif os.pwrite(self._file, bytes(want - have), have) != want - have:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:  # what is free is looked for now: a file that cannot begin goes away again
+            with suppress(OSError):
+                free = shutil.disk_usage(self._prefix.parent).free
+                error.strerror = f"{error.strerror}: {want - have:,} bytes were asked for, {free:,} bytes free"
+            raise
         if self._map is not None:
             self._map.close()
             self._map = None
@@ -231,10 +242,7 @@ class ReplyLog:
     def _failure(self, error: OSError) -> EnvironmentFailure:
         if (starved := memory_failure(error)) is not None:
             return starved
-        free = ""
-        with suppress(OSError):
-            free = f" ({shutil.disk_usage(self._prefix.parent).free:,} bytes free)"
-        where = f"{self._prefix.parent}{free}"
+        where = str(self._prefix.parent)
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return EnvironmentFailure(
                 "E0506", "The disk is full (or a quota or a limit on the size of files is reached).", where=where,

@@ -62,7 +62,8 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
     every = [(codec.from_key(row.run_id), int(row.id)) for row in source._all(query)]
     held: list[str] = []
     try:
-        for run_id, _ in every:  # all first: nothing is copied while anything is still being written
+        # All first: nothing is copied while anything is still being written.
+        for run_id, _ in () if source.database.read_only else every:
             source.acquire(run_id)
             held.append(run_id)
         for run_id, number in every:

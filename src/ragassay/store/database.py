@@ -24,6 +24,8 @@ class Database(Protocol):
     """One open database."""
 
     waits: Waits
+    read_only: bool
+    """Where it lies nothing may be written, for as long as it is open."""
 
     @property
     def location(self) -> str:

@@ -93,6 +93,7 @@ class PostgresDatabase:
         self.address, self.location = url, shown(url)
         self._secrets = [str(s) for s in (url.password, *(url.query.get(name) for name in SECRET)) if s]
         self.waits = Waits()
+        self.read_only = False
         self._closing = threading.Event()
         self._gave_up = float("-inf")
         self._engine = create_engine(

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import NullPool, QueuePool
 from sqlalchemy.sql import ColumnElement
 
 from ragassay.core import EnvironmentFailure
@@ -56,18 +56,21 @@ class SqliteDatabase:
             self._file = path.stat().st_ino
             self._lock = WriterLock(path.parent)
         self._journal = path.with_name(path.name + "-wal")
+        self.read_only = not os.access(path.parent, os.W_OK)
         self._writer = writer_engine(path)
-        self._reader = reader_engine(path)
+        self._reader = read_only_engine(path) if self.read_only else reader_engine(path)
         self._tried = 0.0  # when folding in the journal was last tried
         self._closing = threading.Event()
 
     def prepare(self) -> Path | None:
         """Bring the schema to `schema.HEAD`, after a copy to `PATH.<version>.backup` where it is older."""
         with self._guard(), self.waits.on(LOCKED), self._lock.hold():
-            with self._writer.connect() as connection:
+            with (self._reader if self.read_only else self._writer).connect() as connection:
                 found = migrate.version(connection, self.location)
             if found == schema.HEAD:
                 return None
+            if self.read_only:
+                raise self._cannot_write(f"it has to be brought from schema {found} to {schema.HEAD} first")
             if found is None:
                 use_wal(self.address)
             backup: Path | None = None
@@ -83,6 +86,8 @@ class SqliteDatabase:
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """One transaction under the lock of writers; on disk when it returns."""
+        if self.read_only:
+            raise self._cannot_write("what it holds can be read only")
         deadline = time.monotonic() + READER_PATIENCE_S
         while True:
             with self._guard(), self.waits.on(LOCKED), self._lock.hold():
@@ -134,6 +139,12 @@ class SqliteDatabase:
             return self._journal.stat().st_size
         except FileNotFoundError:
             return 0
+
+    def _cannot_write(self, why: str) -> EnvironmentFailure:
+        return EnvironmentFailure(
+            "E0501", "The store lies in a folder that may not be written.", where=self.location, why=why,
+            fix="copy the store to a folder that may be written, and name the copy with --store",
+        )  # fmt: skip
 
     def _crowded(self) -> EnvironmentFailure:
         return EnvironmentFailure(
@@ -222,14 +233,30 @@ def reader_engine(path: Path) -> Engine:
     return _engine(path, "BEGIN", 8, ("query_only=ON", "cache_size=-16384", "cell_size_check=ON"))
 
 
-def _engine(path: Path, begin: str, size: int, pragmas: tuple[str, ...]) -> Engine:
+def read_only_engine(path: Path) -> Engine:
+    """Like `reader_engine`, for a folder in which SQLite cannot make the two files that readers of a journal share.
+
+    Without a journal the file is all there is, and is read as one that nobody changes; with one, SQLite needs the files to
+    be there. Which it is may change while the store is open, so that each transaction has a connection of its own.
+    """
+
+    def mode() -> str:
+        journal = path.with_name(path.name + "-wal")
+        return "mode=ro" if journal.exists() and journal.stat().st_size else "mode=ro&immutable=1"
+
+    return _engine(path, "BEGIN", 0, ("query_only=ON", "cache_size=-16384", "cell_size_check=ON"), mode)
+
+
+def _engine(
+    path: Path, begin: str, size: int, pragmas: tuple[str, ...], mode: Callable[[], str] = lambda: "mode=rw"
+) -> Engine:
+    """size: how many connections are kept, 0 for none. mode=rw: a file that vanished is an error, never a new store."""
     patience = PATIENCE_S
 
     def connect() -> sqlite3.Connection:
         # isolation_level None: we say BEGIN ourselves, so that schema changes too are inside the transaction.
-        # mode=rw: a file that vanished is an error, never a new empty store.
         connection = sqlite3.connect(
-            f"{path.as_uri()}?mode=rw", uri=True, timeout=patience, isolation_level=None, check_same_thread=False
+            f"{path.as_uri()}?{mode()}", uri=True, timeout=patience, isolation_level=None, check_same_thread=False
         )
         try:
             for pragma in pragmas:
@@ -239,14 +266,9 @@ def _engine(path: Path, begin: str, size: int, pragmas: tuple[str, ...]) -> Engi
             raise
         return connection
 
-    engine = create_engine(
-        "sqlite://",
-        creator=connect,
-        poolclass=QueuePool,
-        pool_size=size,
-        max_overflow=0 if size == 1 else 56,
-        pool_timeout=patience,
-    )
+    kept = {"pool_size": size, "max_overflow": 0 if size == 1 else 56, "pool_timeout": patience}
+    pool: dict[str, Any] = {"poolclass": QueuePool, **kept} if size else {"poolclass": NullPool}
+    engine = create_engine("sqlite://", creator=connect, **pool)
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -368,7 +390,8 @@ def failure(error: BaseException, path: Path) -> EnvironmentFailure:
         )  # fmt: skip
     return EnvironmentFailure(
         "E0501", "The store cannot be opened or written.", where=where, why=why,
-        fix="check that the folder exists and may be written, or name another file with --store",
+        fix="check that the folder exists and may be written; where it may not, copy the store (with its -wal file) to one "
+        "that may, and name the copy with --store",
     )  # fmt: skip
 
 
