@@ -428,6 +428,20 @@ def test_the_gap_to_the_rest_is_the_difference_of_means():
     assert p == pytest.approx(2 * stats.t.sf(0.6 / math.sqrt(0.133 * 5 / 6), 3), rel=1e-9)
 
 
+@given(
+    st.lists(
+        st.lists(st.tuples(st.floats(-1e3, 1e3), st.sampled_from([None, None, "a", "b", "c"])), max_size=6), max_size=5
+    )
+)
+def test_parts_joined_are_as_if_one_had_taken_all_values(parts):
+    joined = MeanAccumulator.joined(accumulate(*zip(*part, strict=True)) if part else accumulate([]) for part in parts)
+    every = [pair for part in parts for pair in part]
+    whole = accumulate(*zip(*every, strict=True)) if every else accumulate([])
+    assert (joined.n, joined.clusters, joined.shape) == (whole.n, whole.clusters, whole.shape)
+    for one, other in ((joined.mean, whole.mean), (joined.variance, whole.variance)):
+        assert one == (None if other is None else pytest.approx(other, rel=1e-6, abs=1e-6))
+
+
 def test_a_handful_of_equal_rows_proves_little():
     # Exact (Fisher): 2 of 42 rows drawn are both among the 4 failures: 6 / 861 = .007
     part, whole = accumulate([0.0, 0.0]), accumulate([0.0] * 4 + [1.0] * 38)

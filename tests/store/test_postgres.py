@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from ragassay.core import EnvironmentFailure, HumanLabel, Judgment, RowResult, Sample, SetupError, Status
 from ragassay.store import Store, migrate, schema
 from ragassay.store import store as store_module
+from ragassay.store.postgres import PostgresDatabase
 from support.cutting_proxy import CuttingProxy
 from support.postgres import PASSWORD, USER, Postgres
 from support.store_faults import Writer
@@ -241,6 +243,47 @@ def test_a_commit_whose_answer_was_lost_is_done_once(
             assert proxy.cuts == 3
     assert keys(postgres, database) == (30, 30)
     assert set(store.done("run-1")) == {0, 1, 2}
+
+
+def test_while_it_is_not_known_whether_a_write_happened_the_wait_is_told(
+    postgres: Postgres, store: Store, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to a commit is lost in the moment in which the database turns read-only."""
+    monkeypatch.setattr("ragassay.store.database.SHOWN_AFTER_S", 0.2)
+
+    def turn() -> None:
+        postgres.sql(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+
+    with CuttingProxy(postgres.port) as proxy:
+        url = postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/") + "?sslmode=disable"
+        with Store.open(url) as through:
+            through.put_judgments("run-1", [judgment("first")])
+            proxy.arm("after", turn)
+            writer = threading.Thread(target=through.put_judgments, args=("run-1", [judgment("second")]))
+            writer.start()
+            try:
+                deadline = time.monotonic() + 10
+                while through.waiting != "the database is read-only":
+                    assert time.monotonic() < deadline, through.waiting
+                    time.sleep(0.01)
+            finally:
+                postgres.sql(f"ALTER DATABASE {database} RESET default_transaction_read_only")
+                writer.join()
+            assert through.waiting == ""
+    assert keys(postgres, database) == (2, 2)
+
+
+def test_connections_that_others_call_stale_meanwhile_are_used_all_the_same(store: Store) -> None:
+    database = store.database
+    assert isinstance(database, PostgresDatabase)
+
+    def others(*_: object) -> None:  # every thread that finds the server away counts the generation up
+        database._generation += 1
+
+    event.listen(database._engine, "connect", others)
+    for _ in range(4):
+        database._generation += 1
+        assert [run.run_id for run in store.runs()] == ["run-1"]
 
 
 def test_a_write_that_a_crash_forgot_is_done_again_though_a_stranger_got_its_number(

@@ -230,6 +230,9 @@ def test_pages_of_any_size_give_the_same_rows(either: Store, monkeypatch: pytest
     assert list(either.rows("run-1", order="worst")) == worst
     assert [r.index for r in either.rows("run-1", limit=7, offset=30)] == list(range(30, 37))
     assert [line.index for line in either.row_lines("run-1")] == list(range(40))
+    read = list(either.lines("run-1"))
+    assert [line for line, _ in read] == list(either.row_lines("run-1"))
+    assert [score for _, scores in read for score in scores] == list(either.score_lines("run-1"))
 
 
 def test_score_lines_hold_the_mean_probability_of_the_parts(either: Store) -> None:

@@ -176,6 +176,16 @@ def test_the_bytes_of_another_row_are_noticed() -> None:
         codec.unseal(codec.seal(b"{}", "run", 7), "run", 8)
 
 
+def test_many_blobs_of_one_owner_are_opened_as_each_alone() -> None:
+    unseal = codec.unsealer("run \ud800", "line")
+    for index in (0, 7, 1_000_000):
+        blob = codec.seal(b"[%d]" % index, "run \ud800", "line", index)
+        assert unseal(blob, index) == codec.unseal(blob, "run \ud800", "line", index) == b"[%d]" % index
+        for wrong, whose in ((blob, index + 1), (blob[:-1] + b"?", index), (blob[:3], index)):
+            with pytest.raises(codec.Damaged, match="checksum"):
+                unseal(wrong, whose)
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"[]", b"null", b'{"key":1}', b"\xff", b'{"key":"k","judge":"j","rubric":"r","status":"x"}']
 )

@@ -9,7 +9,7 @@ from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from ragassay.core import EnvironmentFailure, Manifest, RowResult, Score, Status, Verdict
+from ragassay.core import BadRow, EnvironmentFailure, Manifest, RowResult, Score, Status, Verdict
 from ragassay.report.proof import proof
 from ragassay.report.text import one_line, xml
 from ragassay.report.wording import STATUS_WORDS, behind, figure, pass_mark
@@ -35,13 +35,16 @@ def write_junit(store: Store, run_id: str, path: str | Path) -> None:
 def _write(store: Store, run_id: str, out: TextIO) -> None:
     manifest = store.run(run_id).manifest
     tests = {metric: [0, 0, 0, 0] for metric in manifest.metrics}  # tests, failures, errors, skipped
-    for line in store.score_lines(run_id):
-        if line.metric in tests:
-            kind = _kind(line.status, line.verdict)
-            tests[line.metric][0] += 1
-            if kind:
-                tests[line.metric][kind] += 1
-    bad = [line.bad for line in store.row_lines(run_id) if line.bad is not None]
+    bad: list[BadRow] = []
+    for line, scores in store.lines(run_id):
+        if line.bad is not None:
+            bad.append(line.bad)
+        for one in scores:
+            if one.metric in tests:
+                kind = _kind(one.status, one.verdict)
+                tests[one.metric][0] += 1
+                if kind:
+                    tests[one.metric][kind] += 1
     totals = [sum(numbers) for numbers in zip(*tests.values(), strict=True)] or [0, 0, 0, 0]
     totals[0], totals[2] = totals[0] + len(bad), totals[2] + len(bad)
     out.write('<?xml version="1.0" encoding="UTF-8"?>\n')

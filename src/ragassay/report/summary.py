@@ -70,20 +70,20 @@ def summarise(store: Store, run_id: str, *, worst: int | None = None, trust: Seq
     stored = store.run(run_id)
     manifest = stored.manifest
     rows = _Rows()
-    for line in store.row_lines(run_id):
+    tallies = {metric: _Metric(metric, unit_of(metric, manifest)) for metric in manifest.metrics}
+    groups = {metric: _Slices() for metric in manifest.metrics}
+    # One pass for all: a row's line and its scores lie in one record, which is decoded once.
+    for line, scores in store.lines(run_id):
         rows.add(line.id, line.verdict, line.cause, line.pattern, line.cluster, line.usage, line.bad, line.done)
         if line.done and line.verdict is Verdict.FAIL:
             rows.add_finer(line.cause, line.finer)
-    # One pass for all metrics: a row's scores lie in one record, which is decoded once.
-    tallies = {metric: _Metric(metric, unit_of(metric, manifest)) for metric in manifest.metrics}
-    groups = {metric: _Slices() for metric in manifest.metrics}
-    for score in store.score_lines(run_id):
-        if score.metric not in tallies:
-            continue
-        tally = tallies[score.metric]
-        tally.add(score.value, score.status, score.reason, score.verdict, score.cluster)
-        tally.count(score.counts.asked, score.counts.judged, score.probability, score.pass_mark)
-        groups[score.metric].add(score.slices, score.value, score.verdict, score.cluster)
+        for score in scores:
+            tally = tallies.get(score.metric)
+            if tally is None:
+                continue
+            tally.add(score.value, score.status, score.reason, score.verdict, score.cluster)
+            tally.count(score.counts.asked, score.counts.judged, score.probability, score.pass_mark)
+            groups[score.metric].add(score.slices, score.value, score.verdict, score.cluster)
     metrics = [tally.summary(manifest) for tally in tallies.values()]
     notes = [note for tally in tallies.values() for note in tally.notes()]
     too_many = sorted(set().union(*(group.too_many for group in groups.values())))
@@ -246,7 +246,7 @@ class _Metric:
             if value < 0.0:  # a metric of the user's own may go below
                 self.values.low = None
             self.values.add(value, cluster)
-        if verdict in (Verdict.PASS, Verdict.FAIL):
+        if verdict is Verdict.PASS or verdict is Verdict.FAIL:
             self.passes.add(float(verdict is Verdict.PASS), cluster)
         self.undecided += verdict is Verdict.UNDECIDED
         if status is Status.NOT_APPLICABLE:
@@ -304,7 +304,6 @@ class _Slices:
         self._kinds: dict[
             str, dict[str, tuple[MeanAccumulator, MeanAccumulator]]
         ] = {}  # name -> value -> values, passes
-        self._whole: dict[str, MeanAccumulator] = {}  # name -> all rows that have that slice
 
     def add(self, slices: Mapping[str, str], value: float | None, verdict: Verdict | None, cluster: str | None) -> None:
         if value is None:
@@ -316,13 +315,12 @@ class _Slices:
             if kind not in kinds:
                 if len(kinds) >= MOST_VALUES:
                     self.too_many.add(name)
-                    del self._kinds[name], self._whole[name]
+                    del self._kinds[name]
                     continue
                 kinds[kind] = (MeanAccumulator(), MeanAccumulator())
             values, passes = kinds[kind]
             values.add(value, cluster)
-            self._whole.setdefault(name, MeanAccumulator()).add(value, cluster)
-            if verdict in (Verdict.PASS, Verdict.FAIL):
+            if verdict is Verdict.PASS or verdict is Verdict.FAIL:
                 passes.add(float(verdict is Verdict.PASS), cluster)
 
     def compared(self, metric: str, tally: _Metric) -> Iterator[tuple[SliceSummary, int]]:
@@ -330,9 +328,10 @@ class _Slices:
         for name, kinds in self._kinds.items():
             if len(kinds) < 2:
                 continue
+            whole = MeanAccumulator.joined(values for values, _ in kinds.values())
             for kind, (values, passes) in kinds.items():
                 values.low, values.high = tally.values.low, tally.values.high
-                gap, p = gap_to_rest(values, self._whole[name])
+                gap, p = gap_to_rest(values, whole)
                 result, rate = values.result(), passes.mean
                 yield SliceSummary(name, kind, metric, result.n, result.mean, result.interval, rate, gap, p), len(kinds)
 

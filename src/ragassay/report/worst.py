@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.core import Manifest, MetricSummary, RowResult, Verdict
 from ragassay.report.wording import lower_is_better
 
 if TYPE_CHECKING:
-    from ragassay.store import ScoreLine, Store
+    from ragassay.store import Store
 
 _KINDS = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}
 
@@ -39,16 +38,10 @@ def worst_rows(
 
 
 def _keys(store: Store, run_id: str, lower: set[str]) -> Iterator[tuple[int, float, int, str]]:
-    groups = groupby(store.score_lines(run_id), key=lambda line: line.index)
-    index, scores = next(groups, (-1, iter(())))
-    for line in store.row_lines(run_id):  # both streams come by index; unreadable rows have no scores
-        mine: Iterable[ScoreLine] = ()
-        if line.index == index:
-            mine = list(scores)
-            index, scores = next(groups, (-1, iter(())))
+    for line, scores in store.lines(run_id):
         good = [
             1 - s.value if s.metric in lower else s.value
-            for s in mine
+            for s in scores
             if s.value is not None and s.pass_mark is not None
         ]
         mean = math.fsum(good) / len(good) if good else math.inf

@@ -111,8 +111,12 @@ class MeanAccumulator:
         if not math.isfinite(value):
             raise ValueError(f"{value} is not a number that can be averaged")
         self.n += 1
-        self._min, self._max = min(self._min, value), max(self._max, value)
-        self._binary = self._binary and value in (0.0, 1.0)
+        if value < self._min:
+            self._min = value
+        if value > self._max:
+            self._max = value
+        if self._binary and value != 0.0 and value != 1.0:
+            self._binary = False
         if cluster is None:
             self._lone += 1
             delta = value - self._lone_mean
@@ -121,6 +125,25 @@ class MeanAccumulator:
         else:
             total, count = self._clusters.get(cluster, (0.0, 0))
             self._clusters[cluster] = (total + value, count + 1)
+
+    @classmethod
+    def joined(cls, parts: Iterable[MeanAccumulator]) -> MeanAccumulator:
+        """All values of these, as if one had taken them (Chan, Golub and LeVeque 1979); the range is that of rates."""
+        whole = cls()
+        for part in parts:
+            whole.n += part.n
+            whole._min, whole._max = min(whole._min, part._min), max(whole._max, part._max)
+            whole._binary = whole._binary and part._binary
+            if part._lone:
+                lone = whole._lone + part._lone
+                delta = part._lone_mean - whole._lone_mean
+                whole._lone_square += part._lone_square + delta**2 * whole._lone * part._lone / lone
+                whole._lone_mean += delta * part._lone / lone
+                whole._lone = lone
+            for cluster, (total, count) in part._clusters.items():
+                before, seen = whole._clusters.get(cluster, (0.0, 0))
+                whole._clusters[cluster] = (before + total, seen + count)
+        return whole
 
     @property
     def clusters(self) -> int:

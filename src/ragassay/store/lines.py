@@ -7,10 +7,10 @@ so that a million rows can be aggregated without reading their contexts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ragassay.core import AppUsage, BadRow, Counts, Ledger, Manifest, RowResult, RunState, Score, Status, Verdict
 from ragassay.store import codec
@@ -123,8 +123,23 @@ def _pack_score(score: Score) -> list[object]:
 
 def row_line(data: bytes) -> RowLine:
     """The row's own line out of what `pack` wrote."""
+    return _row_line(codec.load(data))
+
+
+def score_lines(data: bytes, metric: str | None = None) -> list[ScoreLine]:
+    """The lines of the row's scores, in the order of its metrics; only those of `metric` where it is given."""
+    return _score_lines(codec.load(data), metric)
+
+
+def row_and_scores(data: bytes) -> tuple[RowLine, list[ScoreLine]]:
+    """Both, decoded once."""
+    plain = codec.load(data)
+    return _row_line(plain), _score_lines(plain, None)
+
+
+def _row_line(plain: Any) -> RowLine:
     # Lines of an older version end before the finer causes.
-    index, id_, verdict, cause, pattern, cluster, slices, usage, bad, done, _, *finer = codec.load(data)
+    index, id_, verdict, cause, pattern, cluster, slices, usage, bad, done, _, *finer = plain
     return RowLine(
         index, id_, _VERDICT[verdict], cause, pattern, cluster, slices,
         None if usage is None else AppUsage(*usage), None if bad is None else BadRow(*bad), done,
@@ -132,15 +147,16 @@ def row_line(data: bytes) -> RowLine:
     )  # fmt: skip
 
 
-def score_lines(data: bytes, metric: str | None = None) -> Iterator[ScoreLine]:
-    """The lines of the row's scores, in the order of its metrics; only those of `metric` where it is given."""
-    index, id_, _, _, _, cluster, slices, _, _, _, scores, *_ = codec.load(data)
-    for name, value, status, reason, verdict, mark, counts, probability, flags, extra in scores:
-        if metric is None or name == metric:
-            yield ScoreLine(
-                index, id_, name, value, _STATUS[status], reason, _VERDICT[verdict], mark,
-                _counts(*counts), probability, tuple(flags), extra, cluster, slices,
-            )  # fmt: skip
+def _score_lines(plain: Any, metric: str | None) -> list[ScoreLine]:
+    index, id_, _, _, _, cluster, slices, _, _, _, scores, *_ = plain
+    return [
+        ScoreLine(
+            index, id_, name, value, _STATUS[status], reason, _VERDICT[verdict], mark,
+            _counts(*counts), probability, tuple(flags), extra, cluster, slices,
+        )
+        for name, value, status, reason, verdict, mark, counts, probability, flags, extra in scores
+        if metric is None or name == metric
+    ]  # fmt: skip
 
 
 def _numbers(c: Counts) -> tuple[int, ...]:

@@ -122,10 +122,13 @@ class PostgresDatabase:
         for setting in SESSION:
             connection.execute(setting)
         connection.commit()
-        record.info["generation"] = self._generation
+        record.info["new"] = True
 
     def _taken(self, _connection: Any, record: Any, _fairy: Any) -> None:
-        if record.info.get("generation") != self._generation:
+        # One made for this very caller will do, however often others find the server away meanwhile: the pool tries twice.
+        if record.info.pop("new", False):
+            record.info["generation"] = self._generation
+        elif record.info["generation"] != self._generation:
             raise DisconnectionError  # the pool closes it and makes another one
 
     def prepare(self) -> None:
@@ -190,6 +193,12 @@ class PostgresDatabase:
 
     def _was_committed(self, writer: str, number: int, server: dict[str, Any], until: float) -> bool:
         """Whether the transaction whose commit was not answered happened. `server`: the process that has it, and since when."""
+        with contextlib.ExitStack() as told:
+            return self._looked_up(writer, number, server, until, told)
+
+    def _looked_up(
+        self, writer: str, number: int, server: dict[str, Any], until: float, told: contextlib.ExitStack
+    ) -> bool:
         stuck = False
         while True:
             try:
@@ -201,8 +210,10 @@ class PostgresDatabase:
                     return bool(connection.exec_driver_sql(_LEFT, {"writer": writer}).scalar_one() == number)
             except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
                 stuck = getattr(getattr(error, "orig", None) or error, "sqlstate", None) == LOCK_TIMEOUT
-                if (not stuck and self._what_passes(error) is None) or time.monotonic() > until:
+                what = AWAY if stuck else self._what_passes(error)
+                if what is None or time.monotonic() > until:
                     raise
+                told.enter_context(self.waits.on(what))
                 self._generation += not stuck
             if self._closing.wait(0.1) or time.monotonic() > until:
                 raise TimeoutError("it is not known whether the last write happened")

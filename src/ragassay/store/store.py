@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -635,21 +636,28 @@ class Store:
 
     def row_lines(self, run_id: str) -> Iterator[RowLine]:
         """One line a stored row, by index, without its texts."""
-        return (self._checked(lines.row_line, data) for data in self._packed(run_id))
+        return self._packed(run_id, lines.row_line)
 
     def score_lines(self, run_id: str, metric: str | None = None) -> Iterator[ScoreLine]:
         """One line a score (only those of `metric` where given), by row index and then in the row's own order."""
-        for data in self._packed(run_id):
-            yield from self._checked(lambda data=data: list(lines.score_lines(data, metric)))
+        return chain.from_iterable(self._packed(run_id, lambda data: lines.score_lines(data, metric)))
 
-    def _packed(self, run_id: str) -> Iterator[bytes]:
+    def lines(self, run_id: str) -> Iterator[tuple[RowLine, list[ScoreLine]]]:
+        """Each stored row's line with those of its scores, by index: both for the price of one."""
+        return self._packed(run_id, lines.row_and_scores)
+
+    def _packed(self, run_id: str, read: Callable[[bytes], T]) -> Iterator[T]:
         number, rows = self._number(run_id), schema.rows.c
         query = select(rows.line, rows.idx).where(rows.run == number).order_by(rows.idx)
-        seen = 0
+        seen, unseal = 0, codec.unsealer(run_id, "line")
         for page in self._pages(query, (rows.idx,), LINES_A_PAGE):
             for blob, index, *_ in page:
                 seen += 1
-                yield self._checked(codec.unseal, blob, run_id, "line", index)
+                try:  # written out: this is done for every row of a run
+                    found = read(unseal(blob, index))
+                except (ValueError, TypeError, KeyError) as error:
+                    raise codec.damaged(str(error), self.location) from error
+                yield found
         self._whole(run_id, seen)
 
     # ── certificates and labels ─────────────────────────────────────────────────────────────────────────────────
