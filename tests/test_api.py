@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import signal
 import subprocess
 import sys
@@ -73,7 +74,21 @@ def test_what_is_to_be_kept_is_found_again_with_the_run(store):
         assert run.manifest.kept == kept
 
 
-@pytest.mark.parametrize("kept", [{"x": float("nan")}, {"x": object()}, {"x": {1, 2}}])
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"x": float("nan")},
+        {"x": object()},
+        {"x": {1, 2}},
+        {"x": {1: 2}},
+        {1: "x"},
+        [1, 2],
+        "text",
+        {"x": 2**70},
+        5,
+        json.loads("[" * 90 + "]" * 90),
+    ],
+)
 def test_what_is_to_be_kept_has_to_be_json_and_is_looked_at_before_anything_is_judged(store, kept):
     with pytest.raises(SetupError, match="not JSON") as caught:
         ragassay.evaluate(ROWS, store=store, keep=kept)

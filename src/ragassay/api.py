@@ -39,7 +39,7 @@ from ragassay.core import (
     Verdict,
     memory_failure,
 )
-from ragassay.planning import Options, Plan, check_kept, make_options, make_plan, manifest_of, restore, say
+from ragassay.planning import LASTING, Options, Plan, check_kept, make_options, make_plan, manifest_of, restore, say
 
 if TYPE_CHECKING:
     import pyarrow
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Watch = Callable[["Progress"], None]
 """Called about five times a second while a run goes on, and once at its end."""
+AGAIN = "then run the command again"
+"""What the store's errors say, and is said otherwise of a run that can go on."""
+
 Tell = Callable[[str], None]
 """Called with each line about how the rows are read ("read user_input as question")."""
 
@@ -123,7 +126,8 @@ def evaluate(
     handed over, and collect the answers with `resume` later.
     engine: "ray" runs over several processes, or over the machines of the Ray cluster that RAY_ADDRESS names (extra
     'ray'); workers: how many (default: the CPUs there are). concurrency and the caps then hold for all of them together.
-    keep: what is to be kept in the run's manifest, as JSON can hold it: a commit, a prompt's version.
+    keep: what is to be kept in the run's manifest, as JSON can hold it: a commit, a prompt's version. Under "command" the
+    command keeps what a resume of it checks and writes.
     store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with the progress and
     with how the columns are read.
 
@@ -150,6 +154,7 @@ def resume(
     metrics: Sequence[str | Metric] | None = None,
     app: App | None = None,
     retry_failed: bool = False,
+    keep: Mapping[str, object] | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
     **changes: Any,
@@ -158,7 +163,8 @@ def resume(
 
     rows: the rows again, for a run whose rows were in memory; metrics, app: likewise, for metrics or an application
     that cannot be imported by their names. retry_failed: also do rows again in which a judgment failed or could not be
-    read, or on which the application failed. changes: options that only say how hard to drive (concurrency, max_cost ...).
+    read, or on which the application failed. keep: what is to be kept with the run in place of what was, by key. changes:
+    options that only say how hard to drive (concurrency, max_cost ...); caps hold for later resumes, too.
     """
     return block_on(
         lambda: aresume(
@@ -168,6 +174,7 @@ def resume(
             metrics=metrics,
             app=app,
             retry_failed=retry_failed,
+            keep=keep,
             watch=watch,
             tell=tell,
             **changes,
@@ -183,6 +190,7 @@ async def aresume(
     metrics: Sequence[str | Metric] | None = None,
     app: App | None = None,
     retry_failed: bool = False,
+    keep: Mapping[str, object] | None = None,
     watch: Watch | None = None,
     tell: Tell | None = None,
     **changes: Any,
@@ -193,6 +201,7 @@ async def aresume(
         run_id = opened.resolve(run)
         stored = opened.run(run_id)
         options = restore(stored.manifest, changes)
+        check_kept(keep)
         source = rows if rows is not None else stored.manifest.source
         if rows is None and stored.manifest.source == "memory":
             raise SetupError(
@@ -201,6 +210,11 @@ async def aresume(
                 where=f"run {run_id}",
                 fix=f"in Python: ragassay.resume({run_id!r}, rows=the_same_rows)",
             )
+        if isinstance(source, str) and not os.path.exists(source):
+            raise SetupError(
+                "E0106", "The rows are not where they were when the run began.", where=source,
+                fix="put the file back, or start a new run with `ragassay evaluate` (the cache keeps it cheap)",
+            )  # fmt: skip
         plan = make_plan(source, options, metrics, app=app, known=stored.manifest)
         if tuple(map(str, plan.metrics)) != stored.manifest.metrics:
             raise SetupError(
@@ -226,7 +240,12 @@ async def aresume(
                 why="its rubric file, model or RagAssay's version has changed since",
                 fix="start a new run with `ragassay evaluate`; unchanged judgments come from the cache",
             )
-        return await _drive(plan, opened, stored.manifest, stored, retry_failed, watch, tell)
+        manifest = replace(
+            stored.manifest,
+            options={**stored.manifest.options, **{name: getattr(options, name) for name in LASTING}},
+            kept={**stored.manifest.kept, **(keep or {})},
+        )
+        return await _drive(plan, opened, manifest, stored, retry_failed, watch, tell)
     except BaseException:
         opened.close()
         raise
@@ -500,6 +519,8 @@ async def _drive(
     run_id, options = manifest.run_id, plan.options
     go_on = resume_command(run_id, store.location)
     store.acquire(run_id)
+    if before is not None and manifest != before.manifest:
+        store.put_manifest(manifest)
     started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
     try:
         log = ReplyLog(store.beside(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
@@ -566,7 +587,10 @@ async def _drive(
             with suppress(RagAssayError):  # the store itself may be what failed
                 save(RunState.FAILED, str(error), budget.ledger)
                 needless = log.silent
-            error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
+            if AGAIN in error.fix:
+                error.fix = error.fix.replace(AGAIN, f"then go on with `{go_on}`")
+            else:
+                error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
             raise
         except BaseException as error:
             failure = memory_failure(error)
@@ -586,7 +610,7 @@ async def _drive(
             budget.found(plan.batches.unclaimed())
             outcome = replace(outcome, ledger=budget.ledger())
         save(outcome.state, outcome.reason, lambda: outcome.ledger)
-        log.close(finished=outcome.state is RunState.FINISHED)
+        log.close(finished=outcome.state is RunState.FINISHED or log.silent)
         silent = engine.without_usage
         if tell is not None and silent:
             tell(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+import orjson
 
 from ragassay.application import App, Application, name_of, open_application
 from ragassay.core import BadRow, JudgeInfo, Manifest, Sample, SetupError, nearest, shorten
@@ -199,13 +200,21 @@ def make_options(given: Mapping[str, Any]) -> Options:
 
 def check_kept(keep: Mapping[str, object] | None) -> None:
     """Refuse, before anything is judged, what a manifest cannot keep. Raises SetupError E0101."""
+    from ragassay.store.codec import finite
+
     try:
-        json.dumps(keep, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
+        if keep is not None and not isinstance(keep, Mapping):
+            raise TypeError(f"it is a {type(keep).__name__}, and no mapping")
+        orjson.dumps(finite(keep))  # integers of more than 64 bit are what no reader of JSON agrees on
+    except (TypeError, ValueError) as error:
         raise SetupError(
             "E0101", "What is to be kept with the run is not JSON.", where="keep", why=str(error),
-            fix="give texts, numbers, true, false, None, lists and dicts of them",
+            fix="give a dict of texts, finite numbers, True, False, None, lists and dicts of them",
         ) from None  # fmt: skip
+
+
+LASTING = ("max_calls", "max_cost", "price")
+"""What holds for all later resumes too where a resume sets it: a cap is one of the run, and so is what a call costs."""
 
 
 def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:

@@ -299,8 +299,28 @@ def test_a_resume_checks_the_gates_and_writes_the_reports_that_the_run_began_wit
         assert (again.returncode, other.exists(), page.exists()) == (0, True, False)  # what is said anew goes before
         wrong = cli("resume", "--store", store, "--gate", "no_such_metric>=0")
         assert (wrong.returncode, "E0601" in wrong.stderr) == (2, True)
-    with ragassay.open_run("last", store=store) as run:
-        assert run.manifest.kept["command"]["gates"] == ["groundedness>=1.01"]
+    with ragassay.open_run("last", store=store) as run:  # and holds from then on
+        assert run.manifest.kept["command"]["gates"] == ["groundedness>=0"]
+
+
+def test_a_report_that_cannot_be_written_any_more_costs_neither_the_run_nor_the_gates(tmp_path):
+    data, store, reports = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db", tmp_path / "reports"
+    reports.mkdir()
+    gates = ("--gate", "groundedness>=1.01", "--html", reports / "r.html", "--junit", tmp_path / "r.xml")
+    with ServerProcess(latency=0.03) as server:
+        how = ("--judge", "openai:mock", "--base-url", server.url, "--store", store, "--concurrency", 4)
+        process = start("evaluate", data, *how, *gates)
+        wait_for_calls(server, 20, process)
+        reports.rmdir()  # while the run goes on
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1, err
+    assert (tmp_path / "r.xml").exists()
+    assert "E0107" in err
+    assert f"--store {store} --format html --output FILE" in err
+    done = cli("resume", "--store", store)  # and before a resume begins
+    assert done.returncode == 1, done.stderr
+    assert f"The run began with --html {reports / 'r.html'}, which cannot be written any more" in done.stderr
+    assert f"As the run began: --gate 'groundedness>=1.01' --junit {tmp_path / 'r.xml'}" in done.stderr
 
 
 def test_where_ci_is_set_the_floor_of_coverage_holds_for_a_resume_elsewhere_too(tmp_path):
@@ -312,6 +332,50 @@ def test_where_ci_is_set_the_floor_of_coverage_holds_for_a_resume_elsewhere_too(
         assert first.returncode == 4, first.stderr
         elsewhere = {name: value for name, value in os.environ.items() if name != "CI"}
         assert cli("resume", "--store", store, "--max-calls", 1000, env=elsewhere).returncode == 3
+
+
+def test_a_cap_that_a_resume_sets_holds_for_the_next_one_too(tmp_path):
+    data, store = write(tmp_path / "rows.jsonl", rows(30)), tmp_path / "s.db"
+    with LLMServer() as server:
+        how = ("--judge", "openai:mock", "--base-url", server.url, "--store", store, "--concurrency", 2)
+        assert cli("evaluate", data, *how, "--max-calls", 4).returncode == 4
+        for more, calls in ((("--max-calls", 12), 12), ((), 12), (("--max-calls", 20), 20), ((), 20)):
+            done = cli("resume", "--store", store, *more)
+            assert (done.returncode, server.stats()["calls"]) == (4, calls), done.stderr
+
+
+def test_a_run_whose_rows_were_moved_says_so(tmp_path):
+    data, store = write(tmp_path / "rows.jsonl", rows(3)), tmp_path / "s.db"
+    with LLMServer() as server:
+        cli("evaluate", data, "--judge", "openai:mock", "--base-url", server.url, "--store", store, "--max-calls", 1)
+    Path(data).rename(tmp_path / "elsewhere.jsonl")
+    done = cli("resume", "--store", store)
+    assert done.returncode == 2
+    assert "E0106" in done.stderr
+    assert str(data) in done.stderr
+
+
+def test_a_file_that_holds_nothing_is_no_store_to_read_from(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.touch()
+    done = cli("resume", "--store", path)
+    assert (done.returncode, "E0103" in done.stderr, path.stat().st_size) == (2, True, 0)
+
+
+def test_a_run_that_is_stopped_before_its_first_reply_leaves_no_log_of_replies(tmp_path):
+    data, store = write(tmp_path / "rows.jsonl", rows(10)), tmp_path / "s.db"
+    with ServerProcess(latency=30.0) as server:
+        process = start("evaluate", data, "--judge", "openai:mock", "--base-url", server.url, "--store", store)
+        while not any(tmp_path.glob("*.replies.*")):
+            assert process.poll() is None
+            time.sleep(0.02)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert not any(tmp_path.glob("*.replies.*"))
+    (run,) = ragassay.runs(store=store)
+    assert run.ledger.uncertain_calls > 0  # what may be billed is in the store
 
 
 def test_a_cap_on_calls_holds_across_kills(tmp_path):

@@ -97,6 +97,15 @@ def test_a_wait_beyond_patience_ends_the_run_and_no_call_is_lost_as_failed(kind)
     assert (caught.value.code, len(model.times)) == ("E0409", 1)
 
 
+def test_that_holds_for_a_calls_last_try_too():
+    last = CallError("server", "come back", retryable=True, retry_after=600)
+    for first in ([], [CallError("server", "500", retryable=True)] * 2):
+        model = Script(*first, last)
+        with pytest.raises(ProviderError) as caught:
+            run(model, policy=CallPolicy(timeout=0.2, attempts=len(first) + 1, patience=5, backoff=0.001))
+        assert (caught.value.code, len(model.times)) == ("E0409", len(first) + 1)
+
+
 def test_a_call_without_an_answer_ends_at_its_deadline_and_may_have_been_billed():
     model = Script(60.0)
     started = time.monotonic()

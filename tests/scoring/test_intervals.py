@@ -440,6 +440,7 @@ def test_parts_joined_are_as_if_one_had_taken_all_values(parts):
     assert (joined.n, joined.clusters, joined.shape) == (whole.n, whole.clusters, whole.shape)
     for one, other in ((joined.mean, whole.mean), (joined.variance, whole.variance)):
         assert one == (None if other is None else pytest.approx(other, rel=1e-6, abs=1e-6))
+    assert (joined._min, joined._max, joined._binary) == (whole._min, whole._max, whole._binary)
 
 
 def test_a_handful_of_equal_rows_proves_little():

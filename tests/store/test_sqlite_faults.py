@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -182,15 +183,20 @@ with Store.open({path!r}, make=False) as store:
 def test_a_store_in_a_folder_that_may_not_be_written_is_read_and_not_written(
     tmp_path: Path, make_manifest, killed: bool
 ) -> None:
-    path = tmp_path / "frozen" / "store.db"
-    store = Store.open(path)
-    store.create_run(make_manifest("run-1"))
-    store.put_rows("run-1", [RowResult(i, Sample(f"row-{i}")) for i in range(3)])
-    if not killed:
-        store.close()  # else its journal, with all three rows in it, stays beside it
+    path = tmp_path / ".ragassay" / "store.db"
+    with Store.open(path) as store:
+        store.create_run(make_manifest("run-1"))
+    child = os.fork()
+    if not child:
+        store = Store.open(path)
+        store.put_rows("run-1", [RowResult(i, Sample(f"row-{i}")) for i in range(3)])
+        if not killed:
+            store.close()
+        os.kill(os.getpid(), signal.SIGKILL)  # its journal, with all three rows in it, stays beside it
+    os.waitpid(child, 0)
     assert path.with_name("store.db-wal").exists() is killed
+    path.with_name(".gitignore").unlink()  # as those leave it who keep the artefacts of builds
     done = as_one_who_may_not_write(path.parent, READS.format(path=str(path)))
-    store.close()
     assert done.returncode == 0, done.stderr
     read, refused = done.stdout.splitlines()
     assert read == "['run-1'] 3 ()"
@@ -208,3 +214,52 @@ def test_a_store_that_can_only_be_read_is_copied_elsewhere(tmp_path: Path, make_
     with Store.open(copy) as store:
         assert [row.sample.id for row in store.rows("run-1")] == ["row-0"]
         store.acquire("run-1")  # and there it can go on
+
+
+def test_a_run_that_somebody_works_on_is_not_copied_from_where_one_may_only_read(tmp_path: Path, make_manifest) -> None:
+    path, copy = tmp_path / "frozen" / "store.db", tmp_path / "copy.db"
+    with Store.open(path) as store:
+        store.create_run(make_manifest("run-1"))
+        store.acquire("run-1")
+        code = (
+            "from ragassay.store import Store, copy_store; copy_store(Store.open({!r}, make=False), Store.open({!r}))"
+        )
+        done = as_one_who_may_not_write(path.parent, code.format(str(path), str(copy)))
+    assert f"E0504: The run is being worked on by process {os.getpid()}" in done.stderr
+
+
+LOOKS = """
+import time
+from ragassay.store import Store
+seen, end = [], time.monotonic() + 3
+while time.monotonic() < end:
+    with Store.open({path!r}, make=False) as store:
+        for _ in range(5):
+            seen.append(len(store.done("run-1")))
+assert seen == sorted(seen), seen
+print(seen[0], seen[-1], len(seen))
+"""
+
+
+def test_who_may_only_read_sees_what_is_there_while_another_process_writes(tmp_path: Path, make_manifest) -> None:
+    path = tmp_path / "frozen" / "store.db"
+    with Store.open(path) as store:
+        store.create_run(make_manifest("run-1"))
+    # The superuser alone can be both, who may write there and who may not; of others the looker only believes it.
+    code = LOOKS.format(path=str(path))
+    with ThreadPoolExecutor() as pool:
+        if os.geteuid() == 0:
+            looker = pool.submit(as_one_who_may_not_write, path.parent, code)
+        else:
+            blind = ["-c", "import os; os.access = lambda *_: False\n" + code]
+            looker = pool.submit(subprocess.run, [sys.executable, *blind], capture_output=True, text=True, timeout=60)
+        written = 0
+        while not looker.done():  # opened and closed each time, so that the journal comes and goes
+            with Store.open(path) as store:
+                store.put_rows("run-1", [RowResult(written, Sample(f"row-{written}"))])
+            written += 1
+    done = looker.result()
+    assert done.returncode == 0, done.stderr
+    first, last, looks = map(int, done.stdout.split())
+    assert first < last <= written
+    assert looks > 20

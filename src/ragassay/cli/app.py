@@ -228,18 +228,28 @@ def resume(
     """
     from ragassay import api
 
-    given = Ending.of(gate, min_coverage, html, junit)
     with api.open_run(run, store=store) as opened:
         run, began, source = opened.id, opened.manifest, opened.manifest.source
-    ending = given.or_as_begun(began.kept)
-    ending.check(list(began.metrics), store_file(store), None if source == "memory" else source)
-    if ending != given:
-        note(f"As the run began: {ending.words()}")
+    files = (store_file(store), None if source == "memory" else source)
+    first = Ending.as_begun(began.kept)
+    taken = Ending(
+        () if gate else first.gates,
+        first.min_coverage if min_coverage is None else None,
+        first.html if html is None else None,
+        first.junit if junit is None else None,
+    )
+    taken = taken.writable(*files)
+    floor = taken.min_coverage if min_coverage is None else min_coverage
+    ending = Ending.of(gate or taken.gates, floor, html or taken.html, junit or taken.junit)
+    if taken != Ending():
+        note(f"As the run began: {taken.words()}")
+    ending.check(began.metrics, *files)
     with shown(max_cost) as watch:
         resumed = api.resume(
             run,
             store=store,
             retry_failed=retry_failed,
+            keep=ending.plain(),
             watch=watch,
             tell=note,
             concurrency=concurrency,
@@ -271,7 +281,8 @@ def demo(
         rows.write_bytes(rows_path().read_bytes())
         note(f"wrote {rows}")
     with shown(None) as watch:
-        run = api.evaluate(str(rows_path()), store=store, name="demo", watch=watch, tell=note)
+        ending = Ending(html=html)
+        run = api.evaluate(str(rows_path()), store=store, name="demo", keep=ending.plain(), watch=watch, tell=note)
     with run:
         found = agreement(run)
         note(
@@ -279,7 +290,7 @@ def demo(
             f"the root cause in {found.causes} (calling every row fine would be right in {found.fine}).\n"
             "The offline judge is a small model: good for a first look; see docs/judges.md for its limits."
         )
-        finish(run, Ending(html=html), json_)
+        finish(run, ending, json_)
 
 
 @app.command(name="runs")

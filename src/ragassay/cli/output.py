@@ -35,25 +35,25 @@ class Ending:
     junit: Path | None = None
 
     @staticmethod
-    def of(gate: list[str] | None, min_coverage: float | None, html: Path | None, junit: Path | None) -> Ending:
+    def of(gate: Sequence[str] | None, min_coverage: float | None, html: Path | None, junit: Path | None) -> Ending:
         """As the options say."""
         if min_coverage is None and gate and os.environ.get("CI"):
             min_coverage = 1.0
         return Ending(tuple(gate or ()), min_coverage, html, junit)
 
-    def or_as_begun(self, kept: Mapping[str, object]) -> Ending:
-        """This one, and where it says nothing what the run began with; `kept` is its manifest's."""
+    @staticmethod
+    def as_begun(kept: Mapping[str, object]) -> Ending:
+        """What the run began with: `kept` is its manifest's. Nothing, where no command began it."""
         was = kept.get("command")
-        if not isinstance(was, Mapping):
-            return self
-        html, junit = (Path(was[name]) if was.get(name) else None for name in ("html", "junit"))
-        first = Ending(tuple(was.get("gates", ())), was.get("min_coverage"), html, junit)
-        return Ending(
-            self.gates or first.gates,
-            first.min_coverage if self.min_coverage is None else self.min_coverage,
-            self.html or first.html,
-            self.junit or first.junit,
-        )
+        if not isinstance(was, dict):
+            return Ending()
+        try:
+            html, junit = (Path(was[name]) if name in was else None for name in ("html", "junit"))
+            floor, gates = was.get("min_coverage"), was.get("gates", [])
+            texts = tuple(map(str, gates)) if isinstance(gates, list) else ()
+            return Ending(texts, None if floor is None else float(floor), html, junit)
+        except (TypeError, ValueError):  # a program may keep something of its own under that name
+            return Ending()
 
     def plain(self) -> dict[str, object]:
         """As the manifest keeps it: {} where there is nothing to check or write."""
@@ -65,11 +65,24 @@ class Ending:
     def words(self) -> str:
         """As options of the command."""
         found = [f"--gate {shlex.quote(gate)}" for gate in self.gates]
-        found += [] if self.min_coverage is None else [f"--min-coverage {self.min_coverage:g}"]
+        found += [] if self.min_coverage is None else [f"--min-coverage {self.min_coverage:.15g}"]
         found += [
             f"--{name} {shlex.quote(str(path))}" for name, path in (("html", self.html), ("junit", self.junit)) if path
         ]
         return " ".join(found)
+
+    def writable(self, *others: str | Path | None) -> Ending:
+        """Without the files that cannot be written any more, which is told."""
+        kept: dict[str, Path | None] = {"html": self.html, "junit": self.junit}
+        for name, path in kept.items():
+            try:
+                check_target(path, *others)
+            except SetupError as error:
+                note(
+                    f"The run began with --{name} {error.where}, which cannot be written any more and is left out: {error.why}"
+                )
+                kept[name] = None
+        return Ending(self.gates, self.min_coverage, kept["html"], kept["junit"])
 
     def check(self, names: Sequence[str], *others: str | Path | None) -> None:
         """Refuse, before anything is judged, what could not be checked or written at the end.
@@ -95,10 +108,17 @@ def finish(run: Run, ending: Ending, json_: bool) -> None:
         render_summary(summary, console(), store=store_option(run.store_location))
         if ending.gates or ending.min_coverage is not None:
             render_gates(result, console())
+    unwritten = 0
     for target, kind in ((ending.html, "html"), (ending.junit, "junit")):
         if target is not None:
-            run.export(target, kind)
-            note(f"wrote {target}")
+            try:
+                run.export(target, kind)
+                note(f"wrote {target}")
+            except RagAssayError as error:  # neither the other file nor the verdict of the gates is lost with it
+                store = store_option(run.store_location)
+                error.fix = f"ragassay export {run.id}{store} --format {kind} --output FILE writes it to another place"
+                show_error(error)
+                unwritten = error.exit_code
     state = run.state
     go_on = resume_command(run.id, run.store_location)
     if state is RunState.BUDGET:
@@ -159,7 +179,7 @@ def finish(run: Run, ending: Ending, json_: bool) -> None:
                 fix=fix,
             )
         )
-    raise typer.Exit(result.exit_code)
+    raise typer.Exit(result.exit_code or unwritten)
 
 
 def _first_loss(summary: Summary) -> str:
@@ -167,6 +187,9 @@ def _first_loss(summary: Summary) -> str:
     for metric in summary.metrics:
         if metric.judged < metric.asked and metric.reasons:
             return max(metric.reasons.items(), key=lambda item: item[1])[0][:200]
+    for line in summary.notes:  # why scores are missing, the most frequent reason first
+        if " has no value in " in line and "applies: " in line:
+            return line.partition("applies: ")[2][:200]
     return "see the rows' statuses"
 
 
@@ -238,7 +261,7 @@ def check_target(target: Path | None, *others: str | Path | None) -> None:
         Path(f"{other}{ending}") for other in others if other is not None for ending in ("", "-wal", "-shm")
     ]  # a store is three files
     if target.is_dir() or not target.absolute().parent.is_dir() or not os.access(target.absolute().parent, os.W_OK):
-        why = ""
+        why = "it is a folder" if target.is_dir() else "its folder does not exist or may not be written"
     elif target.exists() and not target.is_file():
         why = "it is a device or a pipe, not a file"
     elif any(target.absolute() == other.absolute() or _same(target, other) for other in taken):

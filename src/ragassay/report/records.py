@@ -172,16 +172,16 @@ def scores_table(store: Store, run_id: str) -> pa.Table:
         ("better", strings),
     ])  # fmt: skip
     manifest = store.run(run_id).manifest
-    causes = {line.index: line.cause for line in store.row_lines(run_id)}
     lines = (
         {
             "id": unicode(s.row_id), "index": s.index, "metric": s.metric, "value": s.value, "status": s.status.value,
             "reason": unicode(s.reason), "asked": s.counts.asked, "judged": s.counts.judged, "coverage": s.counts.coverage,
             "verdict": s.verdict.value if s.verdict is not None else None, "pass_mark": s.pass_mark,
-            "probability": s.probability, "cause": causes.get(s.index, ""), "flags": list(s.flags),
+            "probability": s.probability, "cause": line.cause, "flags": list(s.flags),
             "better": better_end(s.metric, manifest),
         }
-        for s in store.score_lines(run_id)
+        for line, scores in store.lines(run_id)
+        for s in scores
     )  # fmt: skip
     batches = []
     while batch := list(islice(lines, _GROUP)):

@@ -324,8 +324,8 @@ def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = 
     metric that is better when lower "≤ 10 % of claims"."""
     if mark is None:
         return ""
-    if metric.partition("(")[0] == "document_recall" and mark <= 0.01:
-        return "≥ 1 document"  # what it comes to
+    if metric.partition("(")[0] == "document_recall" and mark == 0.01:
+        return "≥ 1 document of up to 100"  # what the default comes to
     of, sign = _MARKED.get(metric.partition("(")[0], ""), "≤" if lower_is_better(metric, manifest) else "≥"
     if of.startswith("of "):
         return f"{sign} {mark:.0%} {of}".replace("%", " %")

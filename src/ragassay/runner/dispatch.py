@@ -176,18 +176,19 @@ class Dispatcher:
             if not error.retryable:
                 break
             down = lane.breaker.since is not None and speaks_of_the_service(error)
+            pause = self._pause(error, min(max(attempt, refusals), 8))
+            if error.retry_after is not None and pause > self._policy.patience and not down:
+                lane.pace.refused(pause)  # the run ends there, and a resume makes the call: it is not lost
+                continue
             if attempt >= self._policy.attempts and error.kind != "rate_limit" and not down:
                 break
             refusals += error.kind == "rate_limit"
             if refusals and loop.time() - max(begun, lane.accepted) > self._policy.patience:
                 error = _with(error, "nobody has got through for longer than a run waits")
                 break
-            pause = self._pause(error, min(max(attempt, refusals), 8))
             if waited + pause > self._policy.patience and not down:
                 if error.retry_after is not None:  # others keep away as well, however long that is
                     lane.pace.refused(pause)
-                if error.retry_after is not None and pause > self._policy.patience:
-                    continue  # the run ends here, and a resume makes the call: it is not lost
                 error = _with(error, f"the server asks to wait {error.retry_after or pause:.0f} s, which is too long")
                 break
             if error.kind == "rate_limit":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlalchemy import delete, select, update
@@ -62,8 +63,10 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
     every = [(codec.from_key(row.run_id), int(row.id)) for row in source._all(query)]
     held: list[str] = []
     try:
-        # All first: nothing is copied while anything is still being written.
-        for run_id, _ in () if source.database.read_only else every:
+        for run_id, number in every:  # all first: nothing is copied while anything is still being written
+            if source.database.read_only:
+                source._read(partial(source._refuse_owned, run_id=run_id, number=number))
+                continue
             source.acquire(run_id)
             held.append(run_id)
         for run_id, number in every:

@@ -25,7 +25,7 @@ class Database(Protocol):
 
     waits: Waits
     read_only: bool
-    """Where it lies nothing may be written, for as long as it is open."""
+    """This process may not write where it lies."""
 
     @property
     def location(self) -> str:

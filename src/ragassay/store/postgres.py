@@ -193,30 +193,25 @@ class PostgresDatabase:
 
     def _was_committed(self, writer: str, number: int, server: dict[str, Any], until: float) -> bool:
         """Whether the transaction whose commit was not answered happened. `server`: the process that has it, and since when."""
-        with contextlib.ExitStack() as told:
-            return self._looked_up(writer, number, server, until, told)
-
-    def _looked_up(
-        self, writer: str, number: int, server: dict[str, Any], until: float, told: contextlib.ExitStack
-    ) -> bool:
         stuck = False
-        while True:
-            try:
-                with self._engine.connect() as connection, connection.begin():
-                    if stuck:
-                        # Its process has not noticed yet that nobody is there.
-                        connection.exec_driver_sql(_ENDED, server)
-                    connection.exec_driver_sql("SET LOCAL lock_timeout = '1s'")
-                    return bool(connection.exec_driver_sql(_LEFT, {"writer": writer}).scalar_one() == number)
-            except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
-                stuck = getattr(getattr(error, "orig", None) or error, "sqlstate", None) == LOCK_TIMEOUT
-                what = AWAY if stuck else self._what_passes(error)
-                if what is None or time.monotonic() > until:
-                    raise
-                told.enter_context(self.waits.on(what))
-                self._generation += not stuck
-            if self._closing.wait(0.1) or time.monotonic() > until:
-                raise TimeoutError("it is not known whether the last write happened")
+        with contextlib.ExitStack() as told:
+            while True:
+                try:
+                    with self._engine.connect() as connection, connection.begin():
+                        if stuck:
+                            # Its process has not noticed yet that nobody is there.
+                            connection.exec_driver_sql(_ENDED, server)
+                        connection.exec_driver_sql("SET LOCAL lock_timeout = '1s'")
+                        return bool(connection.exec_driver_sql(_LEFT, {"writer": writer}).scalar_one() == number)
+                except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
+                    stuck = getattr(getattr(error, "orig", None) or error, "sqlstate", None) == LOCK_TIMEOUT
+                    what = AWAY if stuck else self._what_passes(error)
+                    if what is None or time.monotonic() > until:
+                        raise
+                    told.enter_context(self.waits.on(what))
+                    self._generation += not stuck
+                if self._closing.wait(0.1) or time.monotonic() > until:
+                    raise TimeoutError("it is not known whether the last write happened")
 
     def _patiently(
         self, way: Callable[[Callable[[Connection], T], float], T], work: Callable[[Connection], T], patience: float

@@ -38,6 +38,9 @@ JOURNAL_MOST = 192 << 20
 READER_PATIENCE_S = 900.0
 """How long they wait for such a reader."""
 
+UNCHANGED_S = 2.0
+"""How long a reader that may not write waits for a journal to be made or removed."""
+
 LOCKED = "the store is locked by another process"
 READ = "another program is reading the store and does not finish"
 
@@ -51,12 +54,13 @@ class SqliteDatabase:
         self.waits = Waits()
         with self._guard():
             create_file(path)
-            if path.parent.name == FOLDER and not (path.parent / ".gitignore").exists():
+            # SQLite gives the two files beside the store the rights of the store: made by a reader, no writer could use them.
+            self.read_only = not (os.access(path.parent, os.W_OK) and os.access(path, os.W_OK))
+            if not self.read_only and path.parent.name == FOLDER and not (path.parent / ".gitignore").exists():
                 (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
             self._file = path.stat().st_ino
             self._lock = WriterLock(path.parent)
         self._journal = path.with_name(path.name + "-wal")
-        self.read_only = not os.access(path.parent, os.W_OK)
         self._writer = writer_engine(path)
         self._reader = read_only_engine(path) if self.read_only else reader_engine(path)
         self._tried = 0.0  # when folding in the journal was last tried
@@ -64,13 +68,16 @@ class SqliteDatabase:
 
     def prepare(self) -> Path | None:
         """Bring the schema to `schema.HEAD`, after a copy to `PATH.<version>.backup` where it is older."""
+        if self.read_only:
+            found = self._unchanged(lambda connection: migrate.version(connection, self.location))
+            if found != schema.HEAD:
+                raise self._cannot_write(f"it has to be brought from schema {found or 'none'} to {schema.HEAD} first")
+            return None
         with self._guard(), self.waits.on(LOCKED), self._lock.hold():
-            with (self._reader if self.read_only else self._writer).connect() as connection:
+            with self._writer.connect() as connection:
                 found = migrate.version(connection, self.location)
             if found == schema.HEAD:
                 return None
-            if self.read_only:
-                raise self._cannot_write(f"it has to be brought from schema {found} to {schema.HEAD} first")
             if found is None:
                 use_wal(self.address)
             backup: Path | None = None
@@ -142,7 +149,7 @@ class SqliteDatabase:
 
     def _cannot_write(self, why: str) -> EnvironmentFailure:
         return EnvironmentFailure(
-            "E0501", "The store lies in a folder that may not be written.", where=self.location, why=why,
+            "E0501", "The store, or the folder it lies in, may not be written.", where=self.location, why=why,
             fix="copy the store to a folder that may be written, and name the copy with --store",
         )  # fmt: skip
 
@@ -157,9 +164,39 @@ class SqliteDatabase:
         """One snapshot."""
         with self._guard():
             self._still_there()
+        if self.read_only:
+            return self._unchanged(work)
         with self._guard(), self.waits.on(LOCKED), self._reader.begin() as connection:
             self.waits.over()
             return work(connection)
+
+    def _unchanged(self, work: Callable[[Connection], T]) -> T:
+        """One snapshot of a file that others may write where we may not: again where they did so meanwhile."""
+        begun = time.monotonic()
+        while True:
+            before, late = self._stamp(), time.monotonic() - begun
+            try:
+                with self._guard(), self._reader.begin() as connection:
+                    result = work(connection)
+                after = self._stamp()
+                # With a journal SQLite itself kept others away; without one nobody did.
+                if before == after or (before[1] and after[1]):
+                    return result
+            except EnvironmentFailure:
+                # Where another process makes or removes its journal, what is there passes; where it was killed, it does not.
+                if late > (PATIENCE_S if before != self._stamp() else UNCHANGED_S):
+                    raise
+            if late > PATIENCE_S:
+                raise self._cannot_write(
+                    "another process changes it without pause, and only one that may write can wait for it"
+                )
+            self._closing.wait(0.05)
+
+    def _stamp(self) -> tuple[tuple[int, int], bool]:
+        """What a writer changes: the file, and whether it has a journal."""
+        with self._guard():
+            found = self.address.stat()
+        return (found.st_mtime_ns, found.st_size), self._journal_size() > 0
 
     def insert(
         self, connection: Connection, table: Table, names: Sequence[str], values: Sequence[tuple[Any, ...]]
@@ -241,8 +278,10 @@ def read_only_engine(path: Path) -> Engine:
     """
 
     def mode() -> str:
-        journal = path.with_name(path.name + "-wal")
-        return "mode=ro" if journal.exists() and journal.stat().st_size else "mode=ro&immutable=1"
+        with contextlib.suppress(FileNotFoundError):
+            if path.with_name(path.name + "-wal").stat().st_size:
+                return "mode=ro"
+        return "mode=ro&immutable=1"
 
     return _engine(path, "BEGIN", 0, ("query_only=ON", "cache_size=-16384", "cell_size_check=ON"), mode)
 

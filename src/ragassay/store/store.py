@@ -101,7 +101,7 @@ class Store:
         if isinstance(address, Path):
             from ragassay.store.sqlite import SqliteDatabase
 
-            if not make and not address.is_file():
+            if not make and (not address.is_file() or not address.stat().st_size):
                 raise SetupError(
                     "E0103", "There is no store at this place.", where=str(address),
                     fix="look for a slip in --store; it is made by the first run that names it",
@@ -171,8 +171,14 @@ class Store:
 
         self._write(work)
 
+    def put_manifest(self, manifest: Manifest) -> None:
+        """Write the manifest of a run that is there anew: a resume may set caps, and what is kept with the run."""
+        sealed = codec.seal(codec.encode(manifest), manifest.run_id)
+        number = self._number(manifest.run_id)
+        self._execute(update(schema.runs).where(schema.runs.c.id == number).values(manifest=sealed))
+
     def update_run(self, run_id: str, *, state: RunState, stop_reason: str, ledger: Ledger, seconds: float) -> None:
-        """Write where the run stands. The manifest never changes."""
+        """Write where the run stands."""
         number = self._number(run_id)
         codec.finite(seconds)
         change = (
@@ -287,7 +293,7 @@ class Store:
         hint = nearest(name, [codec.from_key(text) for row in known for text in row if text] + ["last"])
         raise SetupError(
             "E0103", f"No run of the name or id {shorten(name)!r} is in the store.{hint}", where=self.location,
-            fix="`ragassay runs` lists them; `last` is the newest",
+            fix="`ragassay runs`, with the same --store, lists them; `last` is the newest",
         )  # fmt: skip
 
     def _number(self, run_id: str) -> int:
@@ -298,7 +304,7 @@ class Store:
             if number is None:
                 raise SetupError(
                     "E0103", f"No run of the id {shorten(run_id)!r} is in the store.", where=self.location,
-                    fix="`ragassay runs` lists them",
+                    fix="`ragassay runs`, with the same --store, lists them",
                 )  # fmt: skip
             self._numbers[run_id] = number
         return number
@@ -318,14 +324,7 @@ class Store:
 
         def work(connection: Connection) -> None:
             connection.execute(select(runs.id).where(runs.id == number).with_for_update(key_share=True))
-            now = self.database.now(connection)
-            lock = connection.execute(select(locks).where(locks.c.run == number)).one_or_none()
-            if lock is not None and lock.token != self._token and self._living(lock, now):
-                raise EnvironmentFailure(
-                    "E0504", f"The run is being worked on by process {lock.pid} on {lock.host}.",
-                    where=f"run {run_id} in {self.location}", why=f"it was seen {max(0.0, now - lock.seen):.0f} s ago",
-                    fix=f"wait until it ends, or stop it (kill {lock.pid} on {lock.host}), then run the command again",
-                )  # fmt: skip
+            now = self._refuse_owned(connection, run_id, number)
             connection.execute(delete(locks).where(locks.c.run == number))
             connection.execute(
                 insert(locks).values(
@@ -345,6 +344,18 @@ class Store:
             self._still.clear()
             self._beating = threading.Thread(target=self._beat, name="ragassay-owner", daemon=True)
             self._beating.start()
+
+    def _refuse_owned(self, connection: Connection, run_id: str, number: int) -> float:
+        """The time by the database's clock. Raises EnvironmentFailure E0504 when another living process has the run."""
+        locks, now = schema.run_locks, self.database.now(connection)
+        lock = connection.execute(select(locks).where(locks.c.run == number)).one_or_none()
+        if lock is not None and lock.token != self._token and self._living(lock, now):
+            raise EnvironmentFailure(
+                "E0504", f"The run is being worked on by process {lock.pid} on {lock.host}.",
+                where=f"run {run_id} in {self.location}", why=f"it was seen {max(0.0, now - lock.seen):.0f} s ago",
+                fix=f"wait until it ends, or stop it (kill {lock.pid} on {lock.host}), then run the command again",
+            )  # fmt: skip
+        return now
 
     @staticmethod
     def _living(lock: Row[Any], now: float) -> bool:
