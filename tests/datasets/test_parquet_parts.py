@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,3 +53,28 @@ def test_lines_whose_columns_no_schema_names_are_not_cut(tmp_path: Path) -> None
     path = tmp_path / "rows.jsonl"
     path.write_text('{"question": "Q?", "response": "A."}\n')
     assert not open_rows(path).cuttable
+
+
+@pytest.mark.parametrize(
+    ("first", "environment", "pool"),
+    [
+        ("", {}, "system"),  # which gives back what it frees
+        (
+            "import pyarrow; pyarrow.set_memory_pool(pyarrow.mimalloc_memory_pool())",
+            {},
+            "mimalloc",
+        ),  # the host's choice
+        ("", {"ARROW_DEFAULT_MEMORY_POOL": "mimalloc"}, "mimalloc"),
+    ],
+)
+def test_arrows_memory_is_the_systems_unless_the_host_has_chosen(
+    tmp_path: Path, first: str, environment: dict[str, str], pool: str
+) -> None:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"question": ["Q"]}), path)
+    code = f"{first}\nfrom ragassay.datasets import open_rows\nprint(len(list(open_rows({str(path)!r}))))\n"
+    code += "import pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.split() == ["1", pool], done.stderr

@@ -47,6 +47,14 @@ def test_the_summary_says_all_that_was_promised(store, mixed):
         assert words in " ".join(text.split()).replace("@1 f", "@1  f"), words
 
 
+def test_the_proposed_command_names_a_row_by_its_whole_id(store, mixed):
+    summary = summarise(store, mixed)
+    worst = tuple(replace(row, id=id) for row, id in zip(summary.worst, ["a" * 300, "b\nc", "two words"], strict=False))
+    text = shown(render_summary, replace(summary, worst=worst))
+    assert "ragassay show run1 --row 'two words'" in text
+    assert "--row" not in shown(render_summary, replace(summary, worst=worst[:2]))
+
+
 @pytest.mark.parametrize("width", [60, 80, 119, 120, 200])
 def test_each_figure_shows_its_denominator_and_mark_at_every_width(store, mixed, width):
     text = shown(render_summary, summarise(store, mixed), width)

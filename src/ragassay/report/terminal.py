@@ -307,8 +307,9 @@ def _next(page: Page, s: Summary, store: str) -> None:
         page.line(f"ragassay resume {run}{store}", indent=2)
     elif any(m.judged < m.asked for m in s.metrics):
         page.line(f"ragassay resume {run} --retry-failed{store}", indent=2)
-    if s.worst:
-        page.line(f"ragassay show {run} --row {shlex.quote(one_line(s.worst[0].id, 60))}{store}", indent=2)
+    whole = [row.id for row in s.worst if row.id == one_line(row.id, 60)]  # what is cut short is no row's id
+    if whole:
+        page.line(f"ragassay show {run} --row {shlex.quote(whole[0])}{store}", indent=2)
     page.line(f"ragassay export {run} --format html{store}", indent=2)
     page.line(f"ragassay compare {run} OTHER_RUN{store}", indent=2)
 

@@ -261,7 +261,7 @@ def create_file(path: Path) -> None:
 def writer_engine(path: Path) -> Engine:
     """An engine of one connection whose transactions hold the write lock from their start."""
     journal = (f"wal_autocheckpoint={CHECKPOINT_PAGES}", f"journal_size_limit={JOURNAL_BYTES}")
-    durable = ("synchronous=FULL", "fullfsync=ON", "foreign_keys=ON", "cache_size=-65536")
+    durable = ("synchronous=FULL", "fullfsync=ON", "foreign_keys=ON", "cache_size=-24576")
     return _engine(path, "BEGIN IMMEDIATE", 1, (*durable, *journal))
 
 

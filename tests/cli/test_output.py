@@ -1,0 +1,43 @@
+"""What a command checks and writes at the end of a run, and what a resume of it knows of that."""
+
+from pathlib import Path
+
+import pytest
+
+from ragassay.cli.output import Ending
+
+
+@pytest.mark.parametrize(
+    ("ci", "gates", "floor", "held"),
+    [
+        ("", ["a>=0"], None, None),
+        ("true", ["a>=0"], None, 1.0),
+        ("true", ["a>=0"], 0.5, 0.5),
+        ("true", [], None, None),
+    ],
+)
+def test_where_ci_is_set_gates_ask_for_all_rows_unless_a_floor_is_given(monkeypatch, ci, gates, floor, held):
+    monkeypatch.setenv("CI", ci)
+    assert Ending.of(gates, floor, None, None).min_coverage == held
+
+
+def test_what_is_kept_with_a_run_reads_back_with_paths_that_hold_anywhere(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    ending = Ending(("a>=0.5", "b<=1"), 0.9999999, Path("r.html"), Path("with blank.xml"))
+    again = Ending.as_begun(ending.plain())
+    assert again == Ending(("a>=0.5", "b<=1"), 0.9999999, tmp_path / "r.html", tmp_path / "with blank.xml")
+    assert again.words() == (
+        f"--gate 'a>=0.5' --gate 'b<=1' --min-coverage 0.9999999 --html {tmp_path}/r.html --junit '{tmp_path}/with blank.xml'"
+    )
+    assert Ending().plain() == {}
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        None, 5, "text", [1], {}, {"gates": 5}, {"gates": "groundedness>=0.8"}, {"html": 5}, {"min_coverage": "much"},
+        {"min_coverage": [1]},
+    ],
+)  # fmt: skip
+def test_what_a_program_keeps_under_the_same_name_is_no_gate(own):
+    assert Ending.as_begun({"command": own}) == Ending()
