@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -198,9 +199,31 @@ def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(retry_after):
     refused = CallError("rate_limit", "429", retryable=True, retry_after=retry_after)
     model, started = Script(refused), time.monotonic()
     policy = CallPolicy(timeout=1, attempts=3, patience=1.0, backoff=0.05)
-    replies, *_ = run(model, calls=4, policy=policy)
+    replies, *_ = run(model, calls=4, policy=policy)  # so few may be rows that it always refuses: they are lost
     assert {reply.kind for reply in replies} == {"rate_limit"}
     assert time.monotonic() - started < 6
+    with pytest.raises(ProviderError, match="refused all calls") as caught:  # of many, none is lost
+        run(Script(refused), calls=12, policy=policy)
+    assert caught.value.code == "E0409"
+
+
+def test_a_call_that_is_always_refused_while_others_get_through_ends_no_run():
+    class Picky(Script):
+        async def call(self, call):
+            if call.messages[0].content == "poison":
+                raise CallError("rate_limit", "429", retryable=True)
+            return await super().call(call)
+
+    model = Picky(0.0)
+    policy = CallPolicy(timeout=1, attempts=3, patience=1.0, backoff=0.05)
+
+    async def main():
+        dispatcher = Dispatcher(model, Budget(model.price), policy, 32, on_budget=lambda: None)
+        poison = [replace(CALL, messages=(Message("user", "poison"),)) for _ in range(3)]
+        return await asyncio.gather(*(dispatcher.call(call) for call in [*poison, *[CALL] * 20]))
+
+    replies = asyncio.run(main())
+    assert [type(reply) for reply in replies] == [CallFailed] * 3 + [ChatReply] * 20
 
 
 def test_that_a_provider_which_is_down_is_still_down_narrows_no_window():

@@ -52,7 +52,7 @@ CATALOGUE: dict[str, str] = {
     "E0406": "The model's price is not known, so a cost cap cannot be kept.",
     "E0407": "--no-network forbids the call.",
     "E0408": "The server rejects every call of this kind.",
-    "E0409": "The server asks to wait longer than a run waits (its Retry-After).",
+    "E0409": "The server asks to wait longer than a run waits, or refuses all calls for so long.",
     "E0410": "The URI of a judge composed of others (panel, cascade, checked) cannot be read.",
     "E0411": "The provider has been down for longer than a run waits.",
     "E0412": "The provider refuses a batch, or has no batch API.",

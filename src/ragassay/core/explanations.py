@@ -215,7 +215,8 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
         "Read what the server says. Check that --base-url serves chat completions, and the limits of the account.",
     ),
     "E0409": (
-        "The server's Retry-After names a time longer than a run waits for one call, as when a day's quota is used up.",
+        "The server's Retry-After names a time longer than a run waits for one call, as when a day's quota is used up; or "
+        "it refused all calls (429) for a quarter of an hour.",
         "Go on when the limit allows it, with `ragassay resume`: what was judged is kept, and the calls that were told to "
         "wait are made again.",
     ),

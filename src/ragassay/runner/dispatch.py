@@ -101,6 +101,7 @@ class _Lane:
     breaker: Breaker
     accepted: float = 0.0  # when a call was last answered
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    refused: set[object] = field(default_factory=set)  # a token for each call that a limit refused since
 
 
 class Dispatcher:
@@ -153,7 +154,7 @@ class Dispatcher:
             return await self._local(call)
         loop = asyncio.get_running_loop()
         lane = self._lane(call)
-        waited, tries, attempt, refusals, begun = 0.0, 0, 1, 0, loop.time()
+        waited, tries, attempt, refusals, begun, mine = 0.0, 0, 1, 0, loop.time(), object()
         while True:
             await self._window.enter()
             try:
@@ -182,8 +183,11 @@ class Dispatcher:
                 continue
             if attempt >= self._policy.attempts and error.kind != "rate_limit" and not down:
                 break
-            refusals += error.kind == "rate_limit"
+            if error.kind == "rate_limit":
+                refusals += 1
+                lane.refused.add(mine)
             if refusals and loop.time() - max(begun, lane.accepted) > self._policy.patience:
+                self._raise_if_all_are_refused(lane, error)
                 error = _with(error, "nobody has got through for longer than a run waits")
                 break
             if waited + pause > self._policy.patience and not down:
@@ -247,6 +251,7 @@ class Dispatcher:
             self._budget.settle(call, reserved, spend)
             self.traffic.answered += 1
             lane.accepted = started + seconds
+            lane.refused.clear()
             self._up(lane, started)
             lane.pace.accepted()
             self._window.observe(started + seconds, seconds)
@@ -413,6 +418,19 @@ class Dispatcher:
                         fix="check --base-url and the model: it must serve chat completions",
                     )
                 )
+
+    def _raise_if_all_are_refused(self, lane: _Lane, error: CallError) -> None:
+        """It is the provider, and not a row that it always refuses, where many calls wait and none gets through."""
+        if len(lane.refused) >= LEAST_FAILURES:
+            self._give_up(
+                ProviderError(
+                    "E0409",
+                    f"The server has refused all calls for {_span(self._policy.patience)}.",
+                    where=self._model.uri,
+                    why=error.message,
+                    fix="come back when its limit allows it",
+                )
+            )
 
     def _raise_if_unreachable(self, error: CallError) -> None:
         if error.kind == "network" and self.traffic.answered == 0:
