@@ -68,7 +68,7 @@ def test_it_works_inside_a_running_loop_and_beside_one(store):
 
 
 def test_what_is_to_be_kept_is_found_again_with_the_run(store):
-    kept = {"commit": "1f3a", "prompt": {"version": 3, "tags": ["a", None]}}
+    kept = {"commit": "1f3a", "prompt": {"version": 3, "tags": ["a", None]}, "path": "caf\udce9/r.html", "n": 2**64 - 1}
     ragassay.evaluate(ROWS[:1], store=store, keep=kept).close()
     with ragassay.open_run("last", store=store) as run:
         assert run.manifest.kept == kept

@@ -199,6 +199,7 @@ async def aresume(
     opened = open_store(store, make=False)
     try:
         run_id = opened.resolve(run)
+        opened.acquire(run_id)  # before it is read: what another process writes at its end must not be overwritten
         stored = opened.run(run_id)
         options = restore(stored.manifest, changes)
         check_kept(keep)
@@ -210,9 +211,9 @@ async def aresume(
                 where=f"run {run_id}",
                 fix=f"in Python: ragassay.resume({run_id!r}, rows=the_same_rows)",
             )
-        if isinstance(source, str) and not os.path.exists(source):
+        if rows is None and not os.path.exists(str(source)):
             raise SetupError(
-                "E0106", "The rows are not where they were when the run began.", where=source,
+                "E0106", "The rows are not where they were when the run began.", where=str(source),
                 fix="put the file back, or start a new run with `ragassay evaluate` (the cache keeps it cheap)",
             )  # fmt: skip
         plan = make_plan(source, options, metrics, app=app, known=stored.manifest)

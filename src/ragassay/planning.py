@@ -8,8 +8,6 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-import orjson
-
 from ragassay.application import App, Application, name_of, open_application
 from ragassay.core import BadRow, JudgeInfo, Manifest, Sample, SetupError, nearest, shorten
 from ragassay.metrics import DEFAULT_METRICS, PRESETS, Metric, catalogue, custom_metric, parse, parse_list
@@ -205,12 +203,21 @@ def check_kept(keep: Mapping[str, object] | None) -> None:
     try:
         if keep is not None and not isinstance(keep, Mapping):
             raise TypeError(f"it is a {type(keep).__name__}, and no mapping")
-        orjson.dumps(finite(keep))  # integers of more than 64 bit are what no reader of JSON agrees on
+        _check_integers(finite(keep))
     except (TypeError, ValueError) as error:
         raise SetupError(
             "E0101", "What is to be kept with the run is not JSON.", where="keep", why=str(error),
             fix="give a dict of texts, finite numbers, True, False, None, lists and dicts of them",
         ) from None  # fmt: skip
+
+
+def _check_integers(value: object) -> None:
+    """Readers of JSON do not agree on integers of more than 64 bit. Raises ValueError."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise ValueError("an integer has more than 64 bit")
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in inner:
+        _check_integers(item)
 
 
 LASTING = ("max_calls", "max_cost", "price")

@@ -289,7 +289,7 @@ def test_a_resume_checks_the_gates_and_writes_the_reports_that_the_run_began_wit
         (tmp_path / "elsewhere").mkdir()
         done = cli("resume", "--store", store, cwd=tmp_path / "elsewhere")
         assert done.returncode == 1, done.stderr  # no resume may turn a gated run green
-        said = next(line for line in done.stderr.splitlines() if line.startswith("As the run began: "))
+        said = next(line for line in done.stderr.splitlines() if line.startswith("Kept with the run: "))
         assert said.endswith(f"--gate 'groundedness>=1.01' --min-coverage 0.5 --html {page} --junit {cases}")
         assert page.read_text().startswith("<!DOCTYPE html>")
         assert cases.read_text().startswith("<?xml")
@@ -319,8 +319,14 @@ def test_a_report_that_cannot_be_written_any_more_costs_neither_the_run_nor_the_
     assert f"--store {store} --format html --output FILE" in err
     done = cli("resume", "--store", store)  # and before a resume begins
     assert done.returncode == 1, done.stderr
-    assert f"The run began with --html {reports / 'r.html'}, which cannot be written any more" in done.stderr
-    assert f"As the run began: --gate 'groundedness>=1.01' --junit {tmp_path / 'r.xml'}" in done.stderr
+    assert f"--html {reports / 'r.html'}, which is kept with the run, cannot be written now" in done.stderr
+    assert (
+        f"Kept with the run: --gate 'groundedness>=1.01' --html {reports / 'r.html'} --junit {tmp_path / 'r.xml'}"
+        in done.stderr
+    )
+    reports.mkdir()
+    cli("resume", "--store", store)
+    assert (reports / "r.html").exists()  # it is still kept with the run
 
 
 def test_where_ci_is_set_the_floor_of_coverage_holds_for_a_resume_elsewhere_too(tmp_path):

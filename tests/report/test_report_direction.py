@@ -140,6 +140,7 @@ def test_the_manifest_outranks_the_name(make):
     assert [better_end(m, said) for m in ("mine", "groundedness", "mrr")] == ["lower", "neither", "higher"]
     assert pass_mark(0.2, "mine", said) == "≤ 0.2"
     assert pass_mark(0.01, "document_recall") == "≥ 1 document of up to 100"
+    assert pass_mark(0.005, "document_recall") == "≥ 0.5 % of documents"
     assert pass_mark(0.5, "document_recall") == "≥ 50 % of documents"
     assert [change_word(x, "mine", said) for x in (0.1, -0.1, 0.0, None)] == ["worse", "better", "", ""]
     assert change_word(0.1, "groundedness", said) == ""

@@ -149,21 +149,22 @@ def test_a_migration_that_is_killed_is_done_whole_by_the_next(path: Path, versio
     assert sorted(file.name for file in path.parent.iterdir()) == ["store.db", f"store.db.{version}.backup"]
 
 
-def as_one_who_may_not_write(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
-    """Run `code` where the folder may not be written: the superuser, too, minds its rights there."""
+def as_one_who_may_not_write(place: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """Run `code` where the folder or file may not be written: the superuser, too, minds its rights there."""
 
     def bound() -> None:
         libc, drop, override, search = ctypes.CDLL(None), 24, 1, 2  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, ..._READ_SEARCH
         libc.prctl(drop, override, 0, 0, 0)
         libc.prctl(drop, search, 0, 0, 0)
 
-    folder.chmod(0o555)
+    mode = place.stat().st_mode
+    place.chmod(mode & 0o555)
     try:
         return subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, preexec_fn=bound
         )
     finally:
-        folder.chmod(0o755)
+        place.chmod(mode)
 
 
 READS = """
@@ -228,6 +229,14 @@ def test_a_run_that_somebody_works_on_is_not_copied_from_where_one_may_only_read
     assert f"E0504: The run is being worked on by process {os.getpid()}" in done.stderr
 
 
+def beside_a_writer(place: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """As above, while this process writes there. The superuser alone can be both; of others the reader only believes it."""
+    if os.geteuid() == 0:
+        return as_one_who_may_not_write(place, code)
+    code = f"import os; os.access = lambda place, _: str(place) != {str(place)!r}\n{code}"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
 LOOKS = """
 import time
 from ragassay.store import Store
@@ -245,14 +254,8 @@ def test_who_may_only_read_sees_what_is_there_while_another_process_writes(tmp_p
     path = tmp_path / "frozen" / "store.db"
     with Store.open(path) as store:
         store.create_run(make_manifest("run-1"))
-    # The superuser alone can be both, who may write there and who may not; of others the looker only believes it.
-    code = LOOKS.format(path=str(path))
     with ThreadPoolExecutor() as pool:
-        if os.geteuid() == 0:
-            looker = pool.submit(as_one_who_may_not_write, path.parent, code)
-        else:
-            blind = ["-c", "import os; os.access = lambda *_: False\n" + code]
-            looker = pool.submit(subprocess.run, [sys.executable, *blind], capture_output=True, text=True, timeout=60)
+        looker = pool.submit(beside_a_writer, path.parent, LOOKS.format(path=str(path)))
         written = 0
         while not looker.done():  # opened and closed each time, so that the journal comes and goes
             with Store.open(path) as store:
@@ -263,3 +266,40 @@ def test_who_may_only_read_sees_what_is_there_while_another_process_writes(tmp_p
     first, last, looks = map(int, done.stdout.split())
     assert first < last <= written
     assert looks > 20
+
+
+TRIES = """
+import time
+from ragassay.core import EnvironmentFailure
+from ragassay.store import Store
+read, end = 0, time.monotonic() + 3
+while time.monotonic() < end:
+    try:
+        with Store.open({path!r}, make=False) as store:
+            read += len(store.runs())
+    except EnvironmentFailure as error:
+        assert "has a journal" in error.why, error
+print(read)
+"""
+
+
+def test_who_may_read_the_file_alone_leaves_nothing_beside_it_that_would_keep_a_writer_out(
+    tmp_path: Path, make_manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    with Store.open(path) as store:
+        store.create_run(make_manifest("run-1"))
+    owned = os.access
+    monkeypatch.setattr("os.access", lambda place, mode: place == path or owned(place, mode))  # the writer is its owner
+    with ThreadPoolExecutor() as pool:
+        looker = pool.submit(beside_a_writer, path, TRIES.format(path=str(path)))
+        written = 0
+        while not looker.done():
+            with Store.open(path) as store:
+                store.put_rows("run-1", [RowResult(written, Sample(f"row-{written}"))])
+            written += 1
+    assert looker.result().returncode == 0, looker.result().stderr
+    assert int(looker.result().stdout) > 0
+    assert [beside.name for beside in tmp_path.iterdir()] == ["store.db"]
+    with Store.open(path) as store:
+        assert len(store.done("run-1")) == written

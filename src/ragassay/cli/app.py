@@ -210,6 +210,7 @@ def resume(
     call_timeout: Annotated[float | None, typer.Option(help="Seconds one call may take.")] = None,
     max_calls: Annotated[int | None, typer.Option(help="New cap on calls of the whole run.")] = None,
     max_cost: Annotated[float | None, typer.Option(help="New cap in US dollars of the whole run.")] = None,
+    price: PriceOption = None,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Of a run with --batch: stay, or collect what is ready and leave.")
     ] = True,
@@ -238,24 +239,26 @@ def resume(
         first.html if html is None else None,
         first.junit if junit is None else None,
     )
-    taken = taken.writable(*files)
-    floor = taken.min_coverage if min_coverage is None else min_coverage
-    ending = Ending.of(gate or taken.gates, floor, html or taken.html, junit or taken.junit)
     if taken != Ending():
-        note(f"As the run began: {taken.words()}")
+        note(f"Kept with the run: {taken.words()}")
+    floor = taken.min_coverage if min_coverage is None else min_coverage
+    lasting = Ending.of(gate or taken.gates, floor, html or taken.html, junit or taken.junit)
+    now = taken.writable(*files)
+    ending = Ending.of(lasting.gates, lasting.min_coverage, html or now.html, junit or now.junit)
     ending.check(began.metrics, *files)
     with shown(max_cost) as watch:
         resumed = api.resume(
             run,
             store=store,
             retry_failed=retry_failed,
-            keep=ending.plain(),
+            keep=lasting.plain(),
             watch=watch,
             tell=note,
             concurrency=concurrency,
             call_timeout=call_timeout,
             max_calls=max_calls,
             max_cost=max_cost,
+            price=price,
             wait=wait,
             engine=None if engine is None else engine.value,
             workers=workers,

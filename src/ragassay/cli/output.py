@@ -43,7 +43,7 @@ class Ending:
 
     @staticmethod
     def as_begun(kept: Mapping[str, object]) -> Ending:
-        """What the run began with: `kept` is its manifest's. Nothing, where no command began it."""
+        """What is kept with the run: `kept` is its manifest's. Nothing, where no command began it."""
         was = kept.get("command")
         if not isinstance(was, dict):
             return Ending()
@@ -79,7 +79,7 @@ class Ending:
                 check_target(path, *others)
             except SetupError as error:
                 note(
-                    f"The run began with --{name} {error.where}, which cannot be written any more and is left out: {error.why}"
+                    f"--{name} {error.where}, which is kept with the run, cannot be written now and is left out: {error.why}"
                 )
                 kept[name] = None
         return Ending(self.gates, self.min_coverage, kept["html"], kept["junit"])
@@ -115,8 +115,11 @@ def finish(run: Run, ending: Ending, json_: bool) -> None:
                 run.export(target, kind)
                 note(f"wrote {target}")
             except RagAssayError as error:  # neither the other file nor the verdict of the gates is lost with it
-                store = store_option(run.store_location)
-                error.fix = f"ragassay export {run.id}{store} --format {kind} --output FILE writes it to another place"
+                if error.code == "E0107":
+                    store = store_option(run.store_location)
+                    error.fix = (
+                        f"ragassay export {run.id}{store} --format {kind} --output FILE writes it to another place"
+                    )
                 show_error(error)
                 unwritten = error.exit_code
     state = run.state

@@ -328,7 +328,7 @@ def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = 
         return "≥ 1 document of up to 100"  # what the default comes to
     of, sign = _MARKED.get(metric.partition("(")[0], ""), "≤" if lower_is_better(metric, manifest) else "≥"
     if of.startswith("of "):
-        return f"{sign} {mark:.0%} {of}".replace("%", " %")
+        return f"{sign} {100 * mark:.{1 if mark < 0.01 else 0}f} % {of}"
     return f"{sign} {mark:.3g} {of}".rstrip()
 
 

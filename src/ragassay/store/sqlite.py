@@ -54,15 +54,15 @@ class SqliteDatabase:
         self.waits = Waits()
         with self._guard():
             create_file(path)
-            # SQLite gives the two files beside the store the rights of the store: made by a reader, no writer could use them.
-            self.read_only = not (os.access(path.parent, os.W_OK) and os.access(path, os.W_OK))
+            sealed = not os.access(path.parent, os.W_OK)
+            self.read_only = sealed or not os.access(path, os.W_OK)
             if not self.read_only and path.parent.name == FOLDER and not (path.parent / ".gitignore").exists():
                 (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
             self._file = path.stat().st_ino
             self._lock = WriterLock(path.parent)
         self._journal = path.with_name(path.name + "-wal")
         self._writer = writer_engine(path)
-        self._reader = read_only_engine(path) if self.read_only else reader_engine(path)
+        self._reader = read_only_engine(path, sealed) if self.read_only else reader_engine(path)
         self._tried = 0.0  # when folding in the journal was last tried
         self._closing = threading.Event()
 
@@ -182,7 +182,9 @@ class SqliteDatabase:
                 # With a journal SQLite itself kept others away; without one nobody did.
                 if before == after or (before[1] and after[1]):
                     return result
-            except EnvironmentFailure:
+            except EnvironmentFailure as error:
+                if not isinstance(error.__cause__, (SQLAlchemyError, sqlite3.Error)):
+                    raise
                 # Where another process makes or removes its journal, what is there passes; where it was killed, it does not.
                 if late > (PATIENCE_S if before != self._stamp() else UNCHANGED_S):
                     raise
@@ -270,16 +272,22 @@ def reader_engine(path: Path) -> Engine:
     return _engine(path, "BEGIN", 8, ("query_only=ON", "cache_size=-16384", "cell_size_check=ON"))
 
 
-def read_only_engine(path: Path) -> Engine:
-    """Like `reader_engine`, for a folder in which SQLite cannot make the two files that readers of a journal share.
+def read_only_engine(path: Path, sealed: bool) -> Engine:
+    """Like `reader_engine`, for a store that may only be read; sealed: so may its folder.
 
-    Without a journal the file is all there is, and is read as one that nobody changes; with one, SQLite needs the files to
-    be there. Which it is may change while the store is open, so that each transaction has a connection of its own.
+    Without a journal the file is all there is, and is read as one that nobody changes. With one, SQLite needs the two files
+    beside it. In a sealed folder it takes them as they are; elsewhere it could make them, with the reader as their owner,
+    and no writer could open the store again: there a journal is not read. Which it is may change while the store is open,
+    so that each transaction has a connection of its own.
     """
 
     def mode() -> str:
         with contextlib.suppress(FileNotFoundError):
             if path.with_name(path.name + "-wal").stat().st_size:
+                if not sealed:
+                    raise sqlite3.OperationalError(
+                        "it has a journal, which only those can read who may write the store"
+                    )
                 return "mode=ro"
         return "mode=ro&immutable=1"
 
