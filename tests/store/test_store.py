@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from ragassay.core import (
     BadRow,
@@ -40,7 +40,7 @@ from ragassay.core import (
     Status,
     Verdict,
 )
-from ragassay.store import IndexSet, Store, default_location, migrate, schema, sqlite
+from ragassay.store import IndexSet, Store, codec, default_location, migrate, schema, sqlite
 
 
 def manifest(run_id: str = "run-1", name: str = "", rows: int = 100) -> Manifest:
@@ -435,6 +435,23 @@ def test_a_store_that_was_deleted_is_noticed_at_the_next_write(store: Store, pat
     path.unlink()
     with pytest.raises(EnvironmentFailure, match="deleted or moved"):
         store.put_judgments("run-1", [judgment("a")])
+
+
+@pytest.mark.parametrize("column", [{"seconds": 1.25}, {"state": "failed"}, {"stop_reason": "Ctrl-D"}])
+def test_how_a_run_stands_is_sealed_as_a_whole(either: Store, column: dict[str, object]) -> None:
+    ledger = Ledger(confirmed=Spend(3, 10, 20, cost=0.1))
+    either.update_run("run-1", state=RunState.INTERRUPTED, stop_reason="Ctrl-C", ledger=ledger, seconds=1.5)
+    before = either.run("run-1")
+    assert (before.seconds, before.state, before.stop_reason, before.ledger) == (
+        1.5, RunState.INTERRUPTED, "Ctrl-C", ledger,
+    )  # fmt: skip
+    either._execute(update(schema.runs).values(**column))  # a bit of the file that turned
+    with pytest.raises(EnvironmentFailure, match="E0503"):
+        either.run("run-1")
+    # Stores of before sealed the ledger alone.
+    alone = codec.seal(codec.encode(ledger), "run-1")
+    either._execute(update(schema.runs).values(ledger=alone))
+    assert either.run("run-1").ledger == ledger
 
 
 def test_damage_is_told_and_never_read_as_a_value(store: Store, path: Path) -> None:

@@ -160,7 +160,7 @@ class Store:
             "seconds": 0.0,
             "updated": _now(),
             "manifest": manifest,
-            "ledger": codec.seal(codec.encode(Ledger()), run_id),
+            "ledger": _stands(Ledger(), run_id, state, "", 0.0),
         }
 
         def work(connection: Connection) -> None:
@@ -181,15 +181,16 @@ class Store:
         """Write where the run stands."""
         number = self._number(run_id)
         codec.finite(seconds)
+        reason, seconds = codec.as_key(stop_reason), float(seconds)
         change = (
             update(schema.runs)
             .where(schema.runs.c.id == number)
             .values(
                 state=state.value,
-                stop_reason=codec.as_key(stop_reason),
-                seconds=float(seconds),
+                stop_reason=reason,
+                seconds=seconds,
                 updated=_now(),
-                ledger=codec.seal(codec.encode(ledger), run_id),
+                ledger=_stands(ledger, run_id, state.value, reason, seconds),
             )
         )
         locks = schema.run_locks.c
@@ -239,7 +240,7 @@ class Store:
                     manifest=self._value(Manifest, row.manifest, run_id),
                     state=self._checked(RunState, row.state),
                     stop_reason=codec.from_key(row.stop_reason),
-                    ledger=self._value(Ledger, row.ledger, run_id),
+                    ledger=self._checked(_stood, row, run_id),
                     seconds=row.seconds,
                     rows=total,
                     done=done,
@@ -963,6 +964,20 @@ class Store:
             return read(*arguments)
         except (ValueError, TypeError, KeyError) as error:
             raise codec.damaged(str(error), self.location) from error
+
+
+def _stands(ledger: Ledger, run_id: str, *columns: object) -> bytes:
+    """The ledger, sealed together with the columns that say how the run stands: state, stop_reason, seconds."""
+    return codec.seal(codec.encode(ledger), run_id, *columns)
+
+
+def _stood(row: Row[Any], run_id: str) -> Ledger:
+    """The ledger that `_stands` closed; older stores have it sealed alone. Raises Damaged when one of these changed."""
+    try:
+        data = codec.unseal(row.ledger, run_id, row.state, row.stop_reason, row.seconds)
+    except codec.Damaged:
+        data = codec.unseal(row.ledger, run_id)
+    return codec.decode(Ledger, data)
 
 
 JUDGMENT = ("run", "judge", "key", "status", "payload")
