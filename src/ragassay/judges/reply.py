@@ -19,6 +19,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ragassay.core.swift import swift
 from ragassay.judges.rubric import Rating, Rubric
 
 # How many JSON-like starts are looked at before the rest of a reply is left unread.
@@ -30,6 +31,7 @@ _LIST = re.compile(r'"verdicts"\s*+:\s*+\[')
 _SPACE_OR_COMMA = re.compile(r"[\s,]*+")
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Quote:
     """Words a judge says it found. passage: counted from 1, None where the judge named none."""
@@ -46,6 +48,7 @@ class Claim:
     trivial: bool = False
 
 
+@swift
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One usable entry of a reply. rating is None where claims, quotes or texts are written.
@@ -293,11 +296,12 @@ def _quotes(value: object) -> tuple[Quote, ...] | None:
     if not isinstance(value, list):
         return None
     found = []
-    for quote in value:
-        if not isinstance(quote, dict) or not isinstance(quote.get("text"), str):
+    for quote in value:  # of a hostile reply there may be thousands: each is looked into once
+        text = quote.get("text") if type(quote) is dict else None
+        if type(text) is not str:
             return None
         passage = quote.get("passage")
-        found.append(Quote(passage if type(passage) is int else None, quote["text"]))
+        found.append(Quote(passage if type(passage) is int else None, text))
     return tuple(found)
 
 
