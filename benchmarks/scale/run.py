@@ -187,6 +187,7 @@ def evaluate(source: Path, store: Path, metrics: str) -> dict[str, float]:
     scanned = time.perf_counter() - started
     opened, manifest = Store.open(store), manifest_of(plan, "run", "2026-01-01T00:00:00+00:00", "0", "")
     opened.create_run(manifest)
+    opened.acquire(manifest.run_id)
     run = asyncio.run(_drive(plan, opened, manifest, None, False, None))
     seconds = time.perf_counter() - started
     rows = run.manifest.rows

@@ -497,6 +497,7 @@ async def _evaluate(
     try:
         manifest = manifest_of(plan, _new_id(opened.newest()), created, __version__, name, keep)
         opened.create_run(manifest)
+        opened.acquire(manifest.run_id)
         return await _drive(plan, opened, manifest, None, False, watch, tell)
     except BaseException:
         opened.close()
@@ -512,14 +513,13 @@ async def _drive(
     watch: Watch | None,
     tell: Tell | None = None,
 ) -> Run:
-    """Drive a run to its end. before: how it stood, where it is resumed."""
+    """Drive a run, which the store has acquired, to its end. before: how it stood, where it is resumed."""
     from ragassay.distributed import absorb
     from ragassay.runner import Budget, ReplyLog, Watchdog
 
     watch = _harmless(watch, tell)
     run_id, options = manifest.run_id, plan.options
     go_on = resume_command(run_id, store.location)
-    store.acquire(run_id)
     if before is not None and manifest != before.manifest:
         store.put_manifest(manifest)
     started, seconds = time.monotonic(), 0.0 if before is None else before.seconds

@@ -32,6 +32,17 @@ def test_what_is_kept_with_a_run_reads_back_with_paths_that_hold_anywhere(monkey
     assert Ending().plain() == {}
 
 
+def test_what_a_resume_says_goes_before_what_is_kept_each_by_itself(monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    kept = Ending(("a>=0.5",), 0.5, Path("a.html"), None)
+    assert kept.beyond(Ending()) == Ending().filled(kept) == kept
+    given = Ending(("b>=0",), None, None, Path("b.xml"))
+    assert kept.beyond(given) == Ending((), 0.5, Path("a.html"), None)
+    assert given.filled(kept.beyond(given)) == Ending(("b>=0",), 0.5, Path("a.html"), Path("b.xml"))
+    monkeypatch.setenv("CI", "true")  # gates that were kept without a floor get that of where the run goes on
+    assert Ending().filled(Ending(("a>=0.5",))).min_coverage == 1.0
+
+
 @pytest.mark.parametrize(
     "own",
     [

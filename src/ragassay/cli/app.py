@@ -232,19 +232,11 @@ def resume(
     with api.open_run(run, store=store) as opened:
         run, began, source = opened.id, opened.manifest, opened.manifest.source
     files = (store_file(store), None if source == "memory" else source)
-    first = Ending.as_begun(began.kept)
-    taken = Ending(
-        () if gate else first.gates,
-        first.min_coverage if min_coverage is None else None,
-        first.html if html is None else None,
-        first.junit if junit is None else None,
-    )
+    given = Ending(tuple(gate or ()), min_coverage, html, junit)
+    taken = Ending.as_begun(began.kept).beyond(given)
     if taken != Ending():
         note(f"Kept with the run: {taken.words()}")
-    floor = taken.min_coverage if min_coverage is None else min_coverage
-    lasting = Ending.of(gate or taken.gates, floor, html or taken.html, junit or taken.junit)
-    now = taken.writable(*files)
-    ending = Ending.of(lasting.gates, lasting.min_coverage, html or now.html, junit or now.junit)
+    lasting, ending = given.filled(taken), given.filled(taken.writable(*files))
     ending.check(began.metrics, *files)
     with shown(max_cost) as watch:
         resumed = api.resume(

@@ -55,6 +55,20 @@ class Ending:
         except (TypeError, ValueError):  # a program may keep something of its own under that name
             return Ending()
 
+    def beyond(self, given: Ending) -> Ending:
+        """What of this the given one does not say."""
+        return Ending(
+            () if given.gates else self.gates,
+            self.min_coverage if given.min_coverage is None else None,
+            None if given.html else self.html,
+            None if given.junit else self.junit,
+        )
+
+    def filled(self, taken: Ending) -> Ending:
+        """This one, with what another says beyond it."""
+        floor = taken.min_coverage if self.min_coverage is None else self.min_coverage
+        return Ending.of(self.gates or taken.gates, floor, self.html or taken.html, self.junit or taken.junit)
+
     def plain(self) -> dict[str, object]:
         """As the manifest keeps it: {} where there is nothing to check or write."""
         files = {name: str(path.absolute()) for name, path in (("html", self.html), ("junit", self.junit)) if path}

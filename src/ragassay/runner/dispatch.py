@@ -332,13 +332,10 @@ class Dispatcher:
                 continue
             if (pause := lane.pace.blocked()) > self._policy.patience:
                 self._give_up(
-                    ProviderError(
-                        "E0409",
-                        "The server asks to wait longer than a run waits.",
-                        where=self._model.uri,
-                        why=f"calls may go out again in {pause:.0f} s; a run waits {self._policy.patience:.0f} s at most",
-                        fix="come back when its limit allows it",
-                    )
+                    "E0409",
+                    "The server asks to wait longer than a run waits.",
+                    why=f"calls may go out again in {pause:.0f} s; a run waits {self._policy.patience:.0f} s at most",
+                    fix="come back when its limit allows it",
                 )
             if pause:
                 held += pause
@@ -370,10 +367,10 @@ class Dispatcher:
             if not self.traffic.waits[why]:
                 del self.traffic.waits[why]
 
-    def _give_up(self, error: ProviderError) -> NoReturn:
+    def _give_up(self, code: str, what: str, *, why: str, fix: str) -> NoReturn:
         """End the run: no call that waits is made any more."""
         self.stop()
-        raise error
+        raise ProviderError(code, what, where=self._model.uri, why=why, fix=fix)
 
     def _raise_if_down_for_good(self, breaker: Breaker, now: float) -> None:
         most = self._policy.outage if self.traffic.answered else self._policy.first
@@ -382,13 +379,10 @@ class Dispatcher:
         if not self.traffic.answered and breaker.last is not None:
             self._raise_if_unreachable(breaker.last)
         self._give_up(
-            ProviderError(
-                "E0411",
-                f"The provider has been down for {_span(now - breaker.since)}.",
-                where=self._model.uri,
-                why=f"the last answer: {breaker.last.message}" if breaker.last is not None else "",
-                fix="wait until it is back: what was judged is kept",
-            )
+            "E0411",
+            f"The provider has been down for {_span(now - breaker.since)}.",
+            why=f"the last answer: {breaker.last.message}" if breaker.last is not None else "",
+            fix="wait until it is back: what was judged is kept",
         )
 
     def _raise_if_hopeless(self, error: CallError) -> None:
@@ -405,43 +399,34 @@ class Dispatcher:
             what = {"E0403": "The server rejects the API key.", "E0404": "The server does not know the model."}.get(
                 code, "The server rejects every call."
             )
-            self._give_up(ProviderError(code, what, where=self._model.uri, why=error.message, fix=fix))
+            self._give_up(code, what, why=error.message, fix=fix)
         if error.kind == "bad_request" and self.traffic.answered == 0:
             self._rejected += 1
             if self._rejected >= HOPELESS:
                 self._give_up(
-                    ProviderError(
-                        "E0408",
-                        f"The server rejected the first {self._rejected} calls and answered none.",
-                        where=self._model.uri,
-                        why=error.message,
-                        fix="check --base-url and the model: it must serve chat completions",
-                    )
+                    "E0408",
+                    f"The server rejected the first {self._rejected} calls and answered none.",
+                    why=error.message,
+                    fix="check --base-url and the model: it must serve chat completions",
                 )
 
     def _raise_if_all_are_refused(self, lane: _Lane, error: CallError) -> None:
         """It is the provider, and not a row that it always refuses, where many calls wait and none gets through."""
         if len(lane.refused) >= LEAST_FAILURES:
             self._give_up(
-                ProviderError(
-                    "E0409",
-                    f"The server has refused all calls for {_span(self._policy.patience)}.",
-                    where=self._model.uri,
-                    why=error.message,
-                    fix="come back when its limit allows it",
-                )
+                "E0409",
+                f"The server has refused all calls for {_span(self._policy.patience)}.",
+                why=error.message,
+                fix="come back when its limit allows it",
             )
 
     def _raise_if_unreachable(self, error: CallError) -> None:
         if error.kind == "network" and self.traffic.answered == 0:
             self._give_up(
-                ProviderError(
-                    "E0405",
-                    "The server cannot be reached.",
-                    where=self._model.uri,
-                    why=error.message,
-                    fix="check that it runs and that --base-url is right (another address needs a new run)",
-                )
+                "E0405",
+                "The server cannot be reached.",
+                why=error.message,
+                fix="check that it runs and that --base-url is right (another address needs a new run)",
             )
 
 

@@ -9,7 +9,7 @@ import asyncio
 from decimal import Decimal
 from typing import Any
 
-from ragassay.core import Call, CallError, CallFailed, ChatCall, ProviderError, Reply
+from ragassay.core import Call, CallError, CallFailed, ChatCall, Reply
 from ragassay.models import NOT_SENT
 from ragassay.runner.dispatch import Dispatcher, Stopped
 
@@ -45,13 +45,10 @@ class PatientDispatcher(Dispatcher):
             error = outcome
             if error.kind == "batch":
                 self._give_up(
-                    ProviderError(
-                        "E0412",
-                        "The provider refuses a batch.",
-                        where=self._model.uri,
-                        why=error.message,
-                        fix="see what it says above; without --batch it has to be a new run",
-                    )
+                    "E0412",
+                    "The provider refuses a batch.",
+                    why=error.message,
+                    fix="see what it says above; without --batch it has to be a new run",
                 )
             self._raise_if_hopeless(error)
             if not error.retryable or attempt == TRIES:
