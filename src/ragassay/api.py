@@ -524,8 +524,10 @@ async def _drive(
         store.put_manifest(manifest)
     started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
     try:
-        log = ReplyLog(store.beside(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
-        base = Ledger() if before is None else _spent(before, store, absorb(store, run_id) or log.ledger)
+        replies = store.beside(f"ragassay-{run_id}.replies")  # not longer than a store's own name may be
+        left = None if before is None else absorb(store, run_id, replies)
+        log = ReplyLog(replies)
+        base = Ledger() if before is None else _spent(before, store, left or log.ledger)
         if plan.batches is not None:
             base = await _found_again(plan.batches, store, run_id, base, retry_failed, tell)
         log.begin(base)
@@ -559,7 +561,9 @@ async def _drive(
             from ragassay.distributed import Purse, RayEngine
 
             budget = Purse(max_calls=options.max_calls, max_cost=options.max_cost, base=base)
-            engine = RayEngine(plan, store, manifest, budget, done, save=save_snapshot, tell=tell)
+            engine = RayEngine(
+                plan, store, manifest, budget, done, replies=replies, anew=retry_failed, save=save_snapshot, tell=tell
+            )
         else:
             budget = Budget(plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=base)
             engine = plan.engine(

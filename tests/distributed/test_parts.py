@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.core import EnvironmentFailure, Judgment, Ledger, Manifest, RowResult, Sample, Spend, Status
-from ragassay.distributed.parts import BOOK, Book, PartStore, absorb, cut, folder_of, size_of_parts
+from ragassay.core import ChatReply, EnvironmentFailure, Judgment, Ledger, Manifest, RowResult, Sample, Spend, Status
+from ragassay.distributed.parts import BOOK, LOG, Book, PartStore, absorb, cut, folder_of, logs_here, size_of_parts
+from ragassay.runner import ReplyLog
 from ragassay.store import Store, take
 
 
@@ -46,6 +47,14 @@ def part_of(whole: Store, name: str) -> PartStore:
     folder = folder_of(whole, "run-1")
     assert folder is not None
     return PartStore(folder / name, whole, whole.run("run-1").manifest)
+
+
+def replied(log: Path, key: str) -> None:
+    """A log of calls with one reply, for ten cents."""
+    left = ReplyLog(log)
+    left.begin(Ledger())
+    left.arrived(left.sent(None), key, ChatReply("text", "stop", "m", Spend(1, 10, 5, cost=0.1)))
+    left.close(finished=False)
 
 
 def contents(store: Store) -> tuple[list[RowResult], Spend]:
@@ -86,44 +95,85 @@ def test_what_a_killed_driver_left_is_absorbed_and_gone(whole: Store, tmp_path: 
         part.put_rows("run-1", [row(index)])
         part.close()
     Book(Ledger(Spend(5, cost=0.5)), ("a",)).write(folder)  # the driver was killed before it removed the folder of a
-    assert absorb(whole, "run-1") == Ledger(Spend(5, cost=0.5))
+    assert absorb(whole, "run-1", tmp_path / "replies") == Ledger(Spend(5, cost=0.5))
     assert list(whole.done("run-1")) == [0, 1]
     assert sorted(path.name for path in tmp_path.iterdir() if "store.db" not in path.name) == []
     assert not folder.parent.exists()
-    assert absorb(whole, "run-1") is None
+    assert absorb(whole, "run-1", tmp_path / "replies") is None
 
 
-def test_a_book_that_is_lost_leaves_the_ledger_to_the_store(whole: Store) -> None:
+def test_replies_that_were_not_judged_when_the_driver_was_killed_go_to_the_log_of_the_run(
+    whole: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, replies = folder_of(whole, "run-1"), tmp_path / "replies"
+    assert folder is not None
+    for name in ("a", "b"):
+        part = part_of(whole, name)
+        part.close()
+        replied(folder / name / LOG, name)
+    Book(Ledger(Spend(1, cost=0.5))).write(folder)
+
+    def broken(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", broken)  # a kill in the middle, after which it is repeated
+        with pytest.raises(KeyboardInterrupt):
+            absorb(whole, "run-1", replies)
+    assert absorb(whole, "run-1", replies) == Ledger(Spend(3, 20, 10, cost=0.7))  # 0.5 + 2 * 0.1
+    log = ReplyLog(replies)
+    assert log.ledger is None  # they are in the run's ledger already
+    assert [log.take(key) is not None for key in ("a", "b", "a")] == [True, True, False]
+    log.close(finished=True)
+    assert not list(tmp_path.glob("replies*"))
+
+
+def test_logs_of_a_run_in_a_database_are_handed_over_too(
+    whole: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("ragassay.distributed.parts.folder_of", lambda *_: None)
+    folder = logs_here("run-1") / "a"
+    folder.mkdir(parents=True)
+    replied(folder / LOG, "a")
+    assert (
+        absorb(whole, "run-1", tmp_path / "replies") is None
+    )  # the ledger of the store holds what workers had leave for
+    assert ReplyLog(tmp_path / "replies").take("a") is not None
+    assert not folder.parent.exists()
+
+
+def test_a_book_that_is_lost_leaves_the_ledger_to_the_store(whole: Store, tmp_path: Path) -> None:
     folder = folder_of(whole, "run-1")
     assert folder is not None
     part = part_of(whole, "a")
     part.put_rows("run-1", [row(0)])
     part.close()
     (folder / BOOK).write_text('{"spent": {')
-    assert absorb(whole, "run-1") is None
+    assert absorb(whole, "run-1", tmp_path / "replies") is None
     assert list(whole.done("run-1")) == [0]
 
 
 def test_a_part_whose_worker_lives_is_waited_for_and_then_refused(
-    whole: Store, monkeypatch: pytest.MonkeyPatch
+    whole: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ragassay.distributed.parts.ORPHAN_SECONDS", 0.3)
     part = part_of(whole, "a")
     part.put_rows("run-1", [row(0)])
     with pytest.raises(EnvironmentFailure) as caught:
-        absorb(whole, "run-1")
+        absorb(whole, "run-1", tmp_path / "replies")
     assert caught.value.code == "E0504"
     part.close()
-    absorb(whole, "run-1")
+    absorb(whole, "run-1", tmp_path / "replies")
     assert list(whole.done("run-1")) == [0]
 
 
-def test_a_part_that_a_kill_left_empty_is_no_trouble(whole: Store) -> None:
+def test_a_part_that_a_kill_left_empty_is_no_trouble(whole: Store, tmp_path: Path) -> None:
     folder = folder_of(whole, "run-1")
     assert folder is not None
     (folder / "a").mkdir(parents=True)
     Book(Ledger()).write(folder)
     with Store.open(folder / "b" / "part.db"):
         pass
-    assert absorb(whole, "run-1") == Ledger()
+    assert absorb(whole, "run-1", tmp_path / "replies") == Ledger()
     assert not folder.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -140,8 +141,9 @@ def test_a_worker_that_dies_again_and_again_ends_the_run_with_a_word(
     assert "ragassay resume" in caught.value.fix
 
 
-def test_a_killed_driver_leaves_nothing_running_and_a_resume_in_one_process_ends_the_run(
-    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
+    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes, engine: str
 ) -> None:
     store = tmp_path / "store.db"
     scripted.script(latency=0.1)
@@ -157,6 +159,14 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_in_one_process_ends
             assert driver.poll() is None, driver.communicate()[1].decode()
             assert time.monotonic() < deadline
             time.sleep(0.1)
+        # From now on no judgment is stored, while replies go on arriving: they are paid for all the same.
+        journals = [sqlite3.connect(part, timeout=30.0) for part in tmp_path.glob("store.db.parts/*/*/part.db")]
+        assert journals
+        for journal in journals:
+            journal.execute("BEGIN IMMEDIATE")
+        before = scripted.stats()["answers"]
+        time.sleep(1.0)
+        assert scripted.stats()["answers"] > before + options["concurrency"]
         family = psutil.Process(driver.pid).children(recursive=True)
         names = {process.pid: "".join(process.cmdline()) for process in family}
         driver.kill()
@@ -170,7 +180,9 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_in_one_process_ends
         with suppress(psutil.NoSuchProcess):
             process.kill()
     assert not alive
-    with ragassay.resume(store=store, engine="local") as run:
+    for journal in journals:
+        journal.close()
+    with ragassay.resume(store=store, engine=engine) as run:
         assert run.state is RunState.FINISHED
         ledger = run.ledger
     check_run(store)
@@ -178,7 +190,7 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_in_one_process_ends
     books = scripted.stats()
     assert books["answered_twice"] <= options["concurrency"]
     check_ledger(ledger, books)
-    assert not store.with_name("store.db.parts").exists()
+    assert not [path for path in tmp_path.iterdir() if path.name not in ("store.db", "store.db-wal", "store.db-shm")]
 
 
 def test_a_stopped_run_is_resumed_over_ray(

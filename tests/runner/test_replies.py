@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from ragassay.core import ChatCall, ChatReply, EnvironmentFailure, Ledger, Message, Spend
-from ragassay.runner import Budget, ReplyLog
+from ragassay.runner import Budget, ReplyLog, hand_over
 from ragassay.runner.replies import key_of
 
 CALL = ChatCall((Message("user", "x"),))
@@ -143,6 +143,38 @@ def test_segments_turn_and_the_ledger_of_the_newest_holds_all_before(log, tmp_pa
     assert (found.ledger.confirmed.calls, found.ledger.confirmed.cost) == (200, 20.0)
     assert (found.ledger.uncertain_calls, found.ledger.uncertain_cost) == (1, 0.5)
     assert found.take("key-199") == REPLY
+
+
+def test_a_log_that_is_handed_over_gives_its_replies_and_not_its_ledger(log, tmp_path):
+    for name in ("part-1", "part-2"):
+        part = ReplyLog(tmp_path / name / "replies")
+        (tmp_path / name).mkdir()
+        part.begin(Ledger())
+        part.arrived(part.sent(WORST), name, REPLY)
+        killed(part)
+    first = log(Ledger())
+    first.arrived(first.sent(WORST), "own", REPLY)
+    killed(first)
+    for name in ("part-1", "part-2", "part-2"):  # the second time there is nothing left
+        hand_over(tmp_path / name / "replies", tmp_path / "run.replies")
+    second = log()
+    assert second.ledger.confirmed.calls == 1
+    assert not second.silent
+    assert [second.take(key) for key in ("part-1", "part-2", "own")] == [REPLY] * 3
+    assert second.take("part-2") is None
+    second.close(finished=True)
+    assert not [path for path in tmp_path.iterdir() if path.is_file()]
+
+
+def test_a_log_that_is_lent_is_read_and_left_as_it_is(log, tmp_path):
+    lent = log(Ledger())
+    lent.arrived(lent.sent(WORST), "a", REPLY)
+    killed(lent)
+    worker = ReplyLog(tmp_path / "part.replies", lent=tmp_path / "run.replies")
+    assert worker.ledger is None
+    assert worker.take("a") == REPLY
+    worker.close(finished=True)
+    assert log().take("a") == REPLY
 
 
 def test_a_finished_run_leaves_no_log(log, tmp_path):

@@ -16,12 +16,24 @@ import uuid
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay import __version__
 from ragassay.core import EnvironmentFailure, Ledger, Manifest, RagAssayError, RunState, SetupError, shorten
 from ragassay.distributed.messages import Beat, Ended, Job, Ready, joined
-from ragassay.distributed.parts import TOKEN, Book, Part, Rows, cut, folder_of, remove, size_of_parts, take_in
+from ragassay.distributed.parts import (
+    TOKEN,
+    Book,
+    Part,
+    Rows,
+    cut,
+    folder_of,
+    keep_replies,
+    remove,
+    size_of_parts,
+    take_in,
+)
 from ragassay.distributed.worker import Worker
 from ragassay.planning import plain_options
 from ragassay.runner import Outcome, Progress
@@ -63,7 +75,8 @@ class _Hand:
 class RayEngine:
     """Drives a plan over Ray; stands where an Engine stands. One instance, one run.
 
-    purse: keeps the caps. save: writes its ledger to disk, before leave to spend is given. Raises SetupError E0105
+    purse: keeps the caps. save: writes its ledger to disk, before leave to spend is given. replies: where the run's own log
+    of calls is; replies that it has are used, but for anew. Raises SetupError E0105
     without Ray, E0110 where a worker cannot make the same set-up, EnvironmentFailure E0510 where Ray or its workers fail.
     """
 
@@ -75,10 +88,13 @@ class RayEngine:
         purse: Purse,
         done: Container[int],
         *,
+        replies: Path,
+        anew: bool,
         save: Callable[[], None],
         tell: Callable[[str], None] | None = None,
     ) -> None:
         self._plan, self._store, self._manifest, self._purse = plan, store, manifest, purse
+        self._replies, self._anew = replies, anew
         self._save, self._tell = save, tell or (lambda _: None)
         self._reads = plan.dataset.cuttable
         self._folder = folder_of(store, manifest.run_id)
@@ -251,7 +267,7 @@ class RayEngine:
                 hand.beat, spent, sent = ended.beat, ended.beat.use.ledger, ended.beat.use.sent
             self._purse.close(part.name, spent, max(sent, spent.confirmed.calls + spent.uncertain_calls))
             self._close_part(hand)
-            self._merge(part, spent)
+            self._merge(part, spent, whole=ended is not None and ended.state is RunState.FINISHED)
         if ended is not None and ended.error is not None:
             raise ended.error
         if ended is not None and ended.state is RunState.BUDGET:
@@ -333,6 +349,7 @@ class RayEngine:
             store=self._store.address,
             folder="" if self._folder is None else str(self._folder),
             token=self._token,
+            replies=None if self._anew else self._replies,
             concurrency=hand.share,
             home=os.getcwd(),
             size=os.path.getsize(self._manifest.source) if self._reads else 0,
@@ -396,8 +413,8 @@ class RayEngine:
         for part in cut(self._manifest.rows, size, self._done):
             yield part, None if self._reads else list(itertools.islice(rows, part.rows))
 
-    def _merge(self, part: Part, spent: Ledger) -> None:
-        """Take what a part came to into the run, beside the parts that go on."""
+    def _merge(self, part: Part, spent: Ledger, whole: bool) -> None:
+        """Take what a part came to into the run, beside the parts that go on. whole: judgments were made of all replies."""
         if self._folder is None:
             return
         folder = self._folder
@@ -406,6 +423,8 @@ class RayEngine:
             async with self._merging:  # one writer at a time
                 await asyncio.to_thread(take_in, self._store, self._manifest.run_id, folder / part.name)
                 self._book = await asyncio.to_thread(self._book.enter, folder, part.name, spent)
+                if not whole:
+                    await asyncio.to_thread(keep_replies, folder / part.name, self._replies)
                 await asyncio.to_thread(shutil.rmtree, folder / part.name, ignore_errors=True)
 
         def ended(task: asyncio.Task[None]) -> None:

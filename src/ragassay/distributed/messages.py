@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 class Job:
     """What a worker needs to make the run's set-up for itself.
 
-    options: as JSON. store: where the run's store is, with its password where it has one; folder: where the parts' journals go, "" where judgments are
-    written into the store itself; token: what stands in the file `token` of the folder, to be sure that it is the same
-    folder here. concurrency: this worker's share. home: the driver's current folder, for modules of the user's.
-    size: bytes of the file of rows, where workers read it.
+    options: as JSON. store: where the run's store is, with its password where it has one; folder: where the parts' journals
+    go, "" where judgments are written into the store itself; token: what stands in the file `token` of the folder, to be
+    sure that it is the same folder here. replies: the run's own log of calls, whose replies may be used. concurrency: this
+    worker's share. home: the driver's current folder, for modules of the user's. size: bytes of the file of rows, where
+    workers read it.
     """
 
     version: str
@@ -31,6 +32,7 @@ class Job:
     store: Path | URL
     folder: str
     token: str
+    replies: Path | None
     concurrency: int
     home: str
     size: int

@@ -3,13 +3,16 @@
 Many processes that write into one SQLite file wait for each other, so there each part has a file of its own:
 `STORE.parts/RUN/START-STOP/part.db`. It is a store like any other, and holds the run under its own id; what it holds
 is taken into the run when the part ends, and the folder goes. Beside it lies the part's log of calls, and beside all parts
-a book of what those came to that are taken in. What a killed driver left is taken in by whoever resumes.
+a book of what those came to that are taken in. What a killed driver left is taken in by whoever resumes, and replies that
+had arrived and were not judged go to the run's own log.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -117,14 +120,27 @@ class PartStore:
         self.own.close()
 
 
-def absorb(store: Store, run_id: str) -> Ledger | None:
-    """Take in what the workers of a killed driver left beside the store, which holds the run's lock.
+def logs_here(run_id: str) -> Path:
+    """Where this machine keeps the logs of calls of a run whose judgments go into a database."""
+    return Path(tempfile.gettempdir(), f"ragassay-{os.getuid()}-{run_id}")
+
+
+def absorb(store: Store, run_id: str, replies: Path) -> Ledger | None:
+    """Take in what the workers of a killed driver left beside the store, which holds the run's lock. replies: where the
+    run's own log of calls is, to which theirs are handed over.
 
     Returns what the run had spent by the logs of its parts; None where there are none, or one of them is lost. May be
     broken off and repeated. Raises EnvironmentFailure E0504 while such a worker still lives.
     """
     folder = folder_of(store, run_id)
-    if folder is None or not folder.is_dir():
+    if folder is None:
+        folder = logs_here(run_id)
+        if folder.is_dir() and folder.stat().st_uid == os.getuid():
+            for part in folder.iterdir():
+                keep_replies(part, replies)
+            shutil.rmtree(folder, ignore_errors=True)
+        return None
+    if not folder.is_dir():
         return None
     book = Book.read(folder)
     for part in sorted(one for one in folder.iterdir() if one.is_dir()):
@@ -133,6 +149,7 @@ def absorb(store: Store, run_id: str) -> Ledger | None:
             book = None if spent is None else book.enter(folder, part.name, spent)
         if book is None:
             (folder / BOOK).unlink(missing_ok=True)
+        keep_replies(part, replies)
         shutil.rmtree(part)
     remove(folder)
     return None if book is None else book.spent
@@ -151,6 +168,20 @@ def take_in(store: Store, run_id: str, folder: Path) -> Ledger | None:
             take(store, part, run_id)
         spent = ReplyLog(folder / LOG).ledger
     return spent if spent is not None or any(folder.glob(f"{LOG}.*")) else Ledger()
+
+
+def keep_replies(folder: Path, replies: Path) -> None:
+    """Hand the log of a part that did not come to its end over to the run's own, once its ledger has been read: what had
+    arrived is not asked again. Raises EnvironmentFailure."""
+    from ragassay.runner import hand_over
+
+    try:
+        hand_over(folder / LOG, replies)
+    except OSError as error:
+        raise EnvironmentFailure(
+            "E0501", "The folder of the store cannot be written.", where=str(replies.parent), why=str(error),
+            fix="check that the folder exists and may be written",
+        ) from error  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

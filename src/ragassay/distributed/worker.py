@@ -11,7 +11,6 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay import __version__
-from ragassay.core import BadRow, Ledger, RagAssayError, RunState, Sample, SetupError, shorten
+from ragassay.core import BadRow, EnvironmentFailure, Ledger, RagAssayError, RunState, Sample, SetupError, shorten
 from ragassay.distributed.messages import Beat, Ended, Job, Ready, frozen
-from ragassay.distributed.parts import LOG, TOKEN, Part, PartStore, Rows
+from ragassay.distributed.parts import LOG, TOKEN, Part, PartStore, Rows, logs_here
 from ragassay.distributed.purse import Grant, LeasedBudget
 from ragassay.planning import make_setup, open_dataset, options_of
 from ragassay.runner import ReplyLog, Watchdog
@@ -116,12 +115,12 @@ class Worker:
         setup, whole, run_id = self._setup, self._store, self._job.manifest.run_id
         assert setup is not None
         assert whole is not None
-        folder = Path(self._job.folder or _own_folder(run_id)) / part.name
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = Path(self._job.folder or logs_here(run_id)) / part.name
+        _make(folder)
         journal = PartStore(folder, whole, self._job.manifest) if self._job.folder else None
         log: ReplyLog | None = None
         try:
-            log = ReplyLog(folder / LOG)
+            log = ReplyLog(folder / LOG, lent=self._job.replies)
             ours = self._same_driver(folder)
             if ours and log.ledger is not None and log.ledger.confirmed.calls >= base.confirmed.calls:
                 base = log.ledger
@@ -225,6 +224,12 @@ class Worker:
         )
 
 
-def _own_folder(run_id: str) -> str:
-    """Where this machine keeps the logs of calls of a run whose judgments go into a database."""
-    return os.path.join(tempfile.gettempdir(), f"ragassay-{os.getuid()}-{run_id}")
+def _make(folder: Path) -> None:
+    """Make a part's folder and the one around it. Where somebody else has them, logs of calls could be put there."""
+    for path in (folder.parent, folder):
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.stat().st_uid != os.getuid():
+            raise EnvironmentFailure(
+                "E0501", "The folder for logs of calls belongs to somebody else.", where=str(path),
+                why="replies that had arrived are read from there", fix="remove it, or set TMPDIR to a folder of your own",
+            )  # fmt: skip

@@ -5,7 +5,7 @@ from ragassay.runner.dispatch import CallPolicy, Traffic
 from ragassay.runner.engine import Engine, Outcome, Progress
 from ragassay.runner.forecast import Forecast, forecast
 from ragassay.runner.journal import Journal
-from ragassay.runner.replies import LoggedModel, ReplyLog
+from ragassay.runner.replies import LoggedModel, ReplyLog, hand_over
 from ragassay.runner.watchdog import Stall, Watchdog
 
 __all__ = [
@@ -24,5 +24,6 @@ __all__ = [
     "Watchdog",
     "exact",
     "forecast",
+    "hand_over",
     "worst_case",
 ]

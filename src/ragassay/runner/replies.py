@@ -16,6 +16,7 @@ import os
 import shutil
 import struct
 import time
+import uuid
 import zlib
 from collections import deque
 from collections.abc import Iterator
@@ -40,6 +41,9 @@ KEEP_SECONDS = 60.0
 CHUNK_BYTES = 1 << 20
 """By so much a segment grows; its blocks are claimed first, for a mapped file must not meet a full disk."""
 
+HANDED = "of-"
+"""What the names of files that were handed over begin with, behind the prefix."""
+
 HEAD = struct.Struct("<II")  # length of the body, CRC-32 of the body
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -47,11 +51,12 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 class ReplyLog:
     """The log of one run: what an earlier part of the run left in it, and what this part adds.
 
-    prefix: path that its files' names begin with. May be opened only by the process that holds the run. `ledger` is what
-    the earlier part had spent, its open calls as uncertain; None when there is none or the machine was started anew since.
+    prefix: path that its files' names begin with. May be opened only by the process that holds the run. lent: prefix of
+    another log, which is only read: its replies are handed out too. `ledger` is what the earlier part had spent, its open
+    calls as uncertain; None when there is none or the machine was started anew since.
     """
 
-    def __init__(self, prefix: Path) -> None:
+    def __init__(self, prefix: Path, lent: Path | None = None) -> None:
         self._prefix = prefix
         self._account = Account()
         self._open: dict[int, Decimal | None] = {}
@@ -59,43 +64,44 @@ class ReplyLog:
         self._file: int | None = None
         self._map: mmap.mmap | None = None
         self._replies: dict[str, deque[ChatReply]] = {}
-        self.ledger = self._recover()
+        self.ledger: Ledger | None = None
+        for path in _segments(prefix):
+            self._next = int(path.suffix[1:]) + 1
+            self.ledger = self._recover(path)  # the newest begins with what all before it came to
+        for path in [*_handed_over(prefix), *(() if lent is None else _files(lent))]:
+            self._recover(path)
 
     # ── what was there ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def _recover(self) -> Ledger | None:
-        ledger: Ledger | None = None
-        for path in self._segments():
-            self._next = int(path.suffix[1:]) + 1
-            account: Account | None = None
-            waiting: dict[int, Decimal | None] = {}
-            for kind, body in _records(path):
-                if kind == "start":
-                    if body["boot"] != _boot():
-                        break
-                    account = Account(_ledger(body["ledger"]))
-                    waiting = {int(ticket): _decimal(worst) for ticket, worst in body["open"].items()}
-                elif account is None:
-                    break
-                elif kind == "sent":
-                    waiting[body["ticket"]] = _decimal(body["worst"])
-                elif kind == "arrived":
-                    reply = ChatReply(body["text"], body["finish"], body["model"], Spend(*body["spend"]))
-                    self._replies.setdefault(body["key"], deque()).append(reply)
-                    account.answered(reply.spend, waiting.pop(body["ticket"], None))
-                elif kind == "failed":
-                    worst = waiting.pop(body["ticket"], None)
-                    if body["billed"]:
-                        account.lost(worst)
-                else:  # damaged: what comes behind it is lost, and so is the sum
-                    account = None
-                    break
-            ledger = None
-            if account is not None:  # the newest segment begins with what all before it came to
-                for worst in waiting.values():
+    def _recover(self, path: Path) -> Ledger | None:
+        """Keep the replies of a segment; what had been spent at its end."""
+        account: Account | None = None
+        waiting: dict[int, Decimal | None] = {}
+        for kind, body in _records(path):
+            if kind == "start":
+                if body["boot"] != _boot():
+                    return None
+                account = Account(_ledger(body["ledger"]))
+                waiting = {int(ticket): _decimal(worst) for ticket, worst in body["open"].items()}
+            elif account is None:
+                return None
+            elif kind == "sent":
+                waiting[body["ticket"]] = _decimal(body["worst"])
+            elif kind == "arrived":
+                reply = ChatReply(body["text"], body["finish"], body["model"], Spend(*body["spend"]))
+                self._replies.setdefault(body["key"], deque()).append(reply)
+                account.answered(reply.spend, waiting.pop(body["ticket"], None))
+            elif kind == "failed":
+                worst = waiting.pop(body["ticket"], None)
+                if body["billed"]:
                     account.lost(worst)
-                ledger = account.ledger()
-        return ledger
+            else:  # damaged: what comes behind it is lost, and so is the sum
+                return None
+        if account is None:
+            return None
+        for worst in waiting.values():
+            account.lost(worst)
+        return account.ledger()
 
     def take(self, key: str) -> ChatReply | None:
         """The next reply that had arrived for this call, each once."""
@@ -168,13 +174,13 @@ class ReplyLog:
             with suppress(OSError):
                 os.ftruncate(self._file, self._size)
         self._let_go()
-        for path in self._segments() if finished else ():
+        for path in _files(self._prefix) if finished else ():
             path.unlink(missing_ok=True)
 
     def _turn(self) -> None:
         """Begin a segment, which repeats what still counts; drop those whose replies have long become judgments."""
         self._let_go()
-        old = self._segments()
+        old = _segments(self._prefix)
         path = self._prefix.with_name(f"{self._prefix.name}.{self._next:06}")
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         self._next += 1
@@ -231,14 +237,6 @@ class ReplyLog:
             os.close(self._file)
             self._file = None
 
-    def _segments(self) -> list[Path]:
-        """The files that are there, the oldest first."""
-        start = self._prefix.name + "."
-        with suppress(OSError):
-            found = [p for p in self._prefix.parent.iterdir() if p.name.startswith(start) and p.suffix[1:].isdecimal()]
-            return sorted(found)
-        return []
-
     def _failure(self, error: OSError) -> EnvironmentFailure:
         if (starved := memory_failure(error)) is not None:
             return starved
@@ -252,6 +250,13 @@ class ReplyLog:
             "E0501", "The folder of the store cannot be written.", where=where, why=str(error),
             fix="check that the folder exists and may be written, or name another store with --store",
         )  # fmt: skip
+
+
+def hand_over(prefix: Path, to: Path) -> None:
+    """Let the log at `to` hand out the replies of the one at `prefix`, whose files are moved there. Its ledger does not go
+    with them. Broken off, it may be repeated. Raises OSError."""
+    for path in _files(prefix):
+        shutil.move(path, to.with_name(f"{to.name}.{HANDED}{uuid.uuid4().hex[:12]}"))
 
 
 class LoggedModel:
@@ -340,6 +345,25 @@ def _update(known: blake2b, text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")
     known.update(b"%d:" % len(data))
     known.update(data)
+
+
+def _files(prefix: Path) -> list[Path]:
+    """All files of a log: its own, the oldest first, and those that were handed over to it."""
+    return [*_segments(prefix), *_handed_over(prefix)]
+
+
+def _segments(prefix: Path) -> list[Path]:
+    return [path for path in _beside(prefix) if path.name[len(prefix.name) + 1 :].isdecimal()]
+
+
+def _handed_over(prefix: Path) -> list[Path]:
+    return [path for path in _beside(prefix) if path.name.startswith(f"{prefix.name}.{HANDED}")]
+
+
+def _beside(prefix: Path) -> list[Path]:
+    with suppress(OSError):
+        return sorted(path for path in prefix.parent.iterdir() if path.name.startswith(prefix.name + "."))
+    return []
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
