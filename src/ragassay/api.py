@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Watch = Callable[["Progress"], None]
 """Called about five times a second while a run goes on, and once at its end."""
-AGAIN = "then run the command again"
-"""What the store's errors say, and is said otherwise of a run that can go on."""
 
 Tell = Callable[[str], None]
 """Called with each line about how the rows are read ("read user_input as question")."""
@@ -592,10 +590,7 @@ async def _drive(
             with suppress(RagAssayError):  # the store itself may be what failed
                 save(RunState.FAILED, str(error), budget.ledger)
                 needless = log.silent
-            if AGAIN in error.fix:
-                error.fix = error.fix.replace(AGAIN, f"then go on with `{go_on}`")
-            else:
-                error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
+            error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
             raise
         except BaseException as error:
             failure = memory_failure(error)

@@ -241,8 +241,7 @@ LIMIT = 3000.0
 
 def r08(dose: str) -> dict[str, Any]:
     """A limit of 3,000 calls a minute; halved, then doubled; shared by two processes."""
-    scale = {"commit": 0.25, "nightly": 1.0, "release": 4.0}[dose]
-    steady = 120 * scale
+    steady = {"commit": 30.0, "nightly": 1800.0, "release": 5400.0}[dose]  # twice: for one process, and for two
     with ServerProcess(latency=0.05) as server:
         server.script(per_minute=LIMIT, burst=50, keep_bodies=False)
         with _clients(server.url, 1):
@@ -270,8 +269,7 @@ def r08(dose: str) -> dict[str, Any]:
     }
     passed = speed >= 0.95 and refused <= 0.02 and down <= 15 and up <= 60
     passed = passed and both >= 0.90 and refused_both <= 0.02 and jain >= 0.95
-    return {"dose": f"{steady:g} s each after 30 s of warm-up", "figures": figures, "passed": passed,
-            "note": "the marks ask for hours; the limiter has no state that hours would change"}  # fmt: skip
+    return {"dose": f"{steady:g} s each after 30 s of warm-up", "figures": figures, "passed": passed}  # fmt: skip
 
 
 class _clients:  # noqa: N801

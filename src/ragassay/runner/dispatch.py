@@ -101,7 +101,18 @@ class _Lane:
     breaker: Breaker
     accepted: float = 0.0  # when a call was last answered
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    refused: set[object] = field(default_factory=set)  # a token for each call that a limit refused since
+    refused: set[_Trial] = field(default_factory=set)  # the calls that a limit refused since
+
+
+@dataclass(slots=True, eq=False)
+class _Trial:
+    """What has become of one call. begun: the event loop's seconds; waited: seconds before tries that it may blame on itself."""
+
+    begun: float
+    waited: float = 0.0
+    sent: int = 0
+    failures: int = 0
+    refusals: int = 0  # by a limit
 
 
 class Dispatcher:
@@ -152,18 +163,17 @@ class Dispatcher:
         """
         if not isinstance(call, ChatCall):
             return await self._local(call)
-        loop = asyncio.get_running_loop()
-        lane = self._lane(call)
-        waited, tries, attempt, refusals, begun, mine = 0.0, 0, 1, 0, loop.time(), object()
-        while True:
+        lane, trial = self._lane(call), _Trial(asyncio.get_running_loop().time())
+        error: CallError | None = None
+        while error is None:
             await self._window.enter()
             try:
-                waited += await self._wait_for_leave(lane)
+                trial.waited += await self._wait_for_leave(lane)
                 reserved = await self._reserve(call)
                 if reserved is None:
                     self._on_budget()
                     return CallFailed("over_budget", self._budget.stop_reason())
-                tries += 1
+                trial.sent += 1
                 self._turns.moving()
                 outcome = await self._attempt(call, reserved, lane)
                 self._turns.moving()
@@ -172,47 +182,47 @@ class Dispatcher:
             if not isinstance(outcome, CallError):
                 await self._turns.turn()  # the next call goes out first: to read a reply takes longer than to send one
                 return outcome
-            error = outcome
-            self._raise_if_hopeless(error)
-            if not error.retryable:
-                break
-            down = lane.breaker.since is not None and speaks_of_the_service(error)
-            pause = self._pause(error, min(max(attempt, refusals), 8))
-            if error.retry_after is not None and pause > self._policy.patience and not down:
-                lane.pace.refused(pause)  # the run ends there, and a resume makes the call: it is not lost
-                continue
-            if attempt >= self._policy.attempts and error.kind != "rate_limit" and not down:
-                break
-            if error.kind == "rate_limit":
-                refusals += 1
-                lane.refused.add(mine)
-            if refusals and loop.time() - max(begun, lane.accepted) > self._policy.patience:
-                self._raise_if_all_are_refused(lane, error)
-                error = _with(error, "nobody has got through for longer than a run waits")
-                break
-            if waited + pause > self._policy.patience and not down:
-                if error.retry_after is not None:  # others keep away as well, however long that is
-                    lane.pace.refused(pause)
-                error = _with(error, f"the server asks to wait {error.retry_after or pause:.0f} s, which is too long")
-                break
-            if error.kind == "rate_limit":
-                lane.pace.refused(pause if error.retry_after is not None else 0.0)
-                self.traffic.rate_limited += 1
-            self.traffic.retries += 1
-            self._budget.retries += 1
-            if down:  # not the call's fault: the breaker says when it is tried again
-                continue
-            attempt += error.kind != "rate_limit"  # that one is bounded by patience, not by attempts
-            if error.kind == "rate_limit" and error.retry_after is not None:  # waited for with all others
-                continue
-            waited += pause
-            await self._sleep(pause, _after(error))
-            if error.kind == "rate_limit":  # how fast those come is learnt by the pace; here they would only wait twice
-                continue
-            while (pause := self._purse.take(loop.time())) and not self._stop.is_set():
-                await self._sleep(pause, "retries are held back, for many calls fail")
+            self._raise_if_hopeless(outcome)
+            error = await self._try_again(outcome, lane, trial) if outcome.retryable else outcome
         self._raise_if_unreachable(error)
-        return CallFailed(error.kind, error.message + (f" (tried {tries} times)" if tries > 1 else ""))
+        return CallFailed(error.kind, error.message + (f" (tried {trial.sent} times)" if trial.sent > 1 else ""))
+
+    async def _try_again(self, error: CallError, lane: _Lane, trial: _Trial) -> CallError | None:
+        """Wait as long as a call that failed must before it is tried again; None then, else the failure it ends with."""
+        now, patience = asyncio.get_running_loop().time, self._policy.patience
+        limited, asked = error.kind == "rate_limit", error.retry_after is not None
+        down = lane.breaker.since is not None and speaks_of_the_service(error)
+        pause = self._pause(error, min(max(trial.failures + 1, trial.refusals), 8))
+        if asked and pause > patience and not down:
+            lane.pace.refused(pause)  # the run ends there, and a resume makes the call: it is not lost
+            return None
+        if limited:  # bounded by patience, not by attempts
+            trial.refusals += 1
+            lane.refused.add(trial)
+        elif trial.failures + 1 >= self._policy.attempts and not down:
+            return error
+        if trial.refusals and now() - max(trial.begun, lane.accepted) > patience:
+            self._raise_if_all_are_refused(lane, error)
+            return _with(error, "nobody has got through for longer than a run waits")
+        if trial.waited + pause > patience and not down:
+            if asked:  # others keep away as well, however long that is
+                lane.pace.refused(pause)
+            return _with(error, f"the server asks to wait {error.retry_after or pause:.0f} s, which is too long")
+        self.traffic.retries += 1
+        self._budget.retries += 1
+        if limited:
+            self.traffic.rate_limited += 1
+            lane.pace.refused(pause if asked else 0.0)
+        if down or (limited and asked):  # the breaker or the pace says to all when it is tried again
+            return None
+        trial.waited += pause
+        await self._sleep(pause, _after(error))
+        if limited:  # how fast those come is learnt by the pace; behind the purse they would only wait twice
+            return None
+        trial.failures += 1
+        while (pause := self._purse.take(now())) and not self._stop.is_set():
+            await self._sleep(pause, "retries are held back, for many calls fail")
+        return None
 
     def _lane(self, call: ChatCall) -> _Lane:
         key = self._model.lane(call)

@@ -303,18 +303,18 @@ class PostgresDatabase:
 
 def _meaning(state: str, why: str) -> tuple[str, str, str]:
     """Code, sentence and remedy. What comes before a log-in has no SQLSTATE: there only the words tell."""
-    again = "then run the command again: everything stored before is intact"
+    intact = "everything stored before is intact"
     if state == "53100":
-        return "E0506", "The disk of the database is full.", f"free some space there, {again}"
+        return "E0506", "The disk of the database is full.", f"free some space there; {intact}"
     if state in ("XX001", "XX002"):
         return "E0503", "The database says that it is damaged.", "put back a backup, or name another store with --store"
     if state == "25006":
-        return "E0501", "The database is read-only.", f"make it writable or name the new primary, {again}"
+        return "E0501", "The database is read-only.", f"make it writable or name the new primary; {intact}"
     if state == "53300" or "too many" in why or "remaining connection slots" in why:
         return (
             "E0501",
             "The database has no room for another connection.",
-            f"raise its max_connections, or wait; {again}",
+            f"raise its max_connections, or wait; {intact}",
         )
     if state in ("42501", "3F000"):
         return "E0501", "The database's user may not do this.", "GRANT it the right to make and write tables there"
@@ -327,7 +327,7 @@ def _meaning(state: str, why: str) -> tuple[str, str, str]:
     ):
         return "E0501", "The database cannot be connected to in this way.", "check the options in the URL of --store"
     if not state or state in PASSING or state.startswith("08"):
-        return "E0501", "The database cannot be reached.", f"check host, port and that the server runs, {again}"
+        return "E0501", "The database cannot be reached.", f"check host, port and that the server runs; {intact}"
     return (
         "E0501",
         "The database cannot be read or written.",

@@ -45,34 +45,84 @@ LOCKED = "the store is locked by another process"
 READ = "another program is reading the store and does not finish"
 
 
-class SqliteDatabase:
-    """A store in one SQLite file: one writer at a time, readers beside it."""
+class _SqliteFile:
+    """A store in one SQLite file: what those who may write it and those who may not have in common."""
+
+    _reader: Engine
 
     def __init__(self, path: Path) -> None:
         self.address = path
         self.location = str(path)
         self.waits = Waits()
-        with self._guard():
-            create_file(path)
-            sealed = not os.access(path.parent, os.W_OK)
-            self.read_only = sealed or not os.access(path, os.W_OK)
-            if not self.read_only and path.parent.name == FOLDER and not (path.parent / ".gitignore").exists():
-                (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-            self._file = path.stat().st_ino
-            self._lock = WriterLock(path.parent)
         self._journal = path.with_name(path.name + "-wal")
-        self._writer = writer_engine(path)
-        self._reader = read_only_engine(path, sealed) if self.read_only else reader_engine(path)
-        self._tried = 0.0  # when folding in the journal was last tried
         self._closing = threading.Event()
+        with self._guard():
+            self._file = path.stat().st_ino
+
+    def insert(
+        self, connection: Connection, table: Table, names: Sequence[str], values: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """One statement for all, past SQLAlchemy's own handling of every row."""
+        connection.exec_driver_sql(
+            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", list(values)
+        )
+
+    def alone(self, connection: Connection, what: str) -> None:
+        """Nothing to do: a write transaction is alone anyway."""
+
+    def hashed(self, column: ColumnElement[str], value: str) -> list[ColumnElement[bool]]:
+        """Nothing: the index is of the id itself."""
+        return []
+
+    def now(self, connection: Connection) -> float:
+        """This machine's clock: all who share the file are on it."""
+        return time.time()
+
+    def integrity(self, connection: Connection) -> list[str]:
+        """What SQLite's own check finds wrong, at most 100 lines; empty when the file is sound."""
+        lines = [str(line) for (line,) in connection.exec_driver_sql("PRAGMA integrity_check")]
+        return [] if lines == ["ok"] else lines
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._closing.set()
+        self._reader.dispose()
+
+    def _journal_size(self) -> int:
+        try:
+            return self._journal.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def _still_there(self) -> None:
+        try:
+            same = self.address.stat().st_ino == self._file
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise EnvironmentFailure(
+                "E0501", "The store was deleted or moved away while in use.", where=self.location,
+                why="another file, or none, is now at its path", fix="put it back, or start a new run",
+            )  # fmt: skip
+
+    def _guard(self) -> contextlib.AbstractContextManager[None]:
+        return guard(self.address)
+
+
+class SqliteDatabase(_SqliteFile):
+    """A store in one SQLite file: one writer at a time, readers beside it."""
+
+    read_only = False
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with self._guard():
+            self._lock = WriterLock(path.parent)
+        self._writer, self._reader = writer_engine(path), reader_engine(path)
+        self._tried = 0.0  # when folding in the journal was last tried
 
     def prepare(self) -> Path | None:
         """Bring the schema to `schema.HEAD`, after a copy to `PATH.<version>.backup` where it is older."""
-        if self.read_only:
-            found = self._unchanged(lambda connection: migrate.version(connection, self.location))
-            if found != schema.HEAD:
-                raise self._cannot_write(f"it has to be brought from schema {found or 'none'} to {schema.HEAD} first")
-            return None
         with self._guard(), self.waits.on(LOCKED), self._lock.hold():
             with self._writer.connect() as connection:
                 found = migrate.version(connection, self.location)
@@ -93,8 +143,6 @@ class SqliteDatabase:
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """One transaction under the lock of writers; on disk when it returns."""
-        if self.read_only:
-            raise self._cannot_write("what it holds can be read only")
         deadline = time.monotonic() + READER_PATIENCE_S
         while True:
             with self._guard(), self.waits.on(LOCKED), self._lock.hold():
@@ -106,6 +154,20 @@ class SqliteDatabase:
                 raise self._crowded()
             with self.waits.on(READ):
                 self._pause_for_reader(deadline)
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """One snapshot."""
+        with self._guard():
+            self._still_there()
+        with self._guard(), self.waits.on(LOCKED), self._reader.begin() as connection:
+            self.waits.over()
+            return work(connection)
+
+    def close(self) -> None:
+        """Close all connections and give the folder back."""
+        super().close()
+        self._writer.dispose()
+        self._lock.close()
 
     def _written(self, work: Callable[[Connection], T]) -> T:
         try:
@@ -141,37 +203,38 @@ class SqliteDatabase:
                 if self._has_room():
                     return
 
-    def _journal_size(self) -> int:
-        try:
-            return self._journal.stat().st_size
-        except FileNotFoundError:
-            return 0
-
-    def _cannot_write(self, why: str) -> EnvironmentFailure:
-        return EnvironmentFailure(
-            "E0501", "The store, or the folder it lies in, may not be written.", where=self.location, why=why,
-            fix="copy the store to a folder that may be written, and name the copy with --store",
-        )  # fmt: skip
-
     def _crowded(self) -> EnvironmentFailure:
         return EnvironmentFailure(
             "E0501", "Another program has been reading the store for long, so that its journal cannot be folded in.",
             where=f"{self._journal} ({self._journal_size():,} bytes)",
-            fix="end the program that holds the file open (an SQLite browser, a backup), then run the command again",
+            fix="end the program that holds the file open (an SQLite browser, a backup)",
         )  # fmt: skip
 
+
+class ReadOnlySqlite(_SqliteFile):
+    """A store in an SQLite file that may not be written, or whose folder may not: sealed is the latter."""
+
+    read_only = True
+
+    def __init__(self, path: Path, sealed: bool) -> None:
+        super().__init__(path)
+        self._reader = read_only_engine(path, sealed)
+
+    def prepare(self) -> Path | None:
+        """See that the schema is `schema.HEAD`: it cannot be brought there."""
+        found = self.read(lambda connection: migrate.version(connection, self.location))
+        if found != schema.HEAD:
+            raise self._cannot_write(f"it has to be brought from schema {found or 'none'} to {schema.HEAD} first")
+        return None
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Raises EnvironmentFailure E0501."""
+        raise self._cannot_write("what it holds can be read only")
+
     def read(self, work: Callable[[Connection], T]) -> T:
-        """One snapshot."""
+        """One snapshot of a file that others may write where we may not: again where they did so meanwhile."""
         with self._guard():
             self._still_there()
-        if self.read_only:
-            return self._unchanged(work)
-        with self._guard(), self.waits.on(LOCKED), self._reader.begin() as connection:
-            self.waits.over()
-            return work(connection)
-
-    def _unchanged(self, work: Callable[[Connection], T]) -> T:
-        """One snapshot of a file that others may write where we may not: again where they did so meanwhile."""
         begun = time.monotonic()
         while True:
             before, late = self._stamp(), time.monotonic() - begun
@@ -200,57 +263,34 @@ class SqliteDatabase:
             found = self.address.stat()
         return (found.st_mtime_ns, found.st_size), self._journal_size() > 0
 
-    def insert(
-        self, connection: Connection, table: Table, names: Sequence[str], values: Sequence[tuple[Any, ...]]
-    ) -> None:
-        """One statement for all, past SQLAlchemy's own handling of every row."""
-        connection.exec_driver_sql(
-            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", list(values)
-        )
+    def _cannot_write(self, why: str) -> EnvironmentFailure:
+        return EnvironmentFailure(
+            "E0501", "The store, or the folder it lies in, may not be written.", where=self.location, why=why,
+            fix="copy the store to a folder that may be written, and name the copy with --store",
+        )  # fmt: skip
 
-    def alone(self, connection: Connection, what: str) -> None:
-        """Nothing to do: a write transaction is alone anyway."""
 
-    def hashed(self, column: ColumnElement[str], value: str) -> list[ColumnElement[bool]]:
-        """Nothing: the index is of the id itself."""
-        return []
+def open_file(path: Path) -> SqliteDatabase | ReadOnlySqlite:
+    """The store at a path, as this process may use it; made where it is missing. Raises EnvironmentFailure."""
+    with guard(path):
+        create_file(path)
+        sealed = not os.access(path.parent, os.W_OK)
+        if sealed or not os.access(path, os.W_OK):
+            return ReadOnlySqlite(path, sealed)
+        if path.parent.name == FOLDER and not (path.parent / ".gitignore").exists():
+            (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+        return SqliteDatabase(path)
 
-    def now(self, connection: Connection) -> float:
-        """This machine's clock: all who share the file are on it."""
-        return time.time()
 
-    def integrity(self, connection: Connection) -> list[str]:
-        """What SQLite's own check finds wrong, at most 100 lines; empty when the file is sound."""
-        lines = [str(line) for (line,) in connection.exec_driver_sql("PRAGMA integrity_check")]
-        return [] if lines == ["ok"] else lines
-
-    def close(self) -> None:
-        """Close all connections and give the folder back."""
-        self._closing.set()
-        self._reader.dispose()
-        self._writer.dispose()
-        self._lock.close()
-
-    @contextlib.contextmanager
-    def _guard(self) -> Iterator[None]:
-        """Turn what SQLite and the machine raise into what a user can act on."""
-        try:
-            yield
-        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise failure(error, self.address) from error
-        except UnicodeDecodeError as error:  # a table's own name cannot be read
-            raise codec.damaged(str(error), self.location) from error
-
-    def _still_there(self) -> None:
-        try:
-            same = self.address.stat().st_ino == self._file
-        except FileNotFoundError:
-            same = False
-        if not same:
-            raise EnvironmentFailure(
-                "E0501", "The store was deleted or moved away while in use.", where=self.location,
-                why="another file, or none, is now at its path", fix="put it back, or start a new run",
-            )  # fmt: skip
+@contextlib.contextmanager
+def guard(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the machine raise into what a user can act on."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        raise failure(error, path) from error
+    except UnicodeDecodeError as error:  # a table's own name cannot be read
+        raise codec.damaged(str(error), str(path)) from error
 
 
 def create_file(path: Path) -> None:
@@ -423,7 +463,7 @@ def failure(error: BaseException, path: Path) -> EnvironmentFailure:
     if full or (kind == sqlite3.SQLITE_IOERR and _room(path, free) < 1 << 20):
         return EnvironmentFailure(
             "E0506", "The disk is full (or a quota or a limit on the size of files is reached).", where=where, why=why,
-            fix="free some space (or raise the limit), then run the command again: everything stored before is intact",
+            fix="free some space (or raise the limit): everything stored before is intact",
         )  # fmt: skip
     if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return EnvironmentFailure(
@@ -433,7 +473,7 @@ def failure(error: BaseException, path: Path) -> EnvironmentFailure:
     if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or isinstance(cause, TimeoutError):
         return EnvironmentFailure(
             "E0501", f"Another process has kept the store locked for {PATIENCE_S:.0f} s.", where=where, why=why,
-            fix="end the program that holds the file open (an SQLite browser, a backup), then run the command again",
+            fix="end the program that holds the file open (an SQLite browser, a backup)",
         )  # fmt: skip
     return EnvironmentFailure(
         "E0501", "The store cannot be opened or written.", where=where, why=why,

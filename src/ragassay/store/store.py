@@ -99,14 +99,14 @@ class Store:
         """
         address = address_of(location)
         if isinstance(address, Path):
-            from ragassay.store.sqlite import SqliteDatabase
+            from ragassay.store.sqlite import open_file
 
             if not make and (not address.is_file() or not address.stat().st_size):
                 raise SetupError(
                     "E0103", "There is no store at this place.", where=str(address),
                     fix="look for a slip in --store; it is made by the first run that names it",
                 )  # fmt: skip
-            return cls(SqliteDatabase(address))
+            return cls(open_file(address))
         from ragassay.store.postgres import PostgresDatabase
 
         return cls(PostgresDatabase(address))
@@ -354,7 +354,7 @@ class Store:
             raise EnvironmentFailure(
                 "E0504", f"The run is being worked on by process {lock.pid} on {lock.host}.",
                 where=f"run {run_id} in {self.location}", why=f"it was seen {max(0.0, now - lock.seen):.0f} s ago",
-                fix=f"wait until it ends, or stop it (kill {lock.pid} on {lock.host}), then run the command again",
+                fix=f"wait until it ends, or stop it (kill {lock.pid} on {lock.host})",
             )  # fmt: skip
         return now
 
