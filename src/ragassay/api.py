@@ -522,15 +522,12 @@ async def _drive(
         store.put_manifest(manifest)
     started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
     try:
-        replies = store.beside(f"ragassay-{run_id}.replies")  # not longer than a store's own name may be
-        left = None if before is None else absorb(store, run_id, replies)
-        log = ReplyLog(replies)
-        base = Ledger() if before is None else _spent(before, store, left or log.ledger)
+        log = ReplyLog(store.beside(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
+        left = None if before is None else absorb(store, run_id)
+        base = Ledger() if before is None or left is None else _spent(before, store, left.ledger or log.ledger)
         if plan.batches is not None:
             base = await _found_again(plan.batches, store, run_id, base, retry_failed, tell)
-        log.begin(base)
         if retry_failed:
-            log.forget()
             store.reopen_failed(run_id)
         done = store.done(run_id)
         saving = threading.Lock()
@@ -560,7 +557,7 @@ async def _drive(
 
             budget = Purse(max_calls=options.max_calls, max_cost=options.max_cost, base=base)
             engine = RayEngine(
-                plan, store, manifest, budget, done, replies=replies, anew=retry_failed, save=save_snapshot, tell=tell
+                plan, store, manifest, budget, done, log=log, lends=not retry_failed, save=save_snapshot, tell=tell
             )
         else:
             budget = Budget(plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=base)
@@ -579,6 +576,15 @@ async def _drive(
         engine.progress.rows = len(done)
 
         save(RunState.RUNNING, "", lambda: base)
+        if options.engine == "ray":  # its workers have logs of their own
+            log.begin(None, anew=log.ledger is not None)
+        else:
+            log.begin(base)
+        if retry_failed:
+            log.forget()
+        if left is not None:
+            log.keep({} if retry_failed else left.replies)
+            left.remove()
         todo = plan.rows(done)
         parked = plan.batches if plan.batches is not None and not options.wait else None
         ticker = asyncio.create_task(_tick(engine, watch, save_snapshot, parked))

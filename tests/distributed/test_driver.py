@@ -41,7 +41,9 @@ def driver(purse: Purse) -> RayEngine:
     """A driver of one part, whose Ray only knows how to kill."""
     engine = RayEngine.__new__(RayEngine)
     engine._ray = SimpleNamespace(exceptions=SimpleNamespace(RayActorError=ActorDied), kill=lambda _: None)
-    engine._purse, engine._folder, engine._ended, engine.without_usage = purse, None, Beat(), 0
+    engine._purse, engine._ended, engine.without_usage = purse, Beat(), 0
+    engine._folder, engine._journals, engine._book = Path("nowhere"), False, None
+    engine._log, engine._merging, engine._merges = ReplyLog(Path("nowhere") / "run"), asyncio.Lock(), set()
     engine._state, engine._reason, engine._fatal, engine._stopped = RunState.RUNNING, "", None, asyncio.Event()
     engine._given = engine._saved = 0
     engine._saving, engine._cutting = asyncio.Lock(), asyncio.Lock()

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import ChatReply, EnvironmentFailure, Judgment, Ledger, Manifest, RowResult, Sample, Spend, Status
-from ragassay.distributed.parts import BOOK, LOG, Book, PartStore, absorb, cut, folder_of, logs_here, size_of_parts
+from ragassay.distributed.parts import (
+    BOOK,
+    LOG,
+    Book,
+    Left,
+    PartStore,
+    absorb,
+    cut,
+    folder_of,
+    held,
+    make,
+    size_of_parts,
+)
 from ragassay.runner import ReplyLog
 from ragassay.store import Store, take
 
@@ -44,17 +58,16 @@ def whole(tmp_path: Path, make_manifest: Callable[..., Manifest]):
 
 
 def part_of(whole: Store, name: str) -> PartStore:
-    folder = folder_of(whole, "run-1")
-    assert folder is not None
+    folder, _ = folder_of(whole, "run-1")
     return PartStore(folder / name, whole, whole.run("run-1").manifest)
 
 
-def replied(log: Path, key: str) -> None:
+def replied(part: Path, key: str) -> None:
     """A log of calls with one reply, for ten cents."""
-    left = ReplyLog(log)
-    left.begin(Ledger())
-    left.arrived(left.sent(None), key, ChatReply("text", "stop", "m", Spend(1, 10, 5, cost=0.1)))
-    left.close(finished=False)
+    log = ReplyLog(part / LOG)
+    log.begin(Ledger())
+    log.arrived(log.sent(None), key, ChatReply("text", "stop", "m", Spend(1, 10, 5, cost=0.1)))
+    log.close(finished=False)
 
 
 def contents(store: Store) -> tuple[list[RowResult], Spend]:
@@ -88,92 +101,125 @@ def test_a_part_looks_up_what_it_and_what_the_run_know(whole: Store) -> None:
 
 
 def test_what_a_killed_driver_left_is_absorbed_and_gone(whole: Store, tmp_path: Path) -> None:
-    folder = folder_of(whole, "run-1")
-    assert folder is not None
+    folder, _ = folder_of(whole, "run-1")
     for name, index in (("a", 0), ("b", 1)):
         part = part_of(whole, name)
         part.put_rows("run-1", [row(index)])
         part.close()
     Book(Ledger(Spend(5, cost=0.5)), ("a",)).write(folder)  # the driver was killed before it removed the folder of a
-    assert absorb(whole, "run-1", tmp_path / "replies") == Ledger(Spend(5, cost=0.5))
+    left = absorb(whole, "run-1")
+    assert left.ledger == absorb(whole, "run-1").ledger == Ledger(Spend(5, cost=0.5))
+    left.remove()
     assert list(whole.done("run-1")) == [0, 1]
     assert sorted(path.name for path in tmp_path.iterdir() if "store.db" not in path.name) == []
     assert not folder.parent.exists()
-    assert absorb(whole, "run-1", tmp_path / "replies") is None
+    assert absorb(whole, "run-1") == Left()
 
 
-def test_replies_that_were_not_judged_when_the_driver_was_killed_go_to_the_log_of_the_run(
-    whole: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_replies_and_ledgers_of_all_parts_are_read_however_often_it_is_broken_off(
+    whole: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, replies = folder_of(whole, "run-1"), tmp_path / "replies"
-    assert folder is not None
-    for name in ("a", "b"):
-        part = part_of(whole, name)
-        part.close()
-        replied(folder / name / LOG, name)
+    folder, _ = folder_of(whole, "run-1")
+    for name in ("a", "b", "c"):
+        part_of(whole, name).close()
+        replied(folder / name, name)
     Book(Ledger(Spend(1, cost=0.5))).write(folder)
+    real, seen = Book.enter, list[str]()
 
-    def broken(_: Path) -> None:
-        raise KeyboardInterrupt
+    def enter(book: Book, folder: Path, part: str, spent: Ledger) -> Book:
+        found = real(book, folder, part, spent)
+        seen.append(part)
+        if len(seen) in (1, 2):  # a kill once what the part had spent is in the book
+            raise KeyboardInterrupt
+        return found
 
-    with monkeypatch.context() as patch:
-        patch.setattr("shutil.rmtree", broken)  # a kill in the middle, after which it is repeated
+    monkeypatch.setattr(Book, "enter", enter)
+    for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            absorb(whole, "run-1", replies)
-    assert absorb(whole, "run-1", replies) == Ledger(Spend(3, 20, 10, cost=0.7))  # 0.5 + 2 * 0.1
-    log = ReplyLog(replies)
-    assert log.ledger is None  # they are in the run's ledger already
-    assert [log.take(key) is not None for key in ("a", "b", "a")] == [True, True, False]
-    log.close(finished=True)
-    assert not list(tmp_path.glob("replies*"))
+            absorb(whole, "run-1")
+    left = absorb(whole, "run-1")
+    assert seen == ["a", "b", "c"]
+    assert left.ledger == Ledger(Spend(4, 30, 15, cost=0.8))  # 0.5 + 3 * 0.1
+    assert {key: len(replies) for key, replies in left.replies.items()} == {"a": 1, "b": 1, "c": 1}
+    assert absorb(whole, "run-1") == left
 
 
-def test_logs_of_a_run_in_a_database_are_handed_over_too(
-    whole: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def in_a_database(whole: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where parts without journals lie."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("ragassay.distributed.parts.folder_of", lambda *_: None)
-    folder = logs_here("run-1") / "a"
-    folder.mkdir(parents=True)
-    replied(folder / LOG, "a")
-    assert (
-        absorb(whole, "run-1", tmp_path / "replies") is None
-    )  # the ledger of the store holds what workers had leave for
-    assert ReplyLog(tmp_path / "replies").take("a") is not None
-    assert not folder.parent.exists()
+    address = SimpleNamespace(database=SimpleNamespace(address="postgresql://nowhere"))
+    folder, journals = folder_of(address, "run-1")  # type: ignore[arg-type]
+    assert not journals
+    monkeypatch.setattr("ragassay.distributed.parts.folder_of", lambda *_: (folder, False))
+    make(folder)
+    return folder
 
 
-def test_a_book_that_is_lost_leaves_the_ledger_to_the_store(whole: Store, tmp_path: Path) -> None:
-    folder = folder_of(whole, "run-1")
-    assert folder is not None
+def test_parts_of_a_run_in_a_database_have_logs_and_a_book_too(whole: Store, in_a_database: Path) -> None:
+    make(in_a_database / "a")
+    replied(in_a_database / "a", "a")
+    Book(Ledger(Spend(1, cost=0.5))).write(in_a_database)
+    left = absorb(whole, "run-1")
+    assert left.ledger == Ledger(Spend(2, 10, 5, cost=0.6))
+    assert list(left.replies) == ["a"]
+    left.remove()
+    assert not in_a_database.exists()
+    assert in_a_database.parent.exists()
+
+
+def test_a_worker_that_writes_into_a_database_is_waited_for_too(
+    whole: Store, in_a_database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragassay.distributed.parts.ORPHAN_SECONDS", 0.3)
+    make(in_a_database / "a")
+    with held(in_a_database / "a"), pytest.raises(EnvironmentFailure) as caught:
+        absorb(whole, "run-1")
+    assert caught.value.code == "E0504"
+    assert absorb(whole, "run-1").ledger is None  # there is no book
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_somebody_else_is_neither_used_nor_read(whole: Store, in_a_database: Path) -> None:
+    make(in_a_database / "a")
+    replied(in_a_database / "a", "a")
+    os.chown(in_a_database, 12345, 12345)
+    with pytest.raises(EnvironmentFailure, match="belongs to somebody else"):
+        make(in_a_database)
+    assert absorb(whole, "run-1") == Left()
+
+
+def test_a_book_that_is_lost_leaves_the_ledger_to_the_store(whole: Store) -> None:
+    folder, _ = folder_of(whole, "run-1")
     part = part_of(whole, "a")
     part.put_rows("run-1", [row(0)])
     part.close()
     (folder / BOOK).write_text('{"spent": {')
-    assert absorb(whole, "run-1", tmp_path / "replies") is None
+    assert absorb(whole, "run-1").ledger is None
     assert list(whole.done("run-1")) == [0]
 
 
 def test_a_part_whose_worker_lives_is_waited_for_and_then_refused(
-    whole: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ragassay.distributed.parts.ORPHAN_SECONDS", 0.3)
     part = part_of(whole, "a")
     part.put_rows("run-1", [row(0)])
     with pytest.raises(EnvironmentFailure) as caught:
-        absorb(whole, "run-1", tmp_path / "replies")
+        absorb(whole, "run-1")
     assert caught.value.code == "E0504"
     part.close()
-    absorb(whole, "run-1", tmp_path / "replies")
+    absorb(whole, "run-1")
     assert list(whole.done("run-1")) == [0]
 
 
-def test_a_part_that_a_kill_left_empty_is_no_trouble(whole: Store, tmp_path: Path) -> None:
-    folder = folder_of(whole, "run-1")
-    assert folder is not None
+def test_a_part_that_a_kill_left_empty_is_no_trouble(whole: Store) -> None:
+    folder, _ = folder_of(whole, "run-1")
     (folder / "a").mkdir(parents=True)
     Book(Ledger()).write(folder)
     with Store.open(folder / "b" / "part.db"):
         pass
-    assert absorb(whole, "run-1", tmp_path / "replies") == Ledger()
+    left = absorb(whole, "run-1")
+    assert (left.ledger, left.replies) == (Ledger(), {})
+    left.remove()
     assert not folder.exists()

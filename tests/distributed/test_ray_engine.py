@@ -7,6 +7,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import psycopg
 import pytest
 
 import ragassay
@@ -21,9 +24,10 @@ from ragassay.core import EnvironmentFailure, RunState, SetupError
 from ragassay.runner import Progress
 from support.invariants import bill_of, canonical, check_ledger, check_run
 from support.llm_server import ServerProcess
+from support.postgres import Postgres
 from support.ray_runs import KEY, METRICS, ROWS, make_rows
 
-pytestmark = pytest.mark.usefixtures("local_ray")
+pytestmark = [pytest.mark.usefixtures("local_ray"), pytest.mark.timeout(300)]  # Ray starts slowly where much goes on
 
 
 def workers() -> list[psutil.Process]:
@@ -141,16 +145,38 @@ def test_a_worker_that_dies_again_and_again_ends_the_run_with_a_word(
     assert "ragassay resume" in caught.value.fix
 
 
-@pytest.mark.parametrize("engine", ["local", "ray"])
+def no_judgments_into(store: str | Path) -> list[Any]:
+    """Connections that hold up whoever writes judgments, until they are closed."""
+    if isinstance(store, str):
+        held = psycopg.connect(store)
+        held.execute("LOCK TABLE judgments IN EXCLUSIVE MODE")
+        return [held]
+    journals = [sqlite3.connect(part, timeout=30.0) for part in store.parent.glob("store.db.parts/*/*/part.db")]
+    assert journals
+    for journal in journals:
+        journal.execute("BEGIN IMMEDIATE")
+    return journals
+
+
+@pytest.mark.parametrize(("kind", "engine"), [("sqlite", "local"), ("sqlite", "ray"), ("postgres", "local")])
 def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
-    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes, engine: str
+    parquet: Path,
+    tmp_path: Path,
+    options: dict[str, Any],
+    scripted: ServerProcess,
+    expected: bytes,
+    kind: str,
+    engine: str,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    store = tmp_path / "store.db"
+    store = tmp_path / "store.db" if kind == "sqlite" else request.getfixturevalue("postgres_url")
+    monkeypatch.chdir(tmp_path)
     scripted.script(latency=0.1)
     command = [
         *(sys.executable, "-m", "ragassay", "evaluate", str(parquet), "--metrics", METRICS, "--store", str(store)),
         *("--judge", "openai:mock", "--base-url", scripted.url, "--api-key-env", KEY, "--price", "1,2"),
-        *("--engine", "ray", "--workers", "2", "--concurrency", "16"),
+        *("--engine", "ray", "--workers", "2", "--concurrency", "16", "--max-cost", "5"),
     ]
     driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path)
     try:
@@ -160,10 +186,7 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
             assert time.monotonic() < deadline
             time.sleep(0.1)
         # From now on no judgment is stored, while replies go on arriving: they are paid for all the same.
-        journals = [sqlite3.connect(part, timeout=30.0) for part in tmp_path.glob("store.db.parts/*/*/part.db")]
-        assert journals
-        for journal in journals:
-            journal.execute("BEGIN IMMEDIATE")
+        held = no_judgments_into(store)
         before = scripted.stats()["answers"]
         time.sleep(1.0)
         assert scripted.stats()["answers"] > before + options["concurrency"]
@@ -180,8 +203,8 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
         with suppress(psutil.NoSuchProcess):
             process.kill()
     assert not alive
-    for journal in journals:
-        journal.close()
+    for connection in held:
+        connection.close()
     with ragassay.resume(store=store, engine=engine) as run:
         assert run.state is RunState.FINISHED
         ledger = run.ledger
@@ -190,7 +213,8 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
     books = scripted.stats()
     assert books["answered_twice"] <= options["concurrency"]
     check_ledger(ledger, books)
-    assert not [path for path in tmp_path.iterdir() if path.name not in ("store.db", "store.db-wal", "store.db-shm")]
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith("store.db")]
+    assert not [*left, *Path(tempfile.gettempdir()).glob(f"ragassay-*-{run.id}")]
 
 
 def test_a_stopped_run_is_resumed_over_ray(
@@ -307,3 +331,62 @@ def test_workers_write_into_one_postgresql_and_a_killed_one_costs_only_what_was_
     assert books["answered_twice"] <= options["concurrency"] // 2
     check_ledger(ledger, books)
     assert ledger.uncertain_calls <= options["concurrency"] // 2
+
+
+def test_replies_that_were_not_judged_when_workers_died_again_and_again_are_used_by_the_resume(
+    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes
+) -> None:
+    store, held, killing = tmp_path / "store.db", list[Any](), threading.Event()
+
+    def stall_and_kill(progress: Progress) -> None:
+        if progress.rows >= 20 and not held:
+            held.extend(no_judgments_into(store))
+            time.sleep(1.0)  # replies arrive; nothing can be made of them
+        if killing.is_set() or (held and not scripted.stats()["in_flight"]):
+            killing.set()  # from now on none lives long enough to begin
+            for process in workers():
+                process.send_signal(signal.SIGKILL)
+            for connection in held:
+                connection.close()
+
+    with pytest.raises(EnvironmentFailure) as caught:
+        ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=2, watch=stall_and_kill, **options)
+    assert caught.value.code == "E0510"
+    with ragassay.resume(store=store, engine="local") as run:
+        assert run.state is RunState.FINISHED
+        ledger = run.ledger
+    check_run(store)
+    assert canonical(store) == expected
+    books = scripted.stats()
+    assert books["answered_twice"] == 0
+    check_ledger(ledger, books)
+
+
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_replies_that_a_database_refused_judgments_of_are_used_by_the_resume(
+    parquet: Path,
+    tmp_path: Path,
+    options: dict[str, Any],
+    scripted: ServerProcess,
+    expected: bytes,
+    postgres: Postgres,
+    monkeypatch: pytest.MonkeyPatch,
+    engine: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    database = postgres.database()
+    store = postgres.url(database)
+    scripted.script(latency=0.1)
+    refuse = once_at(20, lambda: postgres.sql("ALTER TABLE judgments OWNER TO postgres", database))
+    with pytest.raises(EnvironmentFailure) as caught:
+        ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=1, watch=refuse, **options)
+    assert caught.value.code == "E0501"
+    postgres.sql("ALTER TABLE judgments OWNER TO assay", database)
+    with ragassay.resume(store=store, engine=engine) as run:
+        assert run.state is RunState.FINISHED
+        ledger = run.ledger
+    check_run(store)
+    assert canonical(store) == expected
+    books = scripted.stats()
+    assert books["answered_twice"] == 0
+    check_ledger(ledger, books, complete=True)

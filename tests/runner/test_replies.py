@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from ragassay.core import ChatCall, ChatReply, EnvironmentFailure, Ledger, Message, Spend
-from ragassay.runner import Budget, ReplyLog, hand_over
+from ragassay.runner import Budget, ReplyLog
 from ragassay.runner.replies import key_of
 
 CALL = ChatCall((Message("user", "x"),))
@@ -145,36 +145,61 @@ def test_segments_turn_and_the_ledger_of_the_newest_holds_all_before(log, tmp_pa
     assert found.take("key-199") == REPLY
 
 
-def test_a_log_that_is_handed_over_gives_its_replies_and_not_its_ledger(log, tmp_path):
-    for name in ("part-1", "part-2"):
-        part = ReplyLog(tmp_path / name / "replies")
-        (tmp_path / name).mkdir()
-        part.begin(Ledger())
-        part.arrived(part.sent(WORST), name, REPLY)
-        killed(part)
-    first = log(Ledger())
-    first.arrived(first.sent(WORST), "own", REPLY)
+def test_replies_of_another_log_are_kept_and_its_ledger_is_not(log, tmp_path):
+    part = ReplyLog(tmp_path / "part.replies")
+    part.begin(Ledger())
+    part.arrived(part.sent(WORST), "a", REPLY)
+    part.close(finished=False)
+    first = log(Ledger(Spend(3, cost=0.3)))
+    assert first.silent
+    first.keep(ReplyLog(tmp_path / "part.replies").replies)
+    assert first.take("a") == REPLY
+    assert not first.silent
     killed(first)
-    for name in ("part-1", "part-2", "part-2"):  # the second time there is nothing left
-        hand_over(tmp_path / name / "replies", tmp_path / "run.replies")
     second = log()
-    assert second.ledger.confirmed.calls == 1
-    assert not second.silent
-    assert [second.take(key) for key in ("part-1", "part-2", "own")] == [REPLY] * 3
-    assert second.take("part-2") is None
-    second.close(finished=True)
-    assert not [path for path in tmp_path.iterdir() if path.is_file()]
+    assert second.ledger == Ledger(Spend(3, cost=0.3))
+    assert second.take("a") == REPLY
 
 
-def test_a_log_that_is_lent_is_read_and_left_as_it_is(log, tmp_path):
-    lent = log(Ledger())
-    lent.arrived(lent.sent(WORST), "a", REPLY)
-    killed(lent)
-    worker = ReplyLog(tmp_path / "part.replies", lent=tmp_path / "run.replies")
-    assert worker.ledger is None
-    assert worker.take("a") == REPLY
-    worker.close(finished=True)
-    assert log().take("a") == REPLY
+def test_replies_that_are_lent_are_handed_out_once_by_all_borrowers(log, tmp_path):
+    lender = log(Ledger())
+    lender.arrived(lender.sent(WORST), "a", REPLY)
+    lender.arrived(lender.sent(WORST), "b", REPLY)
+    killed(lender)
+    lent = log().replies
+    one, two = ReplyLog(tmp_path / "one"), ReplyLog(tmp_path / "two")
+    one.borrow(lent)
+    two.borrow(lent)
+    assert [one.take("a"), two.take("a"), two.take("b")] == [REPLY, None, REPLY]
+    assert one.silent
+    assert log().take("a") == REPLY  # they are still where they were
+
+
+def test_a_log_whose_ledger_is_kept_elsewhere_says_none_and_gives_its_replies(log):
+    first = log(Ledger())
+    first.arrived(first.sent(WORST), "a", REPLY)
+    killed(first)
+    second = log()
+    second.begin(None, anew=True)
+    killed(second)
+    third = log()
+    assert third.ledger is None
+    assert third.take("a") == REPLY
+
+
+def test_replies_that_are_forgotten_stay_so_after_another_kill(log):
+    first = log(Ledger())
+    first.arrived(first.sent(WORST), "a", REPLY)
+    killed(first)
+    second = log()
+    second.begin(second.ledger)
+    second.forget()
+    assert second.silent
+    second.arrived(second.sent(WORST), "b", REPLY)
+    killed(second)
+    third = log()
+    assert (third.take("a"), third.take("b")) == (None, REPLY)
+    assert third.ledger.confirmed.calls == 2
 
 
 def test_a_finished_run_leaves_no_log(log, tmp_path):

@@ -16,21 +16,22 @@ import uuid
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay import __version__
 from ragassay.core import EnvironmentFailure, Ledger, Manifest, RagAssayError, RunState, SetupError, shorten
 from ragassay.distributed.messages import Beat, Ended, Job, Ready, joined
 from ragassay.distributed.parts import (
+    BOOK,
     TOKEN,
     Book,
     Part,
     Rows,
     cut,
     folder_of,
-    keep_replies,
+    make,
     remove,
+    replies_of,
     size_of_parts,
     take_in,
 )
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from ragassay.core import BadRow, Sample
     from ragassay.distributed.purse import Grant, Purse
     from ragassay.planning import Plan
+    from ragassay.runner import ReplyLog
     from ragassay.store import Store
 
 BEAT = 0.25
@@ -75,8 +77,8 @@ class _Hand:
 class RayEngine:
     """Drives a plan over Ray; stands where an Engine stands. One instance, one run.
 
-    purse: keeps the caps. save: writes its ledger to disk, before leave to spend is given. replies: where the run's own log
-    of calls is; replies that it has are used, but for anew. Raises SetupError E0105
+    purse: keeps the caps. log: the run's own log of calls, which gets the replies of parts that do not come to their end;
+    lends: whether workers may use its replies. save: writes the purse's ledger to disk, before leave to spend is given. Raises SetupError E0105
     without Ray, E0110 where a worker cannot make the same set-up, EnvironmentFailure E0510 where Ray or its workers fail.
     """
 
@@ -88,16 +90,16 @@ class RayEngine:
         purse: Purse,
         done: Container[int],
         *,
-        replies: Path,
-        anew: bool,
+        log: ReplyLog,
+        lends: bool,
         save: Callable[[], None],
         tell: Callable[[str], None] | None = None,
     ) -> None:
         self._plan, self._store, self._manifest, self._purse = plan, store, manifest, purse
-        self._replies, self._anew = replies, anew
         self._save, self._tell = save, tell or (lambda _: None)
         self._reads = plan.dataset.cuttable
-        self._folder = folder_of(store, manifest.run_id)
+        self._folder, self._journals = folder_of(store, manifest.run_id)
+        self._log, self._lends = log, lends
         self._hands: list[_Hand] = []
         self._parts: Iterator[tuple[Part, Rows | None]] = iter(())
         self._cutting, self._merging, self._saving = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
@@ -105,7 +107,7 @@ class RayEngine:
         self._merges: set[asyncio.Task[None]] = set()
         self._ended = Beat()  # of all parts that have ended
         self._done, self._before = done, 0
-        self._book = Book(purse.ledger())
+        self._book: Book | None = Book(purse.ledger())
         self._state, self._reason = RunState.RUNNING, ""
         self._stopped = asyncio.Event()
         self._fatal: BaseException | None = None
@@ -131,15 +133,17 @@ class RayEngine:
         self._ray, ours = await asyncio.to_thread(start, self._plan.options.workers)  # beside the display and Ctrl-C
         try:
             self._make_hands(rows)
-            if self._folder is not None:
+            if self._journals:
                 self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                (self._folder / TOKEN).write_text(self._token)
+            else:
+                make(self._folder)
+            (self._folder / TOKEN).write_text(self._token)
+            if self._book is not None:
                 self._book.write(self._folder)
             try:
                 await self._drive()
             finally:
-                if self._folder is not None:
-                    remove(self._folder)
+                remove(self._folder)
         finally:
             if ours:
                 await asyncio.to_thread(self._ray.shutdown)
@@ -347,9 +351,10 @@ class RayEngine:
             manifest=self._manifest,
             options=plain_options(self._plan.options),
             store=self._store.address,
-            folder="" if self._folder is None else str(self._folder),
+            folder=self._folder,
+            journals=self._journals,
             token=self._token,
-            replies=None if self._anew else self._replies,
+            replies=self._log.prefix if self._lends else None,
             concurrency=hand.share,
             home=os.getcwd(),
             size=os.path.getsize(self._manifest.source) if self._reads else 0,
@@ -371,6 +376,9 @@ class RayEngine:
         if isinstance(said, RagAssayError):
             raise said
         hand.where = f" (process {said.pid} on {said.host})"
+        if not said.here and self._book is not None:  # what it spends is in no log on this machine
+            self._book = None
+            await asyncio.to_thread((self._folder / BOOK).unlink, missing_ok=True)
 
     async def _bury(self, hand: _Hand, part: Part | None, deaths: int, error: Exception) -> None:
         """A worker has died, of its part or while it started. Raises EnvironmentFailure when that happens too often."""
@@ -414,18 +422,21 @@ class RayEngine:
             yield part, None if self._reads else list(itertools.islice(rows, part.rows))
 
     def _merge(self, part: Part, spent: Ledger, whole: bool) -> None:
-        """Take what a part came to into the run, beside the parts that go on. whole: judgments were made of all replies."""
-        if self._folder is None:
-            return
-        folder = self._folder
+        """Take what a part came to into the run, beside the parts that go on. whole: all its replies are judged."""
+        folder = self._folder / part.name
+
+        def take() -> None:
+            if self._journals:
+                take_in(self._store, self._manifest.run_id, folder)
+            if self._book is not None:
+                self._book = self._book.enter(self._folder, part.name, spent)
+            if not whole:
+                self._log.keep(replies_of(folder))
+            shutil.rmtree(folder, ignore_errors=True)
 
         async def work() -> None:
             async with self._merging:  # one writer at a time
-                await asyncio.to_thread(take_in, self._store, self._manifest.run_id, folder / part.name)
-                self._book = await asyncio.to_thread(self._book.enter, folder, part.name, spent)
-                if not whole:
-                    await asyncio.to_thread(keep_replies, folder / part.name, self._replies)
-                await asyncio.to_thread(shutil.rmtree, folder / part.name, ignore_errors=True)
+                await asyncio.to_thread(take)
 
         def ended(task: asyncio.Task[None]) -> None:
             if not task.cancelled() and (error := task.exception()) is not None:

@@ -19,18 +19,19 @@ if TYPE_CHECKING:
 class Job:
     """What a worker needs to make the run's set-up for itself.
 
-    options: as JSON. store: where the run's store is, with its password where it has one; folder: where the parts' journals
-    go, "" where judgments are written into the store itself; token: what stands in the file `token` of the folder, to be
-    sure that it is the same folder here. replies: the run's own log of calls, whose replies may be used. concurrency: this
-    worker's share. home: the driver's current folder, for modules of the user's. size: bytes of the file of rows, where
-    workers read it.
+    options: as JSON. store: where the run's store is, with its password where it has one; folder: where the driver has the
+    parts; journals: whether they have journals there, or judgments are written into the store itself; token: what stands in
+    the file `token` of the folder, to know whether it is the same folder here; replies: the run's own log of calls, whose
+    replies may be used. concurrency: this worker's share. home: the driver's current folder, for modules of the user's.
+    size: bytes of the file of rows, where workers read it.
     """
 
     version: str
     manifest: Manifest
     options: dict[str, object]
     store: Path | URL
-    folder: str
+    folder: Path
+    journals: bool
     token: str
     replies: Path | None
     concurrency: int
@@ -40,10 +41,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A worker has made the same set-up. host, pid: where it is."""
+    """A worker has made the same set-up. host, pid: where it is; here: whether it sees the driver's folder."""
 
     host: str
     pid: int
+    here: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
-"""What is a part of a run: a range of rows that one worker drives, and, beside a SQLite store, the journal it writes.
+"""What is a part of a run: a range of rows that one worker drives, with a log of its calls and perhaps a journal.
 
 Many processes that write into one SQLite file wait for each other, so there each part has a file of its own:
 `STORE.parts/RUN/START-STOP/part.db`. It is a store like any other, and holds the run under its own id; what it holds
-is taken into the run when the part ends, and the folder goes. Beside it lies the part's log of calls, and beside all parts
-a book of what those came to that are taken in. What a killed driver left is taken in by whoever resumes, and replies that
-had arrived and were not judged go to the run's own log.
+is taken into the run when the part ends, and the folder goes. Into a database the workers write themselves, and the parts'
+folders lie among the machine's temporary files. In either lies the part's log of calls, and beside all parts a book of what
+those came to that have ended. What a killed driver left is taken in by whoever resumes: journals go to the store, replies
+that had arrived to the run's own log.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,7 @@ from ragassay.distributed.purse import added
 
 if TYPE_CHECKING:
     from ragassay.core import Manifest
+    from ragassay.runner import Replies
     from ragassay.store import Store
 
 LEAST_ROWS, MOST_ROWS = 64, 5000
@@ -33,7 +36,8 @@ run out one by one, weighs little."""
 
 PARTS_A_WORKER = 4
 
-FILE, LOG, TOKEN, BOOK = "part.db", "replies", "token", "book.json"
+FILE, LOG, TOKEN, BOOK, LOCK = "part.db", "replies", "token", "book.json", "lock"
+SUFFIX = ".parts"
 ORPHAN_SECONDS = 15.0
 """How long the worker of a killed driver may take to end."""
 
@@ -76,10 +80,31 @@ def cut(rows: int, size: int, done: object) -> Iterator[Part]:
             yield part
 
 
-def folder_of(store: Store, run_id: str) -> Path | None:
-    """Where the parts of a run beside a SQLite store are kept; None for a store that many processes write."""
+def folder_of(store: Store, run_id: str) -> tuple[Path, bool]:
+    """Where the parts of a run are kept on this machine, and whether they have journals there: so they do beside a SQLite
+    store, but not where many processes write the store itself."""
     path = store.database.address
-    return path.with_name(f"{path.name}.parts") / run_id if isinstance(path, Path) else None
+    if isinstance(path, Path):
+        return path.with_name(f"{path.name}{SUFFIX}") / run_id, True
+    return Path(tempfile.gettempdir(), f"ragassay-{_user()}-{run_id}"), False
+
+
+def make(folder: Path) -> None:
+    """Make a folder among the machine's temporary files. Raises EnvironmentFailure E0501 where somebody else has it:
+    replies that had arrived are read from there, and anyone could put some."""
+    while True:
+        with suppress(FileNotFoundError, FileExistsError):  # another part that ends removes what is empty
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if folder.stat().st_uid == _user():
+                return
+            raise EnvironmentFailure(
+                "E0501", "The folder for logs of calls belongs to somebody else.", where=str(folder),
+                why="replies that had arrived are read from there", fix="set TMPDIR to a folder of your own",
+            )  # fmt: skip
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
 
 
 class PartStore:
@@ -120,68 +145,98 @@ class PartStore:
         self.own.close()
 
 
-def logs_here(run_id: str) -> Path:
-    """Where this machine keeps the logs of calls of a run whose judgments go into a database."""
-    return Path(tempfile.gettempdir(), f"ragassay-{os.getuid()}-{run_id}")
+@dataclass(slots=True)
+class Left:
+    """What the workers of a killed driver left. ledger: what the run had spent by the logs of its parts, None where one of
+    them is lost; replies: those that had arrived, judged or not."""
+
+    ledger: Ledger | None = None
+    replies: Replies = field(default_factory=dict)
+    folder: Path | None = None
+
+    def remove(self) -> None:
+        """Remove it from the disk, once what it says is stored elsewhere."""
+        if self.folder is not None:
+            remove(self.folder, parts=True)
 
 
-def absorb(store: Store, run_id: str, replies: Path) -> Ledger | None:
-    """Take in what the workers of a killed driver left beside the store, which holds the run's lock. replies: where the
-    run's own log of calls is, to which theirs are handed over.
+def absorb(store: Store, run_id: str) -> Left:
+    """Take in what the workers of a killed driver left on this machine; the store holds the run's lock.
 
-    Returns what the run had spent by the logs of its parts; None where there are none, or one of them is lost. May be
-    broken off and repeated. Raises EnvironmentFailure E0504 while such a worker still lives.
+    May be broken off and repeated until `remove`. Raises EnvironmentFailure E0504 while such a worker still lives.
     """
-    folder = folder_of(store, run_id)
-    if folder is None:
-        folder = logs_here(run_id)
-        if folder.is_dir() and folder.stat().st_uid == os.getuid():
-            for part in folder.iterdir():
-                keep_replies(part, replies)
-            shutil.rmtree(folder, ignore_errors=True)
-        return None
-    if not folder.is_dir():
-        return None
-    book = Book.read(folder)
+    from ragassay.runner import ReplyLog
+
+    folder, journals = folder_of(store, run_id)
+    if not folder.is_dir() or (not journals and folder.stat().st_uid != _user()):
+        return Left()
+    left, book = Left(folder=folder), Book.read(folder)
     for part in sorted(one for one in folder.iterdir() if one.is_dir()):
-        spent = take_in(store, run_id, part)
+        if journals:
+            take_in(store, run_id, part, wait=True)
+        else:
+            _wait_for(part)
+        log = ReplyLog(part / LOG)
+        for key, replies in log.replies.items():
+            left.replies.setdefault(key, deque()).extend(replies)
         if book is not None and part.name not in book.parts:
+            unused = log.ledger is None and not any(part.glob(f"{LOG}.*"))
+            spent = Ledger() if unused else log.ledger  # a kill came before the first call
             book = None if spent is None else book.enter(folder, part.name, spent)
         if book is None:
             (folder / BOOK).unlink(missing_ok=True)
-        keep_replies(part, replies)
-        shutil.rmtree(part)
-    remove(folder)
-    return None if book is None else book.spent
+    left.ledger = None if book is None else book.spent
+    return left
 
 
-def take_in(store: Store, run_id: str, folder: Path) -> Ledger | None:
-    """Take a part's journal into the run; what the part had spent by its log of calls, None when that is lost."""
-    from ragassay.runner import ReplyLog
+def take_in(store: Store, run_id: str, folder: Path, *, wait: bool = False) -> None:
+    """Take a part's journal into the run. wait: for a worker that may still write it."""
     from ragassay.store import Store, take
 
     if not (folder / FILE).is_file():
-        return Ledger()  # a kill came before the first write
+        return  # a kill came before the first write
     with Store.open(folder / FILE) as part:
         if any(known.run_id == run_id for known in part.runs(1)):
-            _wait_for_the_end(part, run_id)
+            if wait:
+                _until_it_ends(lambda: part.acquire(run_id))
             take(store, part, run_id)
-        spent = ReplyLog(folder / LOG).ledger
-    return spent if spent is not None or any(folder.glob(f"{LOG}.*")) else Ledger()
 
 
-def keep_replies(folder: Path, replies: Path) -> None:
-    """Hand the log of a part that did not come to its end over to the run's own, once its ledger has been read: what had
-    arrived is not asked again. Raises EnvironmentFailure."""
-    from ragassay.runner import hand_over
+def replies_of(folder: Path) -> Replies:
+    """The replies in a part's log of calls."""
+    from ragassay.runner import ReplyLog
 
-    try:
-        hand_over(folder / LOG, replies)
-    except OSError as error:
-        raise EnvironmentFailure(
-            "E0501", "The folder of the store cannot be written.", where=str(replies.parent), why=str(error),
-            fix="check that the folder exists and may be written",
-        ) from error  # fmt: skip
+    return ReplyLog(folder / LOG).replies
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """While a worker is at a part without a journal; with one, its store says so."""
+    import fcntl  # where Ray runs there is one
+
+    with open(folder / LOCK, "w") as file:
+        with suppress(BlockingIOError):  # a worker before this one that hangs
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def _wait_for(folder: Path) -> None:
+    if not (folder / LOCK).is_file():
+        return
+    import fcntl
+
+    with open(folder / LOCK, "w") as file:
+
+        def take() -> None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise EnvironmentFailure(
+                    "E0504", "A worker of the run is still at work on it.", where=str(folder),
+                    why="the command that started it was killed", fix="wait a minute: it ends by itself",
+                ) from None  # fmt: skip
+
+        _until_it_ends(take)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,20 +270,21 @@ class Book:
         new.replace(folder / BOOK)
 
 
-def remove(folder: Path) -> None:
-    """Remove the run's folder when it holds no part any more, and the one around it."""
+def remove(folder: Path, *, parts: bool = False) -> None:
+    """Remove the run's folder when it holds no part any more, or with its parts, and the one around it."""
     with suppress(OSError):
-        if not any(one.is_dir() for one in folder.iterdir()):
+        if parts or not any(one.is_dir() for one in folder.iterdir()):
             shutil.rmtree(folder)
-        folder.parent.rmdir()
+        if folder.parent.suffix == SUFFIX:
+            folder.parent.rmdir()
 
 
-def _wait_for_the_end(part: Store, run_id: str) -> None:
-    """A worker whose driver was killed ends by itself; until then its journal is not whole."""
+def _until_it_ends(take: Callable[[], object]) -> None:
+    """A worker whose driver was killed ends by itself; until then what it writes is not whole."""
     deadline = time.monotonic() + ORPHAN_SECONDS
     while True:
         try:
-            part.acquire(run_id)
+            take()
             return
         except EnvironmentFailure as error:
             if error.code != "E0504" or time.monotonic() > deadline:

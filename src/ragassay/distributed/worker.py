@@ -13,15 +13,15 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay import __version__
-from ragassay.core import BadRow, EnvironmentFailure, Ledger, RagAssayError, RunState, Sample, SetupError, shorten
+from ragassay.core import BadRow, Ledger, RagAssayError, RunState, Sample, SetupError, shorten
 from ragassay.distributed.messages import Beat, Ended, Job, Ready, frozen
-from ragassay.distributed.parts import LOG, TOKEN, Part, PartStore, Rows, logs_here
+from ragassay.distributed.parts import LOG, TOKEN, Part, PartStore, Rows, folder_of, held, make, remove
 from ragassay.distributed.purse import Grant, LeasedBudget
 from ragassay.planning import make_setup, open_dataset, options_of
 from ragassay.runner import ReplyLog, Watchdog
@@ -29,7 +29,7 @@ from ragassay.runner import ReplyLog, Watchdog
 if TYPE_CHECKING:
     from ragassay.datasets import Dataset
     from ragassay.planning import Setup
-    from ragassay.runner import Engine
+    from ragassay.runner import Engine, Replies
     from ragassay.store import Store
 
 SILENCE = 60.0
@@ -44,6 +44,8 @@ class Worker:
         self._setup: Setup | None = None
         self._store: Store | None = None
         self._dataset: Dataset | None = None
+        self._here = False
+        self._lent: Replies = {}
         self._engine: Engine | None = None
         self._budget: LeasedBudget | None = None
         self._grant = Grant()
@@ -60,7 +62,7 @@ class Worker:
         except RagAssayError as error:
             error.where = f"{error.where} (in a worker on {socket.gethostname()})".strip()
             return error
-        return Ready(socket.gethostname(), os.getpid())
+        return Ready(socket.gethostname(), os.getpid(), self._here)
 
     def _prepare(self, reads: bool) -> None:
         from ragassay.store import Store
@@ -68,8 +70,13 @@ class Worker:
         job = self._job
         if job.version != __version__:
             raise self._differs("RagAssay", f"{__version__} here, {job.version} where the run was started")
-        if job.folder:
-            self._same_folder(Path(job.folder))
+        self._here = self._same_driver(job.folder)
+        if job.journals and not self._here:
+            raise SetupError(
+                "E0110", "A worker does not see the folder of the store.", where=str(job.folder),
+                why="with a SQLite store the workers must be on one machine with it",
+                fix="use a PostgreSQL store for several machines: --store postgresql://...",
+            )  # fmt: skip
         if os.path.isdir(job.home) and os.getcwd() != job.home:
             os.chdir(job.home)
         if job.home not in sys.path:
@@ -85,14 +92,8 @@ class Worker:
                 raise self._differs("the rows", f"{job.manifest.source} is not there, or is another file")
             self._dataset = open_dataset(job.manifest.source, options)
         self._setup, self._store = setup, Store.open(job.store)
-
-    def _same_folder(self, folder: Path) -> None:
-        if not self._same_driver(folder):
-            raise SetupError(
-                "E0110", "A worker does not see the folder of the store.", where=str(folder),
-                why="with a SQLite store the workers must be on one machine with it",
-                fix="use a PostgreSQL store for several machines: --store postgresql://...",
-            )  # fmt: skip
+        if job.replies is not None:
+            self._lent = ReplyLog(job.replies).replies
 
     def _differs(self, what: str, why: str) -> SetupError:
         return SetupError(
@@ -112,22 +113,31 @@ class Worker:
             self._engine = self._budget = None
 
     async def _run_part(self, part: Part, rows: Rows | None, grant: Grant, base: Ledger) -> Ended:
-        setup, whole, run_id = self._setup, self._store, self._job.manifest.run_id
+        job, setup, whole, run_id = self._job, self._setup, self._store, self._job.manifest.run_id
         assert setup is not None
         assert whole is not None
-        folder = Path(self._job.folder or logs_here(run_id)) / part.name
-        _make(folder)
-        journal = PartStore(folder, whole, self._job.manifest) if self._job.folder else None
+        folder = (job.folder if self._here else folder_of(whole, run_id)[0]) / part.name
+        journal: PartStore | None = None
         log: ReplyLog | None = None
+        state, holding = RunState.FAILED, ExitStack()
         try:
-            log = ReplyLog(folder / LOG, lent=self._job.replies)
-            ours = self._same_driver(folder)
-            if ours and log.ledger is not None and log.ledger.confirmed.calls >= base.confirmed.calls:
-                base = log.ledger
-            # What a killed run left here counts in the whole run's ledger already: only its replies are of use.
-            log.begin(base, anew=not ours and log.ledger is not None)
-            if not ours:
-                (folder / TOKEN).write_text(self._job.token)
+            if job.journals:
+                journal = PartStore(folder, whole, job.manifest)
+            else:
+                make(folder.parent)
+                make(folder)
+                holding.enter_context(held(folder))
+            log = ReplyLog(folder / LOG)
+            if self._same_driver(folder):
+                if log.ledger is not None and log.ledger.confirmed.calls >= base.confirmed.calls:
+                    base = log.ledger
+                log.begin(base)
+            else:  # what a killed run left here counts in the whole run's ledger already: only its replies are of use
+                if job.replies is None:
+                    log.forget()
+                log.begin(base, anew=log.ledger is not None)
+                (folder / TOKEN).write_text(job.token)
+            log.borrow(self._lent)
             here = range(part.start, part.stop)
             own = whole if journal is None else journal.own
             done = own.done(run_id, here)
@@ -153,16 +163,17 @@ class Worker:
                     await listening
             beat = self._beat()
             self._answered = engine.progress.traffic.answered
+            state = outcome.state
             return Ended(outcome.state, outcome.reason, beat)
         finally:
             if log is not None:
                 log.close(finished=False)
             if journal is not None:
                 await asyncio.to_thread(journal.close)
-            else:
+            holding.close()
+            if not self._here and state is RunState.FINISHED:  # else who resumes may use the replies, if it is here
                 shutil.rmtree(folder, ignore_errors=True)
-                with suppress(OSError):  # another part is still at work there
-                    folder.parent.rmdir()
+                remove(folder.parent)
 
     def _same_driver(self, folder: Path) -> bool:
         """Whether the log in a part's folder was written for the driver that this worker has."""
@@ -222,14 +233,3 @@ class Worker:
             tales=tuple(shorten(tale, 300) for tale in tales),
             without_usage=engine.without_usage,
         )
-
-
-def _make(folder: Path) -> None:
-    """Make a part's folder and the one around it. Where somebody else has them, logs of calls could be put there."""
-    for path in (folder.parent, folder):
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if path.stat().st_uid != os.getuid():
-            raise EnvironmentFailure(
-                "E0501", "The folder for logs of calls belongs to somebody else.", where=str(path),
-                why="replies that had arrived are read from there", fix="remove it, or set TMPDIR to a folder of your own",
-            )  # fmt: skip

@@ -5,7 +5,7 @@ from ragassay.runner.dispatch import CallPolicy, Traffic
 from ragassay.runner.engine import Engine, Outcome, Progress
 from ragassay.runner.forecast import Forecast, forecast
 from ragassay.runner.journal import Journal
-from ragassay.runner.replies import LoggedModel, ReplyLog, hand_over
+from ragassay.runner.replies import LoggedModel, Replies, ReplyLog
 from ragassay.runner.watchdog import Stall, Watchdog
 
 __all__ = [
@@ -18,12 +18,12 @@ __all__ = [
     "Outcome",
     "PriceOf",
     "Progress",
+    "Replies",
     "ReplyLog",
     "Stall",
     "Traffic",
     "Watchdog",
     "exact",
     "forecast",
-    "hand_over",
     "worst_case",
 ]

@@ -16,7 +16,6 @@ import os
 import shutil
 import struct
 import time
-import uuid
 import zlib
 from collections import deque
 from collections.abc import Iterator
@@ -41,8 +40,8 @@ KEEP_SECONDS = 60.0
 CHUNK_BYTES = 1 << 20
 """By so much a segment grows; its blocks are claimed first, for a mapped file must not meet a full disk."""
 
-HANDED = "of-"
-"""What the names of files that were handed over begin with, behind the prefix."""
+Replies = dict[str, deque[ChatReply]]
+"""Replies by the key of their call, each to be handed out once."""
 
 HEAD = struct.Struct("<II")  # length of the body, CRC-32 of the body
 BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -51,73 +50,92 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 class ReplyLog:
     """The log of one run: what an earlier part of the run left in it, and what this part adds.
 
-    prefix: path that its files' names begin with. May be opened only by the process that holds the run. lent: prefix of
-    another log, which is only read: its replies are handed out too. `ledger` is what the earlier part had spent, its open
-    calls as uncertain; None when there is none or the machine was started anew since.
+    prefix: path that its files' names begin with. May be written only by the process that holds the run. `ledger` is what
+    the earlier part had spent, its open calls as uncertain; None when there is none, when that is kept elsewhere, or when
+    the machine was started anew since. `replies` are those that had arrived, and are handed out.
     """
 
-    def __init__(self, prefix: Path, lent: Path | None = None) -> None:
-        self._prefix = prefix
-        self._account = Account()
+    def __init__(self, prefix: Path) -> None:
+        self.prefix = prefix
+        self._account, self._counts = Account(), True
         self._open: dict[int, Decimal | None] = {}
         self._next = self._size = self._tickets = 0
         self._file: int | None = None
         self._map: mmap.mmap | None = None
-        self._replies: dict[str, deque[ChatReply]] = {}
-        self.ledger: Ledger | None = None
-        for path in _segments(prefix):
-            self._next = int(path.suffix[1:]) + 1
-            self.ledger = self._recover(path)  # the newest begins with what all before it came to
-        for path in [*_handed_over(prefix), *(() if lent is None else _files(lent))]:
-            self._recover(path)
+        self.replies: Replies = {}
+        self._lent: Replies = {}
+        self._holds = False  # a reply
+        self.ledger = self._recover()
 
     # ── what was there ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def _recover(self, path: Path) -> Ledger | None:
-        """Keep the replies of a segment; what had been spent at its end."""
-        account: Account | None = None
-        waiting: dict[int, Decimal | None] = {}
-        for kind, body in _records(path):
-            if kind == "start":
-                if body["boot"] != _boot():
-                    return None
-                account = Account(_ledger(body["ledger"]))
-                waiting = {int(ticket): _decimal(worst) for ticket, worst in body["open"].items()}
-            elif account is None:
-                return None
-            elif kind == "sent":
-                waiting[body["ticket"]] = _decimal(body["worst"])
-            elif kind == "arrived":
-                reply = ChatReply(body["text"], body["finish"], body["model"], Spend(*body["spend"]))
-                self._replies.setdefault(body["key"], deque()).append(reply)
-                account.answered(reply.spend, waiting.pop(body["ticket"], None))
-            elif kind == "failed":
-                worst = waiting.pop(body["ticket"], None)
-                if body["billed"]:
+    def _recover(self) -> Ledger | None:
+        ledger: Ledger | None = None
+        for path in self._segments():
+            self._next = int(path.suffix[1:]) + 1
+            account: Account | None = None
+            counts = True
+            waiting: dict[int, Decimal | None] = {}
+            for kind, body in _records(path):
+                if kind == "start":
+                    if body["boot"] != _boot():
+                        break
+                    account = Account(_ledger(body["ledger"]))
+                    counts = body.get("counts", True)
+                    waiting = {int(ticket): _decimal(worst) for ticket, worst in body["open"].items()}
+                elif account is None:
+                    break
+                elif kind == "sent":
+                    waiting[body["ticket"]] = _decimal(body["worst"])
+                elif kind == "arrived":
+                    account.answered(self._recovered(body).spend, waiting.pop(body["ticket"], None))
+                elif kind == "kept":
+                    self._recovered(body)
+                elif kind == "failed":
+                    worst = waiting.pop(body["ticket"], None)
+                    if body["billed"]:
+                        account.lost(worst)
+                else:  # damaged: what comes behind it is lost, and so is the sum
+                    account = None
+                    break
+            ledger = None
+            if account is not None and counts:  # the newest segment begins with what all before it came to
+                for worst in waiting.values():
                     account.lost(worst)
-            else:  # damaged: what comes behind it is lost, and so is the sum
-                return None
-        if account is None:
-            return None
-        for worst in waiting.values():
-            account.lost(worst)
-        return account.ledger()
+                ledger = account.ledger()
+        return ledger
+
+    def _recovered(self, body: dict[str, Any]) -> ChatReply:
+        reply = ChatReply(body["text"], body["finish"], body["model"], Spend(*body["spend"]))
+        self.replies.setdefault(body["key"], deque()).append(reply)
+        self._holds = True
+        return reply
+
+    def borrow(self, replies: Replies) -> None:
+        """Hand these out too, which another log holds. They are taken out of what is given."""
+        self._lent = replies
 
     def take(self, key: str) -> ChatReply | None:
         """The next reply that had arrived for this call, each once."""
-        replies = self._replies.get(key)
+        replies = self.replies.get(key) or self._lent.get(key)
         return replies.popleft() if replies else None
 
     def forget(self) -> None:
-        """Hand out no reply of before: what was lost then is to be asked anew."""
-        self._replies.clear()
+        """Hand out no reply of before, nor after another kill: what was lost then is to be asked anew. What had been spent
+        must be stored elsewhere."""
+        self.replies.clear()
+        self._lent, self._holds = {}, False
+        for path in self._segments():
+            if self._file is None or path != self._path(self._next - 1):
+                path.unlink(missing_ok=True)
 
     # ── what is added ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def begin(self, base: Ledger, *, anew: bool = False) -> None:
-        """Go on from this ledger. Nothing is written before the first call is sent, but for anew: then what the log says
-        was spent is replaced at once. Raises EnvironmentFailure when that cannot be written."""
-        self._account = Account(base)
+    def begin(self, base: Ledger | None, *, anew: bool = False) -> None:
+        """Go on from this ledger; None: what is spent is counted elsewhere. Nothing is written before the first call is
+        sent, but for anew: then what the log says was spent is replaced at once. Raises EnvironmentFailure when that
+        cannot be written."""
+        self._account, self._counts = Account(base), base is not None
         if anew:
             try:
                 self._turn()
@@ -139,21 +157,23 @@ class ReplyLog:
 
     def arrived(self, ticket: int, key: str, reply: ChatReply) -> None:
         """The reply to a call. A log that cannot be written keeps no reply from being used: the next call stops the run."""
-        spend = reply.spend
-        numbers = [spend.calls, spend.input_tokens, spend.output_tokens, spend.cached_tokens, spend.cost, spend.seconds]
-        self._account.answered(spend, self._open.pop(ticket))
+        self._account.answered(reply.spend, self._open.pop(ticket))
+        self._holds = True
         with suppress(OSError, TypeError):  # no encoder takes a lone surrogate
-            self._write(
-                {
-                    "is": "arrived",
-                    "ticket": ticket,
-                    "key": key,
-                    "text": reply.text,
-                    "finish": reply.finish,
-                    "model": reply.model,
-                    "spend": numbers,
-                }
-            )
+            self._write({"is": "arrived", "ticket": ticket, **_record(key, reply)})
+
+    def keep(self, replies: Replies) -> None:
+        """Hold replies of another log, to be handed out from here. Raises EnvironmentFailure."""
+        for key, known in replies.items():
+            for reply in known:
+                try:
+                    if self._file is None:
+                        self._turn()
+                    self._write({"is": "kept", **_record(key, reply)})
+                except OSError as error:
+                    raise self._failure(error) from error
+                self.replies.setdefault(key, deque()).append(reply)
+                self._holds = True
 
     def failed(self, ticket: int, maybe_billed: bool) -> None:
         """A call ended without a reply."""
@@ -166,7 +186,7 @@ class ReplyLog:
     @property
     def silent(self) -> bool:
         """No reply has arrived, in this part of the run or before: there is nothing that a resume could take from here."""
-        return not self._replies and self._account.ledger().confirmed.calls == 0
+        return not self._holds
 
     def close(self, *, finished: bool) -> None:
         """Let go of the file; remove all of the run's when it has finished; an orderly stop keeps only what is written."""
@@ -174,20 +194,21 @@ class ReplyLog:
             with suppress(OSError):
                 os.ftruncate(self._file, self._size)
         self._let_go()
-        for path in _files(self._prefix) if finished else ():
+        for path in self._segments() if finished else ():
             path.unlink(missing_ok=True)
 
     def _turn(self) -> None:
         """Begin a segment, which repeats what still counts; drop those whose replies have long become judgments."""
         self._let_go()
-        old = _segments(self._prefix)
-        path = self._prefix.with_name(f"{self._prefix.name}.{self._next:06}")
+        old = self._segments()
+        path = self._path(self._next)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         self._next += 1
         self._size = 0
         waiting = {str(ticket): _plain(worst) for ticket, worst in self._open.items()}
         try:
-            self._write({"is": "start", "boot": _boot(), "ledger": asdict(self._account.ledger()), "open": waiting})
+            ledger = asdict(self._account.ledger())
+            self._write({"is": "start", "boot": _boot(), "ledger": ledger, "counts": self._counts, "open": waiting})
         except OSError:
             self._let_go()
             path.unlink(missing_ok=True)
@@ -221,7 +242,7 @@ class ReplyLog:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:  # what is free is looked for now: a file that cannot begin goes away again
             with suppress(OSError):
-                free = shutil.disk_usage(self._prefix.parent).free
+                free = shutil.disk_usage(self.prefix.parent).free
                 error.strerror = f"{error.strerror}: {want - have:,} bytes were asked for, {free:,} bytes free"
             raise
         if self._map is not None:
@@ -237,10 +258,21 @@ class ReplyLog:
             os.close(self._file)
             self._file = None
 
+    def _path(self, number: int) -> Path:
+        return self.prefix.with_name(f"{self.prefix.name}.{number:06}")
+
+    def _segments(self) -> list[Path]:
+        """The files that are there, the oldest first."""
+        start = self.prefix.name + "."
+        with suppress(OSError):
+            found = [p for p in self.prefix.parent.iterdir() if p.name.startswith(start) and p.suffix[1:].isdecimal()]
+            return sorted(found)
+        return []
+
     def _failure(self, error: OSError) -> EnvironmentFailure:
         if (starved := memory_failure(error)) is not None:
             return starved
-        where = str(self._prefix.parent)
+        where = str(self.prefix.parent)
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return EnvironmentFailure(
                 "E0506", "The disk is full (or a quota or a limit on the size of files is reached).", where=where,
@@ -250,13 +282,6 @@ class ReplyLog:
             "E0501", "The folder of the store cannot be written.", where=where, why=str(error),
             fix="check that the folder exists and may be written, or name another store with --store",
         )  # fmt: skip
-
-
-def hand_over(prefix: Path, to: Path) -> None:
-    """Let the log at `to` hand out the replies of the one at `prefix`, whose files are moved there. Its ledger does not go
-    with them. Broken off, it may be repeated. Raises OSError."""
-    for path in _files(prefix):
-        shutil.move(path, to.with_name(f"{to.name}.{HANDED}{uuid.uuid4().hex[:12]}"))
 
 
 class LoggedModel:
@@ -347,25 +372,6 @@ def _update(known: blake2b, text: str) -> None:
     known.update(data)
 
 
-def _files(prefix: Path) -> list[Path]:
-    """All files of a log: its own, the oldest first, and those that were handed over to it."""
-    return [*_segments(prefix), *_handed_over(prefix)]
-
-
-def _segments(prefix: Path) -> list[Path]:
-    return [path for path in _beside(prefix) if path.name[len(prefix.name) + 1 :].isdecimal()]
-
-
-def _handed_over(prefix: Path) -> list[Path]:
-    return [path for path in _beside(prefix) if path.name.startswith(f"{prefix.name}.{HANDED}")]
-
-
-def _beside(prefix: Path) -> list[Path]:
-    with suppress(OSError):
-        return sorted(path for path in prefix.parent.iterdir() if path.name.startswith(prefix.name + "."))
-    return []
-
-
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The records of a segment, up to one that a kill has torn; a damaged one is ("damaged", {}) and the last."""
     try:
@@ -386,6 +392,12 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         record = orjson.loads(body)
         yield record["is"], record
         at += HEAD.size + size
+
+
+def _record(key: str, reply: ChatReply) -> dict[str, Any]:
+    spend = reply.spend
+    numbers = (spend.calls, spend.input_tokens, spend.output_tokens, spend.cached_tokens, spend.cost, spend.seconds)
+    return {"key": key, "text": reply.text, "finish": reply.finish, "model": reply.model, "spend": numbers}
 
 
 def _ledger(plain: dict[str, Any]) -> Ledger:
