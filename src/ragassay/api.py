@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ragassay.metrics import Metric
     from ragassay.models.batch import BatchModel
     from ragassay.report import Comparison
-    from ragassay.runner import Engine, Forecast, Progress
+    from ragassay.runner import Engine, Forecast, Progress, ReplyLog
     from ragassay.store import Store, StoredRun
 
 T = TypeVar("T")
@@ -523,13 +523,10 @@ async def _drive(
     started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
     try:
         log = ReplyLog(store.beside(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
-        left = None if before is None else absorb(store, run_id)
-        base = Ledger() if before is None or left is None else _spent(before, store, left.ledger or log.ledger)
+        left = absorb(store, run_id)
+        base = Ledger() if before is None else _spent(before, store, left.ledger or _logged(log, store, run_id))
         if plan.batches is not None:
             base = await _found_again(plan.batches, store, run_id, base, retry_failed, tell)
-        if retry_failed:
-            store.reopen_failed(run_id)
-        done = store.done(run_id)
         saving = threading.Lock()
         ended = needless = False
 
@@ -546,6 +543,29 @@ async def _drive(
                     ledger=ledger(),
                     seconds=seconds + time.monotonic() - started,
                 )
+
+        save(RunState.RUNNING, "", lambda: base)
+        # Only now, with the ledger in the store, may what it was read from go.
+        try:
+            log.begin(
+                None if options.engine == "ray" else base,  # its workers have logs of their own
+                owner=store.token,
+                anew=options.engine == "ray" and log.ledger is not None,
+            )
+            if retry_failed:
+                log.forget()
+            else:
+                log.keep(left.replies)
+            left.remove()
+        except RagAssayError as error:
+            save(RunState.FAILED, str(error), lambda: base)
+            log.close(finished=False)
+            await plan.close()
+            error.fix = _then(error.fix, go_on)
+            raise
+        if retry_failed:
+            store.reopen_failed(run_id)
+        done = store.done(run_id)
 
         def save_snapshot() -> None:
             save(RunState.RUNNING, "", budget.snapshot)
@@ -575,16 +595,6 @@ async def _drive(
             )
         engine.progress.rows = len(done)
 
-        save(RunState.RUNNING, "", lambda: base)
-        if options.engine == "ray":  # its workers have logs of their own
-            log.begin(None, anew=log.ledger is not None)
-        else:
-            log.begin(base)
-        if retry_failed:
-            log.forget()
-        if left is not None:
-            log.keep({} if retry_failed else left.replies)
-            left.remove()
         todo = plan.rows(done)
         parked = plan.batches if plan.batches is not None and not options.wait else None
         ticker = asyncio.create_task(_tick(engine, watch, save_snapshot, parked))
@@ -596,7 +606,7 @@ async def _drive(
             with suppress(RagAssayError):  # the store itself may be what failed
                 save(RunState.FAILED, str(error), budget.ledger)
                 needless = log.silent
-            error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
+            error.fix = _then(error.fix, go_on)
             raise
         except BaseException as error:
             failure = memory_failure(error)
@@ -629,6 +639,16 @@ async def _drive(
         with suppress(RagAssayError):
             store.release(run_id)
     return Run(store, run_id)
+
+
+def _then(fix: str, go_on: str) -> str:
+    return f"{fix}; then go on with: {go_on}" if fix else f"go on with: {go_on}"
+
+
+def _logged(log: ReplyLog, store: Store, run_id: str) -> Ledger | None:
+    """What the log of calls on this machine says was spent; None where the run was worked on elsewhere since."""
+    shared = not isinstance(store.database.address, Path)
+    return None if shared and log.owner != store.owner_before(run_id) else log.ledger
 
 
 def _spent(before: StoredRun, store: Store, logged: Ledger | None) -> Ledger:

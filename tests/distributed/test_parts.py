@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -20,9 +19,9 @@ from ragassay.distributed.parts import (
     PartStore,
     absorb,
     cut,
+    elsewhere,
     folder_of,
     held,
-    make,
     size_of_parts,
 )
 from ragassay.runner import ReplyLog
@@ -112,7 +111,7 @@ def test_what_a_killed_driver_left_is_absorbed_and_gone(whole: Store, tmp_path: 
     left.remove()
     assert list(whole.done("run-1")) == [0, 1]
     assert sorted(path.name for path in tmp_path.iterdir() if "store.db" not in path.name) == []
-    assert not folder.parent.exists()
+    assert not folder.exists()
     assert absorb(whole, "run-1") == Left()
 
 
@@ -147,46 +146,81 @@ def test_replies_and_ledgers_of_all_parts_are_read_however_often_it_is_broken_of
 @pytest.fixture
 def in_a_database(whole: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where parts without journals lie."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    address = SimpleNamespace(database=SimpleNamespace(address="postgresql://nowhere"))
-    folder, journals = folder_of(address, "run-1")  # type: ignore[arg-type]
-    assert not journals
+    folder = tmp_path / "ragassay-run-1.parts"
     monkeypatch.setattr("ragassay.distributed.parts.folder_of", lambda *_: (folder, False))
-    make(folder)
+    folder.mkdir()
     return folder
 
 
-def test_parts_of_a_run_in_a_database_have_logs_and_a_book_too(whole: Store, in_a_database: Path) -> None:
-    make(in_a_database / "a")
-    replied(in_a_database / "a", "a")
-    Book(Ledger(Spend(1, cost=0.5))).write(in_a_database)
+def part_in(folder: Path, name: str) -> Path:
+    (folder / name).mkdir()
+    replied(folder / name, name)
+    return folder / name
+
+
+def test_parts_of_a_run_in_a_database_have_logs_and_a_book_too(
+    whole: Store, in_a_database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part_in(in_a_database, "a")
+    Book(Ledger(Spend(1, cost=0.5)), owner="who was killed").write(in_a_database)
+    monkeypatch.setattr(whole, "owner_before", lambda _: "who was killed")
     left = absorb(whole, "run-1")
     assert left.ledger == Ledger(Spend(2, 10, 5, cost=0.6))
     assert list(left.replies) == ["a"]
+    assert absorb(whole, "run-1") == left
     left.remove()
     assert not in_a_database.exists()
-    assert in_a_database.parent.exists()
+
+
+def test_a_book_of_before_the_run_was_worked_on_elsewhere_is_not_believed(
+    whole: Store, in_a_database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part_in(in_a_database, "a")
+    Book(Ledger(Spend(100)), owner="who was killed here").write(in_a_database)
+    monkeypatch.setattr(whole, "owner_before", lambda _: "who was killed elsewhere")
+    left = absorb(whole, "run-1")
+    assert left.ledger is None
+    assert list(left.replies) == ["a"]
 
 
 def test_a_worker_that_writes_into_a_database_is_waited_for_too(
     whole: Store, in_a_database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ragassay.distributed.parts.ORPHAN_SECONDS", 0.3)
-    make(in_a_database / "a")
-    with held(in_a_database / "a"), pytest.raises(EnvironmentFailure) as caught:
+    part = part_in(in_a_database, "a")
+    with held(part), pytest.raises(EnvironmentFailure) as caught:
         absorb(whole, "run-1")
     assert caught.value.code == "E0504"
     assert absorb(whole, "run-1").ledger is None  # there is no book
 
 
+def test_what_cannot_be_removed_is_an_error_and_counted_once(whole: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, _ = folder_of(whole, "run-1")
+    part_of(whole, "a").close()
+    replied(folder / "a", "a")
+    Book(Ledger()).write(folder)
+    left = absorb(whole, "run-1")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", refuse)
+        with pytest.raises(EnvironmentFailure, match="cannot be written"):
+            left.remove()
+    assert absorb(whole, "run-1").ledger == left.ledger == Ledger(Spend(1, 10, 5, cost=0.1))
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_somebody_else_is_neither_used_nor_read(whole: Store, in_a_database: Path) -> None:
-    make(in_a_database / "a")
-    replied(in_a_database / "a", "a")
-    os.chown(in_a_database, 12345, 12345)
-    with pytest.raises(EnvironmentFailure, match="belongs to somebody else"):
-        make(in_a_database)
-    assert absorb(whole, "run-1") == Left()
+def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    os.chown(elsewhere("run-1"), 12345, 12345)
+    with pytest.raises(EnvironmentFailure) as caught:
+        elsewhere("run-1")
+    assert "belongs to somebody else" in caught.value.why
+    (tmp_path / f"ragassay-{os.getuid()}-run-2").write_text("")
+    with pytest.raises(EnvironmentFailure):
+        elsewhere("run-2")
 
 
 def test_a_book_that_is_lost_leaves_the_ledger_to_the_store(whole: Store) -> None:

@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -59,7 +58,7 @@ def test_the_results_are_those_of_one_process_to_the_byte(
     assert books["calls"] == books["prompts"] == 2 * ROWS
     assert books["peak"] <= options["concurrency"]
     check_ledger(ledger, books, complete=True)
-    assert not store.with_name("store.db.parts").exists()
+    assert not list(tmp_path.glob("*.parts"))
 
 
 def test_rows_that_workers_cannot_read_are_handed_to_them(
@@ -151,7 +150,7 @@ def no_judgments_into(store: str | Path) -> list[Any]:
         held = psycopg.connect(store)
         held.execute("LOCK TABLE judgments IN EXCLUSIVE MODE")
         return [held]
-    journals = [sqlite3.connect(part, timeout=30.0) for part in store.parent.glob("store.db.parts/*/*/part.db")]
+    journals = [sqlite3.connect(part, timeout=30.0) for part in store.parent.glob("ragassay-*.parts/*/part.db")]
     assert journals
     for journal in journals:
         journal.execute("BEGIN IMMEDIATE")
@@ -214,7 +213,7 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
     assert books["answered_twice"] <= options["concurrency"]
     check_ledger(ledger, books)
     left = [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith("store.db")]
-    assert not [*left, *Path(tempfile.gettempdir()).glob(f"ragassay-*-{run.id}")]
+    assert not [*left, *tmp_path.rglob("*.parts")]
 
 
 def test_a_stopped_run_is_resumed_over_ray(

@@ -2,6 +2,7 @@
 
 import errno
 import re
+from collections import deque
 from decimal import Decimal
 
 import pytest
@@ -159,6 +160,25 @@ def test_replies_of_another_log_are_kept_and_its_ledger_is_not(log, tmp_path):
     second = log()
     assert second.ledger == Ledger(Spend(3, cost=0.3))
     assert second.take("a") == REPLY
+
+
+def test_replies_that_are_kept_stay_until_the_end_however_much_is_written(log, monkeypatch):
+    monkeypatch.setattr("ragassay.runner.replies.SEGMENT_BYTES", 500)
+    monkeypatch.setattr("ragassay.runner.replies.KEEP_SECONDS", -1.0)
+    first = log(Ledger())
+    first.keep({"late": deque([REPLY])})
+    for number in range(20):
+        first.arrived(first.sent(WORST), f"a-{number}", REPLY)
+    killed(first)
+    second = log()
+    second.begin(second.ledger)
+    second.keep({"late": deque([REPLY])})  # what is held is not held twice
+    for number in range(20):
+        second.arrived(second.sent(WORST), f"b-{number}", REPLY)
+    killed(second)
+    third = log()
+    assert (third.take("late"), third.take("late")) == (REPLY, None)
+    assert third.take("a-10") is None  # what became a judgment goes
 
 
 def test_replies_that_are_lent_are_handed_out_once_by_all_borrowers(log, tmp_path):

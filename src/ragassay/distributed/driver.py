@@ -12,7 +12,6 @@ import itertools
 import os
 import shutil
 import time
-import uuid
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,11 +28,11 @@ from ragassay.distributed.parts import (
     Rows,
     cut,
     folder_of,
-    make,
     remove,
     replies_of,
     size_of_parts,
     take_in,
+    writing,
 )
 from ragassay.distributed.worker import Worker
 from ragassay.planning import plain_options
@@ -78,8 +77,9 @@ class RayEngine:
     """Drives a plan over Ray; stands where an Engine stands. One instance, one run.
 
     purse: keeps the caps. log: the run's own log of calls, which gets the replies of parts that do not come to their end;
-    lends: whether workers may use its replies. save: writes the purse's ledger to disk, before leave to spend is given. Raises SetupError E0105
-    without Ray, E0110 where a worker cannot make the same set-up, EnvironmentFailure E0510 where Ray or its workers fail.
+    lends: whether workers may use its replies. save: writes the purse's ledger to disk, before leave is given. Raises
+    SetupError E0105 without Ray, E0110 where a worker cannot make the same set-up, EnvironmentFailure E0510 where Ray or its
+    workers fail.
     """
 
     def __init__(
@@ -107,12 +107,12 @@ class RayEngine:
         self._merges: set[asyncio.Task[None]] = set()
         self._ended = Beat()  # of all parts that have ended
         self._done, self._before = done, 0
-        self._book: Book | None = Book(purse.ledger())
+        self._book: Book | None = None
         self._state, self._reason = RunState.RUNNING, ""
         self._stopped = asyncio.Event()
         self._fatal: BaseException | None = None
         self._ray: Any = None
-        self._token = uuid.uuid4().hex
+        self._token = store.token
         self.progress = Progress(manifest.rows, ledger=purse.ledger)
         self.without_usage = 0
 
@@ -133,12 +133,10 @@ class RayEngine:
         self._ray, ours = await asyncio.to_thread(start, self._plan.options.workers)  # beside the display and Ctrl-C
         try:
             self._make_hands(rows)
-            if self._journals:
-                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            else:
-                make(self._folder)
-            (self._folder / TOKEN).write_text(self._token)
-            if self._book is not None:
+            with writing(self._folder):
+                self._folder.mkdir(exist_ok=True, mode=0o700)
+                (self._folder / TOKEN).write_text(self._token)
+                self._book = Book(self._purse.ledger(), owner=self._token)
                 self._book.write(self._folder)
             try:
                 await self._drive()
@@ -271,7 +269,7 @@ class RayEngine:
                 hand.beat, spent, sent = ended.beat, ended.beat.use.ledger, ended.beat.use.sent
             self._purse.close(part.name, spent, max(sent, spent.confirmed.calls + spent.uncertain_calls))
             self._close_part(hand)
-            self._merge(part, spent, whole=ended is not None and ended.state is RunState.FINISHED)
+            self._merge(part, spent, ended)
         if ended is not None and ended.error is not None:
             raise ended.error
         if ended is not None and ended.state is RunState.BUDGET:
@@ -377,8 +375,9 @@ class RayEngine:
             raise said
         hand.where = f" (process {said.pid} on {said.host})"
         if not said.here and self._book is not None:  # what it spends is in no log on this machine
-            self._book = None
-            await asyncio.to_thread((self._folder / BOOK).unlink, missing_ok=True)
+            async with self._merging:
+                self._book = None
+                await asyncio.to_thread((self._folder / BOOK).unlink, missing_ok=True)
 
     async def _bury(self, hand: _Hand, part: Part | None, deaths: int, error: Exception) -> None:
         """A worker has died, of its part or while it started. Raises EnvironmentFailure when that happens too often."""
@@ -421,8 +420,8 @@ class RayEngine:
         for part in cut(self._manifest.rows, size, self._done):
             yield part, None if self._reads else list(itertools.islice(rows, part.rows))
 
-    def _merge(self, part: Part, spent: Ledger, whole: bool) -> None:
-        """Take what a part came to into the run, beside the parts that go on. whole: all its replies are judged."""
+    def _merge(self, part: Part, spent: Ledger, ended: Ended | None) -> None:
+        """Take what a part came to into the run, beside the parts that go on."""
         folder = self._folder / part.name
 
         def take() -> None:
@@ -430,20 +429,20 @@ class RayEngine:
                 take_in(self._store, self._manifest.run_id, folder)
             if self._book is not None:
                 self._book = self._book.enter(self._folder, part.name, spent)
-            if not whole:
-                self._log.keep(replies_of(folder))
+            if ended is None or ended.state is not RunState.FINISHED:  # not all its replies are judged
+                self._log.keep(replies_of(folder) | (ended.replies if ended is not None else {}))
             shutil.rmtree(folder, ignore_errors=True)
 
         async def work() -> None:
             async with self._merging:  # one writer at a time
                 await asyncio.to_thread(take)
 
-        def ended(task: asyncio.Task[None]) -> None:
+        def over(task: asyncio.Task[None]) -> None:
             if not task.cancelled() and (error := task.exception()) is not None:
                 self._abort(error)
 
         task = asyncio.create_task(work())
-        task.add_done_callback(ended)
+        task.add_done_callback(over)
         self._merges.add(task)
 
     def _close_part(self, hand: _Hand) -> None:

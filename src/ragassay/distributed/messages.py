@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.core import Manifest, RagAssayError, RunState
 from ragassay.distributed.purse import Use
-from ragassay.runner import Traffic
+from ragassay.runner import Replies, Traffic
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -64,12 +64,14 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a part ended. error: what ends the whole run."""
+    """How a part ended. error: what ends the whole run; replies: those in the part's log, where judgments are missing and
+    the driver does not see the log."""
 
     state: RunState
     reason: str
     beat: Beat
     error: RagAssayError | None = None
+    replies: Replies = field(default_factory=dict)
 
 
 def joined(traffics: list[Traffic]) -> Traffic:

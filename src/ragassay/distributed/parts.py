@@ -1,15 +1,15 @@
 """What is a part of a run: a range of rows that one worker drives, with a log of its calls and perhaps a journal.
 
 Many processes that write into one SQLite file wait for each other, so there each part has a file of its own:
-`STORE.parts/RUN/START-STOP/part.db`. It is a store like any other, and holds the run under its own id; what it holds
-is taken into the run when the part ends, and the folder goes. Into a database the workers write themselves, and the parts'
-folders lie among the machine's temporary files. In either lies the part's log of calls, and beside all parts a book of what
-those came to that have ended. What a killed driver left is taken in by whoever resumes: journals go to the store, replies
-that had arrived to the run's own log.
+`ragassay-RUN.parts/START-STOP/part.db` beside the store. It is a store like any other, and holds the run under its own id;
+what it holds is taken into the run when the part ends, and the folder goes. Into a database the workers write themselves.
+In either case the part's log of calls lies there, and beside all parts a book of what those came to that have ended. What
+a killed driver left is taken in by whoever resumes: journals go to the store, replies that had arrived to the run's own log.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -18,7 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,6 @@ run out one by one, weighs little."""
 PARTS_A_WORKER = 4
 
 FILE, LOG, TOKEN, BOOK, LOCK = "part.db", "replies", "token", "book.json", "lock"
-SUFFIX = ".parts"
 ORPHAN_SECONDS = 15.0
 """How long the worker of a killed driver may take to end."""
 
@@ -81,30 +80,30 @@ def cut(rows: int, size: int, done: object) -> Iterator[Part]:
 
 
 def folder_of(store: Store, run_id: str) -> tuple[Path, bool]:
-    """Where the parts of a run are kept on this machine, and whether they have journals there: so they do beside a SQLite
-    store, but not where many processes write the store itself."""
-    path = store.database.address
-    if isinstance(path, Path):
-        return path.with_name(f"{path.name}{SUFFIX}") / run_id, True
-    return Path(tempfile.gettempdir(), f"ragassay-{_user()}-{run_id}"), False
+    """Where the parts of a run are kept, and whether they have journals: not where many processes write the store."""
+    return store.beside(f"ragassay-{run_id}.parts"), isinstance(store.database.address, Path)
 
 
-def make(folder: Path) -> None:
-    """Make a folder among the machine's temporary files. Raises EnvironmentFailure E0501 where somebody else has it:
-    replies that had arrived are read from there, and anyone could put some."""
-    while True:
-        with suppress(FileNotFoundError, FileExistsError):  # another part that ends removes what is empty
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if folder.stat().st_uid == _user():
-                return
-            raise EnvironmentFailure(
-                "E0501", "The folder for logs of calls belongs to somebody else.", where=str(folder),
-                why="replies that had arrived are read from there", fix="set TMPDIR to a folder of your own",
-            )  # fmt: skip
+def elsewhere(run_id: str) -> Path:
+    """Where a worker on another machine than the driver's keeps its parts. Raises EnvironmentFailure E0501 where somebody
+    else has it: replies that had arrived are read from there, and anyone could put some."""
+    folder = Path(tempfile.gettempdir(), f"ragassay-{os.getuid()}-{run_id}")
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.lstat().st_uid != os.getuid():
+            raise PermissionError(errno.EPERM, "it belongs to somebody else", str(folder))
+    return folder
 
 
-def _user() -> int:
-    return os.getuid() if hasattr(os, "getuid") else 0
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Turn what the file system raises into what a user can act on."""
+    from ragassay.runner import cannot_write
+
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(error, folder) from error
 
 
 class PartStore:
@@ -147,44 +146,51 @@ class PartStore:
 
 @dataclass(slots=True)
 class Left:
-    """What the workers of a killed driver left. ledger: what the run had spent by the logs of its parts, None where one of
-    them is lost; replies: those that had arrived, judged or not."""
+    """What the workers of a killed driver left. ledger: what the run had spent by the logs of its parts, None where that is
+    not known; replies: those that had arrived, judged or not."""
 
     ledger: Ledger | None = None
     replies: Replies = field(default_factory=dict)
     folder: Path | None = None
 
     def remove(self) -> None:
-        """Remove it from the disk, once what it says is stored elsewhere."""
+        """Remove it from the disk, once what it says is stored elsewhere. Raises EnvironmentFailure."""
         if self.folder is not None:
-            remove(self.folder, parts=True)
+            with writing(self.folder):
+                shutil.rmtree(self.folder)
 
 
 def absorb(store: Store, run_id: str) -> Left:
     """Take in what the workers of a killed driver left on this machine; the store holds the run's lock.
 
-    May be broken off and repeated until `remove`. Raises EnvironmentFailure E0504 while such a worker still lives.
+    May be broken off and repeated until `remove`. Raises EnvironmentFailure, E0504 while such a worker still lives.
     """
     from ragassay.runner import ReplyLog
 
     folder, journals = folder_of(store, run_id)
-    if not folder.is_dir() or (not journals and folder.stat().st_uid != _user()):
+    if not folder.is_dir():
         return Left()
     left, book = Left(folder=folder), Book.read(folder)
-    for part in sorted(one for one in folder.iterdir() if one.is_dir()):
-        if journals:
-            take_in(store, run_id, part, wait=True)
-        else:
-            _wait_for(part)
-        log = ReplyLog(part / LOG)
-        for key, replies in log.replies.items():
-            left.replies.setdefault(key, deque()).extend(replies)
-        if book is not None and part.name not in book.parts:
-            unused = log.ledger is None and not any(part.glob(f"{LOG}.*"))
-            spent = Ledger() if unused else log.ledger  # a kill came before the first call
-            book = None if spent is None else book.enter(folder, part.name, spent)
-        if book is None:
-            (folder / BOOK).unlink(missing_ok=True)
+    if book is not None and not journals:
+        # Whoever had the run last may have been elsewhere, and have spent more.
+        book = replace(book, owner=store.token) if book.owner in (store.owner_before(run_id), store.token) else None
+    with writing(folder):
+        if book is not None:
+            book.write(folder)
+        for part in sorted(one for one in folder.iterdir() if one.is_dir()):
+            if journals:
+                take_in(store, run_id, part, wait=True)
+            else:
+                _wait_for(part)
+            log = ReplyLog(part / LOG)
+            for key, replies in log.replies.items():
+                left.replies.setdefault(key, deque()).extend(replies)
+            if book is not None and part.name not in book.parts:
+                unused = log.ledger is None and not any(part.glob(f"{LOG}.*"))
+                spent = Ledger() if unused else log.ledger  # a kill came before the first call
+                book = None if spent is None else book.enter(folder, part.name, spent)
+            if book is None:
+                (folder / BOOK).unlink(missing_ok=True)
     left.ledger = None if book is None else book.spent
     return left
 
@@ -241,10 +247,12 @@ def _wait_for(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """What a run had spent with the parts that were taken in. parts: those whose folders may still be there."""
+    """What a run had spent with the parts that have ended. parts: those whose folders may still be there; owner: the token
+    of the store by which the driver has the run."""
 
     spent: Ledger
     parts: tuple[str, ...] = ()
+    owner: str = ""
 
     @classmethod
     def read(cls, folder: Path) -> Book | None:
@@ -252,31 +260,29 @@ class Book:
         try:
             plain = json.loads((folder / BOOK).read_text())
             spent = Ledger(**{**plain["spent"], "confirmed": Spend(**plain["spent"]["confirmed"])})
-            return cls(spent, tuple(plain["parts"]))
+            return cls(spent, tuple(plain["parts"]), str(plain["owner"]))
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
     def enter(self, folder: Path, part: str, spent: Ledger) -> Book:
         """The book with one part more, on disk before the part's folder is removed."""
         here = tuple(name for name in self.parts if (folder / name).is_dir())
-        book = Book(added(self.spent, spent), (*here, part))
+        book = Book(added(self.spent, spent), (*here, part), self.owner)
         book.write(folder)
         return book
 
     def write(self, folder: Path) -> None:
         """Put it on disk, all or nothing."""
         new = folder / f"{BOOK}.partial"
-        new.write_text(json.dumps({"spent": asdict(self.spent), "parts": self.parts}))
+        new.write_text(json.dumps(asdict(self)))
         new.replace(folder / BOOK)
 
 
-def remove(folder: Path, *, parts: bool = False) -> None:
-    """Remove the run's folder when it holds no part any more, or with its parts, and the one around it."""
+def remove(folder: Path) -> None:
+    """Remove the run's folder, when it holds no part any more."""
     with suppress(OSError):
-        if parts or not any(one.is_dir() for one in folder.iterdir()):
+        if not any(one.is_dir() for one in folder.iterdir()):
             shutil.rmtree(folder)
-        if folder.parent.suffix == SUFFIX:
-            folder.parent.rmdir()
 
 
 def _until_it_ends(take: Callable[[], object]) -> None:

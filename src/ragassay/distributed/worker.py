@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from ragassay import __version__
 from ragassay.core import BadRow, Ledger, RagAssayError, RunState, Sample, SetupError, shorten
 from ragassay.distributed.messages import Beat, Ended, Job, Ready, frozen
-from ragassay.distributed.parts import LOG, TOKEN, Part, PartStore, Rows, folder_of, held, make, remove
+from ragassay.distributed.parts import LOG, TOKEN, Part, PartStore, Rows, elsewhere, held, replies_of, writing
 from ragassay.distributed.purse import Grant, LeasedBudget
 from ragassay.planning import make_setup, open_dataset, options_of
 from ragassay.runner import ReplyLog, Watchdog
@@ -104,28 +104,37 @@ class Worker:
     async def run_part(self, part: Part, rows: Rows | None, grant: Grant, base: Ledger) -> Ended:
         """Drive a part to its end. rows: the rows to do, where they are handed over and not read here. base: what workers
         before this one have spent on it at most, where they left no log that knows better."""
+        folder = self._job.folder / part.name
         try:
-            return await self._run_part(part, rows, grant, base)
+            if not self._here:
+                folder = elsewhere(self._job.manifest.run_id) / part.name
+            ended = await self._run_part(part, folder, rows, grant, base)
         except RagAssayError as error:
-            return Ended(RunState.FAILED, str(error), self._beat(), error)
+            ended = Ended(RunState.FAILED, str(error), self._beat(), error)
         finally:
             self._last = self._beat()
             self._engine = self._budget = None
+        if not self._here:
+            if ended.state is not RunState.FINISHED:
+                ended = replace(ended, replies=replies_of(folder))
+            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):  # another part is still at work there
+                folder.parent.rmdir()
+        return ended
 
-    async def _run_part(self, part: Part, rows: Rows | None, grant: Grant, base: Ledger) -> Ended:
+    async def _run_part(self, part: Part, folder: Path, rows: Rows | None, grant: Grant, base: Ledger) -> Ended:
         job, setup, whole, run_id = self._job, self._setup, self._store, self._job.manifest.run_id
         assert setup is not None
         assert whole is not None
-        folder = (job.folder if self._here else folder_of(whole, run_id)[0]) / part.name
         journal: PartStore | None = None
         log: ReplyLog | None = None
-        state, holding = RunState.FAILED, ExitStack()
+        holding = ExitStack()
         try:
             if job.journals:
                 journal = PartStore(folder, whole, job.manifest)
             else:
-                make(folder.parent)
-                make(folder)
+                with writing(folder):
+                    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 holding.enter_context(held(folder))
             log = ReplyLog(folder / LOG)
             if self._same_driver(folder):
@@ -163,7 +172,6 @@ class Worker:
                     await listening
             beat = self._beat()
             self._answered = engine.progress.traffic.answered
-            state = outcome.state
             return Ended(outcome.state, outcome.reason, beat)
         finally:
             if log is not None:
@@ -171,9 +179,6 @@ class Worker:
             if journal is not None:
                 await asyncio.to_thread(journal.close)
             holding.close()
-            if not self._here and state is RunState.FINISHED:  # else who resumes may use the replies, if it is here
-                shutil.rmtree(folder, ignore_errors=True)
-                remove(folder.parent)
 
     def _same_driver(self, folder: Path) -> bool:
         """Whether the log in a part's folder was written for the driver that this worker has."""

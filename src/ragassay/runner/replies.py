@@ -4,8 +4,8 @@ A reply costs money the moment it arrives, but it counts only once a judgment ma
 gap: a record before a call is sent, another when its reply arrives, before anything is made of it. They are put into a
 file that is mapped into memory, which costs no call of the system: what stands there outlives a process that is killed,
 though not a power cut; after one, the store's own ledger counts. A resume hands out the replies by the content of their
-call, and knows to the cent what was spent. The files stand beside the store, hold a few megabytes, and are gone when the
-run has finished.
+call, and knows to the cent what was spent. The files stand beside the store, hold a few megabytes and what a run over
+several processes left unjudged, and are gone when the run has finished.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ReplyLog:
 
     prefix: path that its files' names begin with. May be written only by the process that holds the run. `ledger` is what
     the earlier part had spent, its open calls as uncertain; None when there is none, when that is kept elsewhere, or when
-    the machine was started anew since. `replies` are those that had arrived, and are handed out.
+    the machine was started anew since; `owner` is who wrote it. `replies` are those that had arrived, and are handed out.
     """
 
     def __init__(self, prefix: Path) -> None:
@@ -65,6 +65,8 @@ class ReplyLog:
         self.replies: Replies = {}
         self._lent: Replies = {}
         self._holds = False  # a reply
+        self._keeping: set[Path] = set()  # segments with replies that may be asked for late
+        self.owner = ""
         self.ledger = self._recover()
 
     # ── what was there ──────────────────────────────────────────────────────────────────────────────────────────
@@ -81,7 +83,7 @@ class ReplyLog:
                     if body["boot"] != _boot():
                         break
                     account = Account(_ledger(body["ledger"]))
-                    counts = body.get("counts", True)
+                    counts, self.owner = body.get("counts", True), body.get("owner", "")
                     waiting = {int(ticket): _decimal(worst) for ticket, worst in body["open"].items()}
                 elif account is None:
                     break
@@ -91,6 +93,7 @@ class ReplyLog:
                     account.answered(self._recovered(body).spend, waiting.pop(body["ticket"], None))
                 elif kind == "kept":
                     self._recovered(body)
+                    self._keeping.add(path)
                 elif kind == "failed":
                     worst = waiting.pop(body["ticket"], None)
                     if body["billed"]:
@@ -124,23 +127,23 @@ class ReplyLog:
         """Hand out no reply of before, nor after another kill: what was lost then is to be asked anew. What had been spent
         must be stored elsewhere."""
         self.replies.clear()
-        self._lent, self._holds = {}, False
+        self._lent, self._holds, self._keeping = {}, False, set()
         for path in self._segments():
             if self._file is None or path != self._path(self._next - 1):
                 path.unlink(missing_ok=True)
 
     # ── what is added ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def begin(self, base: Ledger | None, *, anew: bool = False) -> None:
+    def begin(self, base: Ledger | None, *, owner: str = "", anew: bool = False) -> None:
         """Go on from this ledger; None: what is spent is counted elsewhere. Nothing is written before the first call is
         sent, but for anew: then what the log says was spent is replaced at once. Raises EnvironmentFailure when that
         cannot be written."""
-        self._account, self._counts = Account(base), base is not None
+        self._account, self._counts, self.owner = Account(base), base is not None, owner
         if anew:
             try:
                 self._turn()
             except OSError as error:
-                raise self._failure(error) from error
+                raise cannot_write(error, self.prefix.parent) from error
 
     def sent(self, worst: Decimal | None) -> int:
         """A call is about to be sent; its ticket. Raises EnvironmentFailure when that cannot be written: then it must
@@ -151,7 +154,7 @@ class ReplyLog:
             self._tickets += 1
             self._write({"is": "sent", "ticket": self._tickets, "worst": _plain(worst)})
         except OSError as error:
-            raise self._failure(error) from error
+            raise cannot_write(error, self.prefix.parent) from error
         self._open[self._tickets] = worst
         return self._tickets
 
@@ -163,17 +166,20 @@ class ReplyLog:
             self._write({"is": "arrived", "ticket": ticket, **_record(key, reply)})
 
     def keep(self, replies: Replies) -> None:
-        """Hold replies of another log, to be handed out from here. Raises EnvironmentFailure."""
+        """Hold replies of another log, to be handed out from here, but for those that are held already. Raises
+        EnvironmentFailure."""
         for key, known in replies.items():
-            for reply in known:
+            held = self.replies.setdefault(key, deque())
+            for reply in [one for one in known if one not in held]:
                 try:
                     if self._file is None:
                         self._turn()
                     self._write({"is": "kept", **_record(key, reply)})
                 except OSError as error:
-                    raise self._failure(error) from error
-                self.replies.setdefault(key, deque()).append(reply)
+                    raise cannot_write(error, self.prefix.parent) from error
+                held.append(reply)
                 self._holds = True
+                self._keeping.add(self._path(self._next - 1))
 
     def failed(self, ticket: int, maybe_billed: bool) -> None:
         """A call ended without a reply."""
@@ -208,13 +214,14 @@ class ReplyLog:
         waiting = {str(ticket): _plain(worst) for ticket, worst in self._open.items()}
         try:
             ledger = asdict(self._account.ledger())
-            self._write({"is": "start", "boot": _boot(), "ledger": ledger, "counts": self._counts, "open": waiting})
+            start = {"boot": _boot(), "owner": self.owner, "ledger": ledger, "counts": self._counts, "open": waiting}
+            self._write({"is": "start", **start})
         except OSError:
             self._let_go()
             path.unlink(missing_ok=True)
             raise
         for before in old[:-1]:
-            if time.time() - before.stat().st_mtime > KEEP_SECONDS:
+            if before not in self._keeping and time.time() - before.stat().st_mtime > KEEP_SECONDS:
                 before.unlink(missing_ok=True)
 
     def _write(self, record: dict[str, Any]) -> None:
@@ -269,19 +276,21 @@ class ReplyLog:
             return sorted(found)
         return []
 
-    def _failure(self, error: OSError) -> EnvironmentFailure:
-        if (starved := memory_failure(error)) is not None:
-            return starved
-        where = str(self.prefix.parent)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            return EnvironmentFailure(
-                "E0506", "The disk is full (or a quota or a limit on the size of files is reached).", where=where,
-                why=str(error), fix="free some space: everything stored before is intact",
-            )  # fmt: skip
+
+def cannot_write(error: OSError, folder: Path) -> EnvironmentFailure:
+    """What a user can do about a folder that does not take a file."""
+    if (starved := memory_failure(error)) is not None:
+        return starved
+    where = str(folder)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return EnvironmentFailure(
-            "E0501", "The folder of the store cannot be written.", where=where, why=str(error),
-            fix="check that the folder exists and may be written, or name another store with --store",
+            "E0506", "The disk is full (or a quota or a limit on the size of files is reached).", where=where,
+            why=str(error), fix="free some space: everything stored before is intact",
         )  # fmt: skip
+    return EnvironmentFailure(
+        "E0501", "The folder of the store cannot be written.", where=where, why=str(error),
+        fix="check that the folder exists and may be written, or name another store with --store",
+    )  # fmt: skip
 
 
 class LoggedModel:

@@ -75,6 +75,7 @@ class Store:
         self.location = database.location  # path or URL, as it may be shown: without a password
         self.address = database.address  # as `open` takes it
         self._token = uuid.uuid4().hex
+        self._before: dict[int, str] = {}
         self._held: set[int] = set()  # runs acquired
         self._lost: set[int] = set()  # runs that another process has taken over
         self._beating: threading.Thread | None = None
@@ -320,12 +321,23 @@ class Store:
         """
         self._acquire(run_id, self._number(run_id))
 
+    @property
+    def token(self) -> str:
+        """What this store owns runs by; no two that are opened have the same."""
+        return self._token
+
+    def owner_before(self, run_id: str) -> str:
+        """The token of who had the run when this store took it, and had not released it: who was killed; else ""."""
+        return self._before.get(self._number(run_id), "")
+
     def _acquire(self, run_id: str, number: int) -> None:
         runs, locks = schema.runs.c, schema.run_locks
 
         def work(connection: Connection) -> None:
             connection.execute(select(runs.id).where(runs.id == number).with_for_update(key_share=True))
-            now = self._refuse_owned(connection, run_id, number)
+            now, token = self._refuse_owned(connection, run_id, number)
+            if token != self._token:
+                self._before[number] = token
             connection.execute(delete(locks).where(locks.c.run == number))
             connection.execute(
                 insert(locks).values(
@@ -346,8 +358,9 @@ class Store:
             self._beating = threading.Thread(target=self._beat, name="ragassay-owner", daemon=True)
             self._beating.start()
 
-    def _refuse_owned(self, connection: Connection, run_id: str, number: int) -> float:
-        """The time by the database's clock. Raises EnvironmentFailure E0504 when another living process has the run."""
+    def _refuse_owned(self, connection: Connection, run_id: str, number: int) -> tuple[float, str]:
+        """The time by the database's clock, and the token of who had the run. Raises EnvironmentFailure E0504 when another
+        living process has it."""
         locks, now = schema.run_locks, self.database.now(connection)
         lock = connection.execute(select(locks).where(locks.c.run == number)).one_or_none()
         if lock is not None and lock.token != self._token and self._living(lock, now):
@@ -356,7 +369,7 @@ class Store:
                 where=f"run {run_id} in {self.location}", why=f"it was seen {max(0.0, now - lock.seen):.0f} s ago",
                 fix=f"wait until it ends, or stop it (kill {lock.pid} on {lock.host})",
             )  # fmt: skip
-        return now
+        return now, "" if lock is None else lock.token
 
     @staticmethod
     def _living(lock: Row[Any], now: float) -> bool:

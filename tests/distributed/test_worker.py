@@ -1,0 +1,113 @@
+"""What does a worker do that is not on the driver's machine? Without Ray: its methods are called as the driver calls them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragassay import __version__
+from ragassay.core import EnvironmentFailure, Ledger, RagAssayError, RunState
+from ragassay.distributed.messages import Ended, Job, Ready
+from ragassay.distributed.parts import Part
+from ragassay.distributed.purse import Grant
+from ragassay.distributed.worker import Worker
+from ragassay.planning import Options, Plan, make_plan, manifest_of, plain_options
+from ragassay.store import Store
+from support.llm_server import LLMServer
+from support.ray_runs import KEY, make_rows
+
+ROWS = 30
+
+
+@pytest.fixture
+def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The temporary files of the worker's machine."""
+    monkeypatch.setenv(KEY, "sk-test")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "far"))
+    (tmp_path / "far").mkdir()
+    return tmp_path / "far"
+
+
+def drive(plan: Plan, tmp_path: Path, act: Any) -> Ended:
+    """A part of all rows by a worker that does not see the driver's folder; `act(worker, store)` happens beside it."""
+
+    async def main() -> Ended:
+        manifest = manifest_of(plan, "run-1", "2026-01-01T00:00:00", __version__, "", None)
+        with Store.open(tmp_path / "store.db") as store:
+            store.create_run(manifest)
+            job = Job(
+                version=__version__,
+                manifest=manifest,
+                options=plain_options(plan.options),
+                store=tmp_path / "store.db",
+                folder=tmp_path / "not-here",
+                journals=False,
+                token="token",
+                replies=tmp_path / "nor-this",
+                concurrency=4,
+                home=os.getcwd(),
+                size=0,
+            )
+            worker = Worker(job)
+            ready = await worker.prepare(False)
+            assert isinstance(ready, Ready)
+            assert not ready.here
+            part = asyncio.create_task(worker.run_part(Part(0, ROWS), list(plan.rows(())), Grant(), Ledger()))
+            await act(worker)
+            ended = await part
+            await worker.close()
+            await plan.close()
+            return ended
+
+    return asyncio.run(main())
+
+
+def plan_for(server: LLMServer) -> Plan:
+    options = Options(judge="openai:mock", base_url=server.url, api_key_env=KEY, price="1,2", concurrency=4)
+    return make_plan(make_rows(ROWS), options, "groundedness")
+
+
+async def nothing(worker: Worker) -> None:
+    pass
+
+
+async def stop(worker: Worker) -> None:
+    await asyncio.sleep(0.5)
+    await worker.stop()
+
+
+def test_a_part_that_has_ended_leaves_nothing_on_another_machine(tmp_path: Path, far: Path) -> None:
+    with LLMServer() as server:
+        ended = drive(plan_for(server), tmp_path, nothing)
+        assert ended.state is RunState.FINISHED
+        assert ended.beat.rows == server.stats()["answers"] == ROWS
+    assert not ended.replies
+    assert not list(far.iterdir())
+
+
+def test_a_part_that_was_stopped_on_another_machine_says_its_replies_and_leaves_nothing(
+    tmp_path: Path, far: Path
+) -> None:
+    with LLMServer(latency=0.1) as server:
+        ended = drive(plan_for(server), tmp_path, stop)
+        assert ended.state is RunState.INTERRUPTED
+        assert sum(map(len, ended.replies.values())) == server.stats()["answers"] < ROWS
+    assert not list(far.iterdir())
+
+
+def test_a_part_that_fails_on_another_machine_says_its_replies_too(
+    tmp_path: Path, far: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise EnvironmentFailure("E0501", "The database is read-only.")
+
+    with LLMServer() as server:
+        monkeypatch.setattr(Store, "put_judgments", refuse)
+        ended = drive(plan_for(server), tmp_path, nothing)
+        assert isinstance(ended.error, RagAssayError)
+        assert sum(map(len, ended.replies.values())) == server.stats()["answers"] > 0
+    assert not list(far.iterdir())
