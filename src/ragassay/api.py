@@ -523,12 +523,9 @@ async def _drive(
     started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
     try:
         log = ReplyLog(store.beside(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
-        left = absorb(store, run_id)
-        base = Ledger() if before is None else _spent(before, store, left.ledger or _logged(log, store, run_id))
-        if plan.batches is not None:
-            base = await _found_again(plan.batches, store, run_id, base, retry_failed, tell)
+        ticker: asyncio.Task[None] | None = None
         saving = threading.Lock()
-        ended = needless = False
+        begun = ended = needless = False
 
         def save(state: RunState, reason: str, ledger: Callable[[], Ledger]) -> None:
             nonlocal ended
@@ -544,82 +541,80 @@ async def _drive(
                     seconds=seconds + time.monotonic() - started,
                 )
 
-        save(RunState.RUNNING, "", lambda: base)
-        # Only now, with the ledger in the store, may what it was read from go.
+        def save_snapshot() -> None:
+            save(RunState.RUNNING, "", budget.snapshot)
+
         try:
-            log.begin(
-                None if options.engine == "ray" else base,  # its workers have logs of their own
-                owner=store.token,
-                anew=options.engine == "ray" and log.ledger is not None,
-            )
+            left = absorb(store, run_id, "" if before is None else before.writer)
+            base = Ledger() if before is None else _spent(before, store, left.ledger or _logged(log, before))
+            if plan.batches is not None:
+                base = await _found_again(plan.batches, store, run_id, base, retry_failed, tell)
+            spent: Callable[[], Ledger] = lambda: base  # noqa: E731
+            save(RunState.RUNNING, "", spent)
+            begun = True
+            # Only now, with the ledger in the store, may what it was read from go.
+            over_ray = options.engine == "ray"  # whose workers have logs of their own
+            log.begin(None if over_ray else base, owner=store.token, anew=over_ray and log.ledger is not None)
             if retry_failed:
                 log.forget()
             else:
                 log.keep(left.replies)
             left.remove()
-        except RagAssayError as error:
-            save(RunState.FAILED, str(error), lambda: base)
-            log.close(finished=False)
-            await plan.close()
-            error.fix = _then(error.fix, go_on)
-            raise
-        if retry_failed:
-            store.reopen_failed(run_id)
-        done = store.done(run_id)
+            if retry_failed:
+                store.reopen_failed(run_id)
+            done = store.done(run_id)
+            budget: Budget | Purse
+            engine: Engine | RayEngine
+            if over_ray:
+                from ragassay.distributed import Purse, RayEngine
 
-        def save_snapshot() -> None:
-            save(RunState.RUNNING, "", budget.snapshot)
-
-        budget: Budget | Purse
-        engine: Engine | RayEngine
-        if options.engine == "ray":
-            from ragassay.distributed import Purse, RayEngine
-
-            budget = Purse(max_calls=options.max_calls, max_cost=options.max_cost, base=base)
-            engine = RayEngine(
-                plan, store, manifest, budget, done, log=log, lends=not retry_failed, save=save_snapshot, tell=tell
-            )
-        else:
-            budget = Budget(plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=base)
-            engine = plan.engine(
-                budget,
-                log,
-                store=store,
-                run_id=run_id,
-                total=manifest.rows,
-                save_ledger=lambda ledger: save(RunState.RUNNING, "", lambda: ledger),
-                prepared={} if plan.application is None else store.answered(run_id),
-                new=_new_judges(plan, store, begun=before is not None),
-                patient=plan.batches is not None,
-                begun=before is not None,
-            )
-        engine.progress.rows = len(done)
-
-        todo = plan.rows(done)
-        parked = plan.batches if plan.batches is not None and not options.wait else None
-        ticker = asyncio.create_task(_tick(engine, watch, save_snapshot, parked))
-        try:
+                budget = Purse(max_calls=options.max_calls, max_cost=options.max_cost, base=base)
+                engine = RayEngine(
+                    plan, store, manifest, budget, done, log=log, lends=not retry_failed, save=save_snapshot, tell=tell
+                )
+            else:
+                budget = Budget(plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=base)
+                engine = plan.engine(
+                    budget,
+                    log,
+                    store=store,
+                    run_id=run_id,
+                    total=manifest.rows,
+                    save_ledger=lambda ledger: save(RunState.RUNNING, "", lambda: ledger),
+                    prepared={} if plan.application is None else store.answered(run_id),
+                    new=_new_judges(plan, store, begun=before is not None),
+                    patient=plan.batches is not None,
+                    begun=before is not None,
+                )
+            spent = budget.ledger
+            engine.progress.rows = len(done)
+            todo = plan.rows(done)
+            parked = plan.batches if plan.batches is not None and not options.wait else None
+            ticker = asyncio.create_task(_tick(engine, watch, save_snapshot, parked))
             watchdog = nullcontext() if tell is None or plan.batches is not None else Watchdog(engine.progress, tell)
             with _stop_on_signals(engine, go_on, tell, plan.batches is not None), watchdog, RARER.collections():
                 outcome = await engine.run(todo)
         except RagAssayError as error:
-            with suppress(RagAssayError):  # the store itself may be what failed
-                save(RunState.FAILED, str(error), budget.ledger)
-                needless = log.silent
-            error.fix = _then(error.fix, go_on)
+            if begun:
+                with suppress(RagAssayError):  # the store itself may be what failed
+                    save(RunState.FAILED, str(error), spent)
+                    needless = log.silent
+            error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
             raise
         except BaseException as error:
             failure = memory_failure(error)
-            with suppress(RagAssayError):
-                state = RunState.INTERRUPTED if failure is None else RunState.FAILED
-                save(state, type(error).__name__, budget.ledger)
+            if begun:
+                with suppress(RagAssayError):
+                    state = RunState.INTERRUPTED if failure is None else RunState.FAILED
+                    save(state, type(error).__name__, spent)
             if failure is None:
                 raise
             failure.fix += f"; then go on with: {go_on} --concurrency {max(1, options.concurrency // 4)}"
             raise failure from error
         finally:
-            ticker.cancel()
-            await asyncio.gather(ticker, return_exceptions=True)
+            if ticker is not None:
+                ticker.cancel()
+                await asyncio.gather(ticker, return_exceptions=True)
             await plan.close()
             log.close(finished=needless)
         if plan.batches is not None and isinstance(budget, Budget):
@@ -641,14 +636,9 @@ async def _drive(
     return Run(store, run_id)
 
 
-def _then(fix: str, go_on: str) -> str:
-    return f"{fix}; then go on with: {go_on}" if fix else f"go on with: {go_on}"
-
-
-def _logged(log: ReplyLog, store: Store, run_id: str) -> Ledger | None:
-    """What the log of calls on this machine says was spent; None where the run was worked on elsewhere since."""
-    shared = not isinstance(store.database.address, Path)
-    return None if shared and log.owner != store.owner_before(run_id) else log.ledger
+def _logged(log: ReplyLog, before: StoredRun) -> Ledger | None:
+    """What the run's log of calls on this machine says was spent; None where the run was worked on elsewhere since."""
+    return log.ledger if log.owner == before.writer else None
 
 
 def _spent(before: StoredRun, store: Store, logged: Ledger | None) -> Ledger:
@@ -658,13 +648,15 @@ def _spent(before: StoredRun, store: Store, logged: Ledger | None) -> Ledger:
         return kept
     if logged is not None and logged.confirmed.calls >= kept.confirmed.calls:
         return replace(logged, cached_judgments=kept.cached_judgments, retries=kept.retries, saved_cost=kept.saved_cost)
-    # No log outlived the kill (the machine went down): the ledger counts calls in flight as uncertain, and the judgments
-    # say which of them arrived.
+    # No log outlived the kill (the machine went down, or was another one): the ledger counts calls in flight as uncertain,
+    # and the judgments say which of them arrived.
     spent = store.spend(before.run_id)
     if (late := spent.calls - kept.confirmed.calls) <= 0:
         return kept
     price = (kept.uncertain_cost / kept.uncertain_calls) if kept.uncertain_calls else 0.0
     left = max(0, kept.uncertain_calls - late)
+    if before.manifest.options.get("max_calls") is None and before.manifest.options.get("max_cost") is None:
+        left = kept.uncertain_calls  # without a cap it is written once a second: as many may have been in flight again
     return replace(kept, confirmed=spent, uncertain_calls=left, uncertain_cost=price * left)
 
 

@@ -16,6 +16,7 @@ from ragassay.distributed.parts import (
     LOG,
     Book,
     Left,
+    Part,
     PartStore,
     absorb,
     cut,
@@ -106,13 +107,13 @@ def test_what_a_killed_driver_left_is_absorbed_and_gone(whole: Store, tmp_path: 
         part.put_rows("run-1", [row(index)])
         part.close()
     Book(Ledger(Spend(5, cost=0.5)), ("a",)).write(folder)  # the driver was killed before it removed the folder of a
-    left = absorb(whole, "run-1")
-    assert left.ledger == absorb(whole, "run-1").ledger == Ledger(Spend(5, cost=0.5))
+    left = absorb(whole, "run-1", "")
+    assert left.ledger == absorb(whole, "run-1", "").ledger == Ledger(Spend(5, cost=0.5))
     left.remove()
     assert list(whole.done("run-1")) == [0, 1]
     assert sorted(path.name for path in tmp_path.iterdir() if "store.db" not in path.name) == []
     assert not folder.exists()
-    assert absorb(whole, "run-1") == Left()
+    assert absorb(whole, "run-1", "") == Left()
 
 
 def test_replies_and_ledgers_of_all_parts_are_read_however_often_it_is_broken_off(
@@ -135,12 +136,12 @@ def test_replies_and_ledgers_of_all_parts_are_read_however_often_it_is_broken_of
     monkeypatch.setattr(Book, "enter", enter)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            absorb(whole, "run-1")
-    left = absorb(whole, "run-1")
+            absorb(whole, "run-1", "")
+    left = absorb(whole, "run-1", "")
     assert seen == ["a", "b", "c"]
     assert left.ledger == Ledger(Spend(4, 30, 15, cost=0.8))  # 0.5 + 3 * 0.1
     assert {key: len(replies) for key, replies in left.replies.items()} == {"a": 1, "b": 1, "c": 1}
-    assert absorb(whole, "run-1") == left
+    assert absorb(whole, "run-1", "") == left
 
 
 @pytest.fixture
@@ -158,27 +159,21 @@ def part_in(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def test_parts_of_a_run_in_a_database_have_logs_and_a_book_too(
-    whole: Store, in_a_database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_a_run_in_a_database_have_logs_and_a_book_too(whole: Store, in_a_database: Path) -> None:
     part_in(in_a_database, "a")
     Book(Ledger(Spend(1, cost=0.5)), owner="who was killed").write(in_a_database)
-    monkeypatch.setattr(whole, "owner_before", lambda _: "who was killed")
-    left = absorb(whole, "run-1")
+    left = absorb(whole, "run-1", "who was killed")
     assert left.ledger == Ledger(Spend(2, 10, 5, cost=0.6))
     assert list(left.replies) == ["a"]
-    assert absorb(whole, "run-1") == left
+    assert absorb(whole, "run-1", "who was killed") == left
     left.remove()
     assert not in_a_database.exists()
 
 
-def test_a_book_of_before_the_run_was_worked_on_elsewhere_is_not_believed(
-    whole: Store, in_a_database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_book_of_before_the_run_was_worked_on_elsewhere_is_not_believed(whole: Store, in_a_database: Path) -> None:
     part_in(in_a_database, "a")
     Book(Ledger(Spend(100)), owner="who was killed here").write(in_a_database)
-    monkeypatch.setattr(whole, "owner_before", lambda _: "who was killed elsewhere")
-    left = absorb(whole, "run-1")
+    left = absorb(whole, "run-1", "who was killed elsewhere")
     assert left.ledger is None
     assert list(left.replies) == ["a"]
 
@@ -189,9 +184,9 @@ def test_a_worker_that_writes_into_a_database_is_waited_for_too(
     monkeypatch.setattr("ragassay.distributed.parts.ORPHAN_SECONDS", 0.3)
     part = part_in(in_a_database, "a")
     with held(part), pytest.raises(EnvironmentFailure) as caught:
-        absorb(whole, "run-1")
+        absorb(whole, "run-1", "")
     assert caught.value.code == "E0504"
-    assert absorb(whole, "run-1").ledger is None  # there is no book
+    assert absorb(whole, "run-1", "").ledger is None  # there is no book
 
 
 def test_what_cannot_be_removed_is_an_error_and_counted_once(whole: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +194,7 @@ def test_what_cannot_be_removed_is_an_error_and_counted_once(whole: Store, monke
     part_of(whole, "a").close()
     replied(folder / "a", "a")
     Book(Ledger()).write(folder)
-    left = absorb(whole, "run-1")
+    left = absorb(whole, "run-1", "")
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -208,19 +203,20 @@ def test_what_cannot_be_removed_is_an_error_and_counted_once(whole: Store, monke
         patch.setattr("shutil.rmtree", refuse)
         with pytest.raises(EnvironmentFailure, match="cannot be written"):
             left.remove()
-    assert absorb(whole, "run-1").ledger == left.ledger == Ledger(Spend(1, 10, 5, cost=0.1))
+    assert absorb(whole, "run-1", "").ledger == left.ledger == Ledger(Spend(1, 10, 5, cost=0.1))
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
 def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    os.chown(elsewhere("run-1"), 12345, 12345)
+    part = Part(0, 3)
+    os.chown(elsewhere("run-1", part).parent, 12345, 12345)
     with pytest.raises(EnvironmentFailure) as caught:
-        elsewhere("run-1")
+        elsewhere("run-1", part)
     assert "belongs to somebody else" in caught.value.why
     (tmp_path / f"ragassay-{os.getuid()}-run-2").write_text("")
     with pytest.raises(EnvironmentFailure):
-        elsewhere("run-2")
+        elsewhere("run-2", part)
 
 
 def test_a_book_that_is_lost_leaves_the_ledger_to_the_store(whole: Store) -> None:
@@ -229,7 +225,7 @@ def test_a_book_that_is_lost_leaves_the_ledger_to_the_store(whole: Store) -> Non
     part.put_rows("run-1", [row(0)])
     part.close()
     (folder / BOOK).write_text('{"spent": {')
-    assert absorb(whole, "run-1").ledger is None
+    assert absorb(whole, "run-1", "").ledger is None
     assert list(whole.done("run-1")) == [0]
 
 
@@ -240,10 +236,10 @@ def test_a_part_whose_worker_lives_is_waited_for_and_then_refused(
     part = part_of(whole, "a")
     part.put_rows("run-1", [row(0)])
     with pytest.raises(EnvironmentFailure) as caught:
-        absorb(whole, "run-1")
+        absorb(whole, "run-1", "")
     assert caught.value.code == "E0504"
     part.close()
-    absorb(whole, "run-1")
+    absorb(whole, "run-1", "")
     assert list(whole.done("run-1")) == [0]
 
 
@@ -253,7 +249,7 @@ def test_a_part_that_a_kill_left_empty_is_no_trouble(whole: Store) -> None:
     Book(Ledger()).write(folder)
     with Store.open(folder / "b" / "part.db"):
         pass
-    left = absorb(whole, "run-1")
+    left = absorb(whole, "run-1", "")
     assert (left.ledger, left.replies) == (Ledger(), {})
     left.remove()
     assert not folder.exists()

@@ -150,7 +150,7 @@ def no_judgments_into(store: str | Path) -> list[Any]:
         held = psycopg.connect(store)
         held.execute("LOCK TABLE judgments IN EXCLUSIVE MODE")
         return [held]
-    journals = [sqlite3.connect(part, timeout=30.0) for part in store.parent.glob("ragassay-*.parts/*/part.db")]
+    journals = [sqlite3.connect(part, timeout=30.0) for part in store.parent.glob("store.db.parts/*/*/part.db")]
     assert journals
     for journal in journals:
         journal.execute("BEGIN IMMEDIATE")

@@ -29,11 +29,13 @@ def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(KEY, "sk-test")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "far"))
     (tmp_path / "far").mkdir()
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "token").write_text("token")  # seen from both machines, as over a network
     return tmp_path / "far"
 
 
 def drive(plan: Plan, tmp_path: Path, act: Any) -> Ended:
-    """A part of all rows by a worker that does not see the driver's folder; `act(worker, store)` happens beside it."""
+    """A part of all rows by a worker on another machine; `act(worker, store)` happens beside it."""
 
     async def main() -> Ended:
         manifest = manifest_of(plan, "run-1", "2026-01-01T00:00:00", __version__, "", None)
@@ -44,9 +46,10 @@ def drive(plan: Plan, tmp_path: Path, act: Any) -> Ended:
                 manifest=manifest,
                 options=plain_options(plan.options),
                 store=tmp_path / "store.db",
-                folder=tmp_path / "not-here",
+                folder=tmp_path / "shared",
                 journals=False,
                 token="token",
+                boot="another machine",
                 replies=tmp_path / "nor-this",
                 concurrency=4,
                 home=os.getcwd(),

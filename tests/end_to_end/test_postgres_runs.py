@@ -16,8 +16,9 @@ import pytest
 
 import ragassay
 from ragassay import api
-from ragassay.core import RunState
+from ragassay.core import RunState, SetupError
 from ragassay.store import sqlite
+from support.invariants import check_ledger
 from support.llm_server import LLMServer, ServerProcess
 from support.postgres import PASSWORD, Postgres
 
@@ -172,3 +173,62 @@ def test_commands_that_are_proposed_name_the_store_unless_it_is_the_default(
     if default is not None:
         monkeypatch.setenv("RAGASSAY_STORE", default)
     assert api.resume_command("r1", "postgresql://me@host/db") == f"ragassay resume r1{option}"
+
+
+def test_a_resume_that_is_refused_forgets_nothing_that_the_killed_run_had_spent(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.url(postgres.database())
+    data = write(tmp_path / "rows.jsonl", 200)
+    monkeypatch.chdir(tmp_path)
+    with ServerProcess(latency=0.1) as server:
+        monkeypatch.setenv("A_KEY", "sk-test")
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "ragassay", "evaluate", str(data), "--metrics", "groundedness"),
+                *("--judge", "openai:mock", "--base-url", server.url, "--api-key-env", "A_KEY", "--price", "1,2"),
+                *("--store", url, "--concurrency", "16"),
+            ]
+        )
+        wait_for_calls(server, 80)
+        process.kill()
+        process.wait()
+        monkeypatch.delenv("A_KEY")
+        with pytest.raises(SetupError) as caught:
+            ragassay.resume(store=url)
+        assert caught.value.code == "E0402"
+        monkeypatch.setenv("A_KEY", "sk-test")
+        with ragassay.resume(store=url, max_calls=150) as run:
+            assert run.state is RunState.BUDGET
+            ledger = run.ledger
+        books = server.stats()
+        check_ledger(ledger, books)
+        assert books["calls"] <= 150
+
+
+def test_a_log_of_before_the_run_was_worked_on_elsewhere_is_not_believed(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two folders stand for two machines: the first one's log is of before the second one's calls."""
+    url = postgres.url(postgres.database())
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    data = write(tmp_path / "rows.jsonl", 300)
+    with ServerProcess(latency=0.1) as server:
+
+        def killed_after(calls: int, folder: Path, *command: str) -> None:
+            process = subprocess.Popen([sys.executable, "-m", "ragassay", *command, "--store", url], cwd=folder)
+            wait_for_calls(server, calls)
+            time.sleep(1.5)  # the ledger is written every second
+            process.kill()
+            process.wait()
+
+        judge = ("--judge", "openai:mock", "--base-url", server.url, "--price", "1,2", "--concurrency", "2")
+        killed_after(20, here, "evaluate", str(data), "--metrics", "groundedness", *judge)
+        killed_after(90, there, "resume", "last")
+        monkeypatch.chdir(here)
+        with ragassay.resume(store=url, max_calls=1000) as run:
+            assert run.state is RunState.FINISHED
+            ledger = run.ledger
+        check_ledger(ledger, server.stats())

@@ -120,11 +120,11 @@ def test_a_damaged_log_counts_nothing_so_that_the_stores_own_ledger_does(log, tm
 
 
 def test_a_log_from_before_a_restart_of_the_machine_is_not_believed(log, monkeypatch):
-    monkeypatch.setattr("ragassay.runner.replies._boot", lambda: "before")
+    monkeypatch.setattr("ragassay.runner.replies.boot_id", lambda: "before")
     first = log(Ledger())
     first.arrived(first.sent(WORST), "a", REPLY)
     killed(first)
-    monkeypatch.setattr("ragassay.runner.replies._boot", lambda: "after")
+    monkeypatch.setattr("ragassay.runner.replies.boot_id", lambda: "after")
     second = log()
     assert second.ledger is None
     assert second.take("a") is None

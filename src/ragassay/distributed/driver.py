@@ -36,7 +36,7 @@ from ragassay.distributed.parts import (
 )
 from ragassay.distributed.worker import Worker
 from ragassay.planning import plain_options
-from ragassay.runner import Outcome, Progress
+from ragassay.runner import Outcome, Progress, boot_id
 
 if TYPE_CHECKING:
     from ragassay.core import BadRow, Sample
@@ -134,7 +134,7 @@ class RayEngine:
         try:
             self._make_hands(rows)
             with writing(self._folder):
-                self._folder.mkdir(exist_ok=True, mode=0o700)
+                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 (self._folder / TOKEN).write_text(self._token)
                 self._book = Book(self._purse.ledger(), owner=self._token)
                 self._book.write(self._folder)
@@ -256,6 +256,7 @@ class RayEngine:
                 if ended is not None and self._gave_up(ended):
                     deaths = 1 if ended.beat.rows > most else deaths + 1
                     most = max(most, ended.beat.rows)
+                    self._log.keep(ended.replies)
                     if deaths >= DEATHS:
                         raise self._too_often("heard nothing from the driver", f"on {part}", hand, ended.reason)
                     self._tell(f"worker {hand.number}{hand.where} had heard nothing from here: it goes on with {part}")
@@ -352,6 +353,7 @@ class RayEngine:
             folder=self._folder,
             journals=self._journals,
             token=self._token,
+            boot=boot_id(),
             replies=self._log.prefix if self._lends else None,
             concurrency=hand.share,
             home=os.getcwd(),

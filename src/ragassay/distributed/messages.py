@@ -20,10 +20,10 @@ class Job:
     """What a worker needs to make the run's set-up for itself.
 
     options: as JSON. store: where the run's store is, with its password where it has one; folder: where the driver has the
-    parts; journals: whether they have journals there, or judgments are written into the store itself; token: what stands in
-    the file `token` of the folder, to know whether it is the same folder here; replies: the run's own log of calls, whose
-    replies may be used. concurrency: this worker's share. home: the driver's current folder, for modules of the user's.
-    size: bytes of the file of rows, where workers read it.
+    parts; journals: whether they have journals there, or judgments are written into the store itself. token: what stands in
+    the file `token` of the folder, and boot: which start of which machine that is, to know whether it is the same here.
+    replies: the run's own log of calls, whose replies may be used. concurrency: this worker's share. home: the driver's
+    current folder, for modules of the user's. size: bytes of the file of rows, where workers read it.
     """
 
     version: str
@@ -33,6 +33,7 @@ class Job:
     folder: Path
     journals: bool
     token: str
+    boot: str
     replies: Path | None
     concurrency: int
     home: str

@@ -1,9 +1,9 @@
 """What is a part of a run: a range of rows that one worker drives, with a log of its calls and perhaps a journal.
 
 Many processes that write into one SQLite file wait for each other, so there each part has a file of its own:
-`ragassay-RUN.parts/START-STOP/part.db` beside the store. It is a store like any other, and holds the run under its own id;
-what it holds is taken into the run when the part ends, and the folder goes. Into a database the workers write themselves.
-In either case the part's log of calls lies there, and beside all parts a book of what those came to that have ended. What
+`STORE.parts/RUN/START-STOP/part.db`. It is a store like any other, and holds the run under its own id;
+what it holds is taken into the run when the part ends, and the folder goes. Into a database the workers write themselves, and the parts lie in
+`.ragassay/ragassay-RUN.parts`. In either case the part's log of calls lies there, and beside all parts a book of what those came to that have ended. What
 a killed driver left is taken in by whoever resumes: journals go to the store, replies that had arrived to the run's own log.
 """
 
@@ -18,7 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,7 @@ run out one by one, weighs little."""
 
 PARTS_A_WORKER = 4
 
+PARTS = ".parts"
 FILE, LOG, TOKEN, BOOK, LOCK = "part.db", "replies", "token", "book.json", "lock"
 ORPHAN_SECONDS = 15.0
 """How long the worker of a killed driver may take to end."""
@@ -81,18 +82,26 @@ def cut(rows: int, size: int, done: object) -> Iterator[Part]:
 
 def folder_of(store: Store, run_id: str) -> tuple[Path, bool]:
     """Where the parts of a run are kept, and whether they have journals: not where many processes write the store."""
-    return store.beside(f"ragassay-{run_id}.parts"), isinstance(store.database.address, Path)
+    path = store.database.address
+    if isinstance(path, Path):  # of this store only, whatever lies in its folder besides
+        return path.with_name(f"{path.name}{PARTS}") / run_id, True
+    return store.beside(f"ragassay-{run_id}{PARTS}"), False
 
 
-def elsewhere(run_id: str) -> Path:
-    """Where a worker on another machine than the driver's keeps its parts. Raises EnvironmentFailure E0501 where somebody
-    else has it: replies that had arrived are read from there, and anyone could put some."""
-    folder = Path(tempfile.gettempdir(), f"ragassay-{os.getuid()}-{run_id}")
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if folder.lstat().st_uid != os.getuid():
-            raise PermissionError(errno.EPERM, "it belongs to somebody else", str(folder))
-    return folder
+def elsewhere(run_id: str, part: Part) -> Path:
+    """Make the folder of a part on another machine than the driver's. Raises EnvironmentFailure, E0501 where somebody else has
+    the one around it: replies that had arrived are read from there, and anyone could put some."""
+    around = Path(tempfile.gettempdir(), f"ragassay-{os.getuid()}-{run_id}")
+    folder = around / part.name
+    with writing(around):
+        for _ in range(100):  # another part that ends there removes it when it is empty
+            with suppress(FileNotFoundError):
+                around.mkdir(exist_ok=True, mode=0o700)
+                if around.lstat().st_uid != os.getuid():
+                    raise PermissionError(errno.EPERM, "it belongs to somebody else", str(around))
+                folder.mkdir(exist_ok=True, mode=0o700)
+                return folder
+        raise FileNotFoundError(errno.ENOENT, "it is removed again and again", str(around))
 
 
 @contextmanager
@@ -158,10 +167,12 @@ class Left:
         if self.folder is not None:
             with writing(self.folder):
                 shutil.rmtree(self.folder)
+            _tidy(self.folder)
 
 
-def absorb(store: Store, run_id: str) -> Left:
-    """Take in what the workers of a killed driver left on this machine; the store holds the run's lock.
+def absorb(store: Store, run_id: str, writer: str) -> Left:
+    """Take in what the workers of a killed driver left on this machine; the store holds the run's lock. writer: by whom its
+    ledger was last written. If that was not their driver, the run was worked on elsewhere, and their book is not believed.
 
     May be broken off and repeated until `remove`. Raises EnvironmentFailure, E0504 while such a worker still lives.
     """
@@ -169,14 +180,12 @@ def absorb(store: Store, run_id: str) -> Left:
 
     folder, journals = folder_of(store, run_id)
     if not folder.is_dir():
+        _tidy(folder)
         return Left()
     left, book = Left(folder=folder), Book.read(folder)
-    if book is not None and not journals:
-        # Whoever had the run last may have been elsewhere, and have spent more.
-        book = replace(book, owner=store.token) if book.owner in (store.owner_before(run_id), store.token) else None
+    if book is not None and book.owner != writer:
+        book = None
     with writing(folder):
-        if book is not None:
-            book.write(folder)
         for part in sorted(one for one in folder.iterdir() if one.is_dir()):
             if journals:
                 take_in(store, run_id, part, wait=True)
@@ -283,6 +292,14 @@ def remove(folder: Path) -> None:
     with suppress(OSError):
         if not any(one.is_dir() for one in folder.iterdir()):
             shutil.rmtree(folder)
+    _tidy(folder)
+
+
+def _tidy(folder: Path) -> None:
+    """Remove the folder around a run's, when it is empty."""
+    if folder.parent.suffix == PARTS:
+        with suppress(OSError):
+            folder.parent.rmdir()
 
 
 def _until_it_ends(take: Callable[[], object]) -> None:

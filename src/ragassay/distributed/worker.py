@@ -24,7 +24,7 @@ from ragassay.distributed.messages import Beat, Ended, Job, Ready, frozen
 from ragassay.distributed.parts import LOG, TOKEN, Part, PartStore, Rows, elsewhere, held, replies_of, writing
 from ragassay.distributed.purse import Grant, LeasedBudget
 from ragassay.planning import make_setup, open_dataset, options_of
-from ragassay.runner import ReplyLog, Watchdog
+from ragassay.runner import ReplyLog, Watchdog, boot_id
 
 if TYPE_CHECKING:
     from ragassay.datasets import Dataset
@@ -70,7 +70,7 @@ class Worker:
         job = self._job
         if job.version != __version__:
             raise self._differs("RagAssay", f"{__version__} here, {job.version} where the run was started")
-        self._here = self._same_driver(job.folder)
+        self._here = self._same_driver(job.folder) and job.boot == boot_id()
         if job.journals and not self._here:
             raise SetupError(
                 "E0110", "A worker does not see the folder of the store.", where=str(job.folder),
@@ -107,7 +107,7 @@ class Worker:
         folder = self._job.folder / part.name
         try:
             if not self._here:
-                folder = elsewhere(self._job.manifest.run_id) / part.name
+                folder = elsewhere(self._job.manifest.run_id, part)
             ended = await self._run_part(part, folder, rows, grant, base)
         except RagAssayError as error:
             ended = Ended(RunState.FAILED, str(error), self._beat(), error)

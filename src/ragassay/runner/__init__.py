@@ -5,7 +5,7 @@ from ragassay.runner.dispatch import CallPolicy, Traffic
 from ragassay.runner.engine import Engine, Outcome, Progress
 from ragassay.runner.forecast import Forecast, forecast
 from ragassay.runner.journal import Journal
-from ragassay.runner.replies import LoggedModel, Replies, ReplyLog, cannot_write
+from ragassay.runner.replies import LoggedModel, Replies, ReplyLog, boot_id, cannot_write
 from ragassay.runner.watchdog import Stall, Watchdog
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Stall",
     "Traffic",
     "Watchdog",
+    "boot_id",
     "cannot_write",
     "exact",
     "forecast",

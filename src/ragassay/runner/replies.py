@@ -4,8 +4,8 @@ A reply costs money the moment it arrives, but it counts only once a judgment ma
 gap: a record before a call is sent, another when its reply arrives, before anything is made of it. They are put into a
 file that is mapped into memory, which costs no call of the system: what stands there outlives a process that is killed,
 though not a power cut; after one, the store's own ledger counts. A resume hands out the replies by the content of their
-call, and knows to the cent what was spent. The files stand beside the store, hold a few megabytes and what a run over
-several processes left unjudged, and are gone when the run has finished.
+call, and knows to the cent what was spent. The files stand beside the store, hold a few megabytes, and those of the parts that
+a run over several processes did not come to the end of, and are gone when the run has finished.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ReplyLog:
             waiting: dict[int, Decimal | None] = {}
             for kind, body in _records(path):
                 if kind == "start":
-                    if body["boot"] != _boot():
+                    if body["boot"] != boot_id():
                         break
                     account = Account(_ledger(body["ledger"]))
                     counts, self.owner = body.get("counts", True), body.get("owner", "")
@@ -125,12 +125,15 @@ class ReplyLog:
 
     def forget(self) -> None:
         """Hand out no reply of before, nor after another kill: what was lost then is to be asked anew. What had been spent
-        must be stored elsewhere."""
+        must be stored elsewhere. Raises EnvironmentFailure."""
         self.replies.clear()
         self._lent, self._holds, self._keeping = {}, False, set()
-        for path in self._segments():
-            if self._file is None or path != self._path(self._next - 1):
-                path.unlink(missing_ok=True)
+        try:
+            for path in self._segments():
+                if self._file is None or path != self._path(self._next - 1):
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(error, self.prefix.parent) from error
 
     # ── what is added ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -214,7 +217,7 @@ class ReplyLog:
         waiting = {str(ticket): _plain(worst) for ticket, worst in self._open.items()}
         try:
             ledger = asdict(self._account.ledger())
-            start = {"boot": _boot(), "owner": self.owner, "ledger": ledger, "counts": self._counts, "open": waiting}
+            start = {"boot": boot_id(), "owner": self.owner, "ledger": ledger, "counts": self._counts, "open": waiting}
             self._write({"is": "start", **start})
         except OSError:
             self._let_go()
@@ -421,7 +424,7 @@ def _decimal(text: str | None) -> Decimal | None:
     return None if text is None else Decimal(text)
 
 
-def _boot() -> str:
+def boot_id() -> str:
     """Which start of the machine this is, where the kernel says."""
     try:
         return BOOT.read_text().strip()

@@ -20,7 +20,8 @@ from ragassay.store import codec
 class StoredRun:
     """A run as it stands. rows: results stored so far, of `manifest.rows`; done: those that a resume need not do
     again; bad: those that could not be read. seconds: wall-clock time spent running, all resumes added.
-    updated: ISO 8601 UTC, when the run or one of its rows last changed.
+    updated: ISO 8601 UTC, when the run or one of its rows last changed. writer: the token of the store by which the ledger was
+    last written.
     """
 
     manifest: Manifest
@@ -32,6 +33,7 @@ class StoredRun:
     done: int
     bad: int
     updated: str
+    writer: str = ""
 
     @property
     def run_id(self) -> str:

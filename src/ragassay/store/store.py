@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
@@ -75,7 +76,6 @@ class Store:
         self.location = database.location  # path or URL, as it may be shown: without a password
         self.address = database.address  # as `open` takes it
         self._token = uuid.uuid4().hex
-        self._before: dict[int, str] = {}
         self._held: set[int] = set()  # runs acquired
         self._lost: set[int] = set()  # runs that another process has taken over
         self._beating: threading.Thread | None = None
@@ -161,7 +161,7 @@ class Store:
             "seconds": 0.0,
             "updated": _now(),
             "manifest": manifest,
-            "ledger": _stands(Ledger(), run_id, state, "", 0.0),
+            "ledger": _stands(Ledger(), self._token, run_id, state, "", 0.0),
         }
 
         def work(connection: Connection) -> None:
@@ -191,7 +191,7 @@ class Store:
                 stop_reason=reason,
                 seconds=seconds,
                 updated=_now(),
-                ledger=_stands(ledger, run_id, state.value, reason, seconds),
+                ledger=_stands(ledger, self._token, run_id, state.value, reason, seconds),
             )
         )
         locks = schema.run_locks.c
@@ -236,17 +236,19 @@ class Store:
         for row in found:
             run_id = codec.from_key(row.run_id)
             total, done, bad = tallies.get(row.id, (0, 0, 0))
+            ledger, writer = self._checked(_stood, row, run_id)
             result.append(
                 StoredRun(
                     manifest=self._value(Manifest, row.manifest, run_id),
                     state=self._checked(RunState, row.state),
                     stop_reason=codec.from_key(row.stop_reason),
-                    ledger=self._checked(_stood, row, run_id),
+                    ledger=ledger,
                     seconds=row.seconds,
                     rows=total,
                     done=done,
                     bad=bad,
                     updated=row.updated,
+                    writer=writer,
                 )
             )
         return result
@@ -323,21 +325,15 @@ class Store:
 
     @property
     def token(self) -> str:
-        """What this store owns runs by; no two that are opened have the same."""
+        """What this store owns runs by, and what it writes of how they stand is signed with; no two have the same."""
         return self._token
-
-    def owner_before(self, run_id: str) -> str:
-        """The token of who had the run when this store took it, and had not released it: who was killed; else ""."""
-        return self._before.get(self._number(run_id), "")
 
     def _acquire(self, run_id: str, number: int) -> None:
         runs, locks = schema.runs.c, schema.run_locks
 
         def work(connection: Connection) -> None:
             connection.execute(select(runs.id).where(runs.id == number).with_for_update(key_share=True))
-            now, token = self._refuse_owned(connection, run_id, number)
-            if token != self._token:
-                self._before[number] = token
+            now = self._refuse_owned(connection, run_id, number)
             connection.execute(delete(locks).where(locks.c.run == number))
             connection.execute(
                 insert(locks).values(
@@ -358,9 +354,8 @@ class Store:
             self._beating = threading.Thread(target=self._beat, name="ragassay-owner", daemon=True)
             self._beating.start()
 
-    def _refuse_owned(self, connection: Connection, run_id: str, number: int) -> tuple[float, str]:
-        """The time by the database's clock, and the token of who had the run. Raises EnvironmentFailure E0504 when another
-        living process has it."""
+    def _refuse_owned(self, connection: Connection, run_id: str, number: int) -> float:
+        """The time by the database's clock. Raises EnvironmentFailure E0504 when another living process has the run."""
         locks, now = schema.run_locks, self.database.now(connection)
         lock = connection.execute(select(locks).where(locks.c.run == number)).one_or_none()
         if lock is not None and lock.token != self._token and self._living(lock, now):
@@ -369,7 +364,7 @@ class Store:
                 where=f"run {run_id} in {self.location}", why=f"it was seen {max(0.0, now - lock.seen):.0f} s ago",
                 fix=f"wait until it ends, or stop it (kill {lock.pid} on {lock.host})",
             )  # fmt: skip
-        return now, "" if lock is None else lock.token
+        return now
 
     @staticmethod
     def _living(lock: Row[Any], now: float) -> bool:
@@ -489,6 +484,8 @@ class Store:
         total: dict[str, Any] = {}
         for page in self._pages(query, (table.id,), LINES_A_PAGE):
             self._checked(_add_shares, page, total)
+        if "cost" in total:  # shares of a call are floats, whose last digits are of no account
+            total["cost"] = float(round(total["cost"], 12))
         return Spend(**total)
 
     # ── rows ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -979,18 +976,20 @@ class Store:
             raise codec.damaged(str(error), self.location) from error
 
 
-def _stands(ledger: Ledger, run_id: str, *columns: object) -> bytes:
-    """The ledger, sealed together with the columns that say how the run stands: state, stop_reason, seconds."""
-    return codec.seal(codec.encode(ledger), run_id, *columns)
+def _stands(ledger: Ledger, writer: str, run_id: str, *columns: object) -> bytes:
+    """The ledger and, on a line of its own, whose it is, sealed together with the columns that say how the run stands: state,
+    stop_reason, seconds."""
+    return codec.seal(codec.encode(ledger) + b"\n" + writer.encode(), run_id, *columns)
 
 
-def _stood(row: Row[Any], run_id: str) -> Ledger:
-    """The ledger that `_stands` closed; older stores have it sealed alone. Raises Damaged when one of these changed."""
+def _stood(row: Row[Any], run_id: str) -> tuple[Ledger, str]:
+    """What `_stands` sealed; older stores have the ledger alone. Raises Damaged when any of it changed."""
     try:
         data = codec.unseal(row.ledger, run_id, row.state, row.stop_reason, row.seconds)
     except codec.Damaged:
         data = codec.unseal(row.ledger, run_id)
-    return codec.decode(Ledger, data)
+    written, _, writer = data.partition(b"\n")
+    return codec.decode(Ledger, written), writer.decode()
 
 
 JUDGMENT = ("run", "judge", "key", "status", "payload")
@@ -1052,7 +1051,7 @@ def _add_shares(page: Sequence[Any], total: dict[str, Any]) -> None:
     """Add what each judgment cost, out of its plain values: a resume reads all judgments of its run."""
     for judge, key, payload, *_ in page:
         for name, amount in codec.load(codec.unseal(payload, judge, key)).get("spend", {}).items():
-            total[name] = total.get(name, 0) + amount
+            total[name] = total.get(name, 0) + (Decimal(repr(amount)) if name == "cost" else amount)
 
 
 def portions(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
