@@ -520,29 +520,14 @@ async def _drive(
     go_on = resume_command(run_id, store.location)
     if before is not None and manifest != before.manifest:
         store.put_manifest(manifest)
-    started, seconds = time.monotonic(), 0.0 if before is None else before.seconds
+    standing = _Standing(store, run_id, 0.0 if before is None else before.seconds)
     try:
         log = ReplyLog(store.beside(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
         ticker: asyncio.Task[None] | None = None
-        saving = threading.Lock()
-        begun = ended = needless = False
-
-        def save(state: RunState, reason: str, ledger: Callable[[], Ledger]) -> None:
-            nonlocal ended
-            with saving:  # a late beat of the ticker must overwrite neither a newer ledger nor how the run ended
-                if ended:
-                    return
-                ended = state is not RunState.RUNNING
-                store.update_run(
-                    run_id,
-                    state=state,
-                    stop_reason=reason,
-                    ledger=ledger(),
-                    seconds=seconds + time.monotonic() - started,
-                )
+        needless = False
 
         def save_snapshot() -> None:
-            save(RunState.RUNNING, "", budget.snapshot)
+            standing.save(RunState.RUNNING, "", budget.snapshot)
 
         try:
             left = absorb(store, run_id, "" if before is None else before.writer)
@@ -550,8 +535,7 @@ async def _drive(
             if plan.batches is not None:
                 base = await _found_again(plan.batches, store, run_id, base, retry_failed, tell)
             spent: Callable[[], Ledger] = lambda: base  # noqa: E731
-            save(RunState.RUNNING, "", spent)
-            begun = True
+            standing.save(RunState.RUNNING, "", spent)
             # Only now, with the ledger in the store, may what it was read from go.
             over_ray = options.engine == "ray"  # whose workers have logs of their own
             log.begin(None if over_ray else base, owner=store.token, anew=over_ray and log.ledger is not None)
@@ -580,7 +564,7 @@ async def _drive(
                     store=store,
                     run_id=run_id,
                     total=manifest.rows,
-                    save_ledger=lambda ledger: save(RunState.RUNNING, "", lambda: ledger),
+                    save_ledger=lambda ledger: standing.save(RunState.RUNNING, "", lambda: ledger),
                     prepared={} if plan.application is None else store.answered(run_id),
                     new=_new_judges(plan, store, begun=before is not None),
                     patient=plan.batches is not None,
@@ -595,18 +579,18 @@ async def _drive(
             with _stop_on_signals(engine, go_on, tell, plan.batches is not None), watchdog, RARER.collections():
                 outcome = await engine.run(todo)
         except RagAssayError as error:
-            if begun:
+            if standing.begun:
                 with suppress(RagAssayError):  # the store itself may be what failed
-                    save(RunState.FAILED, str(error), spent)
+                    standing.save(RunState.FAILED, str(error), spent)
                     needless = log.silent
             error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
             raise
         except BaseException as error:
             failure = memory_failure(error)
-            if begun:
+            if standing.begun:
                 with suppress(RagAssayError):
                     state = RunState.INTERRUPTED if failure is None else RunState.FAILED
-                    save(state, type(error).__name__, spent)
+                    standing.save(state, type(error).__name__, spent)
             if failure is None:
                 raise
             failure.fix += f"; then go on with: {go_on} --concurrency {max(1, options.concurrency // 4)}"
@@ -620,7 +604,7 @@ async def _drive(
         if plan.batches is not None and isinstance(budget, Budget):
             budget.found(plan.batches.unclaimed())
             outcome = replace(outcome, ledger=budget.ledger())
-        save(outcome.state, outcome.reason, lambda: outcome.ledger)
+        standing.save(outcome.state, outcome.reason, lambda: outcome.ledger)
         log.close(finished=outcome.state is RunState.FINISHED or log.silent)
         silent = engine.without_usage
         if tell is not None and silent:
@@ -634,6 +618,29 @@ async def _drive(
         with suppress(RagAssayError):
             store.release(run_id)
     return Run(store, run_id)
+
+
+class _Standing:
+    """What the store says of how a run stands, from when it is driven: `begun` once it says so. Thread-safe.
+
+    seconds: wall-clock time that it took before.
+    """
+
+    def __init__(self, store: Store, run_id: str, seconds: float) -> None:
+        self._store, self._run_id = store, run_id
+        self._since = time.monotonic() - seconds
+        self._saving = threading.Lock()
+        self._ended = self.begun = False
+
+    def save(self, state: RunState, reason: str, ledger: Callable[[], Ledger]) -> None:
+        """Write it; nothing, once the run has ended. Raises RagAssayError."""
+        with self._saving:  # a late beat of the ticker must overwrite neither a newer ledger nor how the run ended
+            if self._ended:
+                return
+            self._ended = state is not RunState.RUNNING
+            seconds = time.monotonic() - self._since
+            self._store.update_run(self._run_id, state=state, stop_reason=reason, ledger=ledger(), seconds=seconds)
+            self.begun = True
 
 
 def _logged(log: ReplyLog, before: StoredRun) -> Ledger | None:
@@ -654,9 +661,9 @@ def _spent(before: StoredRun, store: Store, logged: Ledger | None) -> Ledger:
     if (late := spent.calls - kept.confirmed.calls) <= 0:
         return kept
     price = (kept.uncertain_cost / kept.uncertain_calls) if kept.uncertain_calls else 0.0
-    left = max(0, kept.uncertain_calls - late)
-    if before.manifest.options.get("max_calls") is None and before.manifest.options.get("max_cost") is None:
-        left = kept.uncertain_calls  # without a cap it is written once a second: as many may have been in flight again
+    # Without a cap the ledger is written once a second: as many as were in flight then may be so again.
+    capped = any(before.manifest.options.get(cap) is not None for cap in ("max_calls", "max_cost"))
+    left = max(0, kept.uncertain_calls - late) if capped else kept.uncertain_calls
     return replace(kept, confirmed=spent, uncertain_calls=left, uncertain_cost=price * left)
 
 

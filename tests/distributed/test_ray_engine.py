@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 import ragassay
-from ragassay.core import EnvironmentFailure, RunState, SetupError
+from ragassay.core import EnvironmentFailure, Ledger, RunState, SetupError
 from ragassay.runner import Progress
 from support.invariants import bill_of, canonical, check_ledger, check_run
 from support.llm_server import ServerProcess
@@ -31,7 +31,20 @@ pytestmark = [pytest.mark.usefixtures("local_ray"), pytest.mark.timeout(300)]  #
 
 def workers() -> list[psutil.Process]:
     """The worker processes of the run."""
-    return [p for p in psutil.Process().children(recursive=True) if "ray::Worker" in "".join(p.cmdline())]
+    return [p for p in psutil.Process().children(recursive=True) if "ray::Worker" in line_of(p)]
+
+
+def line_of(process: psutil.Process) -> str:
+    """Its command line, "" where it has just ended: whoever watches a run and fails is not asked again."""
+    with suppress(psutil.NoSuchProcess):
+        return "".join(process.cmdline())
+    return ""
+
+
+def kill_workers() -> None:
+    for process in workers():
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(signal.SIGKILL)
 
 
 def once_at(rows: int, act: Callable[[], None]) -> Callable[[Progress], None]:
@@ -45,15 +58,22 @@ def once_at(rows: int, act: Callable[[], None]) -> Callable[[Progress], None]:
     return watch
 
 
-def test_the_results_are_those_of_one_process_to_the_byte(
-    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes
-) -> None:
-    store = tmp_path / "store.db"
-    with ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=2, **options) as run:
+def finished(run: ragassay.Run, store: str | Path, expected: bytes) -> Ledger:
+    """The ledger of a run that has come to the end that one in one process comes to."""
+    with run:
         assert run.state is RunState.FINISHED
         ledger = run.ledger
     check_run(store)
     assert canonical(store) == expected
+    return ledger
+
+
+def test_the_results_are_those_of_one_process_to_the_byte(
+    parquet: Path, tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, expected: bytes
+) -> None:
+    store = tmp_path / "store.db"
+    run = ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=2, **options)
+    ledger = finished(run, store, expected)
     books = scripted.stats()
     assert books["calls"] == books["prompts"] == 2 * ROWS
     assert books["peak"] <= options["concurrency"]
@@ -79,7 +99,7 @@ def test_a_killed_worker_costs_only_what_was_in_flight(
     def kill() -> None:
         workers()[0].send_signal(signal.SIGKILL)
 
-    with ragassay.evaluate(
+    run = ragassay.evaluate(
         str(parquet),
         METRICS,
         store=store,
@@ -88,11 +108,8 @@ def test_a_killed_worker_costs_only_what_was_in_flight(
         watch=once_at(20, kill),
         tell=told.append,
         **options,
-    ) as run:
-        assert run.state is RunState.FINISHED
-        ledger = run.ledger
-    check_run(store)
-    assert canonical(store) == expected
+    )
+    ledger = finished(run, store, expected)
     assert any("another one goes on" in line for line in told)
     books = scripted.stats()
     assert books["answered_twice"] <= options["concurrency"] // 2
@@ -133,8 +150,7 @@ def test_a_worker_that_dies_again_and_again_ends_the_run_with_a_word(
     scripted.script(latency=30.0)
 
     def kill(progress: Progress) -> None:
-        for process in workers():
-            process.send_signal(signal.SIGKILL)
+        kill_workers()
 
     with pytest.raises(EnvironmentFailure) as caught:
         ragassay.evaluate(
@@ -190,7 +206,7 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
         time.sleep(1.0)
         assert scripted.stats()["answers"] > before + options["concurrency"]
         family = psutil.Process(driver.pid).children(recursive=True)
-        names = {process.pid: "".join(process.cmdline()) for process in family}
+        names = {process.pid: line_of(process) for process in family}
         driver.kill()
     finally:
         driver.kill()
@@ -204,12 +220,7 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
     assert not alive
     for connection in held:
         connection.close()
-    with ragassay.resume(store=store, engine=engine) as run:
-        assert run.state is RunState.FINISHED
-        ledger = run.ledger
-    check_run(store)
-    assert canonical(store) == expected
-    books = scripted.stats()
+    ledger, books = finished(ragassay.resume(store=store, engine=engine), store, expected), scripted.stats()
     assert books["answered_twice"] <= options["concurrency"]
     check_ledger(ledger, books)
     left = [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith("store.db")]
@@ -230,12 +241,7 @@ def test_a_stopped_run_is_resumed_over_ray(
         assert 20 <= done < ROWS
     assert any(line.startswith("Stopping") for line in told)
     scripted.script(latency=0.0)
-    with ragassay.resume(store=store, workers=1) as run:
-        assert run.state is RunState.FINISHED
-        ledger = run.ledger
-    check_run(store)
-    assert canonical(store) == expected
-    books = scripted.stats()
+    ledger, books = finished(ragassay.resume(store=store, workers=1), store, expected), scripted.stats()
     assert books["answered_twice"] == 0
     check_ledger(ledger, books, complete=True)
 
@@ -319,13 +325,10 @@ def test_workers_write_into_one_postgresql_and_a_killed_one_costs_only_what_was_
 ) -> None:
     scripted.script(latency=0.1)
     kill = once_at(20, lambda: workers()[0].send_signal(signal.SIGKILL))
-    with ragassay.evaluate(
+    run = ragassay.evaluate(
         str(parquet), METRICS, store=postgres_url, engine="ray", workers=2, watch=kill, max_cost=5.0, **options
-    ) as run:
-        assert run.state is RunState.FINISHED
-        ledger = run.ledger
-    check_run(postgres_url)
-    assert canonical(postgres_url) == expected
+    )
+    ledger = finished(run, postgres_url, expected)
     books = scripted.stats()
     assert books["answered_twice"] <= options["concurrency"] // 2
     check_ledger(ledger, books)
@@ -343,20 +346,14 @@ def test_replies_that_were_not_judged_when_workers_died_again_and_again_are_used
             time.sleep(1.0)  # replies arrive; nothing can be made of them
         if killing.is_set() or (held and not scripted.stats()["in_flight"]):
             killing.set()  # from now on none lives long enough to begin
-            for process in workers():
-                process.send_signal(signal.SIGKILL)
+            kill_workers()
             for connection in held:
                 connection.close()
 
     with pytest.raises(EnvironmentFailure) as caught:
         ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=2, watch=stall_and_kill, **options)
     assert caught.value.code == "E0510"
-    with ragassay.resume(store=store, engine="local") as run:
-        assert run.state is RunState.FINISHED
-        ledger = run.ledger
-    check_run(store)
-    assert canonical(store) == expected
-    books = scripted.stats()
+    ledger, books = finished(ragassay.resume(store=store, engine="local"), store, expected), scripted.stats()
     assert books["answered_twice"] == 0
     check_ledger(ledger, books)
 
@@ -381,11 +378,6 @@ def test_replies_that_a_database_refused_judgments_of_are_used_by_the_resume(
         ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=1, watch=refuse, **options)
     assert caught.value.code == "E0501"
     postgres.sql("ALTER TABLE judgments OWNER TO assay", database)
-    with ragassay.resume(store=store, engine=engine) as run:
-        assert run.state is RunState.FINISHED
-        ledger = run.ledger
-    check_run(store)
-    assert canonical(store) == expected
-    books = scripted.stats()
+    ledger, books = finished(ragassay.resume(store=store, engine=engine), store, expected), scripted.stats()
     assert books["answered_twice"] == 0
     check_ledger(ledger, books, complete=True)

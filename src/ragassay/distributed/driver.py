@@ -112,7 +112,6 @@ class RayEngine:
         self._stopped = asyncio.Event()
         self._fatal: BaseException | None = None
         self._ray: Any = None
-        self._token = store.token
         self.progress = Progress(manifest.rows, ledger=purse.ledger)
         self.without_usage = 0
 
@@ -135,8 +134,8 @@ class RayEngine:
             self._make_hands(rows)
             with writing(self._folder):
                 self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                (self._folder / TOKEN).write_text(self._token)
-                self._book = Book(self._purse.ledger(), owner=self._token)
+                (self._folder / TOKEN).write_text(self._store.token)
+                self._book = Book(self._purse.ledger(), owner=self._store.token)
                 self._book.write(self._folder)
             try:
                 await self._drive()
@@ -256,7 +255,8 @@ class RayEngine:
                 if ended is not None and self._gave_up(ended):
                     deaths = 1 if ended.beat.rows > most else deaths + 1
                     most = max(most, ended.beat.rows)
-                    self._log.keep(ended.replies)
+                    async with self._merging:  # which writes the log too, in a thread
+                        await asyncio.to_thread(self._log.keep, ended.replies)
                     if deaths >= DEATHS:
                         raise self._too_often("heard nothing from the driver", f"on {part}", hand, ended.reason)
                     self._tell(f"worker {hand.number}{hand.where} had heard nothing from here: it goes on with {part}")
@@ -352,7 +352,7 @@ class RayEngine:
             store=self._store.address,
             folder=self._folder,
             journals=self._journals,
-            token=self._token,
+            token=self._store.token,
             boot=boot_id(),
             replies=self._log.prefix if self._lends else None,
             concurrency=hand.share,

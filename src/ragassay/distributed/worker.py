@@ -108,6 +108,9 @@ class Worker:
         try:
             if not self._here:
                 folder = elsewhere(self._job.manifest.run_id, part)
+            else:
+                with writing(folder):
+                    folder.mkdir(exist_ok=True, mode=0o700)
             ended = await self._run_part(part, folder, rows, grant, base)
         except RagAssayError as error:
             ended = Ended(RunState.FAILED, str(error), self._beat(), error)
@@ -133,8 +136,6 @@ class Worker:
             if job.journals:
                 journal = PartStore(folder, whole, job.manifest)
             else:
-                with writing(folder):
-                    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 holding.enter_context(held(folder))
             log = ReplyLog(folder / LOG)
             if self._same_driver(folder):
