@@ -26,7 +26,14 @@ def _own_world(monkeypatch: pytest.MonkeyPatch) -> None:
         "COLUMNS",
     ):
         monkeypatch.delenv(name, raising=False)
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+    for name in (
+        "http_proxy",
+        "https_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "all_proxy",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -35,7 +42,9 @@ def make_manifest():
     """A manifest of a run with this id."""
 
     def make(run_id: str = "run-1", **changes: object) -> Manifest:
-        info = JudgeInfo("offline", {"groundedness": "groundedness@1"}, {"groundedness": "f" * 32}, "unmeasured")
+        info = JudgeInfo(
+            "offline", {"groundedness": "groundedness@1"}, {"groundedness": "f" * 32}, "unmeasured"
+        )
         values: dict[str, object] = {
             "run_id": run_id,
             "created": "2026-01-01T00:00:00+00:00",

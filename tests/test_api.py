@@ -18,7 +18,9 @@ ROWS = [
         "id": f"row-{i}",
         "question": "What colour is the bridge?",
         "contexts": ["The bridge is red and was built in 1937."],
-        "response": "The bridge is red." if i % 2 else "The bridge is made of cheese from the moon.",
+        "response": (
+            "The bridge is red." if i % 2 else "The bridge is made of cheese from the moon."
+        ),
     }
     for i in range(6)
 ]
@@ -49,7 +51,14 @@ def test_frames_tables_files_and_lists_give_the_same_scores(store, tmp_path):
     frame.to_parquet(tmp_path / "rows.parquet")
     frame.to_csv(tmp_path / "rows.csv", index=False)
     means = set()
-    for source in (ROWS, frame, tmp_path / "rows.jsonl", tmp_path / "rows.parquet", tmp_path / "rows.csv", iter(ROWS)):
+    for source in (
+        ROWS,
+        frame,
+        tmp_path / "rows.jsonl",
+        tmp_path / "rows.parquet",
+        tmp_path / "rows.csv",
+        iter(ROWS),
+    ):
         with ragassay.evaluate(source, store=store) as run:
             means.add(tuple(m.mean for m in run.summary.metrics))
     assert len(means) == 1
@@ -68,7 +77,12 @@ def test_it_works_inside_a_running_loop_and_beside_one(store):
 
 
 def test_what_is_to_be_kept_is_found_again_with_the_run(store):
-    kept = {"commit": "1f3a", "prompt": {"version": 3, "tags": ["a", None]}, "path": "caf\udce9/r.html", "n": 2**64 - 1}
+    kept = {
+        "commit": "1f3a",
+        "prompt": {"version": 3, "tags": ["a", None]},
+        "path": "caf\udce9/r.html",
+        "n": 2**64 - 1,
+    }
     ragassay.evaluate(ROWS[:1], store=store, keep=kept).close()
     with ragassay.open_run("last", store=store) as run:
         assert run.manifest.kept == kept
@@ -97,7 +111,9 @@ def test_what_is_to_be_kept_has_to_be_json_and_is_looked_at_before_anything_is_j
 
 def test_two_runs_at_once_share_a_store(store):
     async def both():
-        return await asyncio.gather(*(ragassay.aevaluate(ROWS, store=store, name=f"n{i}") for i in range(3)))
+        return await asyncio.gather(
+            *(ragassay.aevaluate(ROWS, store=store, name=f"n{i}") for i in range(3))
+        )
 
     runs = asyncio.run(both())
     assert len({run.id for run in runs}) == 3
@@ -136,9 +152,8 @@ def test_an_unknown_option_is_a_type_error_of_the_call(store):
 
 def test_importing_opens_nothing_prints_nothing_and_loads_no_heavy_library():
     code = (
-        "import sys, ragassay; "
-        "heavy = {'numpy', 'onnxruntime', 'sqlalchemy', 'aiohttp', 'pyarrow', 'rich', 'typer', 'jinja2', 'pandas'}; "
-        "print(sorted(heavy & set(sys.modules)))"
+        "import sys, ragassay; heavy = {'numpy', 'onnxruntime', 'sqlalchemy', 'aiohttp', 'pyarrow',"
+        " 'rich', 'typer', 'jinja2', 'pandas'}; print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")

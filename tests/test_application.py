@@ -1,4 +1,6 @@
-"""How the user's application is run on rows: what it may be and return, its errors and latency, and that it is paid once."""
+"""How the user's application is run on rows: what it may be and return, its errors and latency, and
+that it is paid once.
+"""
 
 import asyncio
 import os
@@ -37,24 +39,48 @@ def answer(function, row=ROW, **options):
         ("in 1932", "in 1932", (Context("known"),)),
         (("in 1932", ["a", "b"]), "in 1932", (Context("a"), Context("b"))),
         ({"answer": "x", "contexts": []}, "x", ()),
-        ({"response": "x", "contexts": [{"text": "a", "id": 7, "score": 0.5}]}, "x", (Context("a", "7", 0.5),)),
         (
-            {"result": "x", "source_documents": [SimpleNamespace(page_content="a", metadata={"source": "a.md"})]},
+            {"response": "x", "contexts": [{"text": "a", "id": 7, "score": 0.5}]},
+            "x",
+            (Context("a", "7", 0.5),),
+        ),
+        (
+            {
+                "result": "x",
+                "source_documents": [
+                    SimpleNamespace(page_content="a", metadata={"source": "a.md"})
+                ],
+            },
             "x",
             (Context("a", "a.md"),),
         ),
         (
             SimpleNamespace(
                 response="x",
-                source_nodes=[SimpleNamespace(node=SimpleNamespace(text="a", id_="n1"), score=0.25)],
+                source_nodes=[
+                    SimpleNamespace(node=SimpleNamespace(text="a", id_="n1"), score=0.25)
+                ],
             ),
             "x",
             (Context("a", "n1", 0.25),),
         ),
-        ({"output": SimpleNamespace(content="x"), "documents": [("a", 0.5)]}, "x", (Context("a", None, 0.5),)),
+        (
+            {"output": SimpleNamespace(content="x"), "documents": [("a", 0.5)]},
+            "x",
+            (Context("a", None, 0.5),),
+        ),
         ({"answer": "", "contexts": ["a"]}, "", (Context("a"),)),
     ],
-    ids=["text", "pair", "nothing retrieved", "mapping", "documents", "nodes", "chat message", "empty answer"],
+    ids=[
+        "text",
+        "pair",
+        "nothing retrieved",
+        "mapping",
+        "documents",
+        "nodes",
+        "chat message",
+        "empty answer",
+    ],
 )
 def test_a_returned_answer_is_read_with_its_contexts(returned, response, contexts):
     found = read_answer(ROW, returned)
@@ -80,11 +106,16 @@ def test_an_answer_that_cannot_be_read_is_the_rows_error_and_says_what_was_expec
 
 def test_usage_that_the_application_reports_is_kept_and_its_own_latency_outranks_the_measured_one():
     found = answer(
-        lambda q: {"answer": "x", "usage": {"prompt_tokens": 7, "completion_tokens": 2, "cost": 0.5, "latency": 9.0}}
+        lambda q: {
+            "answer": "x",
+            "usage": {"prompt_tokens": 7, "completion_tokens": 2, "cost": 0.5, "latency": 9.0},
+        }
     )
     assert found.usage == AppUsage(input_tokens=7, output_tokens=2, cost=0.5, latency=9.0)
     odd = {"prompt_tokens": float("nan"), "completion_tokens": 10**400, "cost": -1}
-    assert answer(lambda q: {"answer": "x", "usage": odd}).usage == AppUsage(latency=pytest.approx(0, abs=2))
+    assert answer(lambda q: {"answer": "x", "usage": odd}).usage == AppUsage(
+        latency=pytest.approx(0, abs=2)
+    )
 
 
 # -- what it may be
@@ -192,7 +223,11 @@ def test_an_application_that_hangs_is_given_up_at_the_timeout(kind):
     async def blocking(question):
         time.sleep(1)
 
-    app = {"asleep": asleep, "blocked": lambda question: time.sleep(1), "blocking the loop": blocking}[kind]
+    app = {
+        "asleep": asleep,
+        "blocked": lambda question: time.sleep(1),
+        "blocking the loop": blocking,
+    }[kind]
     started = time.monotonic()
     assert answer(app, timeout=0.2).error == "no answer in 0.2 s"
     assert time.monotonic() - started < 0.9
@@ -223,7 +258,9 @@ def test_what_a_returned_object_does_when_it_is_read_costs_its_row_only(returned
 
 
 def test_an_asynchronous_application_keeps_its_clients_loop(tmp_path):
-    """A client is bound to the loop in which it was made: all calls share one, and aevaluate uses the caller's."""
+    """A client is bound to the loop in which it was made: all calls share one, and aevaluate uses
+    the caller's.
+    """
     loops = set()
 
     async def app(question):
@@ -248,7 +285,8 @@ def test_keys_and_passwords_in_an_error_are_not_kept(tmp_path, monkeypatch):
 
     def app(question):
         raise RuntimeError(
-            "Bearer abc.def-ghi at https://user:hunter22@host with abcdefgh12345678 and sk-proj-123456789"
+            "Bearer abc.def-ghi at https://user:hunter22@host with abcdefgh12345678 and"
+            " sk-proj-123456789"
         )
 
     error = answer(app).error
@@ -258,9 +296,24 @@ def test_keys_and_passwords_in_an_error_are_not_kept(tmp_path, monkeypatch):
 def test_a_hung_application_does_not_keep_the_process_alive(tmp_path):
     (tmp_path / "hanging.py").write_text("import time\ndef app(question):\n    time.sleep(1000)\n")
     (tmp_path / "rows.jsonl").write_text('{"id": "a", "question": "q?"}\n')
-    command = [sys.executable, "-m", "ragassay", "evaluate", "rows.jsonl", "-m", "app_error", "--app", "hanging:app"]
+    command = [
+        sys.executable,
+        "-m",
+        "ragassay",
+        "evaluate",
+        "rows.jsonl",
+        "-m",
+        "app_error",
+        "--app",
+        "hanging:app",
+    ]
     done = subprocess.run(
-        [*command, "--app-timeout", "0.5"], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
+        [*command, "--app-timeout", "0.5"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "no answer in 0.5 s" in done.stdout + done.stderr or "application" in done.stdout
@@ -276,7 +329,9 @@ def test_latency_is_what_the_call_took():
 
 def test_a_row_without_a_question_is_not_run(tmp_path):
     asked = []
-    with ragassay.evaluate([{"reference": "x"}], QUICK, app=asked.append, store=tmp_path / "s.db") as run:
+    with ragassay.evaluate(
+        [{"reference": "x"}], QUICK, app=asked.append, store=tmp_path / "s.db"
+    ) as run:
         (row,) = run
     assert not asked
     assert "no question" in row.sample.error
@@ -313,8 +368,20 @@ def answer(question):
 
 def test_a_killed_run_does_not_ask_the_application_again_for_what_it_answered(tmp_path):
     (tmp_path / "app_of_mine.py").write_text(textwrap.dedent(APP))
-    (tmp_path / "rows.jsonl").write_text("".join(f'{{"id": "{n}", "question": "q{n}?"}}\n' for n in range(120)))
-    command = [sys.executable, "-m", "ragassay", "evaluate", "rows.jsonl", "-m", QUICK, "--app", "app_of_mine:answer"]
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(f'{{"id": "{n}", "question": "q{n}?"}}\n' for n in range(120))
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "ragassay",
+        "evaluate",
+        "rows.jsonl",
+        "-m",
+        QUICK,
+        "--app",
+        "app_of_mine:answer",
+    ]
     command += ["--app-concurrency", "2", "--store", "s.db"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     first = subprocess.Popen(
@@ -322,14 +389,21 @@ def test_a_killed_run_does_not_ask_the_application_again_for_what_it_answered(tm
     )
     book = tmp_path / "asked.txt"
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and (not book.exists() or len(book.read_text().splitlines()) < 40):
+    while time.monotonic() < deadline and (
+        not book.exists() or len(book.read_text().splitlines()) < 40
+    ):
         time.sleep(0.02)
     first.send_signal(signal.SIGKILL)
     first.wait()
     done = subprocess.run(
         [sys.executable, "-m", "ragassay", "resume", "last", "--store", "s.db"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     asked = book.read_text().splitlines()
     assert set(asked) == {f"q{n}?" for n in range(120)}
@@ -337,7 +411,9 @@ def test_a_killed_run_does_not_ask_the_application_again_for_what_it_answered(tm
     assert len(asked) - 120 <= 4
 
 
-def test_a_run_whose_application_is_not_importable_is_resumed_with_the_application_handed_over(tmp_path: Path):
+def test_a_run_whose_application_is_not_importable_is_resumed_with_the_application_handed_over(
+    tmp_path: Path,
+):
     rows = [{"id": "a", "question": "q?"}]
     with ragassay.evaluate(rows, QUICK, app=lambda q: "x", store=tmp_path / "s.db") as run:
         name = run.id
@@ -361,7 +437,9 @@ def test_retry_failed_asks_the_application_again_where_it_had_failed(tmp_path, m
     with ragassay.evaluate(rows, metrics, app=app, store=tmp_path / "s.db") as run:
         assert run["a"].sample.error
         name = run.id
-    with ragassay.resume(name, rows=rows, app=app, retry_failed=True, store=tmp_path / "s.db") as run:
+    with ragassay.resume(
+        name, rows=rows, app=app, retry_failed=True, store=tmp_path / "s.db"
+    ) as run:
         assert run["a"].sample.response == "It is so."
         assert run["a"].sample.error is None
     assert len(asked) == 2

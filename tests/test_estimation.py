@@ -1,4 +1,6 @@
-"""From a run to a sheet, to people, and back to a corrected figure: the whole way, with the offline judge's own verdicts."""
+"""From a run to a sheet, to people, and back to a corrected figure: the whole way, with the offline
+judge's own verdicts.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ from ragassay.core import DataError, NothingToDo, SetupError, Verdict
 from ragassay.estimation import estimate, import_labels, next_rows, people_agreement
 from support.llm_server import LLMServer, judge
 
-FACTS = ("The harbour opened in {}.", "The bridge carries {} cars a day.", "The museum holds {} paintings.")
+FACTS = (
+    "The harbour opened in {}.",
+    "The bridge carries {} cars a day.",
+    "The museum holds {} paintings.",
+)
 N = 160
 Says = Callable[[int], float | None]
 
@@ -30,9 +36,14 @@ def rows(n: int, offset: int = 0) -> list[dict[str, Any]]:
         fact = FACTS[i % 3].format(1800 + i)
         other = f"Judgments are mailed to lawyer {i} in Geneva every night."
         found.append(
-            {"id": f"r{i}", "question": "What is known?", "contexts": [f"{fact} It is open all year."],
-             "response": other if i % 2 else fact, "slices": {"half": "low" if i < N // 2 else "high"}}
-        )  # fmt: skip
+            {
+                "id": f"r{i}",
+                "question": "What is known?",
+                "contexts": [f"{fact} It is open all year."],
+                "response": other if i % 2 else fact,
+                "slices": {"half": "low" if i < N // 2 else "high"},
+            }
+        )
     return found
 
 
@@ -95,7 +106,13 @@ def test_a_sheet_is_filled_in_imported_and_corrects_the_run(
     assert (kept.kept, kept.metrics) == (80, ("groundedness",))
     assert import_labels("last", sheet, store=store).kept == 0  # nothing is new
     found = estimate("last", store=store)
-    assert (found.rows, found.lost, found.labels, found.used, found.weighted) == (N, 0, 80, 80, True)
+    assert (found.rows, found.lost, found.labels, found.used, found.weighted) == (
+        N,
+        0,
+        80,
+        80,
+        True,
+    )
     one = found.estimate
     everywhere = sum(said.values()) / N
     mean = sum(labels.values()) / 80
@@ -104,13 +121,17 @@ def test_a_sheet_is_filled_in_imported_and_corrects_the_run(
     assert one.labels_only == pytest.approx(mean)
     assert one.method.startswith("PPI++")
     assert 0 < one.weight <= 1.05
-    # The difference estimator: the labels' mean, moved by what the judge says of all rows and of these. The weight is
-    # fitted once a fold and printed as their mean, which is what the tolerance is for.
+    # The difference estimator: the labels' mean, moved by what the judge says of all rows and of
+    # these. The weight is fitted once a fold and printed as their mean, which is what the tolerance
+    # is for.
     assert one.value == pytest.approx(mean + one.weight * (everywhere - among), abs=0.01)
     assert one.value is not None
     assert one.interval is not None
     assert one.labels_only_interval is not None
-    assert one.interval.high - one.interval.low < one.labels_only_interval.high - one.labels_only_interval.low
+    assert (
+        one.interval.high - one.interval.low
+        < one.labels_only_interval.high - one.labels_only_interval.low
+    )
     assert one.effective_labels is not None
     assert one.effective_labels > 80
     assert found.saved == pytest.approx(one.effective_labels - 80)
@@ -118,7 +139,9 @@ def test_a_sheet_is_filled_in_imported_and_corrects_the_run(
     assert one.interval.low <= sum(map(person, range(N))) / N <= one.interval.high
 
 
-def test_labels_of_a_file_give_the_same_as_labels_that_were_imported(store: Path, tmp_path: Path) -> None:
+def test_labels_of_a_file_give_the_same_as_labels_that_were_imported(
+    store: Path, tmp_path: Path
+) -> None:
     sheet = tmp_path / "sheet.jsonl"
     next_rows("last", 60, output=sheet, store=store)
     lines = [json.loads(line) for line in sheet.read_text().splitlines()]
@@ -141,8 +164,9 @@ def test_rounds_of_active_sampling_are_weighted_together(store: Path, tmp_path: 
     assert not {row["id"] for row in drawn[1]} & {row["id"] for row in drawn[2]}
     found = estimate("last", store=store)
     assert (found.used, found.weighted) == (70, True)
-    # Des Raj by hand: round 1 drew 40 of 160, round 2 30 of the 120 that were left; a row of round 1 also stands in the
-    # total that round 2 gives, once. The weights of the rounds make equal chances one simple random sample.
+    # Des Raj by hand: round 1 drew 40 of 160, round 2 30 of the 120 that were left; a row of round
+    # 1 also stands in the total that round 2 gives, once. The weights of the rounds make equal
+    # chances one simple random sample.
     w2 = N / 70 * 30 / 120
     w1 = (N / 70 - w2) * 40 / N
     top = bottom = 0.0
@@ -206,11 +230,20 @@ def test_an_estimate_by_slice_uses_the_labels_of_each_slice(store: Path, tmp_pat
 
 def test_labels_of_another_population_are_refused(store: Path, tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.jsonl"
-    text = "Patients with renal failure were given twenty milligrams of the compound, and their creatinine fell. " * 12
+    text = (
+        "Patients with renal failure were given twenty milligrams of the compound, and their"
+        " creatinine fell. " * 12
+    )
     foreign.write_text(
         "".join(
             json.dumps(
-                {"id": f"x{i}", "question": "And the trial?", "contexts": [text] * 3, "response": text, "label": 1}
+                {
+                    "id": f"x{i}",
+                    "question": "And the trial?",
+                    "contexts": [text] * 3,
+                    "response": text,
+                    "label": 1,
+                }
             )
             + "\n"
             for i in range(60)
@@ -222,7 +255,9 @@ def test_labels_of_another_population_are_refused(store: Path, tmp_path: Path) -
     assert any("none of the labels is of run" in line for line in told)
 
 
-def test_labels_of_like_rows_that_are_not_of_the_run_correct_it(store: Path, tmp_path: Path) -> None:
+def test_labels_of_like_rows_that_are_not_of_the_run_correct_it(
+    store: Path, tmp_path: Path
+) -> None:
     like = tmp_path / "like.jsonl"
     like.write_text(
         "".join(
@@ -247,26 +282,38 @@ def test_rows_that_were_picked_by_their_looks_are_refused(store: Path, tmp_path:
         estimate("last", labels=write(tmp_path / "picked.jsonl", range(1, N, 2)), store=store)
 
 
-def test_labels_off_the_scale_and_two_labels_of_one_person_are_errors(store: Path, tmp_path: Path) -> None:
+def test_labels_off_the_scale_and_two_labels_of_one_person_are_errors(
+    store: Path, tmp_path: Path
+) -> None:
     off = write(tmp_path / "off.jsonl", range(20), lambda i: 7.0 if i == 3 else 1.0)
-    for call in (lambda: estimate("last", labels=off, store=store), lambda: import_labels("last", off, store=store)):
+    for call in (
+        lambda: estimate("last", labels=off, store=store),
+        lambda: import_labels("last", off, store=store),
+    ):
         with pytest.raises(DataError, match="E0313"):
             call()
     two = tmp_path / "two.jsonl"
     two.write_text('{"id": "r1", "label": 1}\n{"id": "r1", "label": 0}\n')
-    for call in (lambda: estimate("last", labels=two, store=store), lambda: import_labels("last", two, store=store)):
+    for call in (
+        lambda: estimate("last", labels=two, store=store),
+        lambda: import_labels("last", two, store=store),
+    ):
         with pytest.raises(DataError, match="E0314"):
             call()
 
 
-def test_a_label_that_was_imported_is_only_changed_where_that_is_asked(store: Path, tmp_path: Path) -> None:
+def test_a_label_that_was_imported_is_only_changed_where_that_is_asked(
+    store: Path, tmp_path: Path
+) -> None:
     first = write(tmp_path / "a.jsonl", range(4), annotator="ana")
     second = write(tmp_path / "b.jsonl", range(4), lambda i: 1 - person(i), annotator="ana")
     assert import_labels("last", first, store=store).kept == 4
     with pytest.raises(DataError, match="E0314"):
         import_labels("last", second, store=store)
     assert import_labels("last", second, store=store, replace_old=True).kept == 4
-    assert estimate("last", store=store).estimate.labels_only == pytest.approx(sum(1 - person(i) for i in range(4)) / 4)
+    assert estimate("last", store=store).estimate.labels_only == pytest.approx(
+        sum(1 - person(i) for i in range(4)) / 4
+    )
 
 
 def test_a_sheet_nobody_filled_in_is_nothing_to_do(store: Path, tmp_path: Path) -> None:
@@ -306,7 +353,9 @@ def test_a_judge_that_is_as_good_as_three_people_may_stand_in_and_one_that_guess
         return lambda i: float((said[f"r{i}"] != 0) ^ (i % 10 == shift) ^ turned)
 
     for turned, answer in ((False, True), (True, False)):
-        files = [write(tmp_path / f"{k}{turned}.jsonl", range(120), says(k, turned)) for k in (1, 2, 3)]
+        files = [
+            write(tmp_path / f"{k}{turned}.jsonl", range(120), says(k, turned)) for k in (1, 2, 3)
+        ]
         found = people_agreement("last", files, draws=200, store=store)
         assert found.judge is not None
         assert found.judge.may_replace is answer
@@ -314,7 +363,9 @@ def test_a_judge_that_is_as_good_as_three_people_may_stand_in_and_one_that_guess
         assert len(found.judge.people) == 3
 
 
-def test_people_who_do_not_agree_beyond_chance_vouch_for_no_judge(store: Path, tmp_path: Path) -> None:
+def test_people_who_do_not_agree_beyond_chance_vouch_for_no_judge(
+    store: Path, tmp_path: Path
+) -> None:
     files = [
         write(tmp_path / "a.jsonl", range(80), lambda i: float(i // 2 % 2)),
         write(tmp_path / "b.jsonl", range(80), lambda i: float(i // 4 % 2)),
@@ -337,9 +388,14 @@ def test_agreement_takes_two_people(store: Path, tmp_path: Path) -> None:
 def test_several_peoples_votes_in_one_field_are_read_by_their_names(tmp_path: Path) -> None:
     votes = tmp_path / "votes.jsonl"
     votes.write_text(
-        "".join(json.dumps({"id": f"r{i}", "said": {"ana": i % 2, "bo": i % 2, "cy": None if i % 4 else 1}}) + "\n"
-                for i in range(40))
-    )  # fmt: skip
+        "".join(
+            json.dumps(
+                {"id": f"r{i}", "said": {"ana": i % 2, "bo": i % 2, "cy": None if i % 4 else 1}}
+            )
+            + "\n"
+            for i in range(40)
+        )
+    )
     found = people_agreement(sources=[votes], votes="said", draws=200)
     assert found.people.people == ("ana", "bo", "cy")
     by_pair = {(pair.a, pair.b): pair for pair in found.people.pairs}
@@ -359,14 +415,23 @@ def test_a_run_may_be_handed_over_itself(store: Path, tmp_path: Path) -> None:
 def nearly(body: dict[str, Any]) -> Any:
     """A server that says of each row what people say, but for one row in forty."""
     reply = judge(body)
-    number = int(re.findall(r"(?:opened in|carries|holds) (1[89]\d\d)", body["messages"][-1]["content"])[-1]) - 1800
+    number = (
+        int(
+            re.findall(r"(?:opened in|carries|holds) (1[89]\d\d)", body["messages"][-1]["content"])[
+                -1
+            ]
+        )
+        - 1800
+    )
     if isinstance(reply, dict):
         for entry in reply["verdicts"]:
             entry["rating"] = 3 * int(person(number) != (number % 40 == 0))
     return reply
 
 
-def test_another_judges_run_of_the_same_rows_helps_the_estimate(store: Path, tmp_path: Path) -> None:
+def test_another_judges_run_of_the_same_rows_helps_the_estimate(
+    store: Path, tmp_path: Path
+) -> None:
     sheet = tmp_path / "sheet.csv"
     next_rows("last", 80, output=sheet, method="uniform", store=store)
     first = import_labels("last", sheet, store=store).run if fill(sheet) else ""
@@ -375,7 +440,9 @@ def test_another_judges_run_of_the_same_rows_helps_the_estimate(store: Path, tmp
         options: dict[str, Any] = {"judge": "openai:m", "base_url": server.url, "store": store}
         with ragassay.evaluate(rows(N), "groundedness", **options) as run:
             other = run.id
-        with ragassay.evaluate([{**rows(1)[0], "id": "elsewhere"}], "groundedness", **options) as run:
+        with ragassay.evaluate(
+            [{**rows(1)[0], "id": "elsewhere"}], "groundedness", **options
+        ) as run:
             unlike = run.id
     both = estimate(first, beside=other, store=store).estimate
     assert alone.second is None

@@ -1,4 +1,6 @@
-"""How single questions are asked from a notebook: `ragassay.judge.groundedness(...)`, synchronous and asynchronous."""
+"""How single questions are asked from a notebook: `ragassay.judge.groundedness(...)`, synchronous
+and asynchronous.
+"""
 
 import asyncio
 
@@ -9,7 +11,10 @@ from ragassay.core import DataError, SetupError, Status, Verdict
 from ragassay.metrics import catalogue
 from support.llm_server import LLMServer
 
-BRIDGE = {"response": "The bridge was opened in 1937.", "contexts": ["The bridge was opened in 1937."]}
+BRIDGE = {
+    "response": "The bridge was opened in 1937.",
+    "contexts": ["The bridge was opened in 1937."],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +24,11 @@ def _own_store(tmp_path, monkeypatch):
 
 def test_a_score_comes_back_as_a_run_would_hold_it():
     score = ragassay.judge.groundedness(**BRIDGE)
-    assert (score.metric, score.status, score.verdict) == ("groundedness", Status.JUDGED, Verdict.PASS)
+    assert (score.metric, score.status, score.verdict) == (
+        "groundedness",
+        Status.JUDGED,
+        Verdict.PASS,
+    )
     assert score.parts[0].evidence[0].quote == "The bridge was opened in 1937."
     with ragassay.evaluate([{"id": "a", **BRIDGE}], "groundedness") as run:
         assert run["a"].score("groundedness") == score

@@ -2,8 +2,9 @@
 
     python training/calibrate.py BASE [--work build/training] [--out build/training/checkpoint]
 
-Reads the network of step 2, writes combiner.json beside it, and prints every development set: balanced accuracy at the
-cut, AUROC and calibration error; also with each set left out of the fit of the line. begin and scifact are looked at, not fitted on.
+Reads the network of step 2, writes combiner.json beside it, and prints every development set:
+balanced accuracy at the cut, AUROC and calibration error; also with each set left out of the fit of
+the line. begin and scifact are looked at, not fitted on.
 """
 
 from __future__ import annotations
@@ -39,15 +40,29 @@ def told(pairs: Sequence[Pair], line: Line, logits: NDArray[np.float32], title: 
     """Print every set."""
     y = np.array([p.label for p in pairs])
     p = line.probability(line_inputs(pairs, logits))
-    print(f"{title}: {len(pairs)} rows, calibration error {calibration_error(y, p):.3f}, cut {line.cut}")
-    for name, (count, accuracy, best, area) in by_set([q.source for q in pairs], y, p, line.cut).items():
-        print(f"  {name:20} n {count:6.0f}  balanced accuracy {accuracy:.3f} (best cut {best:.3f})  AUROC {area:.3f}")
+    print(
+        f"{title}: {len(pairs)} rows, calibration error {calibration_error(y, p):.3f}, cut"
+        f" {line.cut}"
+    )
+    for name, (count, accuracy, best, area) in by_set(
+        [q.source for q in pairs], y, p, line.cut
+    ).items():
+        print(
+            f"  {name:20} n {count:6.0f}  balanced accuracy {accuracy:.3f} (best cut {best:.3f}) "
+            f" AUROC {area:.3f}"
+        )
 
 
 def left_out(
-    task: str, names: Sequence[str], train: Sequence[Pair], dev: Sequence[Pair], logits: NDArray[np.float32]
+    task: str,
+    names: Sequence[str],
+    train: Sequence[Pair],
+    dev: Sequence[Pair],
+    logits: NDArray[np.float32],
 ) -> float:
-    """Mean balanced accuracy of the sets when the figures and the line are fitted without the set they are used on."""
+    """Mean balanced accuracy of the sets when the figures and the line are fitted without the set
+    they are used on.
+    """
     found = []
     for name in sorted({p.source for p in dev if not p.source.startswith("made:")}):
         rest = np.array([p.source != name for p in dev])
@@ -56,7 +71,13 @@ def left_out(
         if len(set(y.tolist())) == 2 and rest.any():
             rest &= np.array([p.source not in LOOKED_AT for p in dev])
             figures = Figures([p for p in train if p.source != name])
-            line = fit(task, names, figures, [p for p, kept in zip(dev, rest, strict=True) if kept], logits[rest])
+            line = fit(
+                task,
+                names,
+                figures,
+                [p for p, kept in zip(dev, rest, strict=True) if kept],
+                logits[rest],
+            )
             x = line_inputs(aside, logits[[p.source == name for p in dev]])
             found.append(balanced_accuracy(y, line.probability(x) >= line.cut))
     return float(np.mean(found))
@@ -67,7 +88,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     out = options.out or options.work / "checkpoint"
-    train, dev, names = prepared(options.work, "train"), development(options.work), figure_names(options.work)
+    train, dev, names = (
+        prepared(options.work, "train"),
+        development(options.work),
+        figure_names(options.work),
+    )
     logits = predict(network_from(out / "model.safetensors"), dev)
     lines = {}
     for task in ("support", "relevance", "answer"):
@@ -78,11 +103,23 @@ def main() -> None:
         kept = [p for p in pairs if p.source not in LOOKED_AT]
         lines[task] = fit(task, names[task], Figures(learned), kept, logits[at][used])
         human = np.array([not p.source.startswith("made:") for p in pairs])
-        told([p for p, kept in zip(pairs, human, strict=True) if kept], lines[task], logits[at][human], task)
+        told(
+            [p for p, kept in zip(pairs, human, strict=True) if kept],
+            lines[task],
+            logits[at][human],
+            task,
+        )
         if not human.all():
-            told([p for p, kept in zip(pairs, ~human, strict=True) if kept], lines[task], logits[at][~human], "made")
-        print(f"  each set left out of the line: mean balanced accuracy "
-              f"{left_out(task, names[task], learned, pairs, logits[at]):.3f}")  # fmt: skip
+            told(
+                [p for p, kept in zip(pairs, ~human, strict=True) if kept],
+                lines[task],
+                logits[at][~human],
+                "made",
+            )
+        print(
+            "  each set left out of the line: mean balanced accuracy "
+            f"{left_out(task, names[task], learned, pairs, logits[at]):.3f}"
+        )
     save(lines, out / "combiner.json")
 
 

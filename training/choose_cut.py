@@ -2,10 +2,11 @@
 
     python training/choose_cut.py [--data ../shared/data] [--keep 0.25]
 
-A response passes when at least 0.9 of its claims pass, so a cut that treats both mistakes alike fails most good
-responses of several sentences. For each cut the table says how many responses that people call faithful pass, and how
-many others fail. Reads train and dev, each by itself, for the network was fitted on the train rows. `--keep` writes the cut
-into card.json, where the metric reads it.
+A response passes when at least 0.9 of its claims pass, so a cut that treats both mistakes alike
+fails most good responses of several sentences. For each cut the table says how many responses that
+people call faithful pass, and how many others fail. Reads train and dev, each by itself, for the
+network was fitted on the train rows. `--keep` writes the cut into card.json, where the metric reads
+it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ SENTENCE = re.compile(r"(?<=[.!?]) ")
 
 
 def labelled(data: Path, split: str) -> dict[str, list[tuple[dict[str, Any], bool]]]:
-    """Responses with whether they are faithful: rated by people; written by people; with one foreign sentence."""
+    """Responses with whether they are faithful: rated by people; written by people; with one
+    foreign sentence.
+    """
     rated = [
         (row, row["label"] >= 3)
         for row in rows(data, "mtrag_human", split)
@@ -46,14 +49,25 @@ def labelled(data: Path, split: str) -> dict[str, list[tuple[dict[str, Any], boo
         other = chance.choice(written)
         foreign = [s for s in SENTENCE.split(other["response"]) if len(s) > 30]
         if foreign and other["group"] != row["group"]:
-            mixed.append(({**row, "response": f"{row['response']} {chance.choice(foreign)}"}, False))
-    return {"mtrag_human": rated, "clapnq": [(row, True) for row in written], "clapnq with a foreign sentence": mixed}
+            mixed.append(
+                ({**row, "response": f"{row['response']} {chance.choice(foreign)}"}, False)
+            )
+    return {
+        "mtrag_human": rated,
+        "clapnq": [(row, True) for row in written],
+        "clapnq with a foreign sentence": mixed,
+    }
 
 
 def claims(found: list[tuple[dict[str, Any], bool]]) -> list[tuple[bool, list[float]]]:
     """(faithful, probabilities of its claims) of each response."""
     data = [
-        {"id": str(n), "question": row.get("question"), "contexts": row["contexts"], "response": row["response"]}
+        {
+            "id": str(n),
+            "question": row.get("question"),
+            "contexts": row["contexts"],
+            "response": row["response"],
+        }
         for n, (row, _) in enumerate(found)
     ]
     result = []
@@ -75,8 +89,12 @@ def claims(found: list[tuple[dict[str, Any], bool]]) -> list[tuple[bool, list[fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data")
+    )
     parser.add_argument("--keep", type=float, metavar="CUT", help="write this cut into card.json")
     options = parser.parse_args()
     if options.keep is not None:
@@ -96,7 +114,10 @@ def tell(name: str, measured: list[tuple[bool, list[float]]]) -> None:
     bad = [odds for faithful, odds in measured if not faithful]
     print(f"{name}: {len(good)} faithful responses, {len(bad)} others")
     for cut in CUTS:
-        passes = [[sum(p >= cut for p in odds) >= 0.9 * len(odds) for odds in side] for side in (good, bad)]
+        passes = [
+            [sum(p >= cut for p in odds) >= 0.9 * len(odds) for odds in side]
+            for side in (good, bad)
+        ]
         kept = f"{sum(passes[0]) / len(good):.2f} of the faithful pass" if good else ""
         caught = f"{1 - sum(passes[1]) / len(bad):.2f} of the others fail" if bad else ""
         print(f"  cut {cut:.2f}: {kept}{', ' if kept and caught else ''}{caught}")

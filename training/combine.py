@@ -1,9 +1,11 @@
-"""How do the network's logits and the lexical figures become one calibrated probability? A logistic line a task.
+"""How do the network's logits and the lexical figures become one calibrated probability? A logistic
+line a task.
 
-In three steps, each with few numbers to fit: the figures alone are weighed on train rows; their sum joins the network's
-logits in a second line, fitted on development rows, which the network did not learn from, the sets and the classes of a
-set alike; at last slope and offset with the classes as they are, so that a probability means a share. All of it is linear,
-so one line is kept. The cut from which the answer is yes is where the mean balanced accuracy of the sets is best.
+In three steps, each with few numbers to fit: the figures alone are weighed on train rows; their sum
+joins the network's logits in a second line, fitted on development rows, which the network did not
+learn from, the sets and the classes of a set alike; at last slope and offset with the classes as
+they are, so that a probability means a share. All of it is linear, so one line is kept. The cut
+from which the answer is yes is where the mean balanced accuracy of the sets is best.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ _TOP = 12.0
 
 @dataclass(frozen=True)
 class Line:
-    """probability = 1 / (1 + exp(-(offset + weights . inputs))), inputs capped at `caps`; yes from `cut` on."""
+    """probability = 1 / (1 + exp(-(offset + weights . inputs))), inputs capped at `caps`; yes from
+    `cut` on.
+    """
 
     names: tuple[str, ...]
     weights: Floats
@@ -71,7 +75,9 @@ def line_inputs(pairs: Sequence[Pair], logits: NDArray[np.float32]) -> Floats:
 
 
 class Figures:
-    """The weights of the lexical figures, fitted on train rows; a set counts as the root of its size."""
+    """The weights of the lexical figures, fitted on train rows; a set counts as the root of its
+    size.
+    """
 
     def __init__(self, pairs: Sequence[Pair], strength: float = 0.05) -> None:
         x = figure_inputs(pairs)
@@ -84,7 +90,9 @@ class Figures:
         weights = weigh(sources, y) * np.array([sizes[s] ** 0.5 for s in sources])
         for label in (0, 1):
             weights[y == label] *= len(y) / 2 / weights[y == label].sum()
-        line = LogisticRegression(C=strength, max_iter=1000).fit(x / spread, y, sample_weight=weights)
+        line = LogisticRegression(C=strength, max_iter=1000).fit(
+            x / spread, y, sample_weight=weights
+        )
         self.weights = line.coef_[0] / spread
 
     def __call__(self, x: Floats) -> Floats:
@@ -92,9 +100,16 @@ class Figures:
         return np.asarray(np.minimum(x, self.caps) @ self.weights, np.float64)
 
 
-def fit(task: str, names: Sequence[str], figures: Figures, pairs: Sequence[Pair], logits: NDArray[np.float32]) -> Line:
-    """The line of a task from development rows. Made ones among them weigh the network against the figures only: what a
-    probability means, and the cut, come from the human ones."""
+def fit(
+    task: str,
+    names: Sequence[str],
+    figures: Figures,
+    pairs: Sequence[Pair],
+    logits: NDArray[np.float32],
+) -> Line:
+    """The line of a task from development rows. Made ones among them weigh the network against the
+    figures only: what a probability means, and the cut, come from the human ones.
+    """
     told, measured = np.minimum(logit_inputs(task, logits), _TOP), figure_inputs(pairs)
     if task in ALONE:
         names, measured = (), measured[:, :0]
@@ -108,27 +123,41 @@ def fit(task: str, names: Sequence[str], figures: Figures, pairs: Sequence[Pair]
     share = line.coef_[0] / spread
     x, y, told, measured = x[human], y[human], told[human], measured[human]
     sources = [s for s, kept in zip(sources, human, strict=True) if kept]
-    platt = LogisticRegression(C=1e6, max_iter=1000).fit((x @ share)[:, None], y, sample_weight=weigh(sources))
+    platt = LogisticRegression(C=1e6, max_iter=1000).fit(
+        (x @ share)[:, None], y, sample_weight=weigh(sources)
+    )
     share, offset = share * float(platt.coef_[0, 0]), float(platt.intercept_[0])
     weights, caps = share[: told.shape[1]], np.full(told.shape[1], _TOP)
     if task not in ALONE:
-        weights, caps = np.concatenate([weights, share[-1] * figures.weights]), np.concatenate([caps, figures.caps])
+        weights, caps = (
+            np.concatenate([weights, share[-1] * figures.weights]),
+            np.concatenate([caps, figures.caps]),
+        )
     whole = Line(
         (*LOGITS[task], *names),
         weights,
         caps,
         offset,
     )
-    return replace(whole, cut=best_cut(whole.probability(np.column_stack([told, measured])), y, sources))
+    return replace(
+        whole, cut=best_cut(whole.probability(np.column_stack([told, measured])), y, sources)
+    )
 
 
 def best_cut(p: Floats, y: Labels, sources: Sequence[str]) -> float:
-    """The probability at which the mean balanced accuracy of the sets is best, smoothed over its neighbours."""
+    """The probability at which the mean balanced accuracy of the sets is best, smoothed over its
+    neighbours.
+    """
     names = np.array(sources)
     grid = np.linspace(0.1, 0.9, 81)
     macro = np.array(
         [
-            np.nanmean([balanced_accuracy(y[names == s], p[names == s] >= cut) for s in sorted(set(sources))])
+            np.nanmean(
+                [
+                    balanced_accuracy(y[names == s], p[names == s] >= cut)
+                    for s in sorted(set(sources))
+                ]
+            )
             for cut in grid
         ]
     )
@@ -140,9 +169,12 @@ def save(lines: dict[str, Line], path: Path) -> None:
     """combiner.json."""
     told = {
         task: {
-            "names": line.names, "weights": line.weights.tolist(), "caps": line.caps.tolist(), "offset": line.offset,
+            "names": line.names,
+            "weights": line.weights.tolist(),
+            "caps": line.caps.tolist(),
+            "offset": line.offset,
             "cut": line.cut,
         }
         for task, line in lines.items()
-    }  # fmt: skip
+    }
     path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")

@@ -1,5 +1,5 @@
-"""How rare is a word? Inverse document frequencies of stems and word pieces over the passages of train rows: rarity.npz,
-and its hash in card.json.
+"""How rare is a word? Inverse document frequencies of stems and word pieces over the passages of
+train rows: rarity.npz, and its hash in card.json.
 
 python training/count_words.py [--data ../shared/data]
 """
@@ -32,8 +32,9 @@ FOLDER = ROOT / "src/ragassay/models/offline/weights"
 
 
 def idf(texts: Iterable[str], tokenizer: WordPiece, size: int) -> dict[str, Array]:
-    """Stems in at least three texts with their idf, on a scale where a word of one text has about 1; that of unseen ones;
-    and that of each word piece."""
+    """Stems in at least three texts with their idf, on a scale where a word of one text has about
+    1; that of unseen ones; and that of each word piece.
+    """
     seen: Counter[int] = Counter()
     pieces: Counter[int] = Counter()
     count = 0
@@ -47,13 +48,19 @@ def idf(texts: Iterable[str], tokenizer: WordPiece, size: int) -> dict[str, Arra
         "keys": np.array(kept, np.uint32),
         "idf": np.array([math.log(count / seen[key]) / scale for key in kept], np.float32),
         "unseen": np.array(math.log(count / 1.5) / scale),
-        "pieces": np.array([math.log(count / (pieces[i] + 1)) / scale for i in range(size)], np.float32).clip(0.01),
+        "pieces": np.array(
+            [math.log(count / (pieces[i] + 1)) / scale for i in range(size)], np.float32
+        ).clip(0.01),
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data")
+    )
     parser.add_argument("--out", type=Path, default=FOLDER)
     options = parser.parse_args()
     learned = (*support_train(options.data), *relevance(options.data, "train"))

@@ -1,9 +1,10 @@
 """How is a true claim made false, or said in other words? Typed edits by rules; no language model.
 
-A `Said` is a claim with the parts of it that its passage does not support. Edits that make a claim false return it with
-the changed part as a span; edits that keep it true return it with the spans it had (moved along). None: the edit has
-nothing to work on. What comes from outside the claim (a number or a name to put in) is taken from the passage first:
-a wrong name that stands in the passage is the harder case.
+A `Said` is a claim with the parts of it that its passage does not support. Edits that make a claim
+false return it with the changed part as a span; edits that keep it true return it with the spans it
+had (moved along). None: the edit has nothing to work on. What comes from outside the claim (a
+number or a name to put in) is taken from the passage first: a wrong name that stands in the passage
+is the harder case.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class Said(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What an edit may take from: the passage that supports the claim, and sentences of other passages."""
+    """What an edit may take from: the passage that supports the claim, and sentences of other
+    passages.
+    """
 
     passage: str
     others: Sequence[str]
@@ -51,7 +54,12 @@ def _cased(new: str, old: str) -> str:
 
 
 def _swap(
-    said: Said, pairs: dict[str, Sequence[str]], pattern: re.Pattern[str], chance: random.Random, *, false: bool
+    said: Said,
+    pairs: dict[str, Sequence[str]],
+    pattern: re.Pattern[str],
+    chance: random.Random,
+    *,
+    false: bool,
 ) -> Said | None:
     """One word or phrase of a table replaced by one of its partners."""
     found = list(pattern.finditer(said.text))
@@ -73,7 +81,9 @@ def _table(lines: str, *, both: bool = True) -> tuple[dict[str, Sequence[str]], 
             if both or i == 0:
                 table.setdefault(word, []).extend(w for w in words if w != word)
     keys = sorted(table, key=len, reverse=True)
-    return dict(table), re.compile(r"\b(?:" + "|".join(map(re.escape, keys)) + r")\b", re.IGNORECASE)
+    return dict(table), re.compile(
+        r"\b(?:" + "|".join(map(re.escape, keys)) + r")\b", re.IGNORECASE
+    )
 
 
 _ANTONYMS, _ANTONYM = _table("""
@@ -103,20 +113,23 @@ presence=absence, acute=chronic, internal=external, domestic=foreign, urban=rura
 guilty=innocent, legal=illegal, hot=cold, warm=cool, summer=winter, spring=autumn, day=night, morning=evening, light=dark
 black=white, wet=dry, hard=soft, happy=sad, optimistic=pessimistic, confident=doubtful, satisfied=dissatisfied
 satisfactory=unsatisfactory, excited=worried, friend=enemy, minimum=maximum, increase in=decrease in, north of=south of
-""")  # fmt: skip
-_QUANTIFIERS, _QUANTIFIER = _table("""
+""")
+_QUANTIFIERS, _QUANTIFIER = _table(
+    """
 all=some, all=none of, every=no, each=no, many=few, most=few, several=no, always=never, often=rarely, usually=rarely
 sometimes=never, frequently=seldom, everyone=nobody, everything=nothing, both=neither, only=not only, at least=at most
 more than=less than, majority of=minority of, entire=partial, fully=partly, completely=partly, half=all, nearly=not nearly
 some=all, few=many, never=always, rarely=often
-""", both=False)  # fmt: skip
+""",
+    both=False,
+)
 _UNITS, _UNIT = _table("""
 million=billion, billion=trillion, thousand=million, hundred=thousand, percent=percentage points, meters=kilometers
 metres=kilometres, kilometers=miles, kilometres=miles, km=miles, feet=meters, inches=feet, pounds=kilograms, kg=pounds
 tons=pounds, seconds=minutes, minutes=hours, hours=days, days=weeks, weeks=months, months=years, years=decades
 decades=centuries, year=month, month=week, week=day, day=week, hour=day, quarter=year, dollars=euros, euros=pounds
 grams=milligrams, mg=g, ml=l, fahrenheit=celsius, acres=square miles, degrees=percent
-""")  # fmt: skip
+""")
 _MONTHS = [
     "January",
     "February",
@@ -132,7 +145,20 @@ _MONTHS = [
     "December",
 ]
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-_COUNTS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_COUNTS = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
 _CALENDAR, _CALENDARIC = _table("\n".join("=".join(group) for group in (_MONTHS, _DAYS)), both=True)
 _CALENDAR = {word.lower(): others for word, others in _CALENDAR.items()}
 _ORDINALS, _ORDINAL = _table("first=second=third=fourth=fifth=sixth=seventh=eighth=ninth=tenth")
@@ -143,9 +169,13 @@ _AUXILIARY = re.compile(
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
-    r"\b(is|are|was|were|has|have|had|can|could|will|would|should|does|do|did)(?: not|n['’]t| never)\b", re.I
+    r"\b(is|are|was|were|has|have|had|can|could|will|would|should|does|do|did)(?: not|n['’]t|"
+    r" never)\b",
+    re.I,
 )
-_NAME = re.compile(r"\b[A-Z][\w’'-]*(?:\.[A-Z]\.?)*(?: (?:(?:of the|of|the|de|van|von|for|&) )?[A-Z][\w’'-]*)*")
+_NAME = re.compile(
+    r"\b[A-Z][\w’'-]*(?:\.[A-Z]\.?)*(?: (?:(?:of the|of|the|de|van|von|for|&) )?[A-Z][\w’'-]*)*"
+)
 _OPENERS_TEXT = """
 The A An This That These Those It He She They We I You In On At By For With From As But And Or If When While After Before
 During There Here His Her Its Their Our My Your What Who Which How Why Where One Some Many Most All Each No Not However
@@ -156,8 +186,10 @@ _PLACE_BEFORE = re.compile(r"\b(in|at|from|near|to|of|into|through|across)\s+$",
 
 
 def names(text: str) -> list[tuple[int, int, str]]:
-    """(start, end, type) of the names in a text. Types by shape: numbers of words, and whether a place preposition
-    stands before. A capitalised word that opens a sentence counts only when more name follows."""
+    """(start, end, type) of the names in a text. Types by shape: numbers of words, and whether a
+    place preposition stands before. A capitalised word that opens a sentence counts only when more
+    name follows.
+    """
     found = []
     for match in _NAME.finditer(text):
         start, end = match.span()
@@ -170,7 +202,12 @@ def names(text: str) -> list[tuple[int, int, str]]:
             start += len(words[0]) + 1
             words = words[1:]
             opening = False
-        if not words or not words[0][:1].isupper() or (opening and len(words) == 1) or len(text[start:end]) < 3:
+        if (
+            not words
+            or not words[0][:1].isupper()
+            or (opening and len(words) == 1)
+            or len(text[start:end]) < 3
+        ):
             continue
         if words[0] in _MONTHS or words[0] in _DAYS:
             continue
@@ -203,7 +240,9 @@ def number(said: Said, source: Source, chance: random.Random) -> Said | None:
 
 def date(said: Said, source: Source, chance: random.Random) -> Said | None:
     """A month, a weekday or an ordinal becomes another."""
-    edit = _swap(said, _CALENDAR, _CALENDARIC, chance, false=True) if chance.random() < 0.7 else None
+    edit = (
+        _swap(said, _CALENDAR, _CALENDARIC, chance, false=True) if chance.random() < 0.7 else None
+    )
     # "may" and "march" are words as well.
     if edit and not re.search(r"\b(?:May|March)\b|\b(?!may|march)\w+", said.text):
         edit = None
@@ -249,7 +288,13 @@ def negation(said: Said, source: Source, chance: random.Random) -> Said | None:
     if not found:
         return None
     at = chance.choice(found)
-    return put(said, at.start(), at.end(), at.group() + chance.choice((" not", " not", " never")), false=True)
+    return put(
+        said,
+        at.start(),
+        at.end(),
+        at.group() + chance.choice((" not", " not", " never")),
+        false=True,
+    )
 
 
 def antonym(said: Said, source: Source, chance: random.Random) -> Said | None:
@@ -265,9 +310,18 @@ def quantifier(said: Said, source: Source, chance: random.Random) -> Said | None
 def roles(said: Said, source: Source, chance: random.Random) -> Said | None:
     """Two names of the claim change places."""
     mine = [(a, b) for a, b, _ in names(said.text)]
-    pairs = [(x, y) for i, x in enumerate(mine) for y in mine[i + 1 :] if said.text[slice(*x)] != said.text[slice(*y)]]
+    pairs = [
+        (x, y)
+        for i, x in enumerate(mine)
+        for y in mine[i + 1 :]
+        if said.text[slice(*x)] != said.text[slice(*y)]
+    ]
     # "A and B" says the same as "B and A".
-    pairs = [(x, y) for x, y in pairs if not re.fullmatch(r"\s*(?:,|and|or|&|,\s*and)\s*", said.text[x[1] : y[0]])]
+    pairs = [
+        (x, y)
+        for x, y in pairs
+        if not re.fullmatch(r"\s*(?:,|and|or|&|,\s*and)\s*", said.text[x[1] : y[0]])
+    ]
     if not pairs:
         return None
     (a, b), (c, d) = chance.choice(pairs)
@@ -276,14 +330,19 @@ def roles(said: Said, source: Source, chance: random.Random) -> Said | None:
 
 
 _ADJUNCT = re.compile(
-    r"(?<=\w)( (?:in|on|at|during|after|before|for|with|by|according to|because of|from|near) [^,.;:!?()]{6,60})(?=[.,;!?]|$)"
+    r"(?<=\w)( (?:in|on|at|during|after|before|for|with|by|according to|because of|from|near)"
+    r" [^,.;:!?()]{6,60})(?=[.,;!?]|$)"
 )
 
 
 def insertion(said: Said, source: Source, chance: random.Random) -> Said | None:
     """A detail of another passage comes in: when, where, why."""
     for other in chance.sample(list(source.others), min(4, len(source.others))):
-        details = [m.group(1) for m in _ADJUNCT.finditer(other) if m.group(1).lower() not in source.passage.lower()]
+        details = [
+            m.group(1)
+            for m in _ADJUNCT.finditer(other)
+            if m.group(1).lower() not in source.passage.lower()
+        ]
         ends = [m.start() for m in re.finditer(r"(?<=\w)(?=[.,;])|$", said.text)]
         if details and ends:
             at = chance.choice(ends)
@@ -295,7 +354,9 @@ def insertion(said: Said, source: Source, chance: random.Random) -> Said | None:
 
 def half(said: Said, source: Source, chance: random.Random) -> Said | None:
     """A second clause from another passage is joined on."""
-    others = [o for o in source.others if 30 <= len(o) <= 160 and o.lower() not in source.passage.lower()]
+    others = [
+        o for o in source.others if 30 <= len(o) <= 160 and o.lower() not in source.passage.lower()
+    ]
     if not others:
         return None
     other = chance.choice(others).strip()
@@ -311,9 +372,11 @@ def half(said: Said, source: Source, chance: random.Random) -> Said | None:
     return Said(text, (*said.spans, (len(body + joint), len(text))))
 
 
-# --- edits that keep a claim true ------------------------------------------------------------------------------------
+# --- edits that keep a claim true
+# ------------------------------------------------------------------------------------
 
-_SYNONYMS, _SYNONYM = _table("""
+_SYNONYMS, _SYNONYM = _table(
+    """
 approximately=about=around=roughly, began=started, begin=start, begins=starts, large=big, created=made, numerous=many
 purchase=buy, purchased=bought, assist=help, assisted=helped, obtain=get, obtained=got, require=need, requires=needs
 required=needed, attempt=try, attempted=tried, located=situated, commonly=often, frequently=often, usually=typically
@@ -338,28 +401,45 @@ elevated=increased, decreased=reduced, reduces=lowers, reduce=lower, reduced=low
 inhibits=blocks, inhibit=block, promotes=encourages, leads to=causes, lead to=cause, led to=caused, results in=leads to
 resulted in=led to, tumor=cancer, tumors=cancers, associated with=linked to, regarding=about, concerning=about
 %= percent, percent=per cent, kilometers=km, kilometres=km, okay=fine, television=TV, united states=US, united kingdom=UK
-""", both=False)  # fmt: skip
+""",
+    both=False,
+)
 _PARENTHESIS = re.compile(r"\s*\([^()]{1,120}\)")
 _LEAD = re.compile(
-    r"^((?:In|On|At|During|After|Before|Since|By|For|With|According to|Despite|As of|Following) [^,.;:]{3,70}), (?=\w)"
+    r"^((?:In|On|At|During|After|Before|Since|By|For|With|According to|Despite|As of|Following)"
+    r" [^,.;:]{3,70}), (?=\w)"
 )
 _TAIL = re.compile(
-    r",\s(?:which|who|where|including|such as|with|as|after|when|while|although|but|because)\b[^.;!?]{5,200}(?=[.!?]?$)"
+    r",\s(?:which|who|where|including|such"
+    r" as|with|as|after|when|while|although|but|because)\b[^.;!?]{5,200}(?=[.!?]?$)"
 )
 _RELATIVE = re.compile(r", (?:which|who|whose|where|a|an|the|one of) [^,.;]{5,120}, (?=\w)")
 _ADVERB = re.compile(
-    r"\b(?:very|also|really|quite|just|however|moreover|furthermore|in fact|indeed|actually|additionally|therefore|thus),? ",
+    r"\b(?:very|also|really|quite|just|however|moreover|furthermore|in"
+    r" fact|indeed|actually|additionally|therefore|thus),? ",
     re.I,
 )
 _NUMERAL = re.compile(r"(?<![\w.,$€£:/-])([2-9]|1[0-2]) (?=[a-z])")
 _DATE = re.compile(
-    r"\b(\d{1,2}) (" + "|".join(_MONTHS) + r") (\d{4})\b|\b(" + "|".join(_MONTHS) + r") (\d{1,2}), (\d{4})\b"
+    r"\b(\d{1,2}) ("
+    + "|".join(_MONTHS)
+    + r") (\d{4})\b|\b("
+    + "|".join(_MONTHS)
+    + r") (\d{1,2}), (\d{4})\b"
 )
 _THOUSANDS = re.compile(r"(?<![\w.,])(\d{1,3}),(\d{3})(?![\w,]|\.\d)")
 _DIALOGUE = (
-    "I know that ", "Did you know that ", "I heard that ", "Yes, ", "Well, ", "Yeah, ", "That is right, ", "Apparently ",
-    "I think ", "Actually, ",
-)  # fmt: skip
+    "I know that ",
+    "Did you know that ",
+    "I heard that ",
+    "Yes, ",
+    "Well, ",
+    "Yeah, ",
+    "That is right, ",
+    "Apparently ",
+    "I think ",
+    "Actually, ",
+)
 
 
 def _cut(said: Said, pattern: re.Pattern[str], chance: random.Random) -> Said | None:
@@ -373,7 +453,9 @@ def _cut(said: Said, pattern: re.Pattern[str], chance: random.Random) -> Said | 
 
 
 def shorter(said: Said, source: Source, chance: random.Random) -> Said | None:
-    """A bracket, a relative clause, an adjunct at the front or the end, or an adverb goes: what is left still holds."""
+    """A bracket, a relative clause, an adjunct at the front or the end, or an adverb goes: what is
+    left still holds.
+    """
     if said.spans:
         return None
     patterns = [_PARENTHESIS, _LEAD, _TAIL, _RELATIVE, _ADVERB]
@@ -410,18 +492,26 @@ def spelling(said: Said, source: Source, chance: random.Random) -> Said | None:
     """A number or a date written in another way."""
     small = _NUMERAL.search(said.text)
     if small:
-        return put(said, small.start(1), small.end(1), _COUNTS[int(small.group(1)) - 1], false=False)
+        return put(
+            said, small.start(1), small.end(1), _COUNTS[int(small.group(1)) - 1], false=False
+        )
     day = _DATE.search(said.text)
     if day:
         d = day.group
         new = f"{d(2)} {d(1)}, {d(3)}" if d(1) else f"{d(5)} {d(4)} {d(6)}"
         return put(said, day.start(), day.end(), new, false=False)
     large = _THOUSANDS.search(said.text)
-    return put(said, large.start(), large.end(), large.group(1) + large.group(2), false=False) if large else None
+    return (
+        put(said, large.start(), large.end(), large.group(1) + large.group(2), false=False)
+        if large
+        else None
+    )
 
 
 def surname(said: Said, source: Source, chance: random.Random) -> Said | None:
-    """A full name of two words becomes its last word, or a name at the front a pronoun-free short form."""
+    """A full name of two words becomes its last word, or a name at the front a pronoun-free short
+    form.
+    """
     full = [(a, b) for a, b, k in names(said.text) if k == "other2" and " " in said.text[a:b]]
     if not full:
         return None
@@ -438,7 +528,9 @@ def dialogue(said: Said, source: Source, chance: random.Random) -> Said | None:
     if opener.startswith("Did"):
         text = text.rstrip(".") + "?"
     shift = len(opener)
-    return Said(opener + text, tuple((a + shift, min(b + shift, len(opener + text))) for a, b in said.spans))
+    return Said(
+        opener + text, tuple((a + shift, min(b + shift, len(opener + text))) for a, b in said.spans)
+    )
 
 
 def plain(said: Said, source: Source, chance: random.Random) -> Said | None:
@@ -448,13 +540,25 @@ def plain(said: Said, source: Source, chance: random.Random) -> Said | None:
 
 
 Edit = Callable[[Said, Source, random.Random], Said | None]
-# Edits that contradict the passage, edits that add what it does not mention, edits that keep the claim true.
+# Edits that contradict the passage, edits that add what it does not mention, edits that keep the
+# claim true.
 CONTRADICTING: dict[str, Edit] = {
-    "number": number, "date": date, "unit": unit, "name": name, "negation": negation, "antonym": antonym,
-    "quantifier": quantifier, "roles": roles,
-}  # fmt: skip
+    "number": number,
+    "date": date,
+    "unit": unit,
+    "name": name,
+    "negation": negation,
+    "antonym": antonym,
+    "quantifier": quantifier,
+    "roles": roles,
+}
 ADDING: dict[str, Edit] = {"insertion": insertion, "half": half}
 KEEPING: dict[str, Edit] = {
-    "shorter": shorter, "reordered": reordered, "synonym": synonym, "spelling": spelling, "surname": surname,
-    "dialogue": dialogue, "plain": plain,
-}  # fmt: skip
+    "shorter": shorter,
+    "reordered": reordered,
+    "synonym": synonym,
+    "spelling": spelling,
+    "surname": surname,
+    "dialogue": dialogue,
+    "plain": plain,
+}

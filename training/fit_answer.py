@@ -1,9 +1,10 @@
-"""How is the head for answers fitted? Figures of train rows -> boosted trees -> a calibration curve.
+"""How is the head for answers fitted? Figures of train rows -> boosted trees -> a calibration
+curve.
 
     python training/fit_answer.py [--data ../shared/data]
 
-Reads `train` splits for fitting, `dev` splits only to print how it does; never `test`. Writes heads.npz. Needs
-scikit-learn; takes minutes on two cores.
+Reads `train` splits for fitting, `dev` splits only to print how it does; never `test`. Writes
+heads.npz. Needs scikit-learn; takes minutes on two cores.
 """
 
 from __future__ import annotations
@@ -43,17 +44,32 @@ MADE_SHARE = 0.6
 TASK = "answer"
 Floats = NDArray[np.float64]
 
-# More of the figure can only help (+1) or hurt (-1): what a reader expects, and what keeps odd inputs sane.
-MONOTONE = {"cosine": 1, "align_low": 1, "yes_fits": 1, "number_fits": 1, "year_fits": 1, "name_fits": 1}
+# More of the figure can only help (+1) or hurt (-1): what a reader expects, and what keeps odd
+# inputs sane.
+MONOTONE = {
+    "cosine": 1,
+    "align_low": 1,
+    "yes_fits": 1,
+    "number_fits": 1,
+    "year_fits": 1,
+    "name_fits": 1,
+}
 LEFT_OUT = frozenset({"align_least"})
 
 
 def weigh(examples: list[Example], made_share: float) -> Floats:
-    """Weights: a set counts as the root of its size, its two classes alike; made examples share `made_share`."""
+    """Weights: a set counts as the root of its size, its two classes alike; made examples share
+    `made_share`.
+    """
     sizes = Counter(e.source for e in examples)
     classes = Counter((e.source, e.label) for e in examples)
     kinds = Counter(source for source, _ in classes)
-    weights = np.array([math.sqrt(sizes[e.source]) / kinds[e.source] / classes[e.source, e.label] for e in examples])
+    weights = np.array(
+        [
+            math.sqrt(sizes[e.source]) / kinds[e.source] / classes[e.source, e.label]
+            for e in examples
+        ]
+    )
     made = np.array([e.source.startswith("made:") for e in examples])
     if made.any():
         weights[made] *= made_share / (1 - made_share) * weights[~made].sum() / weights[made].sum()
@@ -64,7 +80,9 @@ def weigh(examples: list[Example], made_share: float) -> Floats:
     return np.asarray(weights * len(examples), np.float64)
 
 
-def fit(x: Floats, y: NDArray[np.int64], weights: Floats, names: tuple[str, ...]) -> HistGradientBoostingClassifier:
+def fit(
+    x: Floats, y: NDArray[np.int64], weights: Floats, names: tuple[str, ...]
+) -> HistGradientBoostingClassifier:
     """Boosted trees of depth 4 under the monotone constraints."""
     return HistGradientBoostingClassifier(
         learning_rate=0.06,
@@ -80,7 +98,9 @@ def fit(x: Floats, y: NDArray[np.int64], weights: Floats, names: tuple[str, ...]
     ).fit(x, y, sample_weight=weights)
 
 
-def export(model: HistGradientBoostingClassifier, names: tuple[str, ...], curve: tuple[Floats, Floats]) -> Head:
+def export(
+    model: HistGradientBoostingClassifier, names: tuple[str, ...], curve: tuple[Floats, Floats]
+) -> Head:
     """scikit-learn's trees as arrays."""
     trees = [stage[0].nodes for stage in model._predictors]
     most = max(map(len, trees))
@@ -129,16 +149,26 @@ def by_set(examples: list[Example], probabilities: Floats) -> None:
         p = probabilities[at]
         if len(set(y.tolist())) == 2:
             scores.append((balanced_accuracy_score(y, p >= 0.5), roc_auc_score(y, p)))
-            print(f"    {source:20} n {len(at):5}  balanced accuracy {scores[-1][0]:.3f}  AUC {scores[-1][1]:.3f}")
+            print(
+                f"    {source:20} n {len(at):5}  balanced accuracy {scores[-1][0]:.3f}  AUC"
+                f" {scores[-1][1]:.3f}"
+            )
         else:
-            print(f"    {source:20} n {len(at):5}  label {y[0]}: share right {np.mean((p >= 0.5) == y[0]):.3f}")
+            print(
+                f"    {source:20} n {len(at):5}  label {y[0]}: share right"
+                f" {np.mean((p >= 0.5) == y[0]):.3f}"
+            )
     accuracy, area = np.mean(scores, axis=0)
     print(f"    {'mean of sets':20}          balanced accuracy {accuracy:.3f}  AUC {area:.3f}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data")
+    )
     parser.add_argument("--out", type=Path, default=WEIGHTS)
     options = parser.parse_args()
     data = Path(options.data)
@@ -153,7 +183,9 @@ def main() -> None:
     weights = weigh(examples, MADE_SHARE)
     odds = np.zeros(len(y))
     for inside, outside in GroupKFold(5).split(x, y, [e.group for e in examples]):
-        odds[outside] = fit(x[inside], y[inside], weights[inside], names).decision_function(x[outside])
+        odds[outside] = fit(x[inside], y[inside], weights[inside], names).decision_function(
+            x[outside]
+        )
     curve = calibrate(odds, y, weights)
     head = export(fit(x, y, weights, names), names, curve)
     print(f"{len(real)} rows and {len(made)} made ones; {time.monotonic() - started:.0f} s")

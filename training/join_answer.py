@@ -1,9 +1,11 @@
-"""How do the network and the trees judge an answer together? Two weights and an offset, on development rows.
+"""How do the network and the trees judge an answer together? Two weights and an offset, on
+development rows.
 
     python training/join_answer.py [--data ../shared/data]
 
-Runs after the export and `fit_answer.py`, on the arrays as they ship. Writes the line of the task `answer` into
-combiner.json and its hash into card.json. Prints what ten-fold cross-validation over the development groups says.
+Runs after the export and `fit_answer.py`, on the arrays as they ship. Writes the line of the task
+`answer` into combiner.json and its hash into card.json. Prints what ten-fold cross-validation over
+the development groups says.
 """
 
 from __future__ import annotations
@@ -35,8 +37,12 @@ _TOP = 12.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data")
+    )
     data = Path(parser.parse_args().data)
     engine = Engine.load(FOLDER)
     with np.load(FOLDER / HEADS) as stored:
@@ -52,21 +58,38 @@ def main() -> None:
     weights, groups = weigh(sources), [e.group for e in found]
     line = LogisticRegression(C=1.0)
     p = cross_val_predict(
-        line, both, y, groups=groups, cv=GroupKFold(10), method="predict_proba", params={"sample_weight": weights}
+        line,
+        both,
+        y,
+        groups=groups,
+        cv=GroupKFold(10),
+        method="predict_proba",
+        params={"sample_weight": weights},
     )[:, 1]
     for name in dict.fromkeys(sources):
         at = np.array([s == name for s in sources])
-        print(f"{name}: AUROC {auroc(y[at], p[at]):.3f} (network {auroc(y[at], both[at, 0]):.3f}, trees {auroc(y[at], both[at, 1]):.3f}), "
-              f"balanced accuracy {balanced_accuracy(y[at], p[at] >= 0.5):.3f}, F1 {f1_score(y[at], p[at] >= 0.5):.3f}")  # fmt: skip
+        print(
+            f"{name}: AUROC {auroc(y[at], p[at]):.3f} (network {auroc(y[at], both[at, 0]):.3f},"
+            f" trees {auroc(y[at], both[at, 1]):.3f}), balanced accuracy"
+            f" {balanced_accuracy(y[at], p[at] >= 0.5):.3f}, F1 {f1_score(y[at], p[at] >= 0.5):.3f}"
+        )
     line.fit(both, y, sample_weight=weights)
     lines = json.loads((FOLDER / COMBINER).read_text(encoding="utf-8"))
     lines["answer"] = {
-        "names": ["odds", TREES], "weights": line.coef_[0].tolist(), "caps": [_TOP, _TOP],
-        "offset": float(line.intercept_[0]), "cut": 0.5,
-    }  # fmt: skip
+        "names": ["odds", TREES],
+        "weights": line.coef_[0].tolist(),
+        "caps": [_TOP, _TOP],
+        "offset": float(line.intercept_[0]),
+        "cut": 0.5,
+    }
     (FOLDER / COMBINER).write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
     card = json.loads((FOLDER / "card.json").read_text(encoding="utf-8"))
-    card = {**card, "files": hashes(FOLDER), "cuts": {**card["cuts"], "answer": 0.5}, "agreement": {}}
+    card = {
+        **card,
+        "files": hashes(FOLDER),
+        "cuts": {**card["cuts"], "answer": 0.5},
+        "agreement": {},
+    }
     (FOLDER / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
 
 

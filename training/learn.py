@@ -1,6 +1,8 @@
-"""How the network is fitted: batches of about equal length, sets in balance, one loss for each head.
+"""How the network is fitted: batches of about equal length, sets in balance, one loss for each
+head.
 
-A pair that people only called unsupported is told so: the loss is that of contradicted and not mentioned together.
+A pair that people only called unsupported is told so: the loss is that of contradicted and not
+mentioned together.
 """
 
 from __future__ import annotations
@@ -23,18 +25,21 @@ from training.pairs import PAD, Pair
 Floats = NDArray[np.float64]
 # Tokens in a batch, padding included; a step on two cores takes about a second.
 TOKENS = 6144
-# Pairs of a task in a batch at most: short ones would otherwise get few steps. Answers are short and cheap.
+# Pairs of a task in a batch at most: short ones would otherwise get few steps. Answers are short
+# and cheap.
 MOST = {"support": 48, "relevance": 32, "answer": 96}
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """steps: how long. rate: the highest learning rate; decay: what a layer has of the rate of the one above it.
+    """steps: how long. rate: the highest learning rate; decay: what a layer has of the rate of the
+    one above it.
 
-    average: share of the steps at the end whose weights are averaged. power: a set of n pairs is drawn n^power often
-    among the sets of its task; made: share of a task's draws that are made examples; shares: of the tasks.
-    span: weight of the span head's loss. smooth: label smoothing. general: only texts and rows of sets that groundedness
-    is not measured on, so that every leave-one-set-out run can begin from the same weights.
+    average: share of the steps at the end whose weights are averaged. power: a set of n pairs is
+    drawn n^power often among the sets of its task; made: share of a task's draws that are made
+    examples; shares: of the tasks. span: weight of the span head's loss. smooth: label smoothing.
+    general: only texts and rows of sets that groundedness is not measured on, so that every
+    leave-one-set-out run can begin from the same weights.
     """
 
     steps: int
@@ -45,7 +50,11 @@ class Recipe:
     average: float = 0.3
     power: float = 0.5
     made: float = 0.3
-    shares: tuple[tuple[str, float], ...] = (("support", 0.6), ("relevance", 0.15), ("answer", 0.25))
+    shares: tuple[tuple[str, float], ...] = (
+        ("support", 0.6),
+        ("relevance", 0.15),
+        ("answer", 0.25),
+    )
     span: float = 0.5
     smooth: float = 0.05
     seed: int = 20261121
@@ -54,7 +63,9 @@ class Recipe:
 
 
 def padded(length: int) -> int:
-    """The length that a batch is padded to. Few different shapes: the CPU's kernels are made anew for each."""
+    """The length that a batch is padded to. Few different shapes: the CPU's kernels are made anew
+    for each.
+    """
     return -(-length // 32) * 32
 
 
@@ -73,7 +84,9 @@ class Batch:
             mask[row, : len(p.ids)] = True
             if p.faults is not None:
                 faults[row, 1 : 1 + p.text] = p.faults
-        self.ids, self.types, self.mask = (torch.from_numpy(a).to(device) for a in (ids, types, mask))
+        self.ids, self.types, self.mask = (
+            torch.from_numpy(a).to(device) for a in (ids, types, mask)
+        )
         self.faults = torch.from_numpy(faults).to(device)
         self.label = torch.tensor([p.label for p in pairs], dtype=torch.float32, device=device)
         self.kind = torch.tensor([p.kind for p in pairs], device=device)
@@ -100,9 +113,17 @@ def loss_of(out: Mapping[str, Tensor], batch: Batch, recipe: Recipe) -> Tensor:
     asked = batch.faults >= 0
     if recipe.span and asked.any():
         odds = out["span"].float()
-        each = functional.binary_cross_entropy_with_logits(odds, batch.faults.clamp_min(0), reduction="none") * asked
+        each = (
+            functional.binary_cross_entropy_with_logits(
+                odds, batch.faults.clamp_min(0), reduction="none"
+            )
+            * asked
+        )
         rows = asked.any(1)
-        total = total + recipe.span * (each.sum(1)[rows] / asked.sum(1)[rows]).mean() * rows.float().mean()
+        total = (
+            total
+            + recipe.span * (each.sum(1)[rows] / asked.sum(1)[rows]).mean() * rows.float().mean()
+        )
     return total
 
 
@@ -120,8 +141,12 @@ def odds_of_sets(sizes: Mapping[tuple[str, str], int], recipe: Recipe) -> Floats
     return np.asarray(result / result.sum(), np.float64)
 
 
-def draw(pairs: Sequence[Pair], recipe: Recipe, generator: np.random.Generator) -> Iterable[list[Pair]]:
-    """Batches without end, the classes of a set alike; a batch holds one task and about equal lengths."""
+def draw(
+    pairs: Sequence[Pair], recipe: Recipe, generator: np.random.Generator
+) -> Iterable[list[Pair]]:
+    """Batches without end, the classes of a set alike; a batch holds one task and about equal
+    lengths.
+    """
     members: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for index, p in enumerate(pairs):
         members[p.task, p.source][p.label].append(index)
@@ -139,14 +164,19 @@ def draw(pairs: Sequence[Pair], recipe: Recipe, generator: np.random.Generator) 
         return queue.pop()
 
     while True:
-        # A stock of pairs is drawn, sorted by length and cut into batches, which go out in random order.
+        # A stock of pairs is drawn, sorted by length and cut into batches, which go out in random
+        # order.
         stock = [one() for _ in range(1024)]
         batches: list[list[Pair]] = []
         for task in ("support", "relevance", "answer"):
-            of_task = sorted((i for i in stock if pairs[i].task == task), key=lambda i: len(pairs[i].ids))
+            of_task = sorted(
+                (i for i in stock if pairs[i].task == task), key=lambda i: len(pairs[i].ids)
+            )
             held: list[Pair] = []
             for i in of_task:
-                if (held and (len(held) + 1) * padded(len(pairs[i].ids)) > recipe.tokens) or len(held) == MOST[task]:
+                if (held and (len(held) + 1) * padded(len(pairs[i].ids)) > recipe.tokens) or len(
+                    held
+                ) == MOST[task]:
                     batches.append(held)
                     held = []
                 held.append(pairs[i])
@@ -157,7 +187,9 @@ def draw(pairs: Sequence[Pair], recipe: Recipe, generator: np.random.Generator) 
 
 
 def groups(network: Network, recipe: Recipe) -> list[dict[str, object]]:
-    """Parameters with their learning rates: lower layers learn slower; no decay on biases and norms."""
+    """Parameters with their learning rates: lower layers learn slower; no decay on biases and
+    norms.
+    """
     result: list[dict[str, object]] = []
     for name, value in network.named_parameters():
         if not value.requires_grad:
@@ -171,7 +203,14 @@ def groups(network: Network, recipe: Recipe) -> list[dict[str, object]]:
         rate = recipe.rate * recipe.decay ** (LAYERS + 1 - depth)
         if name.startswith("heads."):
             rate = max(recipe.rate * 5, rate)
-        result.append({"params": [value], "lr": rate, "top": rate, "weight_decay": 0 if plain else recipe.weight_decay})
+        result.append(
+            {
+                "params": [value],
+                "lr": rate,
+                "top": rate,
+                "weight_decay": 0 if plain else recipe.weight_decay,
+            }
+        )
     return result
 
 
@@ -181,12 +220,16 @@ def train(
     recipe: Recipe,
     every: int = 0,
 ) -> None:
-    """Fit the network in place; at the end it holds the average of the last steps' weights. every: steps between two
-    lines of progress."""
+    """Fit the network in place; at the end it holds the average of the last steps' weights. every:
+    steps between two lines of progress.
+    """
     torch.manual_seed(recipe.seed)
-    network.dropout.renew()  # so that a stage gives the same whether the one before it ran in this process or not
+    # so that a stage gives the same whether the one before it ran in this process or not
+    network.dropout.renew()
     generator = np.random.default_rng(recipe.seed)
-    optimiser = torch.optim.AdamW(groups(network, recipe), lr=recipe.rate, betas=(0.9, 0.98), eps=1e-6, foreach=True)
+    optimiser = torch.optim.AdamW(
+        groups(network, recipe), lr=recipe.rate, betas=(0.9, 0.98), eps=1e-6, foreach=True
+    )
     average: dict[str, Tensor] = {}
     kept = 0
     started = time.monotonic()
@@ -197,9 +240,11 @@ def train(
         if step == recipe.steps:
             break
         done = step / recipe.steps
-        share = min(1.0, done / recipe.warmup) if done < recipe.warmup else 0.5 + 0.5 * math.cos(
-            math.pi * (done - recipe.warmup) / (1 - recipe.warmup)
-        )  # fmt: skip
+        share = (
+            min(1.0, done / recipe.warmup)
+            if done < recipe.warmup
+            else 0.5 + 0.5 * math.cos(math.pi * (done - recipe.warmup) / (1 - recipe.warmup))
+        )
         for group in optimiser.param_groups:
             group["lr"] = group["top"] * max(share, 0.02)
         batch = Batch(chosen, device)
@@ -217,8 +262,13 @@ def train(
                 if value.requires_grad:
                     average.setdefault(name, torch.zeros_like(value)).add_(value.detach())
         if every and (step + 1) % every == 0:
-            means = {task: round(float(np.mean(found[-every:])), 3) for task, found in losses.items()}
-            print(f"  step {step + 1}/{recipe.steps} {time.monotonic() - started:.0f} s {means}", flush=True)
+            means = {
+                task: round(float(np.mean(found[-every:])), 3) for task, found in losses.items()
+            }
+            print(
+                f"  step {step + 1}/{recipe.steps} {time.monotonic() - started:.0f} s {means}",
+                flush=True,
+            )
     with torch.no_grad():
         for name, value in network.named_parameters():
             if name in average:
@@ -228,9 +278,10 @@ def train(
 
 @torch.no_grad()
 def predict(network: Network, pairs: Sequence[Pair], tokens: int = 16384) -> NDArray[np.float32]:
-    """[n, 6] logits: the three of support, or that of the task and two zeros; then the span head's highest, second
-    highest and mean logit over the text's tokens. Of a text with sentences those of the least supported one, and the
-    spans over all of them."""
+    """[n, 6] logits: the three of support, or that of the task and two zeros; then the span head's
+    highest, second highest and mean logit over the text's tokens. Of a text with sentences those of
+    the least supported one, and the spans over all of them.
+    """
     network.eval()
     if any(p.sentences for p in pairs):
         owners = [(i, p) for i, whole in enumerate(pairs) for p in (whole.sentences or (whole,))]

@@ -1,10 +1,13 @@
-"""Would more labelled rows help? Development figures of groundedness after training on shares of the human rows.
+"""Would more labelled rows help? Development figures of groundedness after training on shares of
+the human rows.
 
-    python training/learning_curve.py BASE [--work build/training] [--out build/training/checkpoint] [--scale 1]
+    python training/learning_curve.py BASE [--work build/training] [--out build/training/checkpoint]
+    [--scale 1]
 
-Every run is the second stage from the weights of the first, on a share of the rows that people labelled (whole groups,
-also where examples were made from their labels) and all other made examples; none is the first stage alone. Test rows are
-not read. Writes benchmarks/results/offline_learning_curve.json.
+Every run is the second stage from the weights of the first, on a share of the rows that people
+labelled (whole groups, also where examples were made from their labels) and all other made
+examples; none is the first stage alone. Test rows are not read. Writes
+benchmarks/results/offline_learning_curve.json.
 """
 
 from __future__ import annotations
@@ -44,14 +47,19 @@ def main() -> None:
         logits = predict(network, aside)
         told = logits[[i for i, p in enumerate(aside) if not p.source.startswith("made:")]]
         used = [i for i, p in enumerate(aside) if p.source not in LOOKED_AT]
-        # The figures' weights come from all rows: what is asked here is what the network learns from more of them.
+        # The figures' weights come from all rows: what is asked here is what the network learns
+        # from more of them.
         figures = Figures([p for p in human if p.task == "support"])
         names = figure_names(options.work)["support"]
         line = fit("support", names, figures, [aside[i] for i in used], logits[used])
         p = line.probability(line_inputs(own, told))
         _, _, best, area = by_set(sources, y, support_odds(told))["macro"]
         _, accuracy, _, whole = by_set(sources, y, p, line.cut)["macro"]
-        rows = sum(p.task == "support" and not p.source.startswith("made:") for p in pairs) if share else 0
+        rows = (
+            sum(p.task == "support" and not p.source.startswith("made:") for p in pairs)
+            if share
+            else 0
+        )
         points.append(
             {
                 "share": share,
@@ -64,7 +72,9 @@ def main() -> None:
         )
         print({name: round(value, 3) for name, value in points[-1].items()}, flush=True)
     result = {
-        "note": f"Second stage of {recipe.steps} steps from the first; means over development sets.",
+        "note": (
+            f"Second stage of {recipe.steps} steps from the first; means over development sets."
+        ),
         "points": points,
     }
     path = ROOT / "benchmarks/results/offline_learning_curve.json"

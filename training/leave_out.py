@@ -1,12 +1,16 @@
-"""What does the judge do on a set that it never saw? Groundedness on test rows, each set left out in turn.
+"""What does the judge do on a set that it never saw? Groundedness on test rows, each set left out
+in turn.
 
-    python training/leave_out.py BASE [--work build/training] [--out build/training/checkpoint] [--scale 1]
+    python training/leave_out.py BASE [--work build/training] [--out build/training/checkpoint]
+    [--scale 1]
 
-Two sets at a time are left out of rows, made examples, the weights of the figures, the line and the cut; not of what
-was chosen before (the recipe, how often words occur). The runs begin at the weights of the first stage, which uses no
-text of any measured set but the public abstracts of scifact. wice, begin and ragtruth_qa are in no training; for wice
-the line is fitted without it. Needs stage1.safetensors and the model.safetensors of the whole training in --out. Writes
-benchmarks/results/offline_loso.json, which the benchmark shows. As long as three times the second stage.
+Two sets at a time are left out of rows, made examples, the weights of the figures, the line and the
+cut; not of what was chosen before (the recipe, how often words occur). The runs begin at the
+weights of the first stage, which uses no text of any measured set but the public abstracts of
+scifact. wice, begin and ragtruth_qa are in no training; for wice the line is fitted without it.
+Needs stage1.safetensors and the model.safetensors of the whole training in --out. Writes
+benchmarks/results/offline_loso.json, which the benchmark shows. As long as three times the second
+stage.
 """
 
 from __future__ import annotations
@@ -32,7 +36,8 @@ from training.prepare_pairs import WEIGHTS, figure_names  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
 from training.train_network import again, of_set, taken  # noqa: E402
 
-# Together those that are not alike; the two of dialogues are apart, as a set left out alone would leave the other.
+# Together those that are not alike; the two of dialogues are apart, as a set left out alone would
+# leave the other.
 FOLDS = (("factcheck_gpt", "q2_wow"), ("summedits", "faithdial_audit"), ("scifact", "summac_val"))
 UNSEEN = (("wice",), ("begin", "ragtruth_qa"))
 FIGURES = ("balanced_accuracy", "auroc")
@@ -41,8 +46,14 @@ FIGURES = ("balanced_accuracy", "auroc")
 def line_without(leave: Collection[str], work: Path, network: Network) -> Line:
     """The line of groundedness from the development rows of all other sets."""
     learned = [p for p in prepared(work, "train") if p.task == "support" and not of_set(p, leave)]
-    aside = [p for p in development(work) if p.task == "support" and p.source not in LOOKED_AT and not of_set(p, leave)]
-    return fit("support", figure_names(work)["support"], Figures(learned), aside, predict(network, aside))
+    aside = [
+        p
+        for p in development(work)
+        if p.task == "support" and p.source not in LOOKED_AT and not of_set(p, leave)
+    ]
+    return fit(
+        "support", figure_names(work)["support"], Figures(learned), aside, predict(network, aside)
+    )
 
 
 def main() -> None:
@@ -56,7 +67,9 @@ def main() -> None:
         print("left out:", *fold, flush=True)
         network = load(out / ("stage1.safetensors" if fold in FOLDS else "model.safetensors"))
         if fold in FOLDS:
-            pairs = taken([*prepared(options.work, "train"), *prepared(options.work, "made")], fold, 1.0)
+            pairs = taken(
+                [*prepared(options.work, "train"), *prepared(options.work, "made")], fold, 1.0
+            )
             train(network, pairs, recipe, every=200)
         line = line_without(fold, options.work, network)
         for name in fold:
@@ -66,12 +79,15 @@ def main() -> None:
             draws[name] = sample.draws(line.probability(x), line.cut)
             found[name] = tuple(float(draws[name][figure][0]) for figure in FIGURES)  # type: ignore[assignment]
             print(
-                f"  {name}: balanced accuracy {found[name][0]:.3f} at {line.cut}, AUROC {found[name][1]:.3f}",
+                f"  {name}: balanced accuracy {found[name][0]:.3f} at {line.cut}, AUROC"
+                f" {found[name][1]:.3f}",
                 flush=True,
             )
     result = {
-        "note": "Two sets at a time left out of all training, of the line and of the cut; wice, begin and ragtruth_qa are in no training. "
-        f"Second stage of {recipe.steps} steps.",
+        "note": (
+            "Two sets at a time left out of all training, of the line and of the cut; wice, begin"
+            f" and ragtruth_qa are in no training. Second stage of {recipe.steps} steps."
+        ),
         "sets": {name: shown(draws[name], FIGURES) for name in sorted(draws)},
         "macro": mean_over([draws[name] for name in sorted(draws)], FIGURES),
     }

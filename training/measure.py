@@ -1,4 +1,5 @@
-"""How good are probabilities or scores, set by set? Balanced accuracy, AUROC, calibration error, as training prints them.
+"""How good are probabilities or scores, set by set? Balanced accuracy, AUROC, calibration error, as
+training prints them.
 
 What is shown to users, with intervals, is measured by `benchmarks/offline_judge`.
 """
@@ -33,7 +34,9 @@ def support_odds(logits: NDArray[np.float32]) -> Floats:
 
 
 def best_balanced(y: Labels, scores: Floats) -> float:
-    """Balanced accuracy at the best cut for these very rows: what a cut of its own would give at most."""
+    """Balanced accuracy at the best cut for these very rows: what a cut of its own would give at
+    most.
+    """
     cuts = np.unique(np.quantile(scores, np.linspace(0, 1, 101)))
     return max(balanced_accuracy(y, scores >= cut) for cut in cuts)
 
@@ -52,8 +55,12 @@ def weigh(sources: Sequence[str], y: Labels | None = None) -> Floats:
     return np.asarray(weights * len(keys) / weights.sum(), np.float64)
 
 
-def by_set(sources: Sequence[str], y: Labels, scores: Floats, cut: float = 0.0) -> Mapping[str, tuple[float, ...]]:
-    """For each set: rows, balanced accuracy at the cut, at its own best cut, AUROC; `macro` is the mean of sets."""
+def by_set(
+    sources: Sequence[str], y: Labels, scores: Floats, cut: float = 0.0
+) -> Mapping[str, tuple[float, ...]]:
+    """For each set: rows, balanced accuracy at the cut, at its own best cut, AUROC; `macro` is the
+    mean of sets.
+    """
     names = np.array(sources)
     result: dict[str, tuple[float, ...]] = {}
     for name in dict.fromkeys(sources):

@@ -1,7 +1,9 @@
-"""The network that is trained: the BERT encoder of all-MiniLM-L6-v2 as a cross-encoder with four heads, in PyTorch.
+"""The network that is trained: the BERT encoder of all-MiniLM-L6-v2 as a cross-encoder with four
+heads, in PyTorch.
 
-Word embeddings stay as they are (they are shared with the sentence encoder of the package). Texts are padded inside a
-batch of about equal lengths; `mask` says where. The heads read the first token; the span head reads every token.
+Word embeddings stay as they are (they are shared with the sentence encoder of the package). Texts
+are padded inside a batch of about equal lengths; `mask` says where. The heads read the first token;
+the span head reads every token.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ class Dropout(nn.Module):
         if not self.training or not self.rate or x.numel() >= self.ROOM:
             return x
         if self._noise is None:
-            self._noise = (torch.rand(self.ROOM, device=x.device) >= self.rate).to(torch.bfloat16) / (1 - self.rate)
+            self._noise = (torch.rand(self.ROOM, device=x.device) >= self.rate).to(
+                torch.bfloat16
+            ) / (1 - self.rate)
         at = int(torch.randint(self.ROOM - x.numel(), ()))
         return x * self._noise[at : at + x.numel()].view_as(x).to(x.dtype)
 
@@ -58,7 +62,8 @@ class Block(nn.Module):
     def forward(self, x: Tensor, hidden: Tensor) -> Tensor:
         batch, length, _ = x.shape
         q, k, v = self.qkv(x).view(batch, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-        # Written out: on a CPU the backward pass of torch's fused attention takes longer than all the rest together.
+        # Written out: on a CPU the backward pass of torch's fused attention takes longer than all
+        # the rest together.
         odds = (q * (WIDTH // HEADS) ** -0.5) @ k.transpose(-1, -2) + hidden
         attended = torch.softmax(odds, -1, dtype=odds.dtype) @ v
         attended = self.projected(attended.transpose(1, 2).reshape(batch, length, WIDTH))
@@ -91,12 +96,18 @@ class Network(nn.Module):
             nn.init.zeros_(head.bias)
 
     def states(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
-        """Last hidden states [batch, length, WIDTH]. mask [batch, length]: True where there is a token."""
+        """Last hidden states [batch, length, WIDTH]. mask [batch, length]: True where there is a
+        token.
+        """
         places = torch.arange(ids.shape[1], device=ids.device)
         x = self.norm(self.words(ids) + self.positions(places) + self.types(types))
         kind = x.device.type
-        x = self.dropout(x).to(torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype)
-        hidden = torch.zeros(mask.shape, dtype=x.dtype, device=x.device).masked_fill_(~mask, -1e4)[:, None, None, :]
+        x = self.dropout(x).to(
+            torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
+        )
+        hidden = torch.zeros(mask.shape, dtype=x.dtype, device=x.device).masked_fill_(~mask, -1e4)[
+            :, None, None, :
+        ]
         for block in self.blocks:
             x = block(x, hidden)
         return x
@@ -126,12 +137,16 @@ _PARTS = {
 
 
 def from_bert(weights: dict[str, Tensor], network: Network) -> None:
-    """Put weights with BERT's names into the network; heads that are among them too, as `support.weight` and so on."""
+    """Put weights with BERT's names into the network; heads that are among them too, as
+    `support.weight` and so on.
+    """
     state = {ours: weights[theirs] for ours, theirs in _NAMES.items()}
     for layer in range(LAYERS):
         at = f"encoder.layer.{layer}."
         for kind in ("weight", "bias"):
-            parts = [weights[f"{at}attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
+            parts = [
+                weights[f"{at}attention.self.{name}.{kind}"] for name in ("query", "key", "value")
+            ]
             state[f"blocks.{layer}.qkv.{kind}"] = torch.cat(parts)
             for ours, theirs in _PARTS.items():
                 state[f"blocks.{layer}.{ours}.{kind}"] = weights[f"{at}{theirs}.{kind}"]

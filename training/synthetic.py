@@ -1,10 +1,13 @@
-"""Which examples are made from texts of train rows? Claims true by their making, and typed edits that make them false.
+"""Which examples are made from texts of train rows? Claims true by their making, and typed edits
+that make them false.
 
-True claims: sentences of passages, claims and answers that people called supported, titles of abstracts, questions with
-their right answer. Each is said in other words by rules (edits.KEEPING), and made false by one or two typed edits, whose
-spans teach the span head. Sources are named "made:...". No claim or passage comes from dev or test rows, from train rows
-that are kept for development, or from a train passage that shares half of its eight-word runs with a dev or test text;
-of questions with several answers (evouna, openqa_eval), whose texts are in no other set, the splits alone decide.
+True claims: sentences of passages, claims and answers that people called supported, titles of
+abstracts, questions with their right answer. Each is said in other words by rules (edits.KEEPING),
+and made false by one or two typed edits, whose spans teach the span head. Sources are named
+"made:...". No claim or passage comes from dev or test rows, from train rows that are kept for
+development, or from a train passage that shares half of its eight-word runs with a dev or test
+text; of questions with several answers (evouna, openqa_eval), whose texts are in no other set, the
+splits alone decide.
 """
 
 from __future__ import annotations
@@ -40,10 +43,27 @@ from ragassay.models.offline.reading import units
 
 # Sets whose train passages lend sentences; all have licences that allow it (see the model card).
 PASSAGES = (
-    "factcheck_gpt", "summedits", "faithdial_audit", "q2_wow", "scifact", "summac_val", "mtrag_human", "mtrag_un", "clapnq",
-    "hotpotqa_context", "factcc_rationales",
-)  # fmt: skip
-CLAIMS = ("factcheck_gpt", "summedits", "faithdial_audit", "q2_wow", "scifact", "summac_val", "clapnq")
+    "factcheck_gpt",
+    "summedits",
+    "faithdial_audit",
+    "q2_wow",
+    "scifact",
+    "summac_val",
+    "mtrag_human",
+    "mtrag_un",
+    "clapnq",
+    "hotpotqa_context",
+    "factcc_rationales",
+)
+CLAIMS = (
+    "factcheck_gpt",
+    "summedits",
+    "faithdial_audit",
+    "q2_wow",
+    "scifact",
+    "summac_val",
+    "clapnq",
+)
 ASIDE = (*PASSAGES, "wice", "begin", "ragtruth_qa")
 _RUN = 8
 _WORD = re.compile(r"\w+")
@@ -68,7 +88,9 @@ def runs(text: str) -> set[int]:
 
 
 class Aside:
-    """The texts of dev and test rows, so that train texts that share much with them can be left out."""
+    """The texts of dev and test rows, so that train texts that share much with them can be left
+    out.
+    """
 
     def __init__(self, data: Path) -> None:
         self._runs: set[int] = set()
@@ -125,13 +147,20 @@ def sentences(pool: Pool, chance: random.Random, each: int) -> Iterator[Truth]:
     """Sentences of passages, up to `each` of one passage; sometimes two that follow each other."""
     for group, passage in pool.passages:
         found = [
-            (a, b) for a, b in units(passage) if 40 <= b - a <= 300 and len(_WORD.findall(passage[a:b])) >= 6
-        ]  # fmt: skip
+            (a, b)
+            for a, b in units(passage)
+            if 40 <= b - a <= 300 and len(_WORD.findall(passage[a:b])) >= 6
+        ]
         for at in sorted(chance.sample(range(len(found)), min(each, len(found)))):
             start, end = found[at]
             if at + 1 < len(found) and chance.random() < 0.1:
                 end = found[at + 1][1]
-            yield Truth("made:sentence", group, passage[start:end].replace("\n", " "), cut(passage, start, end, chance))
+            yield Truth(
+                "made:sentence",
+                group,
+                passage[start:end].replace("\n", " "),
+                cut(passage, start, end, chance),
+            )
 
 
 def abstracts(data: Path, aside: Aside) -> Iterator[Truth]:
@@ -140,12 +169,18 @@ def abstracts(data: Path, aside: Aside) -> Iterator[Truth]:
         for line in lines:
             row = json.loads(line)
             title = row["title"].strip()
-            if 6 <= len(title.split()) <= 30 and not title.endswith("?") and not aside.shares(row["text"]):
+            if (
+                6 <= len(title.split()) <= 30
+                and not title.endswith("?")
+                and not aside.shares(row["text"])
+            ):
                 yield Truth("made:title", f"abstract:{row['id']}", title, row["text"][:1800])
 
 
 def stated(question: str, answer: str) -> str:
-    """A question and an answer as one claim: as a statement where the question is simple, else side by side."""
+    """A question and an answer as one claim: as a statement where the question is simple, else side
+    by side.
+    """
     asked = question.strip().rstrip("?").strip()
     answer = answer.strip().rstrip(".")
     for pattern, made in _STATEMENTS:
@@ -159,15 +194,27 @@ _STATEMENTS = tuple(
     (re.compile(pattern, re.I), made)
     for pattern, made in (
         (r"^who (?:is|was|are|were) (the .+)$", "{a} is {0}"),
-        (r"^who (?!is |was |are |were |did |does |do )(\w+(?:s|ed|ote|ang|on|made|gave|has|led|wrote) .+)$", "{a} {0}"),
+        (
+            (
+                r"^who (?!is |was |are |were |did |does |do"
+                r" )(\w+(?:s|ed|ote|ang|on|made|gave|has|led|wrote) .+)$"
+            ),
+            "{a} {0}",
+        ),
         (r"^what (?:is|was) (the .+)$", "{0} is {a}"),
         (
-            r"^where (?:is|was|are|were) (.+?) (located|filmed|born|held|made|founded|found|based)$",
+            (
+                r"^where (?:is|was|are|were) (.+?)"
+                r" (located|filmed|born|held|made|founded|found|based)$"
+            ),
             "{0} was {1} in {a}",
         ),
         (r"^where (?:is|was) (the \w+(?: \w+)?)$", "{0} is in {a}"),
         (
-            r"^when (?:is|was|were) (.+?) (born|founded|built|released|made|established|written|invented|created)$",
+            (
+                r"^when (?:is|was|were) (.+?)"
+                r" (born|founded|built|released|made|established|written|invented|created)$"
+            ),
             "{0} was {1} in {a}",
         ),
         (r"^which (\w+) (is|was|has|won|had) (.+)$", "{a} is the {0} that {1} {2}"),
@@ -176,9 +223,11 @@ _STATEMENTS = tuple(
 
 
 def answered(data: Path, chance: random.Random) -> Iterator[Example]:
-    """Questions whose answers people called right or wrong: one right answer is the passage, another the claim.
+    """Questions whose answers people called right or wrong: one right answer is the passage,
+    another the claim.
 
-    Claims are short answers put into the question's words; the passage is a long answer to the same question.
+    Claims are short answers put into the question's words; the passage is a long answer to the same
+    question.
     """
     found: dict[str, list[Row]] = {}
     for name in ("evouna", "openqa_eval"):
@@ -186,28 +235,47 @@ def answered(data: Path, chance: random.Random) -> Iterator[Example]:
             if row["label"] is not None and row.get("response"):
                 found.setdefault(f"{name}:{row['group']}", []).append(row)
     for group, given in sorted(found.items()):
-        passages = [r["response"] for r in given if r["label"] == 1 and 8 <= len(r["response"].split()) <= 150]
+        passages = [
+            r["response"]
+            for r in given
+            if r["label"] == 1 and 8 <= len(r["response"].split()) <= 150
+        ]
         if not passages:
             continue
         gold = [str(g) for g in given[0].get("reference") or () if g]
         right = sorted(
-            {r["response"] for r in given if r["label"] == 1 and len(r["response"].split()) <= 6} | set(gold[:1])
+            {r["response"] for r in given if r["label"] == 1 and len(r["response"].split()) <= 6}
+            | set(gold[:1])
         )
         wrong = sorted(
-            {r["response"] for r in given if r["label"] == 0 and len(r["response"].split()) <= 6} - set(right)
+            {r["response"] for r in given if r["label"] == 0 and len(r["response"].split()) <= 6}
+            - set(right)
         )
         passage = chance.choice(passages)
-        for answer, label in ((chance.choice(right) if right else "", 1), (chance.choice(wrong) if wrong else "", 0)):
+        for answer, label in (
+            (chance.choice(right) if right else "", 1),
+            (chance.choice(wrong) if wrong else "", 0),
+        ):
             if answer:
                 claim = stated(given[0]["question"], answer)
                 at = claim.find(answer.strip().rstrip("."))
-                spans = () if label else ((at, at + len(answer.strip().rstrip("."))),) if at >= 0 else None
+                spans = (
+                    ()
+                    if label
+                    else ((at, at + len(answer.strip().rstrip("."))),)
+                    if at >= 0
+                    else None
+                )
                 call = MatchCall("support", claim, (passage,))
-                yield Example("made:answer", group, call, label, SUPPORTED if label else CONTRADICTED, spans)
+                yield Example(
+                    "made:answer", group, call, label, SUPPORTED if label else CONTRADICTED, spans
+                )
 
 
 def hops(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]:
-    """Questions of hotpotqa with their answer: both paragraphs support it, one of them or distractors do not."""
+    """Questions of hotpotqa with their answer: both paragraphs support it, one of them or
+    distractors do not.
+    """
     found: dict[str, list[Row]] = {}
     for row in rows(data, "hotpotqa_context", "train"):
         if question_key(row["question"]) not in asked_elsewhere(data):
@@ -222,11 +290,20 @@ def hops(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]:
         if any(map(aside.shares, (*needed, *spare))):
             continue
         claim = stated(given[0]["question"], gold)
-        other = stated(given[0]["question"], chance.choice([a for a in answers if a not in ("yes", "no", gold)]))
+        other = stated(
+            given[0]["question"],
+            chance.choice([a for a in answers if a not in ("yes", "no", gold)]),
+        )
         name = f"hotpotqa_context:{group}"
         mixed = chance.sample([*needed, chance.choice(spare)], 3)
         yield Example("made:hop", name, MatchCall("support", claim, tuple(mixed)), 1, SUPPORTED, ())
-        yield Example("made:hop", name, MatchCall("support", claim, tuple(chance.sample(spare, 2))), 0, NOT_MENTIONED)
+        yield Example(
+            "made:hop",
+            name,
+            MatchCall("support", claim, tuple(chance.sample(spare, 2))),
+            0,
+            NOT_MENTIONED,
+        )
         yield Example("made:hop", name, MatchCall("support", other, tuple(mixed)), 0, CONTRADICTED)
 
 
@@ -244,7 +321,9 @@ def told(data: Path, aside: Aside) -> Iterator[Truth]:
         if row["label"] == 1 and passage and not aside.shares(passage):
             for a, b in units(row["response"]):
                 if b - a >= 50:
-                    yield Truth("made:told", f"mtrag_un:{row['group']}", row["response"][a:b], passage)
+                    yield Truth(
+                        "made:told", f"mtrag_un:{row['group']}", row["response"][a:b], passage
+                    )
 
 
 def reworded(said: Said, source: Source, chance: random.Random, most: int) -> Said:
@@ -256,7 +335,9 @@ def reworded(said: Said, source: Source, chance: random.Random, most: int) -> Sa
 
 
 def falsified(said: Said, source: Source, chance: random.Random) -> tuple[str, Said, int] | None:
-    """The claim after one typed edit, or two: (name of the first, claim, class); None when none fits."""
+    """The claim after one typed edit, or two: (name of the first, claim, class); None when none
+    fits.
+    """
     names = sorted(CONTRADICTING) + 2 * ["antonym", "name"] + 2 * sorted(ADDING)
     chance.shuffle(names)
     for name in dict.fromkeys(names):
@@ -271,7 +352,9 @@ def falsified(said: Said, source: Source, chance: random.Random) -> tuple[str, S
 
 
 def without(claim: str, passage: str) -> str:
-    """The passage without the sentences that hold half of the claim's words; empty when nothing is left."""
+    """The passage without the sentences that hold half of the claim's words; empty when nothing is
+    left.
+    """
     words = {w.lower() for w in _WORD.findall(claim) if len(w) > 3}
     kept = []
     for a, b in units(passage):
@@ -282,17 +365,30 @@ def without(claim: str, passage: str) -> str:
 
 
 def variations(
-    truths: Iterable[Truth], others: list[str], chance: random.Random, *, false: int = 2, gone: bool = True
+    truths: Iterable[Truth],
+    others: list[str],
+    chance: random.Random,
+    *,
+    false: int = 2,
+    gone: bool = True,
 ) -> Iterator[Example]:
-    """Of each true claim: itself in other words, false versions, and itself against a passage that lacks it."""
+    """Of each true claim: itself in other words, false versions, and itself against a passage that
+    lacks it.
+    """
     for truth in truths:
         source = Source(truth.passage, chance.sample(others, min(8, len(others))))
         said = Said(truth.claim)
-        call = MatchCall("support", reworded(said, source, chance, chance.choice((0, 1, 2, 3))).text, (truth.passage,))
+        call = MatchCall(
+            "support",
+            reworded(said, source, chance, chance.choice((0, 1, 2, 3))).text,
+            (truth.passage,),
+        )
         if truth.source != "made:told" or chance.random() < 0.5:
             yield Example(truth.source, truth.group, call, 1, SUPPORTED, ())
         for _ in range(false):
-            made = falsified(reworded(said, source, chance, chance.choice((0, 1, 2))), source, chance)
+            made = falsified(
+                reworded(said, source, chance, chance.choice((0, 1, 2))), source, chance
+            )
             if made:
                 _, wrong, kind = made
                 call = MatchCall("support", wrong.text, (truth.passage,))
@@ -301,7 +397,13 @@ def variations(
             rest = without(truth.claim, truth.passage)
             if len(rest) >= 100:
                 claim = reworded(said, source, chance, 1).text
-                yield Example(truth.source, truth.group, MatchCall("support", claim, (rest,)), 0, NOT_MENTIONED)
+                yield Example(
+                    truth.source,
+                    truth.group,
+                    MatchCall("support", claim, (rest,)),
+                    0,
+                    NOT_MENTIONED,
+                )
 
 
 def neighbours(texts: list[str]) -> list[int]:
@@ -324,7 +426,9 @@ def neighbours(texts: list[str]) -> list[int]:
 
 
 def near(truths: list[Truth]) -> Iterator[Example]:
-    """Titles against the abstract of the title that shares most rare words with theirs (not mentioned)."""
+    """Titles against the abstract of the title that shares most rare words with theirs (not
+    mentioned).
+    """
     for truth, other in zip(truths, neighbours([t.claim for t in truths]), strict=True):
         if other >= 0:
             call = MatchCall("support", truth.claim, (truths[other].passage,))
@@ -347,11 +451,20 @@ def asked(data: Path) -> list[Asked]:
         if row["label"] is not None and row.get("response"):
             found.setdefault(f"evouna:{row['group']}", []).append(row)
     return [
-        Asked(group, given[0]["question"], *(
-            tuple(dict.fromkeys(" ".join(r["response"].split()) for r in given if r["label"] == label)) for label in (1, 0)
-        ))
+        Asked(
+            group,
+            given[0]["question"],
+            *(
+                tuple(
+                    dict.fromkeys(
+                        " ".join(r["response"].split()) for r in given if r["label"] == label
+                    )
+                )
+                for label in (1, 0)
+            ),
+        )
         for group, given in sorted(found.items())
-    ]  # fmt: skip
+    ]
 
 
 def _long(answers: Iterable[str], least: int = 10) -> list[str]:
@@ -365,28 +478,40 @@ def _opening(answer: str, chance: random.Random) -> str:
 
 
 def retold(data: Path, chance: random.Random) -> Iterator[Example]:
-    """What several systems answered to one question: right answers say the same in other words and support each other,
-    wrong ones contradict them, in both directions; those of the most similar question do not mention it."""
+    """What several systems answered to one question: right answers say the same in other words and
+    support each other, wrong ones contradict them, in both directions; those of the most similar
+    question do not mention it.
+    """
     given = asked(data)
     beside = neighbours([a.question for a in given])
     for one, other in zip(given, beside, strict=True):
         spare = _long(given[other].right) if other >= 0 else []
 
         def example(
-            claim: str, passages: list[str], label: int, kind: int, spare: list[str] = spare, one: Asked = one
+            claim: str,
+            passages: list[str],
+            label: int,
+            kind: int,
+            spare: list[str] = spare,
+            one: Asked = one,
         ) -> Example:
             if spare and chance.random() < 0.35:
                 passages = chance.sample([*passages, chance.choice(spare)], len(passages) + 1)
             if len(claim.split()) <= 6:
                 claim = stated(one.question, claim)
-            return Example("made:retold", one.group, MatchCall("support", claim, tuple(passages)), label, kind)
+            return Example(
+                "made:retold", one.group, MatchCall("support", claim, tuple(passages)), label, kind
+            )
 
         passages = _long(one.right)
         for claim in chance.sample(one.right, min(3, len(one.right))):
             rest = [p for p in passages if p != claim]
             if rest:
                 yield example(
-                    _opening(claim, chance), chance.sample(rest, min(len(rest), chance.choice((1, 1, 2)))), 1, SUPPORTED
+                    _opening(claim, chance),
+                    chance.sample(rest, min(len(rest), chance.choice((1, 1, 2)))),
+                    1,
+                    SUPPORTED,
                 )
         for claim in one.wrong[:3]:
             if passages:
@@ -398,18 +523,26 @@ def retold(data: Path, chance: random.Random) -> Iterator[Example]:
                 )
         for passage in _long(one.wrong)[:2]:
             if one.right:
-                yield example(_opening(chance.choice(one.right), chance), [passage], 0, CONTRADICTED)
+                yield example(
+                    _opening(chance.choice(one.right), chance), [passage], 0, CONTRADICTED
+                )
         if spare and one.right and chance.random() < 0.5:
             claim = _opening(chance.choice(one.right), chance)
             yield example(claim, [chance.choice(spare)], 0, NOT_MENTIONED, [])
 
 
 def edited(data: Path, aside: Aside) -> Iterator[Example]:
-    """Summaries of summedits against the summary they were edited from: does the edit still say the same?"""
+    """Summaries of summedits against the summary they were edited from: does the edit still say the
+    same?
+    """
     kept = {(e.call.text, e.call.passages) for e in support_train(data, ("summedits",))}
     for row in rows(data, "summedits", "train"):
         seed = row["meta"]["seed_summary"]
-        if row["label"] is None or (row["response"], tuple(row["contexts"])) not in kept or seed == row["response"]:
+        if (
+            row["label"] is None
+            or (row["response"], tuple(row["contexts"])) not in kept
+            or seed == row["response"]
+        ):
             continue
         if aside.shares(seed):
             continue
@@ -419,11 +552,15 @@ def edited(data: Path, aside: Aside) -> Iterator[Example]:
         group = f"summedits:{row['group']}"
         yield Example("made:edit", group, call, label, SUPPORTED if label else UNTOLD, spans)
         if label:
-            yield Example("made:edit", group, MatchCall("support", seed, (row["response"],)), 1, SUPPORTED, ())
+            yield Example(
+                "made:edit", group, MatchCall("support", seed, (row["response"],)), 1, SUPPORTED, ()
+            )
 
 
 def sought(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]:
-    """Questions and titles against the text that answers them (relevant), and that of the most similar one (not)."""
+    """Questions and titles against the text that answers them (relevant), and that of the most
+    similar one (not).
+    """
     given = asked(data)
     for one, other in zip(given, neighbours([a.question for a in given]), strict=True):
         passages = _long(one.right, 15)
@@ -432,16 +569,30 @@ def sought(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]
             yield Example("made:sought", one.group, call, 1)
         spare = _long(given[other].right, 15) if other >= 0 else []
         if spare:
-            yield Example("made:sought", one.group, MatchCall("relevance", one.question, (chance.choice(spare),)), 0)
+            yield Example(
+                "made:sought",
+                one.group,
+                MatchCall("relevance", one.question, (chance.choice(spare),)),
+                0,
+            )
     titles = list(abstracts(data, aside))
     for truth, other in zip(titles, neighbours([t.claim for t in titles]), strict=True):
-        yield Example("made:found", truth.group, MatchCall("relevance", truth.claim, (truth.passage,)), 1)
+        yield Example(
+            "made:found", truth.group, MatchCall("relevance", truth.claim, (truth.passage,)), 1
+        )
         if other >= 0:
-            yield Example("made:found", truth.group, MatchCall("relevance", truth.claim, (titles[other].passage,)), 0)
+            yield Example(
+                "made:found",
+                truth.group,
+                MatchCall("relevance", truth.claim, (titles[other].passage,)),
+                0,
+            )
 
 
 def refuted(data: Path, aside: Aside) -> Iterator[Example]:
-    """Claims of factcc_rationales whose judge people found right in calling them inconsistent, each once."""
+    """Claims of factcc_rationales whose judge people found right in calling them inconsistent, each
+    once.
+    """
     seen: set[tuple[str, str]] = set()
     for row in rows(data, "factcc_rationales", "train"):
         key = (row["contexts"][0], row["response"])

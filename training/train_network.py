@@ -1,10 +1,12 @@
-"""Step 2: the network, first on made examples, then more and more on human rows. Needs PyTorch; a GPU is used when there is one.
+"""Step 2: the network, first on made examples, then more and more on human rows. Needs PyTorch; a
+GPU is used when there is one.
 
     python training/train_network.py BASE [--work build/training] [--out build/training/checkpoint]
 
-Writes model.safetensors (BERT's names and the heads) and tokenizer.json. `--leave SET ...` keeps the rows of sets out
-(leave-one-set-out); `--share 0.25` takes a part of the labelled groups (learning curve); `--scale 0.3` makes every
-stage shorter; `--start FILE --stage N` goes on from the weights that a stage wrote (stage1.safetensors ...).
+Writes model.safetensors (BERT's names and the heads) and tokenizer.json. `--leave SET ...` keeps
+the rows of sets out (leave-one-set-out); `--share 0.25` takes a part of the labelled groups
+(learning curve); `--scale 0.3` makes every stage shorter; `--start FILE --stage N` goes on from the
+weights that a stage wrote (stage1.safetensors ...).
 """
 
 from __future__ import annotations
@@ -30,25 +32,41 @@ from training.pairs import Pair  # noqa: E402
 from training.prepare_pairs import arguments  # noqa: E402
 from training.prepare_pairs import load as prepared  # noqa: E402
 
-# How the shipped weights were made (docs/decisions/0011-training-the-judge.md): first made examples from texts of sets
-# that groundedness is not measured on, then the human rows and the made examples of all.
+# How the shipped weights were made (docs/decisions/0011-training-the-judge.md): first made examples
+# from texts of sets that groundedness is not measured on, then the human rows and the made examples
+# of all.
 STAGES = (
     Recipe(
-        steps=4000, rate=2e-4, warmup=0.05, decay=0.95, made=0.9, average=0.05, general=True,
+        steps=4000,
+        rate=2e-4,
+        warmup=0.05,
+        decay=0.95,
+        made=0.9,
+        average=0.05,
+        general=True,
         shares=(("support", 0.6), ("relevance", 0.15), ("answer", 0.25)),
     ),
     Recipe(
-        steps=2400, rate=1.5e-4, decay=0.95, made=0.4, average=0.2, seed=7,
+        steps=2400,
+        rate=1.5e-4,
+        decay=0.95,
+        made=0.4,
+        average=0.2,
+        seed=7,
         shares=(("support", 0.56), ("relevance", 0.19), ("answer", 0.25)),
     ),
-)  # fmt: skip
+)
 
 
 def again(text: str | None) -> tuple[argparse.Namespace, Path, Recipe]:
-    """The options of a step that runs the second stage again, the checkpoint's folder, and the recipe at `--scale`."""
+    """The options of a step that runs the second stage again, the checkpoint's folder, and the
+    recipe at `--scale`.
+    """
     parser = arguments(text)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the second stage's steps")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="share of the second stage's steps"
+    )
     options = parser.parse_args()
     recipe = replace(STAGES[-1], steps=max(1, round(STAGES[-1].steps * options.scale)))
     return options, options.out or options.work / "checkpoint", recipe
@@ -58,7 +76,11 @@ def write(network: Network, path: Path) -> None:
     """The network's weights under BERT's names."""
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(
-        {name: value.detach().cpu().contiguous().clone() for name, value in to_bert(network.state_dict()).items()}, path
+        {
+            name: value.detach().cpu().contiguous().clone()
+            for name, value in to_bert(network.state_dict()).items()
+        },
+        path,
     )
 
 
@@ -68,7 +90,9 @@ def of_set(pair: Pair, names: Iterable[str]) -> bool:
 
 
 # Made examples that say what people said of a row.
-FROM_LABELS = frozenset({"made:told", "made:edit", "made:retold", "made:answer", "made:factcc", "made:hop"})
+FROM_LABELS = frozenset(
+    {"made:told", "made:edit", "made:retold", "made:answer", "made:factcc", "made:hop"}
+)
 
 
 def taken(pairs: list[Pair], leave: Iterable[str], share: float) -> list[Pair]:
@@ -76,7 +100,9 @@ def taken(pairs: list[Pair], leave: Iterable[str], share: float) -> list[Pair]:
     kept = []
     for p in pairs:
         human = not p.source.startswith("made:") or p.source in FROM_LABELS
-        if not of_set(p, leave) and (not human or zlib.crc32(p.group.encode()) % 1000 < 1000 * share):
+        if not of_set(p, leave) and (
+            not human or zlib.crc32(p.group.encode()) % 1000 < 1000 * share
+        ):
             kept.append(p)
     return kept
 
@@ -91,7 +117,11 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="share of every stage's steps")
     options = parser.parse_args()
     out = options.out or options.work / "checkpoint"
-    pairs = taken([*prepared(options.work, "train"), *prepared(options.work, "made")], options.leave, options.share)
+    pairs = taken(
+        [*prepared(options.work, "train"), *prepared(options.work, "made")],
+        options.leave,
+        options.share,
+    )
     with tempfile.TemporaryDirectory() as scratch:
         folder = find_model(options.base, Path(scratch))
         out.mkdir(parents=True, exist_ok=True)
@@ -103,7 +133,12 @@ def main() -> None:
     for number, recipe in enumerate(STAGES[options.stage - 1 :], options.stage):
         print(f"stage {number}")
         used = [p for p in pairs if not of_set(p, MEASURED)] if recipe.general else pairs
-        train(network, used, replace(recipe, steps=max(1, round(recipe.steps * options.scale))), every=200)
+        train(
+            network,
+            used,
+            replace(recipe, steps=max(1, round(recipe.steps * options.scale))),
+            every=200,
+        )
         write(network, out / f"stage{number}.safetensors")
     write(network, out / "model.safetensors")
 

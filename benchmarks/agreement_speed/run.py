@@ -2,9 +2,10 @@
 
     python benchmarks/agreement_speed/run.py [--rows 75000] [--draws 2000]
 
-75,000 rows in 3,000 clusters and 10 slices, 2,000 cluster-bootstrap draws, every figure pooled, macro and by slice; once
-for a judge that gives grades 0-3, once for one that gives any number in [0, 1]. Each in a fresh process; the limit is
-20 seconds on two cores and 500 MB at the peak, numpy included.
+75,000 rows in 3,000 clusters and 10 slices, 2,000 cluster-bootstrap draws, every figure pooled,
+macro and by slice; once for a judge that gives grades 0-3, once for one that gives any number in
+[0, 1]. Each in a fresh process; the limit is 20 seconds on two cores and 500 MB at the peak, numpy
+included.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-from ragassay.scoring import agreement  # noqa: E402
+from ragassay.scoring import agreement
 
 SEED, CLUSTERS, SLICES = 20261121, 3000, 10
 LIMIT_SECONDS, LIMIT_MB = 20, 500
@@ -45,12 +46,22 @@ def ratings(rows: int, graded: bool) -> agreement.Ratings:
     if graded:
         grade = np.digitize(seen, cuts)
         return agreement.Ratings(
-            label.astype(np.float64), grade.astype(np.float64), grade >= 2, label >= 2, grade / 3, (label, grade),
-            (0.0, 1.0, 2.0, 3.0), cluster, slices, names,
-        )  # fmt: skip
+            label.astype(np.float64),
+            grade.astype(np.float64),
+            grade >= 2,
+            label >= 2,
+            grade / 3,
+            (label, grade),
+            (0.0, 1.0, 2.0, 3.0),
+            cluster,
+            slices,
+            names,
+        )
     unit = 1 / (1 + np.exp(-seen))
     truth = label >= 2
-    return agreement.Ratings(label.astype(np.float64), unit, unit >= 0.6, truth, unit, None, (), cluster, slices, names)
+    return agreement.Ratings(
+        label.astype(np.float64), unit, unit >= 0.6, truth, unit, None, (), cluster, slices, names
+    )
 
 
 def measure(rows: int, draws: int, graded: bool) -> dict[str, float]:
@@ -90,23 +101,36 @@ def main() -> int:
     result = {
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {"python": platform.python_version(), "cores": os.cpu_count()},
-        "rows": arguments.rows, "draws": arguments.draws, "clusters": CLUSTERS, "slices": SLICES, "seed": SEED, "judges": found,
-    }  # fmt: skip
+        "rows": arguments.rows,
+        "draws": arguments.draws,
+        "clusters": CLUSTERS,
+        "slices": SLICES,
+        "seed": SEED,
+        "judges": found,
+    }
     lines = [
-        "# Speed of the figures of agreement", "",
-        f"{arguments.rows} rows, {CLUSTERS} clusters, {SLICES} slices, {arguments.draws} draws, seed {SEED}. "
-        f"Limit: {LIMIT_SECONDS} s, {LIMIT_MB} MB.", "",
-        "| judge | figures | seconds | CPU seconds | peak MB |", "|---|---|---|---|---|",
-    ]  # fmt: skip
+        "# Speed of the figures of agreement",
+        "",
+        (
+            f"{arguments.rows} rows, {CLUSTERS} clusters, {SLICES} slices, {arguments.draws} draws,"
+            f" seed {SEED}. Limit: {LIMIT_SECONDS} s, {LIMIT_MB} MB."
+        ),
+        "",
+        "| judge | figures | seconds | CPU seconds | peak MB |",
+        "|---|---|---|---|---|",
+    ]
     for kind, one in found.items():
         lines.append(
-            f"| {kind} | {one['figures']:.0f} | {one['seconds']:.2f} | {one['cpu_seconds']:.2f} | {one['peak_mb']:.0f} |"
+            f"| {kind} | {one['figures']:.0f} | {one['seconds']:.2f} | {one['cpu_seconds']:.2f} |"
+            f" {one['peak_mb']:.0f} |"
         )
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "agreement_speed.json").write_text(json.dumps(result, indent=1) + "\n")
     (RESULTS / "agreement_speed.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
-    return int(any(one["seconds"] > LIMIT_SECONDS or one["peak_mb"] > LIMIT_MB for one in found.values()))
+    return int(
+        any(one["seconds"] > LIMIT_SECONDS or one["peak_mb"] > LIMIT_MB for one in found.values())
+    )
 
 
 if __name__ == "__main__":

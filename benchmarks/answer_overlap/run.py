@@ -2,11 +2,12 @@
 
     python benchmarks/answer_overlap/run.py [--data ../shared/data]
 
-All rows of evouna (five systems on Natural Questions and TriviaQA) and openqa_eval (twelve systems on Natural Questions):
-nothing is fitted, so no split is held back. Verdicts: gold-token recall >= 0.5 (also with SQuAD's own normalisation, which
-knows ASCII punctuation only, as the published figures have it), token F1 >= 0.5, exact match (each the best over the gold
-answers), and the judges recorded in openqa_eval on the same rows. Cohen's kappa with the human label; 95 % intervals
-from a bootstrap over questions.
+All rows of evouna (five systems on Natural Questions and TriviaQA) and openqa_eval (twelve systems
+on Natural Questions): nothing is fitted, so no split is held back. Verdicts: gold-token recall >=
+0.5 (also with SQuAD's own normalisation, which knows ASCII punctuation only, as the published
+figures have it), token F1 >= 0.5, exact match (each the best over the gold answers), and the judges
+recorded in openqa_eval on the same rows. Cohen's kappa with the human label; 95 % intervals from a
+bootstrap over questions.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 
-from ragassay.core import Sample  # noqa: E402
-from ragassay.judges import declines  # noqa: E402
-from ragassay.judges.lexical import shares_of  # noqa: E402
-from ragassay.metrics.statements import statements_of  # noqa: E402
-from ragassay.scoring import best_of, exact_match, gold_token_recall, token_f1  # noqa: E402
+from ragassay.core import Sample
+from ragassay.judges import declines
+from ragassay.judges.lexical import shares_of
+from ragassay.metrics.statements import statements_of
+from ragassay.scoring import best_of, exact_match, gold_token_recall, token_f1
 
 SEED, RESAMPLES, MARK = 20261121, 2000, 0.5
 EXPECTED = {"evouna NQ": 0.71, "evouna TQ": 0.76}
@@ -50,17 +51,23 @@ def squad_recall(response: str, gold: list[str]) -> float | None:
         return Counter(re.sub(r"\b(a|an|the)\b", " ", text.lower().translate(_ASCII_MARKS)).split())
 
     ours, right = cut(response), [cut(answer) for answer in gold]
-    return max(((ours & answer).total() / answer.total() for answer in right if answer), default=None)
+    return max(
+        ((ours & answer).total() / answer.total() for answer in right if answer), default=None
+    )
 
 
 def offline_rule(response: str, gold: list[str]) -> float | None:
-    """What the offline judge of `correctness` goes by, when the first gold answer is the row's reference: the least
-    gold-token recall of its statements, 0 for a response that declines."""
+    """What the offline judge of `correctness` goes by, when the first gold answer is the row's
+    reference: the least gold-token recall of its statements, 0 for a response that declines.
+    """
     shares = shares_of(response, statements_of(Sample("row", reference=gold[0])))
     return None if not shares else 0.0 if declines(response) else min(share for share, _ in shares)
 
 
-RULE, ALONE = "offline `correctness`, first gold answer as the reference", "the same, questions with one gold answer"
+RULE, ALONE = (
+    "offline `correctness`, first gold answer as the reference",
+    "the same, questions with one gold answer",
+)
 VERDICTS: dict[str, Callable[[str, list[str]], float | None]] = {
     "gold-token recall >= 0.5": gold_token_recall,
     "the same, ASCII normalisation of SQuAD": squad_recall,
@@ -84,7 +91,9 @@ def load(data: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def kappa(cells: Counts) -> Counts:
-    """Cohen's kappa of tables [label no/yes x verdict no/yes], flattened to the last axis; nan where undefined."""
+    """Cohen's kappa of tables [label no/yes x verdict no/yes], flattened to the last axis; nan
+    where undefined.
+    """
     n = cells.sum(-1)
     agreed = (cells[..., 0] + cells[..., 3]) / n
     labels, verdicts = (cells[..., 2] + cells[..., 3]) / n, (cells[..., 1] + cells[..., 3]) / n
@@ -116,7 +125,9 @@ def agreement(labels: list[int], verdicts: list[int], groups: list[str]) -> dict
 
 
 def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Every verdict over the rows that have it; rows whose gold answers hold no token have none from overlap."""
+    """Every verdict over the rows that have it; rows whose gold answers hold no token have none
+    from overlap.
+    """
     result: dict[str, Any] = {}
     for name, measure in VERDICTS.items():
         values = [measure(row["response"], row["reference"]) for row in rows]
@@ -143,28 +154,42 @@ def markdown(result: dict[str, Any]) -> str:
     out = [
         "# Overlap with the gold answers against people",
         "",
-        f"{conditions['date']}; Python {conditions['python']}; `{conditions['command']}`. All rows of all splits (nothing is "
-        "fitted). Interval: 95 %, bootstrap over questions.",
+        (
+            f"{conditions['date']}; Python {conditions['python']}; `{conditions['command']}`. All"
+            " rows of all splits (nothing is fitted). Interval: 95 %, bootstrap over questions."
+        ),
         "",
     ]
     for name, figures in result["sets"].items():
-        expected = f"; expected about {EXPECTED[name]:.2f} for gold-token recall" if name in EXPECTED else ""
+        expected = (
+            f"; expected about {EXPECTED[name]:.2f} for gold-token recall"
+            if name in EXPECTED
+            else ""
+        )
         out += [f"## {name}{expected}", ""]
-        out += ["| verdict | n | questions | kappa | accuracy | right answers called right | wrong ones called right |"]
+        out += [
+            "| verdict | n | questions | kappa | accuracy | right answers called right | wrong ones"
+            " called right |"
+        ]
         out += ["|---|---:|---:|---|---:|---:|---:|"]
         for verdict, f in figures.items():
             low, high = f["kappa_interval"]
             out.append(
-                f"| {verdict} | {f['n']:,} | {f['questions']:,} | {f['kappa']:.3f} [{low:.3f}, {high:.3f}] | "
-                f"{f['accuracy']:.3f} | {f['right_called_right']:.3f} | {f['wrong_called_right']:.3f} |"
+                f"| {verdict} | {f['n']:,} | {f['questions']:,} | {f['kappa']:.3f} [{low:.3f},"
+                f" {high:.3f}] | {f['accuracy']:.3f} | {f['right_called_right']:.3f} |"
+                f" {f['wrong_called_right']:.3f} |"
             )
         out.append("")
     return "\n".join(out)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data")
+    )
     data = Path(parser.parse_args().data)
     result = {
         "conditions": {
@@ -176,7 +201,9 @@ def main() -> None:
         "sets": {name: judge(rows) for name, rows in load(data).items()},
     }
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "answer_overlap.json").write_text(json.dumps(result, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (RESULTS / "answer_overlap.json").write_text(
+        json.dumps(result, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
     text = markdown(result)
     (RESULTS / "answer_overlap.md").write_text(text, encoding="utf-8")
     print(text)

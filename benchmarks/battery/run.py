@@ -1,12 +1,16 @@
-"""How easily are judges led astray? The offline judge through the whole battery, and the defences against scripted judges.
+"""How easily are judges led astray? The offline judge through the whole battery, and the defences
+against scripted judges.
 
     python benchmarks/battery/run.py [--data ../shared/data] [--no-write]
 
-1. The offline judge: real figures, the same on every run, with all structural attacks and the strings of `bipia`.
-2. Scripted judges behind a real HTTP server. They are scripts and no language models: what they do to a reply is the worst
-   a model could do, so that the figures speak of the tool and of no model. Counted: verdicts that were read from the data;
-   calls in which a judge that rates everything alike, or obeys, was caught by its control claims.
-3. What the defences cost on texts without an attack: how often rows of the labelled sets look suspicious, and how often a
+1. The offline judge: real figures, the same on every run, with all structural attacks and the
+strings of `bipia`. 2. Scripted judges behind a real HTTP server. They are scripts and no language
+models: what they do to a reply is the worst
+   a model could do, so that the figures speak of the tool and of no model. Counted: verdicts that
+   were read from the data; calls in which a judge that rates everything alike, or obeys, was caught
+   by its control claims.
+3. What the defences cost on texts without an attack: how often rows of the labelled sets look
+suspicious, and how often a
    response that people labelled is taken for one without content.
 
 Writes benchmarks/results/battery.{json,md}.
@@ -30,17 +34,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
-from ragassay.core import Request  # noqa: E402
-from ragassay.judges import LLMJudge, RubricBook  # noqa: E402
-from ragassay.judges.content import no_content  # noqa: E402
-from ragassay.judges.suspicion import any_suspicious, suspicious  # noqa: E402
-from ragassay.probing import probe  # noqa: E402
-from ragassay.trust.battery.injections import FAMILIES, Injection, planted, structural  # noqa: E402
-from ragassay.trust.battery.results import BatteryResult, FamilyFigures, ProbeFigures  # noqa: E402
-from ragassay.trust.battery.trials import own_rows  # noqa: E402
-from support.driving import drive  # type: ignore[import-not-found]  # noqa: E402
-from support.gullible import Gullible  # type: ignore[import-not-found]  # noqa: E402
-from support.llm_server import LLMServer  # type: ignore[import-not-found]  # noqa: E402
+from ragassay.core import Request
+from ragassay.judges import LLMJudge, RubricBook
+from ragassay.judges.content import no_content
+from ragassay.judges.suspicion import any_suspicious, suspicious
+from ragassay.probing import probe
+from ragassay.trust.battery.injections import FAMILIES, Injection, planted, structural
+from ragassay.trust.battery.results import BatteryResult, FamilyFigures, ProbeFigures
+from ragassay.trust.battery.trials import own_rows
+from support.driving import drive  # type: ignore[import-not-found]
+from support.gullible import Gullible  # type: ignore[import-not-found]
+from support.llm_server import LLMServer  # type: ignore[import-not-found]
 
 RESULTS = ROOT / "benchmarks/results"
 BOOK = RubricBook.default()
@@ -53,8 +57,9 @@ def rows_of(data: Path, name: str) -> Iterator[dict[str, Any]]:
 
 
 def attacked(at: int, one: Injection, rubric: str = "groundedness") -> Request:
-    """A made-up claim about an own row, with the attack in the claim or in the row's first context; of answer_relevance an
-    answer to another question, with the attack in it."""
+    """A made-up claim about an own row, with the attack in the claim or in the row's first context;
+    of answer_relevance an answer to another question, with the attack in it.
+    """
     row = own_rows_[at % len(own_rows_)]
     claim = f"The painter Velmora lived there for {at % 60 + 2} years."
     contexts = tuple(context.text for context in row.contexts or ())
@@ -65,8 +70,11 @@ def attacked(at: int, one: Injection, rubric: str = "groundedness") -> Request:
     if rubric == "answer_relevance":
         return Request(rubric, {"question": row.question or "", "response": claim})
     inputs: dict[str, str | tuple[str, ...]] = {
-        "question": row.question or "", "response": claim, "contexts": contexts, "claim": claim,
-    }  # fmt: skip
+        "question": row.question or "",
+        "response": claim,
+        "contexts": contexts,
+        "claim": claim,
+    }
     return Request("groundedness", inputs)
 
 
@@ -74,7 +82,9 @@ own_rows_ = own_rows()
 
 
 def taken_from_data(attacks: Sequence[Injection]) -> list[dict[str, Any]]:
-    """Per script: verdicts that can only have come from the data. Control claims are off, so that they do not help."""
+    """Per script: verdicts that can only have come from the data. Control claims are off, so that
+    they do not help.
+    """
     by, found = LLMJudge("openai:scripted", BOOK, controls="off"), []
     groups = [(by, (attacked(n, one),)) for n, one in enumerate(attacks)]
     with LLMServer(keep_bodies=False) as server:
@@ -88,18 +98,32 @@ def taken_from_data(attacks: Sequence[Injection]) -> list[dict[str, Any]]:
                     settled += 1  # by rule, without a call
                 elif not judgment.judged:
                     lost += 1
-                elif mode in ("echo", "json") or (judgment.rating, judgment.flags) != (plain.rating, plain.flags):
+                elif mode in ("echo", "json") or (judgment.rating, judgment.flags) != (
+                    plain.rating,
+                    plain.flags,
+                ):
                     taken += 1
                 else:
                     own += 1
             calls_made = server.stats()["calls"]
-            found.append({"script": mode, "attacks": len(attacks), "calls": calls_made, "without_a_call": settled,
-                          "own_verdicts": own, "lost": lost, "taken_from_data": taken})  # fmt: skip
+            found.append(
+                {
+                    "script": mode,
+                    "attacks": len(attacks),
+                    "calls": calls_made,
+                    "without_a_call": settled,
+                    "own_verdicts": own,
+                    "lost": lost,
+                    "taken_from_data": taken,
+                }
+            )
     return found
 
 
 def caught(attacks: Sequence[Injection], controls: str, mode: str, rubric: str) -> dict[str, Any]:
-    """Of the Requests whose call the script answered as it was told: how many got a passing verdict, by family."""
+    """Of the Requests whose call the script answered as it was told: how many got a passing
+    verdict, by family.
+    """
     by = LLMJudge("openai:scripted", BOOK, controls=controls)  # type: ignore[arg-type]
     script = Gullible(mode, [one.text for one in attacks])
     groups = [(by, (attacked(n, one, rubric),)) for n, one in enumerate(attacks)]
@@ -123,43 +147,79 @@ def caught(attacks: Sequence[Injection], controls: str, mode: str, rubric: str) 
 
 
 def cost_on_clean(data: Path) -> dict[str, Any]:
-    """Share of rows in which something looks suspicious, a set; and responses taken for ones without content."""
+    """Share of rows in which something looks suspicious, a set; and responses taken for ones
+    without content.
+    """
     looks: dict[str, list[int]] = {}
     for folder in sorted(data.iterdir()):
-        if folder.name in ("sealed", "bipia", "llmjudge_labels") or not (folder / f"{folder.name}.jsonl.gz").exists():
+        if (
+            folder.name in ("sealed", "bipia", "llmjudge_labels")
+            or not (folder / f"{folder.name}.jsonl.gz").exists()
+        ):
             continue
         count = looks.setdefault(folder.name, [0, 0])
         for n, row in enumerate(rows_of(data, folder.name)):
             if n % 3 == 0:
-                texts = [*(row.get("contexts") or []), row.get("response") or "", row.get("question") or ""]
+                texts = [
+                    *(row.get("contexts") or []),
+                    row.get("response") or "",
+                    row.get("question") or "",
+                ]
                 count[0] += 1
                 count[1] += any_suspicious(texts)
     hollow = {}
     for name in LABELLED:
-        responses = [(row["response"], row.get("question") or "") for row in rows_of(data, name) if row.get("response")]
+        responses = [
+            (row["response"], row.get("question") or "")
+            for row in rows_of(data, name)
+            if row.get("response")
+        ]
         wrongly = [text for text, question in responses if no_content(text, question)]
-        hollow[name] = {"responses": len(responses), "of_at_most_20_characters": sum(len(t) <= 20 for t, _ in responses),
-                        "without_content": len(wrongly)}  # fmt: skip
+        hollow[name] = {
+            "responses": len(responses),
+            "of_at_most_20_characters": sum(len(t) <= 20 for t, _ in responses),
+            "without_content": len(wrongly),
+        }
     rows, marked = (sum(count[i] for count in looks.values()) for i in (0, 1))
     return {"rows": rows, "suspicious": marked, "sets": looks, "no_content": hollow}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     cells = [[str(cell).replace("|", "\\|") for cell in row] for row in rows]
-    return [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *(f"| {' | '.join(row)} |" for row in cells), ""]
+    return [
+        f"| {' | '.join(head)} |",
+        f"|{' --- |' * len(head)}",
+        *(f"| {' | '.join(row)} |" for row in cells),
+        "",
+    ]
 
 
 COUNTED = {
-    "pairs": "pairs", "judged": "judged", "lost": "lost", "not_applicable": "not applicable", "left_out": "base wrong",
-    "wrong": "wrong", "lifted": "to pass", "lowered": "to fail",
-}  # fmt: skip
+    "pairs": "pairs",
+    "judged": "judged",
+    "lost": "lost",
+    "not_applicable": "not applicable",
+    "left_out": "base wrong",
+    "wrong": "wrong",
+    "lifted": "to pass",
+    "lowered": "to fail",
+}
 
 
 def counted(of: FamilyFigures | ProbeFigures) -> dict[str, str]:
     """Column -> what stands in it, of one family or probe."""
     reach = of.rate.interval
-    interval = of.rate.reason if of.rate.value is None else f"[{reach.low:.1%}, {reach.high:.1%}]" if reach else ""
-    rate = {"rate": "" if of.rate.value is None else f"{of.rate.value:.1%}", "95 % interval": interval}
+    interval = (
+        of.rate.reason
+        if of.rate.value is None
+        else f"[{reach.low:.1%}, {reach.high:.1%}]"
+        if reach
+        else ""
+    )
+    rate = {
+        "rate": "" if of.rate.value is None else f"{of.rate.value:.1%}",
+        "95 % interval": interval,
+    }
     return {head: str(getattr(of, name)) for name, head in COUNTED.items()} | rate
 
 
@@ -169,7 +229,10 @@ def families(result: BatteryResult) -> list[dict[str, str]]:
 
 
 def probes(result: BatteryResult) -> list[dict[str, str]]:
-    return [{"family": p.family, "probe": p.probe, "metric": p.metric, **counted(p)} for p in result.probes]
+    return [
+        {"family": p.family, "probe": p.probe, "metric": p.metric, **counted(p)}
+        for p in result.probes
+    ]
 
 
 def records(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -181,9 +244,20 @@ def share(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,} ({part / whole:.1%})" if whole else "none"
 
 
-def page(result: BatteryResult, taken: list[dict[str, Any]], held: list[dict[str, Any]], seen: dict[str, Any],
-         clean: dict[str, Any], machine: str) -> str:  # fmt: skip
-    parts = ["# How easily judges are led astray", "", f"{machine}. `python benchmarks/battery/run.py`", ""]
+def page(
+    result: BatteryResult,
+    taken: list[dict[str, Any]],
+    held: list[dict[str, Any]],
+    seen: dict[str, Any],
+    clean: dict[str, Any],
+    machine: str,
+) -> str:
+    parts = [
+        "# How easily judges are led astray",
+        "",
+        f"{machine}. `python benchmarks/battery/run.py`",
+        "",
+    ]
     parts += [
         "## The offline judge (real figures)",
         "",
@@ -193,11 +267,21 @@ def page(result: BatteryResult, taken: list[dict[str, Any]], held: list[dict[str
         *result.notes,
         "",
     ]
-    parts += ["A base counts as misjudged where the judge does not say of the unchanged row what is known of it:", ""]
-    parts += table(("metric", "bases", "judged right", "95 % interval"), (
-        (f.name, f.n, f"{f.value:.1%}", f"[{f.interval.low:.1%}, {f.interval.high:.1%}]")
-        for f in result.base if f.value is not None and f.interval is not None
-    ))  # fmt: skip
+    parts += [
+        (
+            "A base counts as misjudged where the judge does not say of the unchanged row what is"
+            " known of it:"
+        ),
+        "",
+    ]
+    parts += table(
+        ("metric", "bases", "judged right", "95 % interval"),
+        (
+            (f.name, f.n, f"{f.value:.1%}", f"[{f.interval.low:.1%}, {f.interval.high:.1%}]")
+            for f in result.base
+            if f.value is not None and f.interval is not None
+        ),
+    )
     parts += ["### Every probe", "", *records(probes(result))]
     parts += ["## Verdicts taken from data (scripted judges, no language model; controls off)", ""]
     parts += records(taken)
@@ -208,38 +292,65 @@ def page(result: BatteryResult, taken: list[dict[str, Any]], held: list[dict[str
     )
     auto = next(r for r in held if r["controls"] == "auto" and r["script"] == "obeys")
     parts += [
-        "Caught = no verdict was taken from the call. `auto` plants controls only where the data look like an attack. The "
-        "marks that it looks for were written beside our own attacks, so that their shares say little about attacks in other "
-        "words; the strings of bipia are such: tasks for an assistant, most of which do not speak to a judge at all. Among "
-        "answers to a question no item must pass, so that a judge that rates them all lowest is not caught there.",
+        (
+            "Caught = no verdict was taken from the call. `auto` plants controls only where the"
+            " data look like an attack. The marks that it looks for were written beside our own"
+            " attacks, so that their shares say little about attacks in other words; the strings of"
+            " bipia are such: tasks for an assistant, most of which do not speak to a judge at all."
+            " Among answers to a question no item must pass, so that a judge that rates them all"
+            " lowest is not caught there."
+        ),
         "",
         "By family, groundedness, for the script that obeys, under `auto`:",
         "",
     ]
-    parts += table(("family", "caught"), ((n, share(f["caught"], f["asked"])) for n, f in auto["families"].items()))
+    parts += table(
+        ("family", "caught"),
+        ((n, share(f["caught"], f["asked"])) for n, f in auto["families"].items()),
+    )
     parts += ["Payloads that look suspicious by themselves:", ""]
     parts += table(("payloads", "suspicious"), ((n, share(*v)) for n, v in seen.items()))
     parts += ["## What it costs on texts without an attack", ""]
-    parts += [f"Rows that look suspicious (every third row): {share(clean['suspicious'], clean['rows'])}.", ""]
-    parts += table(("set", "suspicious"), ((name, share(v[1], v[0])) for name, v in clean["sets"].items()))
+    parts += [
+        (
+            "Rows that look suspicious (every third row):"
+            f" {share(clean['suspicious'], clean['rows'])}."
+        ),
+        "",
+    ]
+    parts += table(
+        ("set", "suspicious"), ((name, share(v[1], v[0])) for name, v in clean["sets"].items())
+    )
     parts += ["Responses of labelled sets taken for ones without content:", ""]
-    parts += table(("set", "responses", "of at most 20 characters", "without content"),
-                   ((n, *v.values()) for n, v in clean["no_content"].items()))  # fmt: skip
+    parts += table(
+        ("set", "responses", "of at most 20 characters", "without content"),
+        ((n, *v.values()) for n, v in clean["no_content"].items()),
+    )
     return "\n".join(parts)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT / "../shared/data"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT / "../shared/data")
+    )
     parser.add_argument("--no-write", action="store_true", help="print only")
     given = parser.parse_args()
     data, started = Path(given.data), time.perf_counter()
-    strings = [(row["slice"], row["response"]) for row in rows_of(data, "bipia") if row["slice"].endswith("_attack")]
+    strings = [
+        (row["slice"], row["response"])
+        for row in rows_of(data, "bipia")
+        if row["slice"].endswith("_attack")
+    ]
     own = structural()
     attacks = (*own, *(one for one in planted(strings) if one.position == "end"))
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        result = probe(items=len(own), strings=[text for _, text in strings], store=str(Path(folder) / "s.db"))
+        result = probe(
+            items=len(own), strings=[text for _, text in strings], store=str(Path(folder) / "s.db")
+        )
         seconds = time.perf_counter() - begun
     taken = taken_from_data(own)
     answers = [one for one in attacks if one.place == "answer"]
@@ -256,8 +367,9 @@ def main() -> int:
     seen = {name: (sum(map(suspicious, texts)), len(texts)) for name, texts in payloads.items()}
     clean = cost_on_clean(data)
     machine = (
-        f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; "
-        f"{len(own)} structural attacks of our own, {len(strings)} strings of bipia; the offline judge took {seconds:.1f} s"
+        f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores, Python"
+        f" {platform.python_version()}; {len(own)} structural attacks of our own, {len(strings)}"
+        f" strings of bipia; the offline judge took {seconds:.1f} s"
     )
     text = page(result, taken, held, seen, clean, machine)
     print(text)
@@ -265,15 +377,22 @@ def main() -> int:
         row["caught"] == row["asked"] for row in held if row["controls"] == "always"
     )
     print(
-        f"{'held' if ok else 'NOT HELD'}: 0 verdicts from data, all caught under `always`; {time.perf_counter() - started:.0f} s"
+        f"{'held' if ok else 'NOT HELD'}: 0 verdicts from data, all caught under `always`;"
+        f" {time.perf_counter() - started:.0f} s"
     )
     if not given.no_write:
         RESULTS.mkdir(exist_ok=True)
         RESULTS.joinpath("battery.md").write_text(text + "\n", encoding="utf-8")
         figures = {
-            "machine": machine, "sentence": result.sentence, "families": families(result), "probes": probes(result),
-            "taken_from_data_scripted": taken, "caught_scripted": held, "suspicious_payloads": seen, "clean": clean,
-        }  # fmt: skip
+            "machine": machine,
+            "sentence": result.sentence,
+            "families": families(result),
+            "probes": probes(result),
+            "taken_from_data_scripted": taken,
+            "caught_scripted": held,
+            "suspicious_payloads": seen,
+            "clean": clean,
+        }
         RESULTS.joinpath("battery.json").write_text(
             json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
         )

@@ -1,9 +1,11 @@
-"""Does a corrected rate hold the true one 95 % of the time, whatever the judge is worth and however labels were drawn?
+"""Does a corrected rate hold the true one 95 % of the time, whatever the judge is worth and however
+labels were drawn?
 
-A world: true rate p; clusters of rows with beta-binomial correlation; a judge that tells the truth with probability r
-and else draws 0 or 1 blindly (r is its correlation with the label where its blind rate is p; "biased": blind rate .7),
-or a graded judge (the same, blurred by noise). A run of N rows is drawn from the world, n of them are labelled: rows at
-random, whole clusters, fixed numbers within strata, or more often where the judge is unsure (known probabilities).
+A world: true rate p; clusters of rows with beta-binomial correlation; a judge that tells the truth
+with probability r and else draws 0 or 1 blindly (r is its correlation with the label where its
+blind rate is p; "biased": blind rate .7), or a graded judge (the same, blurred by noise). A run of
+N rows is drawn from the world, n of them are labelled: rows at random, whole clusters, fixed
+numbers within strata, or more often where the judge is unsure (known probabilities).
 """
 
 from __future__ import annotations
@@ -41,9 +43,12 @@ def worlds(dose: str) -> list[World]:
     """The set-ups of a dose."""
     if dose == "ci":
         return [
-            World(50, 500, 0.5, 0.8), World(100, 2000, 0.1, 0.9), World(100, 1000, 0.7, 0.0),
-            World(200, 1000, 0.5, 0.8, icc=0.2, drawn="clusters"), World(100, 2000, 0.3, 0.8, drawn="active"),
-        ]  # fmt: skip
+            World(50, 500, 0.5, 0.8),
+            World(100, 2000, 0.1, 0.9),
+            World(100, 1000, 0.7, 0.0),
+            World(200, 1000, 0.5, 0.8, icc=0.2, drawn="clusters"),
+            World(100, 2000, 0.3, 0.8, drawn="active"),
+        ]
     plain = [
         World(n, total, rate, r, judge=judge)
         for n, total in ((50, 500), (50, 5000), (100, 5000), (200, 1000), (500, 5000))
@@ -51,9 +56,13 @@ def worlds(dose: str) -> list[World]:
         for judge in (("blind", "biased") if rate in (0.1, 0.5) and r > 0 else ("blind",))
     ]
     plain += [
-        World(n, 2000, rate, r, judge="graded") for n, rate, r in product((50, 200), (0.1, 0.5, 0.98), (0.5, 0.95))
+        World(n, 2000, rate, r, judge="graded")
+        for n, rate, r in product((50, 200), (0.1, 0.5, 0.98), (0.5, 0.95))
     ]
-    plain += [World(n, 2000, rate, r, values="bounded") for n, rate, r in product((50, 200), (0.1, 0.5), (0.0, 0.9))]
+    plain += [
+        World(n, 2000, rate, r, values="bounded")
+        for n, rate, r in product((50, 200), (0.1, 0.5), (0.0, 0.9))
+    ]
     grouped = [
         World(n, 2000, rate, r, icc, drawn=drawn)
         for n, rate, r, icc, drawn in product(
@@ -62,7 +71,9 @@ def worlds(dose: str) -> list[World]:
     ]
     known = [
         World(n, 3000, rate, r, drawn=drawn, judge="graded" if drawn == "active" else "biased")
-        for n, rate, r, drawn in product((100, 200, 400), (0.1, 0.5, 0.9), (0.0, 0.5, 0.9), ("active", "strata"))
+        for n, rate, r, drawn in product(
+            (100, 200, 400), (0.1, 0.5, 0.9), (0.0, 0.5, 0.9), ("active", "strata")
+        )
     ]
     return plain + grouped + known
 
@@ -76,11 +87,15 @@ def trial(world: World, rng: np.random.Generator, seed: int) -> ppi.Estimate:
         a = (1 - world.icc) / world.icc
         chance = rng.beta(p * a, (1 - p) * a, groups)[cluster]
         truth = (
-            rng.beta(world.correlation * a, (1 - world.correlation) * a, groups)[cluster] if world.correlation else 0.0
+            rng.beta(world.correlation * a, (1 - world.correlation) * a, groups)[cluster]
+            if world.correlation
+            else 0.0
         )
     else:
         chance, truth = np.full(total, p), world.correlation
-    if world.values == "bounded":  # beta-distributed labels with mean p; the judge sees them with noise
+    if (
+        world.values == "bounded"
+    ):  # beta-distributed labels with mean p; the judge sees them with noise
         label = rng.beta(2 * p, 2 * (1 - p), total)
         score = world.correlation * label + (1 - world.correlation) * rng.random(total)
     else:
@@ -99,7 +114,9 @@ def trial(world: World, rng: np.random.Generator, seed: int) -> ppi.Estimate:
         layer = (score >= 0.5).astype(int)
         sizes = np.bincount(layer, minlength=2)
         take = np.minimum(sizes, [n // 2, n - n // 2])
-        places = np.concatenate([rng.permutation(np.flatnonzero(layer == h))[: take[h]] for h in (0, 1)])
+        places = np.concatenate(
+            [rng.permutation(np.flatnonzero(layer == h))[: take[h]] for h in (0, 1)]
+        )
         inclusion = (take / np.maximum(sizes, 1))[layer[places]]
         strata = layer[places], layer
     elif world.drawn == "clusters":
@@ -118,7 +135,9 @@ def trial(world: World, rng: np.random.Generator, seed: int) -> ppi.Estimate:
 
 
 def cells(dose: str, seed: int) -> Iterator[Cell]:
-    """Coverage of the printed interval, cell by cell; beside it, under another quantity, that of the labels alone."""
+    """Coverage of the printed interval, cell by cell; beside it, under another quantity, that of
+    the labels alone.
+    """
     trials = 400 if dose == "ci" else 1000
     for number, world in enumerate(worlds(dose)):
         rng = np.random.default_rng([seed, number])
@@ -130,15 +149,29 @@ def cells(dose: str, seed: int) -> Iterator[Cell]:
         mostly_alone = sum(one.weight == 0 for one in done) > trials / 2
         for quantity, intervals, gate, reason in (
             (
-                "rate corrected by labels", [one.interval for one in done], None if mostly_alone else GATE,
-                "mostly the labels alone, which the intervals of rates answer for" if mostly_alone else "",
+                "rate corrected by labels",
+                [one.interval for one in done],
+                None if mostly_alone else GATE,
+                "mostly the labels alone, which the intervals of rates answer for"
+                if mostly_alone
+                else "",
             ),
             (
-                "rate of the labels alone", [one.labels_only_interval for one in done], None,
+                "rate of the labels alone",
+                [one.labels_only_interval for one in done],
+                None,
                 "beside the corrected one; the intervals of rates answer for it",
             ),
-        ):  # fmt: skip
+        ):
             yield cell_of(
-                quantity, name, world.rate, intervals, n=world.n, clusters=clusters, icc=world.icc,
-                correlation=world.correlation, gate=gate, reason=reason,
-            )  # fmt: skip
+                quantity,
+                name,
+                world.rate,
+                intervals,
+                n=world.n,
+                clusters=clusters,
+                icc=world.icc,
+                correlation=world.correlation,
+                gate=gate,
+                reason=reason,
+            )

@@ -2,10 +2,11 @@
 
     python benchmarks/coverage/run.py [--dose full|ci] [--only rates] [--no-write]
 
-Each part (rates, agreement, ppi, calibration) simulates worlds with known truth, or draws clusters of real labels, and
-counts. The gate is 93 % for every cell that is held; a cell that cannot be held says why. Below the gate beyond chance
-means that a true 93 % would give so few with probability under 1 %. Writes benchmarks/results/coverage.{json,md}; parts
-that were not run keep the figures they had.
+Each part (rates, agreement, ppi, calibration) simulates worlds with known truth, or draws clusters
+of real labels, and counts. The gate is 93 % for every cell that is held; a cell that cannot be held
+says why. Below the gate beyond chance means that a true 93 % would give so few with probability
+under 1 %. Writes benchmarks/results/coverage.{json,md}; parts that were not run keep the figures
+they had.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 
-import numpy as np  # noqa: E402
-from benchmarks.coverage.simulate import Cell  # noqa: E402
+import numpy as np
+from benchmarks.coverage.simulate import Cell
 
-from ragassay.scoring.intervals import incomplete_beta  # noqa: E402
+from ragassay.scoring.intervals import incomplete_beta
 
 PARTS, SEED, CHANCE = ("rates", "agreement", "ppi", "calibration"), 20261121, 0.01
 
@@ -46,7 +47,9 @@ def chance(cell: Cell) -> float:
     """P(so few or fewer held) if the gate were the true coverage."""
     trials = round(cell.trials * cell.printed)
     held = round(cell.coverage * trials)
-    return 1.0 if held >= trials else incomplete_beta(trials - held, held + 1, 1 - (cell.gate or 0.93))
+    return (
+        1.0 if held >= trials else incomplete_beta(trials - held, held + 1, 1 - (cell.gate or 0.93))
+    )
 
 
 def where(cell: Cell) -> str:
@@ -59,20 +62,34 @@ def where(cell: Cell) -> str:
 
 def markdown(parts: dict[str, dict[str, Any]]) -> str:
     """The stored table."""
-    out = ["# Coverage of the printed 95 % intervals", "", "Made by `python benchmarks/coverage/run.py`. Gate 93 %. For a test, "
-           "coverage is 1 - its rate of false alarms. \"Printed\" is the share of trials in which an interval was given at all."]  # fmt: skip
+    out = [
+        "# Coverage of the printed 95 % intervals",
+        "",
+        (
+            "Made by `python benchmarks/coverage/run.py`. Gate 93 %. For a test, coverage is 1 -"
+            ' its rate of false alarms. "Printed" is the share of trials in which an interval was'
+            " given at all."
+        ),
+    ]
     for name, part in parts.items():
         cells = [_cell(c) for c in part["cells"]]
         held, under = [c for c in cells if c.gate is not None], [c for c in cells if below(c)]
         sure = [c for c in under if chance(c) < CHANCE]
         out += [
-            "", f"## {name}", "",
-            f"Dose {part['dose']}, seed {part['seed']}, {len(cells)} cells, {sum(c.trials for c in cells):,} trials, "
-            f"{part['seconds']:.0f} s; {part['conditions']}. "
-            f"Held to the gate: {len(held)}; below it {len(under)}, {len(sure)} of these beyond chance. "
-            f"Not held, with a reason: {len(cells) - len(held)}.", "",
-            "| quantity | method | cells | least | median | most | printed at least | mean width |", "|---|---|---|---|---|---|---|---|",
-        ]  # fmt: skip
+            "",
+            f"## {name}",
+            "",
+            (
+                f"Dose {part['dose']}, seed {part['seed']}, {len(cells)} cells,"
+                f" {sum(c.trials for c in cells):,} trials, {part['seconds']:.0f} s;"
+                f" {part['conditions']}. Held to the gate: {len(held)}; below it {len(under)},"
+                f" {len(sure)} of these beyond chance. Not held, with a reason:"
+                f" {len(cells) - len(held)}."
+            ),
+            "",
+            "| quantity | method | cells | least | median | most | printed at least | mean width |",
+            "|---|---|---|---|---|---|---|---|",
+        ]
         groups: dict[tuple[str, str, bool], list[Cell]] = defaultdict(list)
         for cell in cells:
             groups[cell.quantity, cell.method, cell.gate is not None].append(cell)
@@ -80,13 +97,17 @@ def markdown(parts: dict[str, dict[str, Any]]) -> str:
             shares = np.array([cell.coverage for cell in group])
             widths = [cell.width for cell in group if math.isfinite(cell.width)]
             out.append(
-                f"| {quantity} | {method}{'' if gated else ' (not held)'} | {len(group)} | {shares.min():.3f} | {np.median(shares):.3f} | {shares.max():.3f} | "
-                f"{min(cell.printed for cell in group):.2f} | {f'{np.mean(widths):.3f}' if widths else '–'} |"
+                f"| {quantity} | {method}{'' if gated else ' (not held)'} | {len(group)} |"
+                f" {shares.min():.3f} | {np.median(shares):.3f} | {shares.max():.3f} |"
+                f" {min(cell.printed for cell in group):.2f} |"
+                f" {f'{np.mean(widths):.3f}' if widths else '–'} |"
             )
         if under:
             out += ["", "Below the gate:", ""]
             for c in sorted(under, key=lambda c: c.coverage):
-                out.append(f"- {c.coverage:.3f} {'beyond' if c in sure else 'within'} chance: {where(c)}")
+                out.append(
+                    f"- {c.coverage:.3f} {'beyond' if c in sure else 'within'} chance: {where(c)}"
+                )
         loose = [c for c in cells if c.gate is None and c.coverage < 0.93]
         if loose:
             out += ["", "Not held to the gate and under 93 %:", ""]
@@ -99,25 +120,35 @@ def markdown(parts: dict[str, dict[str, Any]]) -> str:
 
 def _cell(kept: dict[str, Any]) -> Cell:
     """A stored cell; null stands for the number that JSON cannot write, except as a gate."""
-    values: dict[str, Any] = {k: math.nan if v is None and k != "gate" else v for k, v in kept.items()}
+    values: dict[str, Any] = {
+        k: math.nan if v is None and k != "gate" else v for k, v in kept.items()
+    }
     return Cell(**values)
 
 
 def _clean(cells: Iterable[Cell]) -> list[dict[str, Any]]:
     return [
-        {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(c).items()} for c in cells
+        {
+            k: None if isinstance(v, float) and not math.isfinite(v) else v
+            for k, v in asdict(c).items()
+        }
+        for c in cells
     ]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--dose", choices=("ci", "full"), default="full")
     parser.add_argument("--only", choices=PARTS, action="append", help="may be given several times")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--no-write", action="store_true")
     args = parser.parse_args()
     path = RESULTS / "coverage.json"
-    parts: dict[str, dict[str, Any]] = json.loads(path.read_text())["parts"] if path.exists() else {}
+    parts: dict[str, dict[str, Any]] = (
+        json.loads(path.read_text())["parts"] if path.exists() else {}
+    )
     failed = 0
     for name in args.only or PARTS:
         if not (Path(__file__).parent / f"{name}.py").exists():
@@ -125,24 +156,39 @@ def main() -> int:
         start, cells = time.perf_counter(), []
         for cell in import_module(f"benchmarks.coverage.{name}").cells(args.dose, args.seed):
             cells.append(cell)
-            mark = "" if not below(cell) else "  BELOW" if chance(cell) < CHANCE else "  below, within chance"
+            mark = (
+                ""
+                if not below(cell)
+                else "  BELOW"
+                if chance(cell) < CHANCE
+                else "  below, within chance"
+            )
             print(
-                f"{cell.coverage:.3f}  width {cell.width:.3f}  printed {cell.printed:.2f}  {where(cell)}{mark}",
+                f"{cell.coverage:.3f}  width {cell.width:.3f}  printed {cell.printed:.2f} "
+                f" {where(cell)}{mark}",
                 flush=True,
             )
             failed += mark == "  BELOW"
         parts[name] = {
-            "dose": args.dose, "seed": args.seed, "seconds": round(time.perf_counter() - start, 1),
-            "conditions": f"Python {platform.python_version()}, numpy {np.__version__}, {os.cpu_count()} cores, {datetime.now(UTC):%Y-%m-%d}",
+            "dose": args.dose,
+            "seed": args.seed,
+            "seconds": round(time.perf_counter() - start, 1),
+            "conditions": (
+                f"Python {platform.python_version()}, numpy {np.__version__}, {os.cpu_count()}"
+                f" cores, {datetime.now(UTC):%Y-%m-%d}"
+            ),
             "cells": _clean(cells),
-        }  # fmt: skip
+        }
         if not args.no_write:
             stored = (
                 json.loads(path.read_text())["parts"] if path.exists() else {}
             )  # other parts may have been written meanwhile
             stored[name] = parts[name]
             parts = {part: stored[part] for part in PARTS if part in stored}
-            path.write_text(json.dumps({"schema": 1, "gate": 0.93, "parts": parts}, indent=1, allow_nan=False) + "\n")
+            path.write_text(
+                json.dumps({"schema": 1, "gate": 0.93, "parts": parts}, indent=1, allow_nan=False)
+                + "\n"
+            )
             (RESULTS / "coverage.md").write_text(markdown(parts))
     print(f"{failed} cells below the gate beyond chance")
     return 1 if failed else 0

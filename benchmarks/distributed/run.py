@@ -2,10 +2,11 @@
 
     python benchmarks/distributed/run.py [--rows 2000] [--offline-rows 600]
 
-Two workloads from one Parquet file: a judge behind a local server that answers after 100 ms (64 calls in flight in all, so
-that waiting is the limit), and the offline judge (so that the CPU is). Each is run in one process, with one Ray worker and
-with two. Start: seconds until the first row is done, Ray's own start included. Rows a second: from then on. Merge: seconds
-that the driver spent on taking parts into the store, beside the workers. Every run has to come to the same results as the
+Two workloads from one Parquet file: a judge behind a local server that answers after 100 ms (64
+calls in flight in all, so that waiting is the limit), and the offline judge (so that the CPU is).
+Each is run in one process, with one Ray worker and with two. Start: seconds until the first row is
+done, Ray's own start included. Rows a second: from then on. Merge: seconds that the driver spent on
+taking parts into the store, beside the workers. Every run has to come to the same results as the
 one in one process. Writes benchmarks/results/distributed.json and distributed.md.
 """
 
@@ -27,8 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-import ragassay  # noqa: E402
-from ragassay.runner import Progress  # noqa: E402
+import ragassay
+from ragassay.runner import Progress
 
 METRICS = "context_relevance,groundedness,answer_relevance"
 CONCURRENCY, LATENCY = 64, 0.1
@@ -39,13 +40,21 @@ def write_rows(path: Path, count: int) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    filler = "It was written down by the clerk of the town, who saw it with her own eyes on that day. " * 4
+    filler = (
+        "It was written down by the clerk of the town, who saw it with her own eyes on that day. "
+        * 4
+    )
     rows = [
         {
             "id": f"row-{n}",
             "question": f"What happened in the year {n}?",
-            "contexts": [f"In the year {n} the bridge number {n + place} was built. {filler}" for place in range(4)],
-            "response": " ".join(f"In the year {n} the bridge number {n + place} was built." for place in range(4)),
+            "contexts": [
+                f"In the year {n} the bridge number {n + place} was built. {filler}"
+                for place in range(4)
+            ],
+            "response": " ".join(
+                f"In the year {n} the bridge number {n + place} was built." for place in range(4)
+            ),
         }
         for n in range(count)
     ]
@@ -74,7 +83,9 @@ def timed_merges() -> Iterator[list[float]]:
         setattr(driver, "take_in", real)  # noqa: B010
 
 
-def measure(rows: Path, store: Path, workers: int, options: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+def measure(
+    rows: Path, store: Path, workers: int, options: dict[str, Any]
+) -> tuple[dict[str, Any], bytes]:
     """One run: what it took, and its results. workers 0: one process without Ray."""
     from support.invariants import canonical, check_run  # type: ignore[import-not-found]
 
@@ -125,22 +136,39 @@ def table(report: dict[str, Any]) -> str:
     lines = [
         "# A run over Ray on one machine",
         "",
-        f"Made by `python benchmarks/distributed/run.py` on {report['machine']}. The machine was busy with other work "
-        f"(load {report['load']} on {report['cores']} cores): compare the lines, not the figures with elsewhere."
-        if report["load"] > 1
-        else f"Made by `python benchmarks/distributed/run.py` on {report['machine']}.",
+        (
+            f"Made by `python benchmarks/distributed/run.py` on {report['machine']}. The machine"
+            f" was busy with other work (load {report['load']} on {report['cores']} cores): compare"
+            " the lines, not the figures with elsewhere."
+            if report["load"] > 1
+            else f"Made by `python benchmarks/distributed/run.py` on {report['machine']}."
+        ),
         "",
-        "Server: a judge that answers after 100 ms, 64 calls in flight in all. Offline: the judge of the package.",
-        "Start: until the first row is done, Ray's own start included. All runs of a workload came to the same results.",
+        (
+            "Server: a judge that answers after 100 ms, 64 calls in flight in all. Offline: the"
+            " judge of the package."
+        ),
+        (
+            "Start: until the first row is done, Ray's own start included. All runs of a workload"
+            " came to the same results."
+        ),
         "",
-        "| workload | engine | rows | start s | rows/s after it | parts | merging s in all | whole run s |",
+        (
+            "| workload | engine | rows | start s | rows/s after it | parts | merging s in all |"
+            " whole run s |"
+        ),
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for one in report["runs"]:
-        engine = f"ray, {one['workers']} worker{'s' * (one['workers'] > 1)}" if one["workers"] else "one process"
+        engine = (
+            f"ray, {one['workers']} worker{'s' * (one['workers'] > 1)}"
+            if one["workers"]
+            else "one process"
+        )
         lines.append(
-            f"| {one['workload']} | {engine} | {one['rows']:,} | {one['start_s']} | {one['rows_per_second']} | "
-            f"{one['parts'] or '-'} | {one['merge_s'] if one['workers'] else '-'} | {one['total_s']} |"
+            f"| {one['workload']} | {engine} | {one['rows']:,} | {one['start_s']} |"
+            f" {one['rows_per_second']} | {one['parts'] or '-'} |"
+            f" {one['merge_s'] if one['workers'] else '-'} | {one['total_s']} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -148,14 +176,23 @@ def table(report: dict[str, Any]) -> str:
 def main() -> None:
     from support.llm_server import ServerProcess  # type: ignore[import-not-found]
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--offline-rows", type=int, default=600)
     a = parser.parse_args()
     load = os.getloadavg()[0]
     os.environ["RAGASSAY_BENCH_KEY"] = "none"
-    with tempfile.TemporaryDirectory() as scratch, ServerProcess(latency=LATENCY, keep_bodies=False) as server:
-        judge = {"judge": "openai:mock", "base_url": server.url, "api_key_env": "RAGASSAY_BENCH_KEY"}
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        ServerProcess(latency=LATENCY, keep_bodies=False) as server,
+    ):
+        judge = {
+            "judge": "openai:mock",
+            "base_url": server.url,
+            "api_key_env": "RAGASSAY_BENCH_KEY",
+        }
         runs = workload("server", Path(scratch), a.rows, {**judge, "concurrency": CONCURRENCY})
         runs += workload("offline", Path(scratch), a.offline_rows, {})
     report = {

@@ -1,9 +1,11 @@
-"""The bound in practice: a client that only sends the very requests of ours, and parses the JSON of the answers.
+"""The bound in practice: a client that only sends the very requests of ours, and parses the JSON of
+the answers.
 
-    python bare.py --bench FOLDER --bodies bodies.jsonl --rows rows.json --n 100 ... (arguments of the common bench)
+    python bare.py --bench FOLDER --bodies bodies.jsonl --rows rows.json --n 100 ... (arguments of
+    the common bench)
 
-One aiohttp session, so many workers as may be in flight, the bodies ready as bytes: no prompt is made, no verdict read,
-nothing kept.
+One aiohttp session, so many workers as may be in flight, the bodies ready as bytes: no prompt is
+made, no verdict read, nothing kept.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def evaluate(bodies: list[bytes], rows: list[Any], a: Any) -> dict[str, list[flo
 
             async def worker() -> None:
                 for body in left:
-                    async with session.post(f"{a.base_url}/chat/completions", data=body) as response:
+                    async with session.post(
+                        f"{a.base_url}/chat/completions", data=body
+                    ) as response:
                         orjson.loads(await response.read())
 
             await asyncio.gather(*(worker() for _ in range(a.concurrency)))

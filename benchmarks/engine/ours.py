@@ -1,9 +1,12 @@
-"""Our driver for the common bench: the triad over its rows, with the arguments and the result line of its peers' drivers.
+"""Our driver for the common bench: the triad over its rows, with the arguments and the result line
+of its peers' drivers.
 
-    python ours.py --bench FOLDER --rows rows.json --n 100 --concurrency 32 --base-url URL --out result.json
+    python ours.py --bench FOLDER --rows rows.json --n 100 --concurrency 32 --base-url URL --out
+    result.json
 
-Set-up, timed apart like that of the peers: imports and a run over one row, after which the server's books start anew.
-Timed: `ragassay.evaluate` from the file of rows to the scores, journal, store and summary included.
+Set-up, timed apart like that of the peers: imports and a run over one row, after which the server's
+books start anew. Timed: `ragassay.evaluate` from the file of rows to the scores, journal, store and
+summary included.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ def load(a: Any) -> Any:
     first = [{**rows[0], "id": "first", "question": "Which row is the first of all?"}]
     ragassay.evaluate(first, METRICS, **_options(a))
     root = a.base_url.removesuffix("/v1")
-    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"{root}/reset", data=b"", timeout=10).close()
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+        f"{root}/reset", data=b"", timeout=10
+    ).close()
     return ragassay
 
 
@@ -46,9 +51,12 @@ def evaluate(ragassay: Any, rows: list[dict[str, Any]], a: Any) -> dict[str, lis
 
 def _options(a: Any) -> dict[str, Any]:
     return {
-        "judge": f"openai:{a.model}", "base_url": a.base_url, "store": "store.db", "concurrency": a.concurrency,
+        "judge": f"openai:{a.model}",
+        "base_url": a.base_url,
+        "store": "store.db",
+        "concurrency": a.concurrency,
         "cache": False,
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":

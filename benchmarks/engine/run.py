@@ -1,17 +1,22 @@
-"""How near does a run over an LLM judge come to what its server allows, and what does it cost of our own CPU, beside the peers?
+"""How near does a run over an LLM judge come to what its server allows, and what does it cost of
+our own CPU, beside the peers?
 
-    python benchmarks/engine/run.py [--bench ../shared/bench] [--cache .cache/peers] [--rounds 5] [--rows N] [--only A,B]
+    python benchmarks/engine/run.py [--bench ../shared/bench] [--cache .cache/peers] [--rounds 5]
+    [--rows N] [--only A,B]
 
-The triad (context relevance, groundedness, answer relevance) on rows with 4 contexts of about 95 words and 4 claims,
-against one local server that answers every call after 50 or 200 ms, with 32 and with 128 calls in flight. The rows, the
-server and the peers' drivers are those of the common bench (`--bench`), each peer as its documentation has it, in an
-environment of its own (`--cache`; made on first use, versions as in CLIENTS). What the common bench lacks stands beside
-this file: server.py has its server answer our schema, ours.py is our driver, bare.py sends our very requests and no more.
+The triad (context relevance, groundedness, answer relevance) on rows with 4 contexts of about 95
+words and 4 claims, against one local server that answers every call after 50 or 200 ms, with 32 and
+with 128 calls in flight. The rows, the server and the peers' drivers are those of the common bench
+(`--bench`), each peer as its documentation has it, in an environment of its own (`--cache`; made on
+first use, versions as in CLIENTS). What the common bench lacks stands beside this file: server.py
+has its server answer our schema, ours.py is our driver, bare.py sends our very requests and no
+more.
 
-All clients take turns, each run in a fresh process; medians over the rounds. Bound: in flight / latency calls a second.
-CPU: user + system of the client's process, all threads, from the rows to the scores; the rest of the process (imports,
-set-up; for ours also one row) is the column "start-up". Tokens: characters of prompts and schemas by 4. Of a part of the clients or
-conditions nothing is stored. Writes benchmarks/results/engine.json and engine.md.
+All clients take turns, each run in a fresh process; medians over the rounds. Bound: in flight /
+latency calls a second. CPU: user + system of the client's process, all threads, from the rows to
+the scores; the rest of the process (imports, set-up; for ours also one row) is the column
+"start-up". Tokens: characters of prompts and schemas by 4. Of a part of the clients or conditions
+nothing is stored. Writes benchmarks/results/engine.json and engine.md.
 """
 
 from __future__ import annotations
@@ -52,9 +57,11 @@ SERVER = ("aiohttp==3.14.5", "httptools==0.9.0", "orjson==3.13.0", "uvloop==0.23
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client: its environment ("" = ours), its driver in the common bench, what is installed, rows of a run.
+    """One client: its environment ("" = ours), its driver in the common bench, what is installed,
+    rows of a run.
 
-    The rows of the slow ones are fewer, so that a run takes seconds; 0 = what keeps the client busy for ten seconds.
+    The rows of the slow ones are fewer, so that a run takes seconds; 0 = what keeps the client busy
+    for ten seconds.
     """
 
     environment: str
@@ -68,16 +75,30 @@ CLIENTS = {
     OURS: Client("", "ours.py"),
     BARE: Client("", "bare.py"),
     "bare aiohttp, its own prompts": Client("raw", "raw_client.py", SERVER, 400, "aiohttp:3"),
-    "openevals": Client("openevals", "openevals_judges.py", ("openevals==0.2.2", "openai==3.54.0"), 200),
-    "Phoenix evals": Client("phoenix", "phoenix_evals.py", ("arize-phoenix-evals==3.9.4", "openai==3.54.0"), 100),
-    "Inspect": Client("inspect", "inspect_graded.py", ("inspect-ai==0.3.285", "openai==3.54.0"), 80),
+    "openevals": Client(
+        "openevals", "openevals_judges.py", ("openevals==0.2.2", "openai==3.54.0"), 200
+    ),
+    "Phoenix evals": Client(
+        "phoenix", "phoenix_evals.py", ("arize-phoenix-evals==3.9.4", "openai==3.54.0"), 100
+    ),
+    "Inspect": Client(
+        "inspect", "inspect_graded.py", ("inspect-ai==0.3.285", "openai==3.54.0"), 80
+    ),
     "Ragas collections": Client(
-        "ragas", "ragas_collections.py", ("ragas==0.4.3", "langchain-community==0.3.31", "openai==3.3.0"), 100
+        "ragas",
+        "ragas_collections.py",
+        ("ragas==0.4.3", "langchain-community==0.3.31", "openai==3.3.0"),
+        100,
     ),
     "Ragas evaluate": Client(
-        "ragas", "ragas_evaluate.py", ("ragas==0.4.3", "langchain-community==0.3.31", "openai==3.3.0"), 40
+        "ragas",
+        "ragas_evaluate.py",
+        ("ragas==0.4.3", "langchain-community==0.3.31", "openai==3.3.0"),
+        40,
     ),
-    "TruLens": Client("trulens", "trulens_batch.py", ("trulens==2.16.0", "trulens-providers-openai==2.16.0"), 80),
+    "TruLens": Client(
+        "trulens", "trulens_batch.py", ("trulens==2.16.0", "trulens-providers-openai==2.16.0"), 80
+    ),
     "MLflow": Client("mlflow", "mlflow_genai.py", ("mlflow==3.17.2", "openai==3.54.0"), 16),
     "DeepEval": Client("deepeval", "deepeval_evaluate.py", ("deepeval==4.3.1",), 16),
 }
@@ -101,10 +122,24 @@ def install(cache: Path, environment: str, requirements: tuple[str, ...]) -> str
     home.parent.mkdir(parents=True, exist_ok=True)
     python = str(python_of(cache, environment))
     if uv := shutil.which("uv"):
-        steps = [[uv, "venv", "-q", "--python", f"{sys.version_info[0]}.{sys.version_info[1]}", str(home)]]
-        steps += [[uv, "pip", "install", "-q", "--compile-bytecode", "--python", python, *requirements]]
+        steps = [
+            [
+                uv,
+                "venv",
+                "-q",
+                "--python",
+                f"{sys.version_info[0]}.{sys.version_info[1]}",
+                str(home),
+            ]
+        ]
+        steps += [
+            [uv, "pip", "install", "-q", "--compile-bytecode", "--python", python, *requirements]
+        ]
     else:
-        steps = [[sys.executable, "-m", "venv", str(home)], [python, "-m", "pip", "install", "-q", *requirements]]
+        steps = [
+            [sys.executable, "-m", "venv", str(home)],
+            [python, "-m", "pip", "install", "-q", *requirements],
+        ]
     for step in steps:
         done = subprocess.run(step, capture_output=True, text=True)
         if done.returncode:
@@ -160,7 +195,9 @@ def serving(python: Path, bench: Path, *options: str) -> Iterator[Server]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where things are: the common bench, the environments, the file of rows, the recorded requests of ours."""
+    """Where things are: the common bench, the environments, the file of rows, the recorded requests
+    of ours.
+    """
 
     bench: Path
     cache: Path
@@ -191,29 +228,59 @@ def command_of(name: str, place: Place) -> list[str]:
     return [str(python_of(place.cache, client.environment)), str(folder / client.driver), *variant]
 
 
-def one(name: str, place: Place, server: Server, rows: int, in_flight: int, latency_ms: float) -> dict[str, Any]:
+def one(
+    name: str, place: Place, server: Server, rows: int, in_flight: int, latency_ms: float
+) -> dict[str, Any]:
     """One run in a fresh process; its figures, or {"failed": why}."""
     server.ask("/reset", {"latency": f"{latency_ms:g}"})
     with tempfile.TemporaryDirectory() as folder:
-        # A home of its own: what a peer writes there (settings, telemetry ids) is thrown away with it.
-        environment = {"PATH": os.environ.get("PATH", ""), "HOME": folder, "LANG": "C.UTF-8", "TMPDIR": folder}
-        environment |= {"PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT / "src")} if not CLIENTS[name].environment else {}
+        # A home of its own: what a peer writes there (settings, telemetry ids) is thrown away with
+        # it.
+        environment = {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": folder,
+            "LANG": "C.UTF-8",
+            "TMPDIR": folder,
+        }
+        environment |= (
+            {"PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT / "src")}
+            if not CLIENTS[name].environment
+            else {}
+        )
         command = [*command_of(name, place), "--rows", str(place.rows), "--n", str(rows)]
-        command += ["--concurrency", str(in_flight), "--base-url", f"http://127.0.0.1:{server.port}/v1"]
+        command += [
+            "--concurrency",
+            str(in_flight),
+            "--base-url",
+            f"http://127.0.0.1:{server.port}/v1",
+        ]
         log, out = Path(folder, "driver.log"), Path(folder, "result.json")
-        before, served, ended, begun = busy_seconds(), server.cpu_seconds(), children_seconds(), time.perf_counter()
+        before, served, ended, begun = (
+            busy_seconds(),
+            server.cpu_seconds(),
+            children_seconds(),
+            time.perf_counter(),
+        )
         with log.open("wb") as said:
             process = subprocess.Popen(
-                [*command, "--out", str(out)], cwd=folder, env=environment, stdout=said, stderr=said,
+                [*command, "--out", str(out)],
+                cwd=folder,
+                env=environment,
+                stdout=said,
+                stderr=said,
                 start_new_session=True,
-            )  # fmt: skip
+            )
             try:
                 process.wait(LIMIT_S)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
                 return {"failed": f"not done after {LIMIT_S} s"}
-        wall, busy, all_cpu = time.perf_counter() - begun, busy_seconds() - before, children_seconds() - ended
+        wall, busy, all_cpu = (
+            time.perf_counter() - begun,
+            busy_seconds() - before,
+            children_seconds() - ended,
+        )
         books = server.ask("/stats")
         if not out.exists():
             return {"failed": log.read_text(encoding="utf-8", errors="replace")[-300:]}
@@ -256,17 +323,30 @@ def rows_of(name: str, in_flight: int, latency_ms: float, given: int) -> int:
 def measure(a: argparse.Namespace, names: list[str]) -> dict[str, Any]:
     """All rounds of all clients under all conditions."""
     bench, cache = Path(a.bench).resolve(), Path(a.cache).resolve()
-    failed = {name: why for name in names if (c := CLIENTS[name]).environment
-              if (why := install(cache, c.environment, c.requirements))}  # fmt: skip
+    failed = {
+        name: why
+        for name in names
+        if (c := CLIENTS[name]).environment
+        if (why := install(cache, c.environment, c.requirements))
+    }
     if why := install(cache, "raw", SERVER):
         sys.exit(f"the server's environment was {why}")
     python = python_of(cache, "raw")
     conditions = [(latency, in_flight) for latency in a.latency for in_flight in a.in_flight]
-    most = max(rows_of(name, in_flight, latency, a.rows) for name in names for latency, in_flight in conditions)
-    found: dict[str, dict[str, list[dict[str, Any]]]] = {f"{lat:g} ms, {c} in flight": {} for lat, c in conditions}
+    most = max(
+        rows_of(name, in_flight, latency, a.rows)
+        for name in names
+        for latency, in_flight in conditions
+    )
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {
+        f"{lat:g} ms, {c} in flight": {} for lat, c in conditions
+    }
     with tempfile.TemporaryDirectory() as folder:
         place = Place(bench, cache, Path(folder, "rows.json"), Path(folder, "bodies.jsonl"))
-        subprocess.run([sys.executable, str(bench / "rows.py"), "--n", str(most), "--out", str(place.rows)], check=True)
+        subprocess.run(
+            [sys.executable, str(bench / "rows.py"), "--n", str(most), "--out", str(place.rows)],
+            check=True,
+        )
         if BARE in names:
             record(place, python, most)
         with serving(python, bench) as server:
@@ -277,28 +357,48 @@ def measure(a: argparse.Namespace, names: list[str]) -> dict[str, Any]:
                             continue
                         rows = rows_of(name, in_flight, latency, a.rows)
                         figures = one(name, place, server, rows, in_flight, latency)
-                        found[f"{latency:g} ms, {in_flight} in flight"].setdefault(name, []).append(figures)
-                        say(f"round {number + 1}, {latency:g} ms, {in_flight} in flight, {name}", figures)
+                        found[f"{latency:g} ms, {in_flight} in flight"].setdefault(name, []).append(
+                            figures
+                        )
+                        say(
+                            f"round {number + 1}, {latency:g} ms, {in_flight} in flight, {name}",
+                            figures,
+                        )
     return {
-        "command": f"python benchmarks/engine/run.py --rounds {a.rounds}" + (f" --rows {a.rows}" if a.rows else ""),
+        "command": (
+            f"python benchmarks/engine/run.py --rounds {a.rounds}"
+            + (f" --rows {a.rows}" if a.rows else "")
+        ),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "rounds": a.rounds,
         "cpus": len(os.sched_getaffinity(0)),
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "versions": {OURS: version("ragassay"), "aiohttp": version("aiohttp")}
-        | {name: ", ".join(CLIENTS[name].requirements) for name in names if CLIENTS[name].requirements},
+        "versions": (
+            {OURS: version("ragassay"), "aiohttp": version("aiohttp")}
+            | {
+                name: ", ".join(CLIENTS[name].requirements)
+                for name in names
+                if CLIENTS[name].requirements
+            }
+        ),
         "not_installed": failed,
         "conditions": [
-            {"latency_ms": latency, "in_flight": in_flight, "bound": 1000 * in_flight / latency,
-             "found": found[f"{latency:g} ms, {in_flight} in flight"]}
+            {
+                "latency_ms": latency,
+                "in_flight": in_flight,
+                "bound": 1000 * in_flight / latency,
+                "found": found[f"{latency:g} ms, {in_flight} in flight"],
+            }
             for latency, in_flight in conditions
         ],
-    }  # fmt: skip
+    }
 
 
 def record(place: Place, python: Path, rows: int) -> None:
-    """Have our driver's requests written down, for the client that sends them and does nothing else."""
+    """Have our driver's requests written down, for the client that sends them and does nothing
+    else.
+    """
     heard = place.bodies.with_name("heard.jsonl")
     with serving(python, place.bench, "--record", str(heard)) as server:
         done = one(OURS, place, server, rows, 32, 1)
@@ -314,9 +414,9 @@ def say(what: str, figures: dict[str, Any]) -> None:
         print(f"{what}: FAILED: {figures['failed']}", file=sys.stderr)
         return
     print(
-        f"{what}: {figures['calls_per_second']:.1f} calls/s, {figures['share_of_bound']:.1%} of the bound, "
-        f"{figures['cpu_ms_per_call']:.2f} ms CPU a call, {figures['seconds']:.1f} s, "
-        f"others {figures['others_cores']:.2f} cores",
+        f"{what}: {figures['calls_per_second']:.1f} calls/s, {figures['share_of_bound']:.1%} of the"
+        f" bound, {figures['cpu_ms_per_call']:.2f} ms CPU a call, {figures['seconds']:.1f} s,"
+        f" others {figures['others_cores']:.2f} cores",
         file=sys.stderr,
     )
 
@@ -327,7 +427,11 @@ def say(what: str, figures: dict[str, Any]) -> None:
 def medians(rounds: list[dict[str, Any]]) -> dict[str, float] | None:
     """The median of each figure over the rounds that ended; None when none did."""
     ended = [each for each in rounds if "failed" not in each]
-    return {name: statistics.median(each[name] for each in ended) for name in ended[0]} if ended else None
+    return (
+        {name: statistics.median(each[name] for each in ended) for name in ended[0]}
+        if ended
+        else None
+    )
 
 
 def table(result: dict[str, Any]) -> str:
@@ -337,26 +441,44 @@ def table(result: dict[str, Any]) -> str:
         "",
         f"`{result['command']}`",
         "",
-        f"{result['date']}; {result['cpus']} cores ({result['machine']}), shared by client and server; Python"
-        f" {result['python']}; medians of {result['rounds']} rounds in turns. The triad on rows with 4 contexts of about 95"
-        " words and 4 claims; one server for all. CPU: the client's own, all threads, from the rows to the scores. Tokens:"
-        ' characters of prompts and schemas by 4. "Speed" and "CPU" at the right: rows a second of ours by theirs, CPU a'
-        " row of theirs by ours. Calls of a row cannot be compared without what they ask: ours asks about each chunk and"
-        " each claim, with a reason and quotes.",
+        (
+            f"{result['date']}; {result['cpus']} cores ({result['machine']}), shared by client and"
+            f" server; Python {result['python']}; medians of {result['rounds']} rounds in turns."
+            " The triad on rows with 4 contexts of about 95 words and 4 claims; one server for"
+            " all. CPU: the client's own, all threads, from the rows to the scores. Tokens:"
+            ' characters of prompts and schemas by 4. "Speed" and "CPU" at the right: rows a'
+            " second of ours by theirs, CPU a row of theirs by ours. Calls of a row cannot be"
+            " compared without what they ask: ours asks about each chunk and each claim, with a"
+            " reason and quotes."
+        ),
         "",
         *goals(result),
     ]
     others = [
         each["others_cores"]
-        for condition in result["conditions"] for rounds in condition["found"].values() for each in rounds
+        for condition in result["conditions"]
+        for rounds in condition["found"].values()
+        for each in rounds
         if "failed" not in each
-    ]  # fmt: skip
+    ]
     if others and statistics.median(others) > QUIET:
-        lines += ["", f"**The machine was busy**: other work took {statistics.median(others):.2f} of {result['cpus']} cores in"
-                  " the median run. Speeds and shares of the bound are far lower than on a quiet machine, and CPU a call is higher."]  # fmt: skip
+        lines += [
+            "",
+            (
+                f"**The machine was busy**: other work took {statistics.median(others):.2f} of"
+                f" {result['cpus']} cores in the median run. Speeds and shares of the bound are far"
+                " lower than on a quiet machine, and CPU a call is higher."
+            ),
+        ]
     for condition in result["conditions"]:
-        lines += ["", f"## {condition['latency_ms']:g} ms, {condition['in_flight']} in flight: at most"
-                  f" {condition['bound']:,.0f} calls a second", ""]  # fmt: skip
+        lines += [
+            "",
+            (
+                f"## {condition['latency_ms']:g} ms, {condition['in_flight']} in flight: at most"
+                f" {condition['bound']:,.0f} calls a second"
+            ),
+            "",
+        ]
         lines += peers(condition, result["not_installed"])
     lines += ["", "## Versions", ""]
     lines += [f"- {name}: {said}" for name, said in result["versions"].items()]
@@ -366,8 +488,10 @@ def table(result: dict[str, Any]) -> str:
 def goals(result: dict[str, Any]) -> list[str]:
     """The goals, and what was measured beside them."""
     lines = [
-        "| | calls/s | share of the bound | goal | bare client, same requests | ours by bare | CPU ms a call | goal |"
-        " calls a row | goal | KB in the store a row |",
+        (
+            "| | calls/s | share of the bound | goal | bare client, same requests | ours by bare |"
+            " CPU ms a call | goal | calls a row | goal | KB in the store a row |"
+        ),
         "| --- | ---: | ---: | --- | ---: | ---: | ---: | --- | ---: | --- | ---: |",
     ]
     for condition in result["conditions"]:
@@ -378,10 +502,11 @@ def goals(result: dict[str, Any]) -> list[str]:
         beside = f"{bare['share_of_bound']:.1%}" if bare else "-"
         ratio = f"{own['calls_per_second'] / bare['calls_per_second']:.3f}" if bare else "-"
         lines.append(
-            f"| {condition['latency_ms']:g} ms, {condition['in_flight']} in flight | {own['calls_per_second']:.1f} |"
-            f" {share:.1%} | {_reached(share >= GOAL_SHARE)} (>= {GOAL_SHARE:.0%}) | {beside} | {ratio} |"
-            f" {cpu:.2f} | {_reached(cpu <= GOAL_CPU_MS)} (<= {GOAL_CPU_MS}) |"
-            f" {calls:.2f} | {_reached(calls <= GOAL_CALLS)} (<= {GOAL_CALLS}) | {own['store_kb_a_row']:.1f} |"
+            f"| {condition['latency_ms']:g} ms, {condition['in_flight']} in flight |"
+            f" {own['calls_per_second']:.1f} | {share:.1%} | {_reached(share >= GOAL_SHARE)} (>="
+            f" {GOAL_SHARE:.0%}) | {beside} | {ratio} | {cpu:.2f} | {_reached(cpu <= GOAL_CPU_MS)}"
+            f" (<= {GOAL_CPU_MS}) | {calls:.2f} | {_reached(calls <= GOAL_CALLS)} (<= {GOAL_CALLS})"
+            f" | {own['store_kb_a_row']:.1f} |"
         )
     return lines
 
@@ -393,8 +518,11 @@ def _reached(yes: bool) -> str:
 def peers(condition: dict[str, Any], missing: dict[str, str]) -> list[str]:
     """One condition, all clients."""
     lines = [
-        "| client | rows | calls a row | calls/s | share of the bound | rows/s | CPU ms a call | CPU ms a row | start-up CPU s"
-        " | peak MB | prompt words a row | tokens a row | peak in flight | rows scored | speed | CPU |",
+        (
+            "| client | rows | calls a row | calls/s | share of the bound | rows/s | CPU ms a call"
+            " | CPU ms a row | start-up CPU s | peak MB | prompt words a row | tokens a row | peak"
+            " in flight | rows scored | speed | CPU |"
+        ),
         "| --- |" + " ---: |" * 15,
     ]
     own = medians(condition["found"].get(OURS, []))
@@ -406,18 +534,29 @@ def peers(condition: dict[str, Any], missing: dict[str, str]) -> list[str]:
         faster = f"{own['rows_per_second'] / found['rows_per_second']:.1f}" if own else "-"
         lighter = f"{found['cpu_ms_per_row'] / own['cpu_ms_per_row']:.1f}" if own else "-"
         lines.append(
-            f"| {name}{f' ({len(lost)} of {len(rounds)} runs failed)' if lost else ''} | {found['rows']:g} |"
-            f" {found['calls_a_row']:.1f} | {found['calls_per_second']:.1f} | {found['share_of_bound']:.1%} |"
-            f" {found['rows_per_second']:.1f} | {found['cpu_ms_per_call']:.2f} | {found['cpu_ms_per_row']:.1f} |"
-            f" {found['start_up_cpu_s']:.2f} | {found['peak_mb']:.0f} | {found['words_a_row']:.0f} |"
-            f" {found['tokens_a_row']:.0f} | {found['peak_in_flight']:.0f} | {found['scored']:.0%} |"
-            f" {faster} | {lighter} |"
+            f"| {name}{f' ({len(lost)} of {len(rounds)} runs failed)' if lost else ''} |"
+            f" {found['rows']:g} | {found['calls_a_row']:.1f} | {found['calls_per_second']:.1f} |"
+            f" {found['share_of_bound']:.1%} | {found['rows_per_second']:.1f} |"
+            f" {found['cpu_ms_per_call']:.2f} | {found['cpu_ms_per_row']:.1f} |"
+            f" {found['start_up_cpu_s']:.2f} | {found['peak_mb']:.0f} | {found['words_a_row']:.0f}"
+            f" | {found['tokens_a_row']:.0f} | {found['peak_in_flight']:.0f} |"
+            f" {found['scored']:.0%} | {faster} | {lighter} |"
         )
     lines += [f"| {name} | {_cell(why)} |" + " |" * 14 for name, why in missing.items()]
-    others = [each["others_cores"] for rounds in condition["found"].values() for each in rounds if "failed" not in each]
+    others = [
+        each["others_cores"]
+        for rounds in condition["found"].values()
+        for each in rounds
+        if "failed" not in each
+    ]
     if others:
-        lines += ["", f"Other work on the machine meanwhile: {statistics.median(others):.2f} cores in the median run,"
-                  f" {max(others):.2f} in the worst."]  # fmt: skip
+        lines += [
+            "",
+            (
+                f"Other work on the machine meanwhile: {statistics.median(others):.2f} cores in the"
+                f" median run, {max(others):.2f} in the worst."
+            ),
+        ]
     return lines
 
 
@@ -427,13 +566,25 @@ def _cell(text: str) -> str:
 
 def main() -> None:
     """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bench", default=str(ROOT.parent / "shared" / "bench"), help="folder of the common bench")
-    parser.add_argument("--cache", default=str(ROOT / ".cache" / "peers"), help="folder of the peers' environments")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--bench", default=str(ROOT.parent / "shared" / "bench"), help="folder of the common bench"
+    )
+    parser.add_argument(
+        "--cache", default=str(ROOT / ".cache" / "peers"), help="folder of the peers' environments"
+    )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=0, help="rows of ours and of the bare client with our requests")
-    parser.add_argument("--only", default="", help="some clients: parts of their names, with commas")
-    parser.add_argument("--latency", type=_numbers, default=LATENCIES_MS, help="milliseconds, with commas")
+    parser.add_argument(
+        "--rows", type=int, default=0, help="rows of ours and of the bare client with our requests"
+    )
+    parser.add_argument(
+        "--only", default="", help="some clients: parts of their names, with commas"
+    )
+    parser.add_argument(
+        "--latency", type=_numbers, default=LATENCIES_MS, help="milliseconds, with commas"
+    )
     parser.add_argument("--in-flight", type=_numbers, default=IN_FLIGHT)
     a = parser.parse_args()
     if not Path(a.bench, "mock_llm.py").exists():
@@ -443,7 +594,11 @@ def main() -> None:
     result = measure(a, names)
     text = table(result)
     print(text)
-    if (names, a.latency, a.in_flight) == (list(CLIENTS), LATENCIES_MS, IN_FLIGHT):  # a part of the table is no result
+    if (names, a.latency, a.in_flight) == (
+        list(CLIENTS),
+        LATENCIES_MS,
+        IN_FLIGHT,
+    ):  # a part of the table is no result
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / "engine.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         (RESULTS / "engine.md").write_text(text, encoding="utf-8")

@@ -1,11 +1,14 @@
-"""Which server do all clients of this benchmark talk to? The common mock endpoint, with one more caller known to it: ours.
+"""Which server do all clients of this benchmark talk to? The common mock endpoint, with one more
+caller known to it: ours.
 
     python server.py BENCH_FOLDER [--record FILE] [options of mock_llm.py]
 
-The endpoint answers a JSON schema with an instance of it, chosen by a hash: of our schema that would be random ids, some
-twice and some never, where a model gives each id once, and quotes that stand nowhere. Here such a schema is answered as a
-model would: one verdict an id, a reason of 28 words, a quote from a passage of the prompt. Everything else, the answers to
-the other callers included, is what mock_llm.py does. --record writes the body of each chat request as a line of a file.
+The endpoint answers a JSON schema with an instance of it, chosen by a hash: of our schema that
+would be random ids, some twice and some never, where a model gives each id once, and quotes that
+stand nowhere. Here such a schema is answered as a model would: one verdict an id, a reason of 28
+words, a quote from a passage of the prompt. Everything else, the answers to the other callers
+included, is what mock_llm.py does. --record writes the body of each chat request as a line of a
+file.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ def ids_asked(schema: dict[str, Any]) -> list[str]:
     return found if isinstance(found, list) else []
 
 
-def verdict(mock: Any, name: str, fields: dict[str, Any], passages: list[str], h: int) -> dict[str, Any]:
+def verdict(
+    mock: Any, name: str, fields: dict[str, Any], passages: list[str], h: int
+) -> dict[str, Any]:
     """One entry of a reply."""
     said: dict[str, Any] = {"id": name}
     at = h % max(1, len(passages))
@@ -48,7 +53,9 @@ def main() -> None:
     folder, arguments = sys.argv[1], sys.argv[2:]
     sys.path.insert(0, folder)
     mock: Any = importlib.import_module("mock_llm")
-    record = Path(arguments.pop(arguments.index("--record") + 1)) if "--record" in arguments else None
+    record = (
+        Path(arguments.pop(arguments.index("--record") + 1)) if "--record" in arguments else None
+    )
     sys.argv[1:] = [argument for argument in arguments if argument != "--record"]
     build, instance, asked = mock.build, mock.instance, b""
 
@@ -67,7 +74,11 @@ def main() -> None:
         prompt = mock.orjson.loads(asked)["messages"][-1]["content"]
         passages = [match[2].strip() for match in PASSAGE.finditer(prompt)]
         fields = schema["properties"]["verdicts"]["items"]["properties"]
-        return {"verdicts": [verdict(mock, n, fields, passages, h * 13 + i * 101) for i, n in enumerate(ids)]}
+        return {
+            "verdicts": [
+                verdict(mock, n, fields, passages, h * 13 + i * 101) for i, n in enumerate(ids)
+            ]
+        }
 
     mock.build, mock.instance = recorded, answered
     mock.main()

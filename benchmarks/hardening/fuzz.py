@@ -1,6 +1,8 @@
-"""Inputs that nobody wrote down (F1, F2, F7, F8): seeded cases until the dose or the time is used up.
+"""Inputs that nobody wrote down (F1, F2, F7, F8): seeded cases until the dose or the time is used
+up.
 
-`--seconds`: most for each target, where there is less time than the dose takes; the cases reached are shown.
+`--seconds`: most for each target, where there is less time than the dose takes; the cases reached
+are shown.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def _cases(check: Callable[[int], None], cases: int, seconds: float) -> tuple[in
     return n, failed
 
 
-def _result(name: str, dose: str, done: dict[str, tuple[int, list[str]]], more: dict[str, list[Any]]) -> dict[str, Any]:
+def _result(
+    name: str, dose: str, done: dict[str, tuple[int, list[str]]], more: dict[str, list[Any]]
+) -> dict[str, Any]:
     failed = [f"{what}: {text}" for what, (_, found) in done.items() for text in found]
     figures: dict[str, list[Any]] = {}
     for what, (tried, found) in done.items():
@@ -60,7 +64,11 @@ def _folder() -> Iterator[Path]:
 
 def replies(dose: Dose) -> dict[str, Any]:
     """F1: the parser of judges' replies."""
-    cases, seconds = {"commit": (5_000, 30), "nightly": (1_000_000, 900), "release": (10_000_000, 14_400)}[dose]
+    cases, seconds = {
+        "commit": (5_000, 30),
+        "nightly": (1_000_000, 900),
+        "release": (10_000_000, 14_400),
+    }[dose]
     done = {"replies": _cases(fuzzing.check_reply, cases, seconds)}
     slowest = max(fuzzing.reply_time(seed) for seed in range(200))
     made = _result("F1", dose, done, {"ms for 100 KB, the worst of 200": [slowest, "<= 5"]})
@@ -69,7 +77,11 @@ def replies(dose: Dose) -> dict[str, Any]:
 
 def readers(dose: Dose) -> dict[str, Any]:
     """F2: the readers of rows."""
-    cases, seconds = {"commit": (1_000, 30), "nightly": (10_000_000, 7_200), "release": (100_000_000, 28_800)}[dose]
+    cases, seconds = {
+        "commit": (1_000, 30),
+        "nightly": (10_000_000, 7_200),
+        "release": (100_000_000, 28_800),
+    }[dose]
     with _folder() as folder:
         done = {"files": _cases(lambda seed: fuzzing.check_reader(seed, folder), cases, seconds)}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -79,19 +91,27 @@ def readers(dose: Dose) -> dict[str, Any]:
 
 def templates(dose: Dose) -> dict[str, Any]:
     """F7: templates, rubric files, the command line."""
-    most, seconds = {"commit": (500, 30), "nightly": (200_000, 600), "release": (2_000_000, 7_200)}[dose]
+    most, seconds = {"commit": (500, 30), "nightly": (200_000, 600), "release": (2_000_000, 7_200)}[
+        dose
+    ]
     with _folder() as folder:
         done = {
             "templates": _cases(fuzzing.check_template, most, seconds),
-            "rubric files": _cases(lambda seed: fuzzing.check_rubric_file(seed, folder), most, seconds),
-            "command lines": _cases(lambda seed: fuzzing.check_command(seed, folder), min(most, 100_000), seconds),
+            "rubric files": _cases(
+                lambda seed: fuzzing.check_rubric_file(seed, folder), most, seconds
+            ),
+            "command lines": _cases(
+                lambda seed: fuzzing.check_command(seed, folder), min(most, 100_000), seconds
+            ),
         }
     return _result("F7", dose, done, {})
 
 
 def relations(dose: Dose) -> dict[str, Any]:
     """F8: relations that metrics must keep."""
-    cases, seconds = {"commit": (2_000, 30), "nightly": (50_000, 600), "release": (500_000, 3_600)}[dose]
+    cases, seconds = {"commit": (2_000, 30), "nightly": (50_000, 600), "release": (500_000, 3_600)}[
+        dose
+    ]
     return _result("F8", dose, {"rows": _cases(fuzzing.check_relations, cases, seconds)}, {})
 
 

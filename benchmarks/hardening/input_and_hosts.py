@@ -23,29 +23,53 @@ def _tests(name: str, dose: str, mark: str, figures: dict[str, list[Any]]) -> di
     """The whole dose is in the tests of every commit: run them."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/hardening/{name}"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|error)", done.stdout)}
     failed = counts.get("failed", 0) + counts.get("error", 0)
-    shown = {**figures, "cases that hold": [counts.get("passed", 0), mark], "cases that do not": [failed, "0"]}
+    shown = {
+        **figures,
+        "cases that hold": [counts.get("passed", 0), mark],
+        "cases that do not": [failed, "0"],
+    }
     passed = done.returncode == 0 and failed == 0
-    return {"dose": dose, "figures": shown, "passed": passed, "note": "" if passed else done.stdout[-300:]}
+    return {
+        "dose": dose,
+        "figures": shown,
+        "passed": passed,
+        "note": "" if passed else done.stdout[-300:],
+    }
 
 
 def hostile_text(dose: Dose) -> dict[str, Any]:
     """R14."""
     figures: dict[str, list[Any]] = {"texts": [len(CORPUS) + len(INVALID), ">= 400"]}
-    return _tests("test_hostile_text.py", "all texts in every field, 20 views under a terminal", "all", figures)
+    return _tests(
+        "test_hostile_text.py",
+        "all texts in every field, 20 views under a terminal",
+        "all",
+        figures,
+    )
 
 
 def bad_values(dose: Dose) -> dict[str, Any]:
     """R15."""
-    return _tests("test_bad_input.py", "18 fields x 31 values, 16 set-ups, 14 rubric files", "all", {})
+    return _tests(
+        "test_bad_input.py", "18 fields x 31 values, 16 set-ups, 14 rubric files", "all", {}
+    )
 
 
 def user_code(dose: Dose) -> dict[str, Any]:
     """R20."""
-    return _tests("test_user_code.py", "12 ways to misbehave as a metric, 5 as an application, twice", "all", {})
+    return _tests(
+        "test_user_code.py",
+        "12 ways to misbehave as a metric, 5 as an application, twice",
+        "all",
+        {},
+    )
 
 
 def every_host(dose: Dose) -> dict[str, Any]:
@@ -58,9 +82,16 @@ def every_host(dose: Dose) -> dict[str, Any]:
             try:
                 done = subprocess.run(
                     [sys.executable, hosts.__file__, host, str(times), server.url, folder],
-                    env={**os.environ, "OPENAI_API_KEY": "none", "PYTHONWARNINGS": "error::RuntimeWarning"},
-                    capture_output=True, text=True, timeout=60 + 10 * times, check=False,
-                )  # fmt: skip
+                    env={
+                        **os.environ,
+                        "OPENAI_API_KEY": "none",
+                        "PYTHONWARNINGS": "error::RuntimeWarning",
+                    },
+                    capture_output=True,
+                    text=True,
+                    timeout=60 + 10 * times,
+                    check=False,
+                )
             except subprocess.TimeoutExpired:
                 hung += 1
                 said = f"{host} hangs"

@@ -1,4 +1,6 @@
-"""X9: does a run over Ray cost more than the calls in flight when workers or the command are killed, or it is stopped?"""
+"""X9: does a run over Ray cost more than the calls in flight when workers or the command are
+killed, or it is stopped?
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,10 @@ class Tally:
 
 
 def measure(dose: str) -> dict[str, Any]:
-    """Runs of 600 rows (1,200 calls) on two workers, into SQLite and PostgreSQL, with and without caps, killed and stopped at
-    random moments, each resumed by an engine drawn at random until it has finished."""
+    """Runs of 600 rows (1,200 calls) on two workers, into SQLite and PostgreSQL, with and without
+    caps, killed and stopped at random moments, each resumed by an engine drawn at random until it
+    has finished.
+    """
     rng, tally = random.Random(1), Tally()
     clock = Clock()
     os.environ.update({KEY: "sk-test", "RAY_USAGE_STATS_ENABLED": "0"})
@@ -59,7 +63,11 @@ def measure(dose: str) -> dict[str, Any]:
         while tally.runs < RUNS[dose] and not clock.over:
             folder = base / f"run-{tally.runs}"
             folder.mkdir()
-            store = str(folder / "store.db") if rng.random() < 2 / 3 else postgres.url(postgres.database())
+            store = (
+                str(folder / "store.db")
+                if rng.random() < 2 / 3
+                else postgres.url(postgres.database())
+            )
             _one(rng, server, rows, store, folder, expected, tally)
     figures = {
         "runs": [tally.runs, f"{RUNS[dose]} at this dose"],
@@ -68,11 +76,17 @@ def measure(dose: str) -> dict[str, Any]:
         "runs with more calls sent again than were in flight": [tally.over, "0"],
     }
     return {
-        "dose": f"{tally.runs} runs of {ROWS} rows ({ROWS * CALLS_A_ROW:,} calls), {sum(tally.stops.values())} stops",
+        "dose": (
+            f"{tally.runs} runs of {ROWS} rows ({ROWS * CALLS_A_ROW:,} calls),"
+            f" {sum(tally.stops.values())} stops"
+        ),
         "figures": figures,
         "passed": tally.over == 0,
-        "note": "after each run: results to the byte those of a run that nothing happened to, the ledger against the server's "
-        "bill, no file or folder left; half of the resumes began while the killed command's workers were still alive",
+        "note": (
+            "after each run: results to the byte those of a run that nothing happened to, the"
+            " ledger against the server's bill, no file or folder left; half of the resumes began"
+            " while the killed command's workers were still alive"
+        ),
     }
 
 
@@ -80,12 +94,29 @@ def _judge(server: Any) -> dict[str, Any]:
     return {"judge": "openai:mock", "base_url": server.url, "price": "1,2", "api_key_env": KEY}
 
 
-def _one(rng: random.Random, server: Any, rows: Path, store: str, folder: Path, expected: bytes, tally: Tally) -> None:
+def _one(
+    rng: random.Random,
+    server: Any,
+    rows: Path,
+    store: str,
+    folder: Path,
+    expected: bytes,
+    tally: Tally,
+) -> None:
     """One run, disturbed until it has finished, and checked."""
     server.script(reset=True, latency=rng.choice([0.0, 0.02, 0.1]), faults=[], fault_rates={})
     options = _judge(server)
     command = [
-        *("evaluate", str(rows), "--metrics", METRICS, "--store", store, "--judge", options["judge"]),
+        *(
+            "evaluate",
+            str(rows),
+            "--metrics",
+            METRICS,
+            "--store",
+            store,
+            "--judge",
+            options["judge"],
+        ),
         *("--base-url", options["base_url"], "--api-key-env", KEY, "--price", options["price"]),
         *("--engine", "ray", "--workers", str(WORKERS), "--concurrency", str(IN_FLIGHT)),
         *(("--max-cost", "5", "--max-calls", "5000") if rng.random() < 0.3 else ()),
@@ -94,9 +125,16 @@ def _one(rng: random.Random, server: Any, rows: Path, store: str, folder: Path, 
     code = 1
     while code != 0:
         process = subprocess.Popen(
-            [sys.executable, "-m", "ragassay", *command], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            [sys.executable, "-m", "ragassay", *command],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
         )
-        what = rng.choice(["command killed", "worker killed", "Ctrl-C", "none"]) if stops < MOST_STOPS else "none"
+        what = (
+            rng.choice(["command killed", "worker killed", "Ctrl-C", "none"])
+            if stops < MOST_STOPS
+            else "none"
+        )
         target = server.stats()["answers"] + rng.randint(1, ROWS)
         while what != "none" and process.poll() is None and server.stats()["answers"] < target:
             time.sleep(0.02)
@@ -109,10 +147,16 @@ def _one(rng: random.Random, server: Any, rows: Path, store: str, folder: Path, 
         assert code in (0, 130, -signal.SIGKILL), said.decode()[-1000:]
         command = ["resume", "last", "--store", store, "--engine", rng.choice(["ray", "local"])]
     check_run(store)
-    assert canonical(store) == expected, "I3: the results are not those of a run that nothing happened to"
+    assert canonical(store) == expected, (
+        "I3: the results are not those of a run that nothing happened to"
+    )
     books = server.stats()
     check_ledger(ledger_of(store), books)
-    left = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("store.db")]
+    left = [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.startswith("store.db")
+    ]
     left += folder.rglob("*.parts")
     assert not left, f"I7: {left}"
     tally.runs += 1
@@ -139,7 +183,9 @@ def _stop(rng: random.Random, process: subprocess.Popen[bytes], what: str) -> in
         return IN_FLIGHT // WORKERS
     process.kill()
     if rng.random() < 0.5:  # else it is resumed while they end
-        psutil.wait_procs([child for child, line in family.items() if "Agent" not in line], timeout=15)
+        psutil.wait_procs(
+            [child for child, line in family.items() if "Agent" not in line], timeout=15
+        )
     return IN_FLIGHT
 
 

@@ -21,8 +21,15 @@ def budgets(dose: str) -> dict[str, Any]:
         "runs that a cap stopped (exit 4)": [found["capped"], ""],
         "runs that finished under it (exit 0)": [found["finished"], ""],
     }
-    note = "confirmed <= bill <= confirmed + uncertain <= cap held in exact decimals after every run"
-    return {"dose": f"{found['runs']} runs", "figures": figures, "passed": found["over"] == 0, "note": note}
+    note = (
+        "confirmed <= bill <= confirmed + uncertain <= cap held in exact decimals after every run"
+    )
+    return {
+        "dose": f"{found['runs']} runs",
+        "figures": figures,
+        "passed": found["over"] == 0,
+        "note": note,
+    }
 
 
 IDS = {"R22": budgets}

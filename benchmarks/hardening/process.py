@@ -24,7 +24,10 @@ def signals(dose: str) -> dict[str, Any]:
         "slowest end after a second signal, s": [two["slowest"], "<= 0.3"],
     }
     passed = once["late_calls"] == 0 and once["slowest"] <= 5 and two["slowest"] <= 0.3
-    note = "exit 130 each time; each printed command was run, and ended with the results of a run nobody stopped"
+    note = (
+        "exit 130 each time; each printed command was run, and ended with the results of a run"
+        " nobody stopped"
+    )
     return {
         "dose": f"{once['stops']} single stops, {two['stops']} double ones",
         "figures": figures,
@@ -44,7 +47,10 @@ def clocks(dose: str) -> dict[str, Any]:
         "slowest run, whose server asks to wait for 1.3 s, s": [found["slowest"], "<= 10"],
     }
     passed = found["in_order"] and found["negative"] == 0 and found["slowest"] <= 10
-    note = "ten clocks: an hour off either way, backwards, frozen, jumping at every look, leap second, DST, 1970, 2100, fast"
+    note = (
+        "ten clocks: an hour off either way, backwards, frozen, jumping at every look, leap second,"
+        " DST, 1970, 2100, fast"
+    )
     return {"dose": f"{times} runs", "figures": figures, "passed": passed, "note": note}
 
 
@@ -62,7 +68,9 @@ def crowds(dose: str) -> dict[str, Any]:
         f"rows lost or doubled of 8 x {rows}": [crowd["lost"], "0"],
         "runs with other results than alone": [crowd["wrong"], "0"],
     }
-    passed = second["refusal"] <= 1 and second["takeover"] <= 2 and crowd["lost"] == crowd["wrong"] == 0
+    passed = (
+        second["refusal"] <= 1 and second["takeover"] <= 2 and crowd["lost"] == crowd["wrong"] == 0
+    )
     note = "; ".join(f"a lock when {name}: {what}" for name, what in locks.items())
     return {
         "dose": f"{second['times']} second starts, 8 runs of {rows} rows",
@@ -84,7 +92,12 @@ def memory(dose: str) -> dict[str, Any]:
     }
     passed = found["starved"] >= 1 and found["advised"] == found["starved"] and not found["crashed"]
     note = "every run was resumed with enough memory and finished"
-    return {"dose": f"{found['levels']} limits of address space", "figures": figures, "passed": passed, "note": note}
+    return {
+        "dose": f"{found['levels']} limits of address space",
+        "figures": figures,
+        "passed": passed,
+        "note": note,
+    }
 
 
 IDS = {"R02": signals, "R10": clocks, "R11": crowds, "R18": memory}

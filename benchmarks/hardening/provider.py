@@ -1,4 +1,6 @@
-"""R07, R08, R09: does a run survive what a provider does? Faults of every kind, a rate limit that moves, an outage."""
+"""R07, R08, R09: does a run survive what a provider does? Faults of every kind, a rate limit that
+moves, an outage.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
-"""Does RagAssay survive what happens to processes, disks, stores and servers? Doses, figures and pass marks.
+"""Does RagAssay survive what happens to processes, disks, stores and servers? Doses, figures and
+pass marks.
 
-    python benchmarks/hardening/run.py [--only R01,R02] [--dose commit|nightly|release] [--seconds 600]
+    python benchmarks/hardening/run.py [--only R01,R02] [--dose commit|nightly|release] [--seconds
+    600]
 
-One module of this folder an id or a few: a module names its ids in `IDS` (id -> function) and each function,
-`measure(dose) -> dict`, returns {"dose": what was done, "figures": {name: [value, mark]}, "passed": bool, "note": str};
-a mark is words such as "<= 2". The scripted server's own books are the oracle for calls and money, and the invariants
-I1 to I8 (tests/support/invariants.py) are checked after every fault: a breach is a failed id with its message.
-Writes benchmarks/results/hardening.json and hardening.md; ids that were not run keep their last figures.
+One module of this folder an id or a few: a module names its ids in `IDS` (id -> function) and each
+function, `measure(dose) -> dict`, returns {"dose": what was done, "figures": {name: [value, mark]},
+"passed": bool, "note": str}; a mark is words such as "<= 2". The scripted server's own books are
+the oracle for calls and money, and the invariants I1 to I8 (tests/support/invariants.py) are
+checked after every fault: a breach is a failed id with its message. Writes
+benchmarks/results/hardening.json and hardening.md; ids that were not run keep their last figures.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 for _folder in (HERE, ROOT / "tests", ROOT / "src"):
     sys.path.insert(0, str(_folder))
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH", ""))))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH", "")))
+)
 
 Dose = Literal["commit", "nightly", "release"]
 Measure = Callable[[Dose], dict[str, Any]]
@@ -82,7 +87,12 @@ def one(name: str, measure: Measure, dose: Dose) -> dict[str, Any]:
         result = measure(dose)
     except Exception as error:
         what = "an invariant broke" if isinstance(error, AssertionError) else type(error).__name__
-        result = {"dose": dose, "figures": {}, "passed": False, "note": f"{what}: {str(error)[:400]}"}
+        result = {
+            "dose": dose,
+            "figures": {},
+            "passed": False,
+            "note": f"{what}: {str(error)[:400]}",
+        }
         traceback.print_exc()
     return {**result, "seconds": round(time.monotonic() - begun, 1), "conditions": said}
 
@@ -94,8 +104,10 @@ def table(results: dict[str, Any]) -> str:
         "",
         "`python benchmarks/hardening/run.py [--only IDS] [--dose commit|nightly|release]`",
         "",
-        "Invariants I1 to I8 are checked after every fault; the scripted server's books are the oracle for calls and"
-        " money. A figure stands beside its mark.",
+        (
+            "Invariants I1 to I8 are checked after every fault; the scripted server's books are the"
+            " oracle for calls and money. A figure stands beside its mark."
+        ),
         "",
         "| id | dose reached | figure | measured | mark | passed | seconds | where and when |",
         "| --- | --- | --- | ---: | ---: | --- | ---: | --- |",
@@ -103,25 +115,42 @@ def table(results: dict[str, Any]) -> str:
     for name, result in sorted(results.items()):
         said = result["conditions"]
         where = (
-            f"{said['cpus']} CPUs ({said['machine']}), Python {said['python']}, SQLite {said['sqlite']}, {said['when']}"
+            f"{said['cpus']} CPUs ({said['machine']}), Python {said['python']}, SQLite"
+            f" {said['sqlite']}, {said['when']}"
         )
         passed = "yes" if result["passed"] else "**NO**"
         figures = result["figures"] or {"": ["", ""]}
         for number, (figure, (value, mark)) in enumerate(figures.items()):
-            shown = f"{value:,.3g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
+            shown = (
+                f"{value:,.3g}"
+                if isinstance(value, float)
+                else f"{value:,}"
+                if isinstance(value, int)
+                else value
+            )
             first = (name, result["dose"]) if number == 0 else ("", "")
             last = (passed, result["seconds"], where) if number == 0 else ("", "", "")
-            lines.append("| " + " | ".join(str(cell) for cell in (*first, figure, shown, mark, *last)) + " |")
-    notes = [f"- {name}: {result['note']}" for name, result in sorted(results.items()) if result.get("note")]
+            lines.append(
+                "| " + " | ".join(str(cell) for cell in (*first, figure, shown, mark, *last)) + " |"
+            )
+    notes = [
+        f"- {name}: {result['note']}"
+        for name, result in sorted(results.items())
+        if result.get("note")
+    ]
     return "\n".join([*lines, *(["", *notes] if notes else []), ""])
 
 
 def main() -> None:
     """Measure, print, store beside what was measured before."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", default="", help="ids, separated by commas")
     parser.add_argument("--dose", choices=("commit", "nightly", "release"), default="commit")
-    parser.add_argument("--seconds", type=float, help="end each dose after so long; what was reached is said")
+    parser.add_argument(
+        "--seconds", type=float, help="end each dose after so long; what was reached is said"
+    )
     a = parser.parse_args()
     if a.seconds:
         os.environ["DOSE_SECONDS"] = str(a.seconds)
@@ -140,7 +169,10 @@ def main() -> None:
         stored.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         stored.with_suffix(".md").write_text(table(everything), encoding="utf-8")
         print(table({name: result})[table({name: result}).index("| id") :], flush=True)
-    print(f"{len(wanted) - len(failed)} of {len(wanted)} passed" + (f"; FAILED: {', '.join(failed)}" if failed else ""))
+    print(
+        f"{len(wanted) - len(failed)} of {len(wanted)} passed"
+        + (f"; FAILED: {', '.join(failed)}" if failed else "")
+    )
     sys.exit(1 if failed else 0)
 
 

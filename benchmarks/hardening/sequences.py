@@ -16,7 +16,12 @@ def sequences(dose: str) -> dict[str, Any]:
         play(min(5, aimed - done), 15, seed=done)
         done += min(5, aimed - done)
     figures = {"sequences in which model and product differ": [0, "0"]}
-    return {"dose": f"{done} sequences of {aimed} aimed at", "figures": figures, "passed": True, "note": ""}
+    return {
+        "dose": f"{done} sequences of {aimed} aimed at",
+        "figures": figures,
+        "passed": True,
+        "note": "",
+    }
 
 
 IDS = {"F6": sequences}

@@ -17,13 +17,22 @@ def disks(dose: str) -> dict[str, Any]:
     times = {"commit": 5, "nightly": 50, "release": 250}[dose]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found, none = full_disk(folder, times=times, in_flight=IN_FLIGHT), full_before_the_first_call(folder)
+        found, none = (
+            full_disk(folder, times=times, in_flight=IN_FLIGHT),
+            full_before_the_first_call(folder),
+        )
     figures = {
-        "calls sent after the first failed write, worst": [found["sent_after_failure"], f"<= {IN_FLIGHT} (in flight)"],
+        "calls sent after the first failed write, worst": [
+            found["sent_after_failure"],
+            f"<= {IN_FLIGHT} (in flight)",
+        ],
         "paid calls where the disk was full before": [none["calls"], "0"],
     }
     passed = found["sent_after_failure"] <= IN_FLIGHT and none["calls"] == 0
-    note = f"{found['file_systems']} times a small file system, else a limit on files; each was resumed and had the results of a run with room"
+    note = (
+        f"{found['file_systems']} times a small file system, else a limit on files; each was"
+        " resumed and had the results of a run with room"
+    )
     return {"dose": f"{found['times']} points", "figures": figures, "passed": passed, "note": note}
 
 
@@ -32,7 +41,12 @@ def places(dose: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         found = bad_places(Path(name))
     figures = {"places as they must be": [len(found), "all"]}
-    return {"dose": "all", "figures": figures, "passed": True, "note": "; ".join(f"{k}: {v}" for k, v in found.items())}
+    return {
+        "dose": "all",
+        "figures": figures,
+        "passed": True,
+        "note": "; ".join(f"{k}: {v}" for k, v in found.items()),
+    }
 
 
 def torn(dose: str) -> dict[str, Any]:
@@ -44,7 +58,8 @@ def torn(dose: str) -> dict[str, Any]:
         journal = rotten_journal(folder, times=max(200, flips // 20))
         found = rot(folder, times=flips, kinds=("bit", "bit", "bit", "zero", "swap"))
     return _rot(
-        f"{cut['cuts']} cuts, {journal['flips']} bits of a journal, {found['done']} damages of a file (3 in 5 a bit)",
+        f"{cut['cuts']} cuts, {journal['flips']} bits of a journal, {found['done']} damages of a"
+        " file (3 in 5 a bit)",
         found,
         {
             "cuts that gave not exactly what was committed": [cut["wrong"], "0"],
@@ -69,7 +84,12 @@ def _rot(dose: str, found: dict[str, Any], figures: dict[str, list[Any]]) -> dic
         "errors that are not ours": [found["untyped"], "0"],
     }
     wrong = [value for value, mark in figures.values() if mark == "0" and value]
-    return {"dose": dose, "figures": figures, "passed": not wrong, "note": "; ".join(found["problems"][:5])}
+    return {
+        "dose": dose,
+        "figures": figures,
+        "passed": not wrong,
+        "note": "; ".join(found["problems"][:5]),
+    }
 
 
 IDS = {"R03": disks, "R04": places, "R17": torn, "F4": mutated}

@@ -1,4 +1,6 @@
-"""R05, R06, R16: does a store keep everything when it is locked, when its database crashes, when a migration is killed?"""
+"""R05, R06, R16: does a store keep everything when it is locked, when its database crashes, when a
+migration is killed?
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,14 @@ def _journal(path: Path) -> float:
 
 
 def locked(dose: Dose) -> dict[str, Any]:
-    """R05: locks of 0.1 s and more by another process, and a reader that does not end while much is written."""
-    locks, longest, reading = {"commit": (5, 3.0, 10.0), "nightly": (50, 20.0, 60.0), "release": (200, 60.0, 600.0)}[
-        dose
-    ]
+    """R05: locks of 0.1 s and more by another process, and a reader that does not end while much is
+    written.
+    """
+    locks, longest, reading = {
+        "commit": (5, 3.0, 10.0),
+        "nightly": (50, 20.0, 60.0),
+        "release": (200, 60.0, 600.0),
+    }[dose]
     dice, largest, shown = random.Random(SEED), 0.0, set[str]()
     with _folder() as folder:
         path = folder / "store.db"
@@ -92,13 +98,18 @@ def locked(dose: Dose) -> dict[str, Any]:
 
 
 def crashed(dose: Dose) -> dict[str, Any]:
-    """R06: crashes of the server, cut connections, lost answers to commits, a turn to read-only, a disk that stands still."""
+    """R06: crashes of the server, cut connections, lost answers to commits, a turn to read-only, a
+    disk that stands still.
+    """
     faults = {"commit": 5, "nightly": 20, "release": 100}[dose]
     backs: dict[str, list[float]] = {}
     with Postgres() as server:
         database = server.database()
         with CuttingProxy(server.port) as proxy:
-            url = server.url(database).replace(f":{server.port}/", f":{proxy.port}/") + "?sslmode=disable"
+            url = (
+                server.url(database).replace(f":{server.port}/", f":{proxy.port}/")
+                + "?sslmode=disable"
+            )
             with Store.open(url) as store:
                 store.create_run(a_manifest(rows=100_000_000))
                 with Writer(store) as writer:
@@ -114,14 +125,19 @@ def crashed(dose: Dose) -> dict[str, Any]:
                 written = writer.written
     slowest = max(max(found) for found in backs.values())
     return {
-        "dose": f"{faults} faults of {len(FAULTS)} kinds, {50 * written:,} judgments and rows ({dose})",
+        "dose": (
+            f"{faults} faults of {len(FAULTS)} kinds, {50 * written:,} judgments and rows ({dose})"
+        ),
         "figures": {
             "lost": [lost, "0"],
             "written twice": [twice, "0"],
             "errors shown": [len(failed), "0"],
             "problems that the store's own check finds": [problems, "0"],
             "commits whose answer was cut": [proxy.cuts, ""],
-            **{f"slowest return to work, s: {kind}": [max(found), "<= 5"] for kind, found in backs.items()},
+            **{
+                f"slowest return to work, s: {kind}": [max(found), "<= 5"]
+                for kind, found in backs.items()
+            },
         },
         "passed": not (lost or twice or failed or problems) and slowest <= 5,
         "note": "; ".join(failed)[:300],
@@ -157,7 +173,9 @@ FAULTS = {
 
 def migrated(dose: Dose) -> dict[str, Any]:
     """R16: kills in migrations from every released version, and the time that a large store takes."""
-    points, rows = {"commit": (5, 20_000), "nightly": (25, 200_000), "release": (50, 1_000_000)}[dose]
+    points, rows = {"commit": (5, 20_000), "nightly": (25, 200_000), "release": (50, 1_000_000)}[
+        dose
+    ]
     broken: list[str] = []
     killed = 0
     with _folder() as folder:
@@ -177,7 +195,11 @@ def migrated(dose: Dose) -> dict[str, Any]:
                 killed += migrate_in_a_child(path, point).returncode != 0
                 try:
                     with Store.open(path) as store:
-                        kept = [row.id for row in store.rows("run-1")] == ["row-0", "row-1", "row-2"]
+                        kept = [row.id for row in store.rows("run-1")] == [
+                            "row-0",
+                            "row-1",
+                            "row-2",
+                        ]
                         if not kept or store.check():
                             broken.append(f"{version} at statement {point}")
                     shutil.rmtree(path.parent)

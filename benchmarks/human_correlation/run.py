@@ -2,13 +2,15 @@
 
     python benchmarks/human_correlation/run.py [--data ../shared/data]
 
-All 200 rows of ragchecker_meta (nothing is fitted on them, and the offline model was trained on none): two answers to a
-question, and how much better the second is to two annotators (-2 .. 2) in correctness, completeness and overall. For each
-score: Pearson, Spearman and Kendall (tau-b) of (score of answer 2 - score of answer 1) with the human label. The rows
-have no contexts, so that only scores against the reference can be computed. Peer on the same rows: RAGChecker
-as its authors recorded it, one score a criterion.
+All 200 rows of ragchecker_meta (nothing is fitted on them, and the offline model was trained on
+none): two answers to a question, and how much better the second is to two annotators (-2 .. 2) in
+correctness, completeness and overall. For each score: Pearson, Spearman and Kendall (tau-b) of
+(score of answer 2 - score of answer 1) with the human label. The rows have no contexts, so that
+only scores against the reference can be computed. Peer on the same rows: RAGChecker as its authors
+recorded it, one score a criterion.
 
-Intervals: 95 %, bootstrap over questions; beside Pearson the paired difference to token F1 on the same rows.
+Intervals: 95 %, bootstrap over questions; beside Pearson the paired difference to token F1 on the
+same rows.
 """
 
 from __future__ import annotations
@@ -34,31 +36,44 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 
-import ragassay  # noqa: E402
-from ragassay.core import SetupError  # noqa: E402
-from ragassay.metrics import parse  # noqa: E402
+import ragassay
+from ragassay.core import SetupError
+from ragassay.metrics import parse
 
 SEED, RESAMPLES = 20261121, 1000
 CRITERIA = ("correctness", "completeness", "overall")
 PLAIN = "token_f1"
 METRICS = (
-    PLAIN, "token_recall", "rouge_l", "bleu", "chrf", "exact_match", "semantic_similarity", "answer_correctness_lexical",
-    "answer_correctness_claims", "answer_correctness_claims(similarity_weight=0)",
+    PLAIN,
+    "token_recall",
+    "rouge_l",
+    "bleu",
+    "chrf",
+    "exact_match",
+    "semantic_similarity",
+    "answer_correctness_lexical",
+    "answer_correctness_claims",
+    "answer_correctness_claims(similarity_weight=0)",
     "answer_correctness_claims(similarity_weight=0, part=precision)",
-    "answer_correctness_claims(similarity_weight=0, part=recall)", "correctness",
-)  # fmt: skip
+    "answer_correctness_claims(similarity_weight=0, part=recall)",
+    "correctness",
+)
 """Every reference-based metric of the catalogue that the offline judge answers."""
 Floats = NDArray[np.float64]
 
 
 def load(data: Path) -> list[dict[str, Any]]:
     """The rows that have human labels."""
-    with gzip.open(data / "ragchecker_meta/ragchecker_meta.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(
+        data / "ragchecker_meta/ragchecker_meta.jsonl.gz", "rt", encoding="utf-8"
+    ) as lines:
         return [row for row in map(json.loads, lines) if row.get("labels")]
 
 
 def differences(rows: Sequence[dict[str, Any]]) -> tuple[dict[str, Floats], list[str]]:
-    """Score of answer 2 - score of answer 1 by metric, nan where either is absent; and the metrics that do not exist."""
+    """Score of answer 2 - score of answer 1 by metric, nan where either is absent; and the metrics
+    that do not exist.
+    """
     known, absent = {}, []
     for name in METRICS:
         try:
@@ -66,14 +81,21 @@ def differences(rows: Sequence[dict[str, Any]]) -> tuple[dict[str, Floats], list
         except SetupError:
             absent.append(name)
     asked = [
-        {"id": f"{row['id']}/{n}", "question": row["question"], "reference": row["reference"], "response": row[field]}
+        {
+            "id": f"{row['id']}/{n}",
+            "question": row["question"],
+            "reference": row["reference"],
+            "response": row[field],
+        }
         for row in rows
         for n, field in ((1, "response"), (2, "response_2"))
     ]
     values: dict[str, dict[str, float]] = {name: {} for name in known}
     with tempfile.TemporaryDirectory() as folder:
         metrics = list(known.values())
-        with ragassay.evaluate(asked, metrics, judge="offline", store=f"{folder}/runs.db", no_network=True) as run:
+        with ragassay.evaluate(
+            asked, metrics, judge="offline", store=f"{folder}/runs.db", no_network=True
+        ) as run:
             for result in run.rows():
                 for score in result.scores:
                     if score.value is not None:
@@ -113,18 +135,27 @@ def draws(groups: Sequence[str], n: int) -> list[NDArray[np.int64]]:
     clusters = [np.array(rows) for rows in members.values()]
     generator = np.random.default_rng(SEED)
     return [
-        np.concatenate([clusters[c] for c in generator.integers(0, len(clusters), len(clusters))]) for _ in range(n)
+        np.concatenate([clusters[c] for c in generator.integers(0, len(clusters), len(clusters))])
+        for _ in range(n)
     ]
 
 
 def interval(values: Sequence[float]) -> list[float] | None:
     """The middle 95 %; None when a correlation was undefined in most resamples."""
     kept = [value for value in values if not math.isnan(value)]
-    return [float(v) for v in np.quantile(kept, (0.025, 0.975))] if 2 * len(kept) > len(values) else None
+    return (
+        [float(v) for v in np.quantile(kept, (0.025, 0.975))]
+        if 2 * len(kept) > len(values)
+        else None
+    )
 
 
-def correlate(score: Floats, label: Floats, plain: Floats, resamples: Sequence[NDArray[np.int64]]) -> dict[str, Any]:
-    """Every correlation with its interval, and Pearson's difference to token F1 over the rows that have both."""
+def correlate(
+    score: Floats, label: Floats, plain: Floats, resamples: Sequence[NDArray[np.int64]]
+) -> dict[str, Any]:
+    """Every correlation with its interval, and Pearson's difference to token F1 over the rows that
+    have both.
+    """
     there = ~np.isnan(score)
     result: dict[str, Any] = {"n": int(there.sum()), "differ": int((score[there] != 0).sum())}
     kept = [at[there[at]] for at in resamples]
@@ -145,7 +176,9 @@ def shown(value: float | None, reach: list[float] | None = None, sign: str = "")
     """A figure with its interval."""
     if value is None:
         return "undefined"
-    return f"{value:{sign}.3f}" + (f" [{reach[0]:{sign}.3f}, {reach[1]:{sign}.3f}]" if reach else "")
+    return f"{value:{sign}.3f}" + (
+        f" [{reach[0]:{sign}.3f}, {reach[1]:{sign}.3f}]" if reach else ""
+    )
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -154,17 +187,27 @@ def markdown(result: dict[str, Any]) -> str:
     out = [
         "# Reference-based scores against people",
         "",
-        f"{conditions['date']}; Python {conditions['python']}; offline judge; `{conditions['command']}`. Correlation of the "
-        f"difference of two answers' scores with how much better people find the second; {conditions['rows']} pairs, "
-        f"{conditions['questions']} questions. Intervals: 95 %, bootstrap over questions. Differ: pairs whose scores differ.",
+        (
+            f"{conditions['date']}; Python {conditions['python']}; offline judge;"
+            f" `{conditions['command']}`. Correlation of the difference of two answers' scores with"
+            f" how much better people find the second; {conditions['rows']} pairs,"
+            f" {conditions['questions']} questions. Intervals: 95 %, bootstrap over questions."
+            " Differ: pairs whose scores differ."
+        ),
         "",
     ]
     for criterion, figures in result["criteria"].items():
-        out += [f"## {criterion}", "", "| score | n | differ | Pearson | Spearman | Kendall | Pearson over token F1 |"]
+        out += [
+            f"## {criterion}",
+            "",
+            "| score | n | differ | Pearson | Spearman | Kendall | Pearson over token F1 |",
+        ]
         out += ["|---|---:|---:|---|---|---|---|"]
         for name, f in sorted(figures.items(), key=lambda item: -(item[1]["pearson"] or -2.0)):
             cells = [shown(f[m], f[f"{m}_interval"]) for m in MEASURES]
-            gap = "" if name == PLAIN else shown(f["over_token_f1"], f["over_token_f1_interval"], "+")
+            gap = (
+                "" if name == PLAIN else shown(f["over_token_f1"], f["over_token_f1_interval"], "+")
+            )
             out.append(f"| {name} | {f['n']} | {f['differ']} | {' | '.join(cells)} | {gap} |")
         out.append("")
     if result["absent"]:
@@ -173,8 +216,12 @@ def markdown(result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data")
+    )
     rows = load(Path(parser.parse_args().data))
     scores, absent = differences(rows)
     groups = [row["group"] for row in rows]
@@ -183,9 +230,14 @@ def main() -> None:
     for criterion in CRITERIA:
         label = np.array([float(row["labels"][criterion]) for row in rows])
         recorded = [row["judges"]["ragchecker"][criterion] for row in rows]
-        peers = {"RAGChecker (recorded)": np.array([float(second) - float(first) for first, second in recorded])}
+        peers = {
+            "RAGChecker (recorded)": np.array(
+                [float(second) - float(first) for first, second in recorded]
+            )
+        }
         criteria[criterion] = {
-            name: correlate(score, label, scores[PLAIN], resamples) for name, score in {**scores, **peers}.items()
+            name: correlate(score, label, scores[PLAIN], resamples)
+            for name, score in {**scores, **peers}.items()
         }
     result = {
         "conditions": {

@@ -1,9 +1,12 @@
-"""What is a judge's probability worth against labels? Balanced accuracy, AUROC, F1, calibration error, with intervals.
+"""What is a judge's probability worth against labels? Balanced accuracy, AUROC, F1, calibration
+error, with intervals.
 
-Intervals: 95 %, from a bootstrap that draws whole groups (source documents, questions, conversations) of each set with
-replacement; a mean over sets draws inside every set. Sets of fifteen documents are among them, so it is not percentiles
-that are shown but `ragassay.scoring.bootstrap.interval`, Student's t on the figure's own scale. Degrees of freedom:
-effective groups less one; of a mean over sets Satterthwaite's (1946). All draws are made at once as weights of rows.
+Intervals: 95 %, from a bootstrap that draws whole groups (source documents, questions,
+conversations) of each set with replacement; a mean over sets draws inside every set. Sets of
+fifteen documents are among them, so it is not percentiles that are shown but
+`ragassay.scoring.bootstrap.interval`, Student's t on the figure's own scale. Degrees of freedom:
+effective groups less one; of a mean over sets Satterthwaite's (1946). All draws are made at once as
+weights of rows.
 """
 
 from __future__ import annotations
@@ -27,8 +30,9 @@ SEED, DRAWS, BINS = 20261121, 1000, 10
 def measures(y: Labels, p: Floats, cut: float, weights: Floats) -> dict[str, Floats]:
     """Every measure for each row of `weights` [draws, rows]; nan where a class is missing.
 
-    y: 1 = people say yes. p: what the judge says, in [0, 1] where the calibration error is to mean something. Yes is from
-    `cut` on. f1_hallucinated: F1 of finding the rows that people call unsupported; f1: of those that they say yes to.
+    y: 1 = people say yes. p: what the judge says, in [0, 1] where the calibration error is to mean
+    something. Yes is from `cut` on. f1_hallucinated: F1 of finding the rows that people call
+    unsupported; f1: of those that they say yes to.
     """
     yes = p >= cut
     good = y == 1
@@ -59,7 +63,9 @@ def _auroc(good: NDArray[np.bool_], p: Floats, weights: Floats) -> Floats:
 
 
 def _ece(y: Labels, p: Floats, weights: Floats) -> Floats:
-    """Weighted mean gap between the mean probability and the share of yes in ten bins of equal width."""
+    """Weighted mean gap between the mean probability and the share of yes in ten bins of equal
+    width.
+    """
     at = np.zeros((len(p), BINS))
     at[np.arange(len(p)), np.clip((p * BINS).astype(np.int64), 0, BINS - 1)] = 1.0
     gaps: Floats = np.abs((weights * (y - p)) @ at).sum(axis=1) / weights.sum(axis=1)
@@ -75,9 +81,15 @@ class Sample:
         self.clusters = int(member.max()) + 1
         self.freedom = max(1.0, effective(np.bincount(member).astype(np.float64)) - 1)
         # A stream of its own for each set, so that draws of different sets have nothing in common.
-        generator = np.random.default_rng([SEED, zlib.crc32("\n".join(groups).encode("utf-8", "replace"))])
-        drawn = generator.multinomial(self.clusters, np.full(self.clusters, 1 / self.clusters), DRAWS)
-        self.weights: Floats = np.vstack([np.ones(len(self.y)), drawn[:, member]]).astype(np.float64)
+        generator = np.random.default_rng(
+            [SEED, zlib.crc32("\n".join(groups).encode("utf-8", "replace"))]
+        )
+        drawn = generator.multinomial(
+            self.clusters, np.full(self.clusters, 1 / self.clusters), DRAWS
+        )
+        self.weights: Floats = np.vstack([np.ones(len(self.y)), drawn[:, member]]).astype(
+            np.float64
+        )
 
     def draws(self, p: Floats, cut: float) -> Draws:
         """Each measure: the figure itself first, then that of every draw."""
@@ -85,7 +97,9 @@ class Sample:
 
 
 class Draws(dict[str, Floats]):
-    """By measure the figure itself and that of every draw. freedom: degrees of freedom of their spread, at least 1."""
+    """By measure the figure itself and that of every draw. freedom: degrees of freedom of their
+    spread, at least 1.
+    """
 
     def __init__(self, figures: Mapping[str, Floats], freedom: float) -> None:
         super().__init__(figures)
@@ -93,21 +107,29 @@ class Draws(dict[str, Floats]):
 
 
 def shown(draws: Draws, only: Sequence[str] = MEASURES, *, gain: bool = False) -> dict[str, Any]:
-    """Each measure as a number with its interval; None where it has no value. gain: differences of two judges."""
+    """Each measure as a number with its interval; None where it has no value. gain: differences of
+    two judges.
+    """
     result: dict[str, Any] = {}
     for name in only:
         result |= _with_interval(name, draws[name], draws.freedom, gain=gain)
     return result
 
 
-def mean_over(sets: Sequence[Draws], only: Sequence[str] = MEASURES, *, gain: bool = False) -> dict[str, Any]:
+def mean_over(
+    sets: Sequence[Draws], only: Sequence[str] = MEASURES, *, gain: bool = False
+) -> dict[str, Any]:
     """The mean over the sets of each measure, with the interval of that mean."""
     result: dict[str, Any] = {}
     for name in only:
         variances = np.array([float(spread(one[name][1:])) ** 2 for one in sets])
         each = float((variances**2 / np.array([one.freedom for one in sets])).sum())
-        freedom = float(variances.sum()) ** 2 / each if each > 0 else min(one.freedom for one in sets)
-        result |= _with_interval(name, np.mean([one[name] for one in sets], axis=0), freedom, gain=gain)
+        freedom = (
+            float(variances.sum()) ** 2 / each if each > 0 else min(one.freedom for one in sets)
+        )
+        result |= _with_interval(
+            name, np.mean([one[name] for one in sets], axis=0), freedom, gain=gain
+        )
     return result
 
 
@@ -116,7 +138,9 @@ def _with_interval(name: str, draws: Floats, freedom: float, *, gain: bool) -> d
     if np.isnan(value) or np.isnan(deviation):
         return {name: None if np.isnan(value) else value, f"{name}_interval": None}
     low = -1.0 if gain or name == "kappa" else 0.0
-    if deviation <= NO_SPREAD and low < value < 1:  # a judge that always says the same: no draw can move it
+    if (
+        deviation <= NO_SPREAD and low < value < 1
+    ):  # a judge that always says the same: no draw can move it
         return {name: value, f"{name}_interval": [value, value]}
     found = interval(value, deviation, max(1.0, freedom), low, 1.0)
     return {name: value, f"{name}_interval": [found.low, found.high]}
@@ -128,7 +152,9 @@ def balanced_accuracy(y: Labels, yes: NDArray[np.bool_]) -> float:
 
 
 def best_cut(sets: Sequence[tuple[Labels, Floats]]) -> float:
-    """The one cut with the best mean of balanced accuracies over these sets; the middle of the best stretch."""
+    """The one cut with the best mean of balanced accuracies over these sets; the middle of the best
+    stretch.
+    """
     everything = np.unique(np.concatenate([p for _, p in sets]))
     cuts = np.unique(np.quantile(everything, np.linspace(0.005, 0.995, 199)))
     scores = np.array([np.mean([balanced_accuracy(y, p >= cut) for y, p in sets]) for cut in cuts])

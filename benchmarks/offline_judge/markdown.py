@@ -1,4 +1,6 @@
-"""How do the figures of the offline judge read? As tables, for the result and for the pages that show a part of them."""
+"""How do the figures of the offline judge read? As tables, for the result and for the pages that
+show a part of them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ SUPPORT_RIVALS = {
     "boosting": "boosted trees on ten lexical figures",
     "always_yes": "always yes",
 }
-UNFITTED = {"wice": "no train rows", "begin": "no train rows", "ragtruth_qa": "no train and no dev rows"}
+UNFITTED = {
+    "wice": "no train rows",
+    "begin": "no train rows",
+    "ragtruth_qa": "no train and no dev rows",
+}
 # What others printed of other rows: (what is measured, who, figure).
 PUBLISHED = (
     ("F1 of 'hallucinated', RAGTruth responses, all tasks", "always 'hallucinated'", "51.7"),
@@ -51,7 +57,11 @@ def table(heads: Sequence[str], lines: Sequence[Sequence[object]]) -> list[str]:
 def markdown(result: dict[str, Any]) -> str:
     """The whole result."""
     sections = [
-        ["# Offline judge against people", "", *(f"- {name}: {value}" for name, value in result["conditions"].items())],
+        [
+            "# Offline judge against people",
+            "",
+            *(f"- {name}: {value}" for name, value in result["conditions"].items()),
+        ],
         ["## Bars", "", *bars_table(result), "", *_before(result)],
         _support(result),
         _metric(result),
@@ -117,7 +127,10 @@ def _before(result: dict[str, Any]) -> list[str]:
     ]
     heads = ("balanced accuracy before", "now", "AUROC before", "now")
     return [
-        f"Before: {before['what']} Each at its own cut from dev; what changed from one trained judge to the next is in",
+        (
+            f"Before: {before['what']} Each at its own cut from dev; what changed from one trained"
+            " judge to the next is in"
+        ),
         "docs/decisions/0011-training-the-judge.md.",
         "",
         *table(("mean over the sets of the task", *heads), lines),
@@ -127,7 +140,9 @@ def _before(result: dict[str, Any]) -> list[str]:
 
 
 def support_lines(result: dict[str, Any]) -> list[tuple[object, ...]]:
-    """A line a set: rows, balanced accuracy at the headline cut, AUROC, F1 of 'hallucinated', plain rivals."""
+    """A line a set: rows, balanced accuracy at the headline cut, AUROC, F1 of 'hallucinated', plain
+    rivals.
+    """
     task = result["tasks"]["support"]
     judges = task["judges"]
     lines: list[tuple[object, ...]] = []
@@ -136,27 +151,44 @@ def support_lines(result: dict[str, Any]) -> list[tuple[object, ...]]:
         mark = "°" if name in UNFITTED else ""
         lines.append(
             (
-                f"{name}{mark}", f"{count['n']:,}", reach(own, "balanced_accuracy"), reach(own, "auroc"),
-                reach(own, "f1_hallucinated"), number(judges["always_no"]["sets"][name]["f1_hallucinated"]),
-                *(number(judges[rival]["sets"][name]["balanced_accuracy"]) for rival in ("unigrams", "logistic")),
+                f"{name}{mark}",
+                f"{count['n']:,}",
+                reach(own, "balanced_accuracy"),
+                reach(own, "auroc"),
+                reach(own, "f1_hallucinated"),
+                number(judges["always_no"]["sets"][name]["f1_hallucinated"]),
+                *(
+                    number(judges[rival]["sets"][name]["balanced_accuracy"])
+                    for rival in ("unigrams", "logistic")
+                ),
             )
-        )  # fmt: skip
+        )
     macro = {name: judge["macro"] for name, judge in judges.items()}
     lines.append(
         (
-            "mean over the sets", f"{sum(one['n'] for one in task['counts'].values()):,}",
-            *(reach(macro["offline"], figure) for figure in ("balanced_accuracy", "auroc", "f1_hallucinated")),
+            "mean over the sets",
+            f"{sum(one['n'] for one in task['counts'].values()):,}",
+            *(
+                reach(macro["offline"], figure)
+                for figure in ("balanced_accuracy", "auroc", "f1_hallucinated")
+            ),
             number(macro["always_no"]["f1_hallucinated"]),
             *(number(macro[rival]["balanced_accuracy"]) for rival in ("unigrams", "logistic")),
         )
-    )  # fmt: skip
+    )
     return lines
 
 
 SUPPORT_HEADS = (
-    "set", "rows", "balanced accuracy", "AUROC", "F1 of 'hallucinated'", "F1 of always 'hallucinated'",
-    "word overlap: balanced accuracy", "ten lexical figures: balanced accuracy",
-)  # fmt: skip
+    "set",
+    "rows",
+    "balanced accuracy",
+    "AUROC",
+    "F1 of 'hallucinated'",
+    "F1 of always 'hallucinated'",
+    "word overlap: balanced accuracy",
+    "ten lexical figures: balanced accuracy",
+)
 
 
 def _support(result: dict[str, Any]) -> list[str]:
@@ -165,10 +197,22 @@ def _support(result: dict[str, Any]) -> list[str]:
     out = [
         "## Groundedness",
         "",
-        f"Each response is one claim. The headline is the balanced accuracy at ONE cut for all sets, {judges['offline']['cut']:.3f},",
-        "the one that is best on dev parts (scifact and ragtruth_qa have none); word overlap and the lexical learners get their cut by",
-        f"the same rule. The judge as shipped says yes from {cuts['support']}, which is chosen for whole responses of several claims (docs/decisions).",
-        "Intervals: 95 %, bootstrap t over whole groups (source documents, questions, conversations), means over sets drawn inside each set.",
+        (
+            "Each response is one claim. The headline is the balanced accuracy at ONE cut for all"
+            f" sets, {judges['offline']['cut']:.3f},"
+        ),
+        (
+            "the one that is best on dev parts (scifact and ragtruth_qa have none); word overlap"
+            " and the lexical learners get their cut by"
+        ),
+        (
+            f"the same rule. The judge as shipped says yes from {cuts['support']}, which is chosen"
+            " for whole responses of several claims (docs/decisions)."
+        ),
+        (
+            "Intervals: 95 %, bootstrap t over whole groups (source documents, questions,"
+            " conversations), means over sets drawn inside each set."
+        ),
         f"° {'; '.join(f'{name}: {why}' for name, why in UNFITTED.items())} served to fit.",
         "",
         *table(SUPPORT_HEADS, support_lines(result)),
@@ -184,10 +228,16 @@ def _support(result: dict[str, Any]) -> list[str]:
         "always_no": "always 'hallucinated'",
     }
     macro = [
-        (words, *(reach(judges[name]["macro"], figure) for figure in ("balanced_accuracy", "auroc", "kappa", "f1_hallucinated")),
-         number(judges[name]["pooled"]["balanced_accuracy"]))
+        (
+            words,
+            *(
+                reach(judges[name]["macro"], figure)
+                for figure in ("balanced_accuracy", "auroc", "kappa", "f1_hallucinated")
+            ),
+            number(judges[name]["pooled"]["balanced_accuracy"]),
+        )
         for name, words in names.items()
-    ]  # fmt: skip
+    ]
     heads = (
         "mean over the sets",
         "balanced accuracy",
@@ -202,12 +252,21 @@ def _support(result: dict[str, Any]) -> list[str]:
         for judge, words in names.items():
             own = judges[judge]["sets"][name]
             figures = ("balanced_accuracy", "auroc", "f1_hallucinated", "ece")
-            lines.append((name if judge == "offline" else "", words, *(reach(own, figure) for figure in figures)))
+            lines.append(
+                (
+                    name if judge == "offline" else "",
+                    words,
+                    *(reach(own, figure) for figure in figures),
+                )
+            )
     counted = [
-        (name, f"{one['n']:,}", f"{one['positives']:,}", f"{one['clusters']:,}") for name, one in task["counts"].items()
+        (name, f"{one['n']:,}", f"{one['positives']:,}", f"{one['clusters']:,}")
+        for name, one in task["counts"].items()
     ]
     out += [
-        *table(("set", "judge", "balanced accuracy", "AUROC", "F1 of 'hallucinated'", "ECE"), lines),
+        *table(
+            ("set", "judge", "balanced accuracy", "AUROC", "F1 of 'hallucinated'", "ECE"), lines
+        ),
         "",
         *table(("set", "rows", "supported", "groups"), counted),
     ]
@@ -219,9 +278,20 @@ def _metric(result: dict[str, Any]) -> list[str]:
     lines = []
     for name, own in {**found["sets"], "mean over the sets": found["macro"]}.items():
         lines.append(
-            (name, *(reach(own, figure) for figure in ("balanced_accuracy", "auroc", "auroc_lowest_claim", "f1_hallucinated")),
-             found["no_claim"].get(name, ""))
-        )  # fmt: skip
+            (
+                name,
+                *(
+                    reach(own, figure)
+                    for figure in (
+                        "balanced_accuracy",
+                        "auroc",
+                        "auroc_lowest_claim",
+                        "f1_hallucinated",
+                    )
+                ),
+                found["no_claim"].get(name, ""),
+            )
+        )
     heads = (
         "set",
         "balanced accuracy",
@@ -233,7 +303,10 @@ def _metric(result: dict[str, Any]) -> list[str]:
     return [
         "### The same rows through the metric",
         "",
-        "As `ragassay evaluate` judges them: the response is cut into claims, each is judged at the shipped cut, and the row passes when",
+        (
+            "As `ragassay evaluate` judges them: the response is cut into claims, each is judged at"
+            " the shipped cut, and the row passes when"
+        ),
         "at least 0.9 of its claims pass. The score is the share of claims that pass.",
         "",
         *table(heads, lines),
@@ -241,33 +314,51 @@ def _metric(result: dict[str, Any]) -> list[str]:
 
 
 def _recorded(result: dict[str, Any]) -> list[str]:
-    wice, summac, mtrag = (result["recorded"][name] for name in ("wice", "summac_val", "mtrag_human"))
+    wice, summac, mtrag = (
+        result["recorded"][name] for name in ("wice", "summac_val", "mtrag_human")
+    )
     wice_lines = [
         (name, *(reach(own, figure) for figure in ("balanced_accuracy", "auroc", "kappa")))
         for name, own in wice["judges"].items()
     ]
     chosen = [name for name in next(iter(summac.values())) if name.startswith("offline")]
     summac_lines = [
-        (name, own["n"], number(own["found"]), *(number(own[one]) for one in chosen)) for name, own in summac.items()
+        (name, own["n"], number(own["found"]), *(number(own[one]) for one in chosen))
+        for name, own in summac.items()
     ]
     mtrag_lines = [(name, number(own["auroc"])) for name, own in mtrag["judges"].items()]
     return [
         "## Beside recorded language models, on the same rows",
         "",
-        f"wice: the {wice['n']} test claims ({wice['positives']} supported) that GPT-4 and GPT-3.5 judged. They read the chunks that hold",
+        (
+            f"wice: the {wice['n']} test claims ({wice['positives']} supported) that GPT-4 and"
+            " GPT-3.5 judged. They read the chunks that hold"
+        ),
         "the evidence; with the whole article the task is harder.",
         "",
         *table(("judge", "balanced accuracy", "AUROC", "kappa"), wice_lines),
         "",
-        "summac_val: judges saw inconsistent summaries only; the share of them that is found (no balanced accuracy can be given).",
+        (
+            "summac_val: judges saw inconsistent summaries only; the share of them that is found"
+            " (no balanced accuracy can be given)."
+        ),
         "",
-        *table(("judge", "rows", "found by the judge", *(f"found by {one}" for one in chosen)), summac_lines),
+        *table(
+            ("judge", "rows", "found by the judge", *(f"found by {one}" for one in chosen)),
+            summac_lines,
+        ),
         "",
-        f"mtrag_human: AUROC of a median human faithfulness of 3 of 4 or better, {mtrag['n']} answers ({mtrag['positives']} faithful) in only",
-        f"{mtrag['clusters']} conversations: too few for intervals. rl_f: faithfulness by an LLM; rb_llm: an LLM with the reference answer.",
+        (
+            f"mtrag_human: AUROC of a median human faithfulness of 3 of 4 or better, {mtrag['n']}"
+            f" answers ({mtrag['positives']} faithful) in only"
+        ),
+        (
+            f"{mtrag['clusters']} conversations: too few for intervals. rl_f: faithfulness by an"
+            " LLM; rb_llm: an LLM with the reference answer."
+        ),
         "",
         *table(("judge", "AUROC"), mtrag_lines),
-    ]  # fmt: skip
+    ]
 
 
 def _task(result: dict[str, Any], name: str, title: str) -> list[str]:
@@ -281,21 +372,39 @@ def _task(result: dict[str, Any], name: str, title: str) -> list[str]:
     }
     lines = []
     for judge, said in words.items():
-        for at, figures in {**judges[judge]["sets"], "mean over the sets": judges[judge]["macro"]}.items():
+        for at, figures in {
+            **judges[judge]["sets"],
+            "mean over the sets": judges[judge]["macro"],
+        }.items():
             count = f"{task['counts'][at]['n']:,}" if at in task["counts"] else ""
             lines.append(
-                (said, at, count, *(reach(figures, one) for one in ("balanced_accuracy", "auroc", "f1", "ece")))
+                (
+                    said,
+                    at,
+                    count,
+                    *(reach(figures, one) for one in ("balanced_accuracy", "auroc", "f1", "ece")),
+                )
             )
-    out = [f"## {title}", "", *table(("judge", "set", "rows", "balanced accuracy", "AUROC", "F1", "ECE"), lines)]
+    out = [
+        f"## {title}",
+        "",
+        *table(("judge", "set", "rows", "balanced accuracy", "AUROC", "F1", "ECE"), lines),
+    ]
     if name == "relevance":
         out += ["", "The negatives of hotpotqa_context were retrieved, nobody judged them."]
     else:
         short = result["short_answers"]
         out += [
             "",
-            "hotpotqa_answer pairs questions with their gold answers and with those of other questions: constructed labels. Of its right",
-            f"answers with at most three words {number(short['short']['passes'])} of {short['short']['n']} pass, of the longer ones "
-            f"{number(short['longer']['passes'])} of {short['longer']['n']}.",
+            (
+                "hotpotqa_answer pairs questions with their gold answers and with those of other"
+                " questions: constructed labels. Of its right"
+            ),
+            (
+                f"answers with at most three words {number(short['short']['passes'])} of"
+                f" {short['short']['n']} pass, of the longer ones"
+                f" {number(short['longer']['passes'])} of {short['longer']['n']}."
+            ),
         ]
     return out
 
@@ -309,12 +418,21 @@ def _calibration(result: dict[str, Any]) -> list[str]:
     return [
         "## Calibration error",
         "",
-        "Ten bins of equal width. Shipped: the model's probability as it is. After: a Platt map fitted on the dev rows of the same set,",
-        "which is what `ragassay calibrate` shows with labels of yours; a run's scores stay the judge's own. The figure is never quite 0: a",
-        "perfect judge has about 0.03 on 700 rows. Mean: of the sets. Pooled: of their rows together, where too high and too low cancel.",
+        (
+            "Ten bins of equal width. Shipped: the model's probability as it is. After: a Platt map"
+            " fitted on the dev rows of the same set,"
+        ),
+        (
+            "which is what `ragassay calibrate` shows with labels of yours; a run's scores stay the"
+            " judge's own. The figure is never quite 0: a"
+        ),
+        (
+            "perfect judge has about 0.03 on 700 rows. Mean: of the sets. Pooled: of their rows"
+            " together, where too high and too low cancel."
+        ),
         "",
         *table(("task", "set", "shipped", "after"), lines),
-    ]  # fmt: skip
+    ]
 
 
 def _traps(result: dict[str, Any]) -> list[str]:
@@ -323,9 +441,16 @@ def _traps(result: dict[str, Any]) -> list[str]:
     for kind, own in result["traps"].items():
         was = before.get(kind)
         lines.append(
-            (kind.replace("_", " "), own["pairs"], number(own["right_order"], 2), number(was["right_order"], 2) if was else "–",
-             number(own["auroc"], 2), number(own["passes"], 2), number(own["stopped"], 2))
-        )  # fmt: skip
+            (
+                kind.replace("_", " "),
+                own["pairs"],
+                number(own["right_order"], 2),
+                number(was["right_order"], 2) if was else "–",
+                number(own["auroc"], 2),
+                number(own["passes"], 2),
+                number(own["stopped"], 2),
+            )
+        )
     heads = (
         "kind",
         "pairs",
@@ -338,9 +463,18 @@ def _traps(result: dict[str, Any]) -> list[str]:
     return [
         "## Traps",
         "",
-        "Pairs written by hand for this benchmark: one claim that the passage supports, one that it does not. Right order: the",
-        "share of pairs in which the supported one is the more probable (0.5 is a coin). All contradictions: number to opposite, where the",
-        "wrong claim is made of the passage's own words, so that the share of words found prefers it. So it does in every pair of paraphrase.",
+        (
+            "Pairs written by hand for this benchmark: one claim that the passage supports, one"
+            " that it does not. Right order: the"
+        ),
+        (
+            "share of pairs in which the supported one is the more probable (0.5 is a coin). All"
+            " contradictions: number to opposite, where the"
+        ),
+        (
+            "wrong claim is made of the passage's own words, so that the share of words found"
+            " prefers it. So it does in every pair of paraphrase."
+        ),
         f"Passed and stopped: at the shipped cut, {result['shipped_cuts']['support']}.",
         "",
         *table(heads, lines),
@@ -358,7 +492,12 @@ def _apart(result: dict[str, Any]) -> list[str]:
     return [
         "## Each set left out in turn",
         "",
-        str(apart.get("note", "Weights that were trained without any row of the set on which they are measured.")),
+        str(
+            apart.get(
+                "note",
+                "Weights that were trained without any row of the set on which they are measured.",
+            )
+        ),
         "",
         *table(("set left out", "balanced accuracy", "AUROC"), lines),
     ]
@@ -369,15 +508,31 @@ def _curve(result: dict[str, Any]) -> list[str]:
     if curve is None:
         return []
     lines = [
-        (f"{point['share']:.0%}", f"{point['rows']:,}", *(number(point[name]) for name in
-         ("network_best_cut", "network_auroc", "line", "line_auroc")))
+        (
+            f"{point['share']:.0%}",
+            f"{point['rows']:,}",
+            *(
+                number(point[name])
+                for name in ("network_best_cut", "network_auroc", "line", "line_auroc")
+            ),
+        )
         for point in curve["points"]
-    ]  # fmt: skip
-    heads = ("share", "rows", "network, best cut of each set", "AUROC", "with the figures, one cut", "AUROC")
+    ]
+    heads = (
+        "share",
+        "rows",
+        "network, best cut of each set",
+        "AUROC",
+        "with the figures, one cut",
+        "AUROC",
+    )
     return [
         "## Would more labelled rows help?",
         "",
-        f"Groundedness on development rows after training on a share of the rows that people labelled. {curve['note']}",
+        (
+            "Groundedness on development rows after training on a share of the rows that people"
+            f" labelled. {curve['note']}"
+        ),
         "",
         *table(heads, lines),
     ]
@@ -386,19 +541,30 @@ def _curve(result: dict[str, Any]) -> list[str]:
 def _speed(result: dict[str, Any]) -> list[str]:
     own = result["speed"]
     lines = [
-        ("rows a second (4 contexts of 100 words, 4 claims, question, response)", number(own["rows_per_second"], 1)),
+        (
+            "rows a second (4 contexts of 100 words, 4 claims, question, response)",
+            number(own["rows_per_second"], 1),
+        ),
         ("ms CPU a row", number(own["cpu_ms_per_row"], 1)),
-        ("ms an input of 384 tokens, the longest that is read at once", number(own["ms_per_window"], 2)),
+        (
+            "ms an input of 384 tokens, the longest that is read at once",
+            number(own["ms_per_window"], 2),
+        ),
         ("ms CPU an input of 384 tokens", number(own["cpu_ms_per_window"], 2)),
-        ("ms a claim as it is judged (24 tokens, of a passage of 357)", number(own["ms_per_claim"], 2)),
+        (
+            "ms a claim as it is judged (24 tokens, of a passage of 357)",
+            number(own["ms_per_claim"], 2),
+        ),
         ("ms CPU a claim as it is judged", number(own["cpu_ms_per_claim"], 2)),
         *((f"MB {name}", number(size / 1e6, 2)) for name, size in own["bytes"].items()),
     ]
     return [
         "## Speed and size",
         "",
-        f"One process on {result['conditions']['cores']} cores, weights loaded, no text twice; load of the machine before: "
-        f"{own.get('load', 'not stored')}.",
+        (
+            f"One process on {result['conditions']['cores']} cores, weights loaded, no text twice;"
+            f" load of the machine before: {own.get('load', 'not stored')}."
+        ),
         "",
         *table(("", "measured"), lines),
     ]
@@ -408,7 +574,10 @@ def _published() -> list[str]:
     return [
         "## Published figures",
         "",
-        "Printed by others, of other rows and splits than those here (RAGTruth: all three tasks; LLM-AggreFact: eleven sets, some of which",
+        (
+            "Printed by others, of other rows and splits than those here (RAGTruth: all three"
+            " tasks; LLM-AggreFact: eleven sets, some of which"
+        ),
         "are here in part). For orientation, not for comparison to the decimal.",
         "",
         *table(("measure", "judge", "published"), PUBLISHED),

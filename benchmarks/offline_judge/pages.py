@@ -1,6 +1,8 @@
-"""Which pages show figures of the offline judge? Each has marked places, and what stands there comes from the results.
+"""Which pages show figures of the offline judge? Each has marked places, and what stands there
+comes from the results.
 
-A place is `<!-- offline judge: NAME -->` up to `<!-- end -->`. Text around it is written by hand and holds no figure.
+A place is `<!-- offline judge: NAME -->` up to `<!-- end -->`. Text around it is written by hand
+and holds no figure.
 """
 
 from __future__ import annotations
@@ -10,21 +12,37 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.offline_judge.markdown import SUPPORT_HEADS, bars_table, number, reach, support_lines, table
+from benchmarks.offline_judge.markdown import (
+    SUPPORT_HEADS,
+    bars_table,
+    number,
+    reach,
+    support_lines,
+    table,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/judges.md", "src/ragassay/models/offline/weights/MODEL_CARD.md")
 PLACE = re.compile(r"(<!-- offline judge: (?P<name>[a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 # Kinds of traps, in the words of a reader who wonders what the judge can tell.
 KINDS = {
-    "number": "a wrong number", "date": "a wrong date", "unit": "a wrong unit", "name": "a wrong name",
-    "negation": "a lost or added 'not'", "quantifier": "some, all, most", "role_swap": "who did what to whom",
-    "opposite": "a word swapped for its opposite", "paraphrase": "the same said in other words",
-    "world_knowledge": "true in the world, but not in the passage", "multi_hop": "two passages needed",
-    "arithmetic": "sums and dates to compute", "other_languages": "other languages than English",
-    "injection": "passages that repeat or announce the claim", "middle": "evidence in the middle of a long text",
+    "number": "a wrong number",
+    "date": "a wrong date",
+    "unit": "a wrong unit",
+    "name": "a wrong name",
+    "negation": "a lost or added 'not'",
+    "quantifier": "some, all, most",
+    "role_swap": "who did what to whom",
+    "opposite": "a word swapped for its opposite",
+    "paraphrase": "the same said in other words",
+    "world_knowledge": "true in the world, but not in the passage",
+    "multi_hop": "two passages needed",
+    "arithmetic": "sums and dates to compute",
+    "other_languages": "other languages than English",
+    "injection": "passages that repeat or announce the claim",
+    "middle": "evidence in the middle of a long text",
     "tiny": "empty and one-word texts",
-}  # fmt: skip
+}
 WEAK = 0.8
 
 
@@ -33,13 +51,18 @@ def in_short(result: dict[str, Any]) -> list[str]:
     judges = result["tasks"]["support"]["judges"]
     names = {
         "offline": "offline judge, one cut for all sets, chosen on dev",
-        "offline_shipped_cut": f"offline judge as shipped (yes from {result['shipped_cuts']['support']})",
+        "offline_shipped_cut": (
+            f"offline judge as shipped (yes from {result['shipped_cuts']['support']})"
+        ),
         "logistic": "logistic regression on ten lexical figures",
         "unigrams": "share of words found",
         "always_yes": "always yes",
     }
     figures = ("balanced_accuracy", "auroc")
-    lines = [(words, *(reach(judges[name]["macro"], one) for one in figures)) for name, words in names.items()]
+    lines = [
+        (words, *(reach(judges[name]["macro"], one) for one in figures))
+        for name, words in names.items()
+    ]
     wice = result["recorded"]["wice"]["judges"]
     where = next(name for name in wice if name.startswith("offline, whole article"))
     near = next(name for name in wice if name.startswith("offline, chunks"))
@@ -50,8 +73,14 @@ def in_short(result: dict[str, Any]) -> list[str]:
     return [
         *table(("groundedness, mean over nine test sets", "balanced accuracy", "AUROC"), lines),
         "",
-        f"On the {result['recorded']['wice']['n']} claims of wice that language models judged with the evidence before them, balanced accuracy is",
-        f"{accuracy('gpt-4-0613')} for GPT-4 and {accuracy('gpt-3.5-turbo-0613')} for GPT-3.5; the offline judge has",
+        (
+            f"On the {result['recorded']['wice']['n']} claims of wice that language models judged"
+            " with the evidence before them, balanced accuracy is"
+        ),
+        (
+            f"{accuracy('gpt-4-0613')} for GPT-4 and {accuracy('gpt-3.5-turbo-0613')} for GPT-3.5;"
+            " the offline judge has"
+        ),
         f"{accuracy(near)} with the evidence and {accuracy(where)} with the whole article.",
     ]
 
@@ -61,8 +90,11 @@ def per_set(result: dict[str, Any]) -> list[str]:
     return [
         *table(SUPPORT_HEADS, support_lines(result)),
         "",
-        "° the network was not trained on rows of the set: wice's dev rows served to calibrate, begin's to choose, "
-        "ragtruth_qa's test rows were looked at after each of the trainings.",
+        (
+            "° the network was not trained on rows of the set: wice's dev rows served to calibrate,"
+            " begin's to choose, ragtruth_qa's test rows were looked at after each of the"
+            " trainings."
+        ),
     ]
 
 
@@ -74,28 +106,50 @@ def other_tasks(result: dict[str, Any]) -> list[str]:
         for at, own in task["judges"]["offline_shipped_cut"]["sets"].items():
             plain = number(task["judges"]["unigrams"]["sets"][at]["auroc"])
             always = number(task["judges"]["always_yes"]["sets"][at]["f1"])
-            lines.append((words, at, *(reach(own, one) for one in ("balanced_accuracy", "auroc", "f1")), always, plain))
-    heads = ("task", "set", "balanced accuracy", "AUROC", "F1", "F1 of always yes", "word overlap: AUROC")
+            lines.append(
+                (
+                    words,
+                    at,
+                    *(reach(own, one) for one in ("balanced_accuracy", "auroc", "f1")),
+                    always,
+                    plain,
+                )
+            )
+    heads = (
+        "task",
+        "set",
+        "balanced accuracy",
+        "AUROC",
+        "F1",
+        "F1 of always yes",
+        "word overlap: AUROC",
+    )
     short = result["short_answers"]
     return [
         *table(heads, lines),
         "",
-        f"Right answers of hotpotqa_answer that pass: {number(short['short']['passes'], 2)} of those with at most three words, "
-        f"{number(short['longer']['passes'], 2)} of the longer ones.",
+        (
+            f"Right answers of hotpotqa_answer that pass: {number(short['short']['passes'], 2)} of"
+            f" those with at most three words, {number(short['longer']['passes'], 2)} of the longer"
+            " ones."
+        ),
     ]
 
 
 def weak(result: dict[str, Any]) -> list[str]:
-    """What the traps say: each kind with the share of pairs in the right order, and an example of each that is weak."""
+    """What the traps say: each kind with the share of pairs in the right order, and an example of
+    each that is weak.
+    """
     found = {kind: own for kind, own in result["traps"].items() if kind in KINDS}
     order = sorted(found, key=lambda kind: (found[kind]["right_order"], kind))
     lines = [
         (
-            KINDS[kind], found[kind]["pairs"],
+            KINDS[kind],
+            found[kind]["pairs"],
             *(number(found[kind][one], 2) for one in ("right_order", "passes", "stopped")),
         )
         for kind in order
-    ]  # fmt: skip
+    ]
     heads = (
         "what tells right from wrong",
         "pairs",
@@ -111,18 +165,23 @@ def weak(result: dict[str, Any]) -> list[str]:
         lost = worst["probability_supported"] <= worst["probability_unsupported"]
         if found[kind]["right_order"] < WEAK and lost and worst["passage"] != "(long)":
             examples.append(
-                f'- {KINDS[kind]}: from "{worst["passage"]}" it gives "{worst["unsupported"]}" '
-                f'{worst["probability_unsupported"]:.2f} and "{worst["supported"]}" {worst["probability_supported"]:.2f}.'
+                f'- {KINDS[kind]}: from "{worst["passage"]}" it gives "{worst["unsupported"]}"'
+                f' {worst["probability_unsupported"]:.2f} and "{worst["supported"]}"'
+                f" {worst['probability_supported']:.2f}."
             )
-    return [*out, "Its worst mistakes on the kinds where it is weak:", "", *examples] if examples else out[:-1]
+    return (
+        [*out, "Its worst mistakes on the kinds where it is weak:", "", *examples]
+        if examples
+        else out[:-1]
+    )
 
 
 def marks(result: dict[str, Any]) -> list[str]:
     """From which probability the judge says yes."""
     cuts = result["shipped_cuts"]
     return [
-        f"The pass mark, rating 2, starts at a probability of {cuts['support']:g} for claims, {cuts['relevance']:g} for chunks and "
-        f"{cuts['answer']:g} for answers."
+        f"The pass mark, rating 2, starts at a probability of {cuts['support']:g} for claims,"
+        f" {cuts['relevance']:g} for chunks and {cuts['answer']:g} for answers."
     ]
 
 

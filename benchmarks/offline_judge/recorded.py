@@ -1,9 +1,11 @@
-"""How does the offline judge do beside language models whose verdicts were recorded on the very same rows?
+"""How does the offline judge do beside language models whose verdicts were recorded on the very
+same rows?
 
-wice: GPT-4 and GPT-3.5 on some of the test claims; they read only the chunks that hold the evidence. So the offline judge is
-shown twice: with the whole article, and with those chunks (the best of them counts, as for the language models).
-mtrag_human: two judges of whole answers, in few conversations. summac_val: judges saw inconsistent summaries only, so all
-that can be said is which share of these they find.
+wice: GPT-4 and GPT-3.5 on some of the test claims; they read only the chunks that hold the
+evidence. So the offline judge is shown twice: with the whole article, and with those chunks (the
+best of them counts, as for the language models). mtrag_human: two judges of whole answers, in few
+conversations. summac_val: judges saw inconsistent summaries only, so all that can be said is which
+share of these they find.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ def wice(tests: Sequence[Labelled], odds: Floats, cuts: Mapping[str, float]) -> 
     held = [
         at
         for at, one in enumerate(tests)
-        if one.source == "wice" and one.row["slice"] == "claim" and set(WICE) <= set(one.row["judges"])
+        if one.source == "wice"
+        and one.row["slice"] == "claim"
+        and set(WICE) <= set(one.row["judges"])
     ]
     chunks: dict[str, float] = {}
     for at, one in enumerate(tests):
@@ -49,12 +53,23 @@ def wice(tests: Sequence[Labelled], odds: Floats, cuts: Mapping[str, float]) -> 
     for name, cut in WICE.items():
         values = np.array([tests[at].row["judges"][name] for at in held], np.float64)
         judges[name] = shown(sample.draws(values, cut), only)
-    return {"n": len(held), "positives": int(sample.y.sum()), "clusters": sample.clusters, "judges": judges}
+    return {
+        "n": len(held),
+        "positives": int(sample.y.sum()),
+        "clusters": sample.clusters,
+        "judges": judges,
+    }
 
 
 def summac(tests: Sequence[Labelled], odds: Floats, cuts: Mapping[str, float]) -> dict[str, Any]:
-    """The share of the inconsistent summaries that each judge finds, on the rows that it gave a verdict for."""
-    held = [at for at, one in enumerate(tests) if one.source == "summac_val" and one.label == 0 and one.row["judges"]]
+    """The share of the inconsistent summaries that each judge finds, on the rows that it gave a
+    verdict for.
+    """
+    held = [
+        at
+        for at, one in enumerate(tests)
+        if one.source == "summac_val" and one.label == 0 and one.row["judges"]
+    ]
     judges: dict[str, Any] = {}
     for name in sorted({name for at in held for name in tests[at].row["judges"]}):
         own = [at for at in held if tests[at].row["judges"].get(name) is not None]
@@ -75,10 +90,21 @@ def mtrag(data: Path, model: OfflineModel) -> dict[str, Any]:
         if row["split"] == "test" and row["contexts"] and row["label"] is not None
     ]
     replies = model.score(
-        [MatchCall("support", row["response"], tuple(row["contexts"]), row.get("question")) for row in held]
+        [
+            MatchCall("support", row["response"], tuple(row["contexts"]), row.get("question"))
+            for row in held
+        ]
     )
     sample = Sample([int(row["label"] >= 3) for row in held], [row["group"] for row in held])
     values = {"offline": [reply.probability for reply in replies]}
     values |= {name: [float(row["judges"][name]) for row in held] for name in MTRAG}
-    judges = {name: shown(sample.draws(np.array(value), 0.5), ("auroc",)) for name, value in values.items()}
-    return {"n": len(held), "positives": int(sample.y.sum()), "clusters": sample.clusters, "judges": judges}
+    judges = {
+        name: shown(sample.draws(np.array(value), 0.5), ("auroc",))
+        for name, value in values.items()
+    }
+    return {
+        "n": len(held),
+        "positives": int(sample.y.sum()),
+        "clusters": sample.clusters,
+        "judges": judges,
+    }

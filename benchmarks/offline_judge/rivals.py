@@ -1,7 +1,9 @@
-"""What do plain rules about words reach on the same rows? Unigram coverage, and ten lexical figures under two learners.
+"""What do plain rules about words reach on the same rows? Unigram coverage, and ten lexical figures
+under two learners.
 
-Nothing here reads meaning: no vectors, no model. The learners are fitted on train rows, each set with the same weight
-and its two classes alike; every cut is chosen on dev rows by the rule that the offline judge's is.
+Nothing here reads meaning: no vectors, no model. The learners are fitted on train rows, each set
+with the same weight and its two classes alike; every cut is chosen on dev rows by the rule that the
+offline judge's is.
 """
 
 from __future__ import annotations
@@ -27,23 +29,36 @@ WORD = re.compile(r"\w+")
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 NUMBER = re.compile(r"\d[\d.,]*")
 NAME = re.compile(r"(?<=[\w,;:)] )[A-Z][a-z]+")
-NEGATION = re.compile(r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|\w+n't)\b", re.IGNORECASE)
+NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|\w+n't)\b", re.IGNORECASE
+)
 _STOP = """
 the a an and or of to in on at by for with from as is are was were be been it its this that these those he she they we you
 i his her their our your has have had do does did but not
 """
 STOP = frozenset(_STOP.split())
 TEN = (
-    "words found", "content words found", "pairs of words found", "triples of words found", "numbers found",
-    "names found", "words found in the best sentence", "words of the claim", "words of the passages",
+    "words found",
+    "content words found",
+    "pairs of words found",
+    "triples of words found",
+    "numbers found",
+    "names found",
+    "words found in the best sentence",
+    "words of the claim",
+    "words of the passages",
     "negated on one side only",
-)  # fmt: skip
+)
 
 
 def unigrams(call: MatchCall) -> float:
     """Share of the text's distinct lower-cased words that stand in the passages."""
     words = set(WORD.findall(call.text.lower()))
-    return len(words & set(WORD.findall(" ".join(call.passages).lower()))) / len(words) if words else 0.0
+    return (
+        len(words & set(WORD.findall(" ".join(call.passages).lower()))) / len(words)
+        if words
+        else 0.0
+    )
 
 
 def ten(call: MatchCall) -> list[float]:
@@ -58,13 +73,19 @@ def ten(call: MatchCall) -> list[float]:
         _share(set(words), there),
         _share(content, there),
         _share(set(itertools.pairwise(words)), set(itertools.pairwise(held))),
-        _share(set(zip(words, words[1:], words[2:], strict=False)), set(zip(held, held[1:], held[2:], strict=False))),
+        _share(
+            set(zip(words, words[1:], words[2:], strict=False)),
+            set(zip(held, held[1:], held[2:], strict=False)),
+        ),
         _share(_numbers(call.text), _numbers(passage)),
         _share({name.lower() for name in NAME.findall(call.text)}, there),
         _share(content, best),
         float(np.log1p(len(words))),
         float(np.log1p(len(held))),
-        float(bool(NEGATION.search(call.text)) != bool(NEGATION.search(" ".join(_holding(passage, best))))),
+        float(
+            bool(NEGATION.search(call.text))
+            != bool(NEGATION.search(" ".join(_holding(passage, best))))
+        ),
     ]
 
 
@@ -90,7 +111,9 @@ def fit(train: Sequence[Labelled], learner: str) -> Rival:
         model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         model.fit(x, y, logisticregression__sample_weight=weights)
     else:
-        model = HistGradientBoostingClassifier(max_depth=3, max_iter=150, learning_rate=0.06, random_state=0)
+        model = HistGradientBoostingClassifier(
+            max_depth=3, max_iter=150, learning_rate=0.06, random_state=0
+        )
         model.fit(x, y, sample_weight=weights)
     return Rival(model)
 

@@ -2,12 +2,13 @@
 
     python benchmarks/offline_judge/run.py [--data ../shared/data] [--speed]
 
-Reads the test parts of the labelled sets (cuts are chosen on dev parts, rivals fitted on train parts) and the traps, and
-prints every set beside always-yes, word overlap, ten lexical figures under two learners, the judge that was shipped
-before, and recorded language models. Writes benchmarks/results/offline_judge.{json,md}, the agreement figures into the
-card beside the weights, and the figures into the pages that show them. The bars that were set stand at the top of the
-result, each with what was reached. Shows what training/leave_out.py and training/learning_curve.py have stored. `--speed`
-measures nothing but the speed, on a machine that has nothing else to do.
+Reads the test parts of the labelled sets (cuts are chosen on dev parts, rivals fitted on train
+parts) and the traps, and prints every set beside always-yes, word overlap, ten lexical figures
+under two learners, the judge that was shipped before, and recorded language models. Writes
+benchmarks/results/offline_judge.{json,md}, the agreement figures into the card beside the weights,
+and the figures into the pages that show them. The bars that were set stand at the top of the
+result, each with what was reached. Shows what training/leave_out.py and training/learning_curve.py
+have stored. `--speed` measures nothing but the speed, on a machine that has nothing else to do.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-import numpy as np  # noqa: E402
-import onnxruntime  # noqa: E402
-from benchmarks.offline_judge import pages, recorded, rivals, speed, traps  # noqa: E402
-from benchmarks.offline_judge.bars import bars  # noqa: E402
-from benchmarks.offline_judge.figures import Draws, Sample, best_cut, mean_over, shown  # noqa: E402
-from benchmarks.offline_judge.labelled import Labelled, answers, claims, passages  # noqa: E402
-from benchmarks.offline_judge.markdown import markdown  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
+import numpy as np
+import onnxruntime
+from benchmarks.offline_judge import pages, recorded, rivals, speed, traps
+from benchmarks.offline_judge.bars import bars
+from benchmarks.offline_judge.figures import Draws, Sample, best_cut, mean_over, shown
+from benchmarks.offline_judge.labelled import Labelled, answers, claims, passages
+from benchmarks.offline_judge.markdown import markdown
+from numpy.typing import NDArray
 
-import ragassay  # noqa: E402
-from ragassay.core import Verdict  # noqa: E402
-from ragassay.models.offline import OfflineModel  # noqa: E402
-from ragassay.scoring.calibration import fit as calibrate  # noqa: E402
+import ragassay
+from ragassay.core import Verdict
+from ragassay.models.offline import OfflineModel
+from ragassay.scoring.calibration import fit as calibrate
 
 CARD = ROOT / "src/ragassay/models/offline/weights/card.json"
 RESULTS = ROOT / "benchmarks/results"
@@ -56,7 +57,8 @@ class Task:
         self.tests, self.dev = tests, dev
         self.at, self.dev_at = _by_set(tests), _by_set(dev)
         self.samples = {
-            name: Sample([tests[i].label for i in at], [tests[i].group for i in at]) for name, at in self.at.items()
+            name: Sample([tests[i].label for i in at], [tests[i].group for i in at])
+            for name, at in self.at.items()
         }
 
     def cut(self, dev: Floats) -> float:
@@ -80,10 +82,13 @@ class Task:
         }
 
     def beside(self, own: tuple[Floats, float], other: tuple[Floats, float]) -> dict[str, Any]:
-        """By how much one judge (its odds, its cut) is better than another on the same draws, set by set and in the mean."""
+        """By how much one judge (its odds, its cut) is better than another on the same draws, set
+        by set and in the mean.
+        """
         mine, theirs = self.draws(*own), self.draws(*other)
         gains = {
-            name: Draws({of: mine[name][of] - theirs[name][of] for of in GAINS}, mine[name].freedom) for name in self.at
+            name: Draws({of: mine[name][of] - theirs[name][of] for of in GAINS}, mine[name].freedom)
+            for name in self.at
         }
         return {
             "sets": {name: shown(one, GAINS, gain=True) for name, one in gains.items()},
@@ -91,8 +96,10 @@ class Task:
         }
 
     def recalibrated(self, odds: Floats, dev: Floats) -> dict[str, Any]:
-        """The calibration error of each set that has dev rows, before and after a Platt map fitted on those; the mean of
-        these, and that of their rows together, where too high in one set and too low in another cancel."""
+        """The calibration error of each set that has dev rows, before and after a Platt map fitted
+        on those; the mean of these, and that of their rows together, where too high in one set and
+        too low in another cancel.
+        """
         labels = np.array([one.label for one in self.dev])
         result: dict[str, Any] = {}
         kept: list[tuple[list[str], NDArray[np.int64], Floats, Floats]] = []
@@ -102,12 +109,16 @@ class Task:
                 continue
             mapped = calibrate("platt", dev[at], labels[at] == 1)(odds[self.at[name]])
             before, after = odds[self.at[name]], np.clip(mapped, 0.0, 1.0)
-            kept.append(([self.tests[i].group for i in self.at[name]], self.samples[name].y, before, after))
+            kept.append(
+                ([self.tests[i].group for i in self.at[name]], self.samples[name].y, before, after)
+            )
             for when, probabilities in (("before", before), ("after", after)):
                 drawn[when].append(self.samples[name].draws(probabilities, 0.5))
             result[name] = {when: shown(draws[-1], ("ece",)) for when, draws in drawn.items()}
         groups = [group for of_set, *_ in kept for group in of_set]
-        y, before, after = (np.concatenate(part) for part in zip(*(one[1:] for one in kept), strict=True))
+        y, before, after = (
+            np.concatenate(part) for part in zip(*(one[1:] for one in kept), strict=True)
+        )
         whole = Sample(y.tolist(), groups)
         result["mean"] = {when: mean_over(draws, ("ece",)) for when, draws in drawn.items()}
         result["pooled"] = {
@@ -124,7 +135,9 @@ def _by_set(rows: Sequence[Labelled]) -> dict[str, NDArray[np.int64]]:
     }
 
 
-def measure(task: Task, model: OfflineModel, shipped: float, others: Mapping[str, Odds]) -> dict[str, Any]:
+def measure(
+    task: Task, model: OfflineModel, shipped: float, others: Mapping[str, Odds]
+) -> dict[str, Any]:
     """The offline model at three cuts, and every rival at the cut that its dev rows choose."""
     odds, dev = _odds(model, task.tests), _odds(model, task.dev)
     said = {
@@ -136,13 +149,27 @@ def measure(task: Task, model: OfflineModel, shipped: float, others: Mapping[str
         **{name: (of(task.tests), task.cut(of(task.dev))) for name, of in others.items()},
     }
     judges = {name: task.figures(*one) for name, one in said.items()}
-    gains = {name: task.beside(said["offline"], said[name]) for name in said if not name.startswith("offline")}
+    gains = {
+        name: task.beside(said["offline"], said[name])
+        for name in said
+        if not name.startswith("offline")
+    }
     counts = {
-        name: {"n": len(at), "positives": int(task.samples[name].y.sum()), "clusters": task.samples[name].clusters}
+        name: {
+            "n": len(at),
+            "positives": int(task.samples[name].y.sum()),
+            "clusters": task.samples[name].clusters,
+        }
         for name, at in task.at.items()
     }
     calibration = task.recalibrated(odds, dev)
-    return {"counts": counts, "judges": judges, "gains": gains, "calibration": calibration, "odds": odds}
+    return {
+        "counts": counts,
+        "judges": judges,
+        "gains": gains,
+        "calibration": calibration,
+        "odds": odds,
+    }
 
 
 def _odds(model: OfflineModel, rows: Sequence[Labelled]) -> Floats:
@@ -154,9 +181,16 @@ def _unigrams(rows: Sequence[Labelled]) -> Floats:
 
 
 def through_the_metric(task: Task) -> dict[str, Any]:
-    """The same rows as `ragassay evaluate` sees them: the response cut into claims, the row by the metric's rule."""
+    """The same rows as `ragassay evaluate` sees them: the response cut into claims, the row by the
+    metric's rule.
+    """
     data = [
-        {"id": str(at), "contexts": one.call.passages, "response": one.call.text, "question": one.call.question}
+        {
+            "id": str(at),
+            "contexts": one.call.passages,
+            "response": one.call.text,
+            "question": one.call.question,
+        }
         for at, one in enumerate(task.tests)
     ]
     score, passed, lowest = (np.full(len(data), np.nan) for _ in range(3))
@@ -177,7 +211,9 @@ def through_the_metric(task: Task) -> dict[str, Any]:
         kept = members[~np.isnan(score[members])]
         left_out[name] = len(members) - len(kept)
         sample = Sample([task.tests[i].label for i in kept], [task.tests[i].group for i in kept])
-        by_mark, by_score, by_lowest = (sample.draws(one[kept], 0.5) for one in (passed, score, lowest))
+        by_mark, by_score, by_lowest = (
+            sample.draws(one[kept], 0.5) for one in (passed, score, lowest)
+        )
         draws.append(
             Draws(
                 {
@@ -194,7 +230,9 @@ def through_the_metric(task: Task) -> dict[str, Any]:
 
 
 def short_answers(task: Task, odds: Floats, cut: float) -> dict[str, Any]:
-    """Of the right answers of hotpotqa_answer the share that passes, apart for those of at most SHORT words."""
+    """Of the right answers of hotpotqa_answer the share that passes, apart for those of at most
+    SHORT words.
+    """
     right = [i for i in task.at["hotpotqa_answer"] if task.tests[i].label == 1]
     length = np.array([len(task.tests[i].call.passages[0].split()) for i in right])
     passes = odds[right] >= cut
@@ -206,11 +244,16 @@ def short_answers(task: Task, odds: Floats, cut: float) -> dict[str, Any]:
 
 
 def rewritten_card(result: dict[str, Any]) -> None:
-    """Puts the agreement with people of the judge as it is shipped into the card beside the weights."""
+    """Puts the agreement with people of the judge as it is shipped into the card beside the
+    weights.
+    """
     card = json.loads(CARD.read_text(encoding="utf-8"))
     card["agreement"] = {}
     for name, task in result["tasks"].items():
-        own, plain = task["judges"]["offline_shipped_cut"]["macro"], task["judges"]["unigrams"]["macro"]
+        own, plain = (
+            task["judges"]["offline_shipped_cut"]["macro"],
+            task["judges"]["unigrams"]["macro"],
+        )
         card["agreement"][name] = {
             "balanced_accuracy": round(own["balanced_accuracy"], 4),
             "interval": [round(v, 4) for v in own["balanced_accuracy_interval"]],
@@ -219,16 +262,23 @@ def rewritten_card(result: dict[str, Any]) -> None:
             "kappa": round(own["kappa"], 4),
             "labels": sum(one["n"] for one in task["counts"].values()),
             "sets": len(task["counts"]),
-            # hotpotqa_answer pairs gold and shuffled answers; the relevance negatives of HotpotQA were not judged.
+            # hotpotqa_answer pairs gold and shuffled answers; the relevance negatives of HotpotQA
+            # were not judged.
             "kind": "human" if name == "support" else "human and constructed",
         }
     CARD.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
-    parser.add_argument("--speed", action="store_true", help="measure only the speed; the rest is as it was stored")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data")
+    )
+    parser.add_argument(
+        "--speed", action="store_true", help="measure only the speed; the rest is as it was stored"
+    )
     options = parser.parse_args()
     data = Path(options.data)
     load = round(os.getloadavg()[0], 1)
@@ -243,7 +293,9 @@ def main() -> None:
     result["learning_curve"] = _held(RESULTS / "offline_learning_curve.json")
     result["bars"] = bars(result)
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "offline_judge.json").write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    (RESULTS / "offline_judge.json").write_text(
+        json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8"
+    )
     text = markdown(result)
     (RESULTS / "offline_judge.md").write_text(text, encoding="utf-8")
     print(text)
@@ -258,7 +310,9 @@ def judged(data: Path, load: float) -> dict[str, Any]:
     model = OfflineModel()
     cuts = model.cuts
     train = claims(data, "train")
-    learned: dict[str, Odds] = {name: rivals.fit(train, name).probabilities for name in ("logistic", "boosting")}
+    learned: dict[str, Odds] = {
+        name: rivals.fit(train, name).probabilities for name in ("logistic", "boosting")
+    }
     support = Task(claims(data, "test"), claims(data, "dev"))
     relevance = Task(passages(data, "test"), passages(data, "dev"))
     answer = Task(answers(data, "test"), answers(data, "dev"))
@@ -268,7 +322,10 @@ def judged(data: Path, load: float) -> dict[str, Any]:
         "answer": measure(answer, model, cuts["answer"], {"unigrams": _unigrams}),
     }
     odds = {name: task.pop("odds") for name, task in tasks.items()}
-    chosen = {"one cut from dev": tasks["support"]["judges"]["offline"]["cut"], "shipped cut": cuts["support"]}
+    chosen = {
+        "one cut from dev": tasks["support"]["judges"]["offline"]["cut"],
+        "shipped cut": cuts["support"],
+    }
     trapped = traps.judged(model)
     result: dict[str, Any] = {
         "conditions": {

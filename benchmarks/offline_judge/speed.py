@@ -1,8 +1,9 @@
 """How fast is the offline model, alone in one process with its weights loaded?
 
-Three shapes: what the network reads at most at once, a claim and a window of 384 tokens together; a claim as it is judged,
-with a passage of 357 tokens of which a window of 224 is read, twice where the words make two sentences; and a row of the
-triad (4 contexts of 100 words, 4 claims, a question, the response). No text is used twice, so that no cache helps.
+Three shapes: what the network reads at most at once, a claim and a window of 384 tokens together; a
+claim as it is judged, with a passage of 357 tokens of which a window of 224 is read, twice where
+the words make two sentences; and a row of the triad (4 contexts of 100 words, 4 claims, a question,
+the response). No text is used twice, so that no cache helps.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ def measured(data: Path, rows: int = 200, windows: int = 300) -> dict[str, Any]:
     card = json.loads((_WEIGHTS / "card.json").read_text(encoding="utf-8"))
     tests = claims(data, "test", ("wice", "factcheck_gpt"))
     triads = _triads(tests, rows + 10)
-    wall, cpu = _timed([call for row in triads[:10] for call in row], [call for row in triads[10:] for call in row])
+    wall, cpu = _timed(
+        [call for row in triads[:10] for call in row], [call for row in triads[10:] for call in row]
+    )
     full = list(_windows(tests, windows + 10))
     wall_claim, cpu_claim = _timed(full[:10], full[10:])
     wall_window, cpu_window = _read(full[:10], full[10:])

@@ -1,9 +1,11 @@
-"""Is the judge led astray by texts that look alike, or by texts that do not? A corpus of our own, written by hand.
+"""Is the judge led astray by texts that look alike, or by texts that do not? A corpus of our own,
+written by hand.
 
-traps.jsonl: one pair a line. `passages` support the one claim and not the other; `kind` names what tells them apart.
-`pad`: so many sentences of filler stand before and after. `other`: the passages of the unsupported claim, where they
-are others. The kinds of OVERLAP are contradictions made of the passage's own words, and half of their supported claims
-say it in other words: whoever counts words prefers the wrong ones. In PARAPHRASE that is so in every pair.
+traps.jsonl: one pair a line. `passages` support the one claim and not the other; `kind` names what
+tells them apart. `pad`: so many sentences of filler stand before and after. `other`: the passages
+of the unsupported claim, where they are others. The kinds of OVERLAP are contradictions made of the
+passage's own words, and half of their supported claims say it in other words: whoever counts words
+prefers the wrong ones. In PARAPHRASE that is so in every pair.
 """
 
 from __future__ import annotations
@@ -78,21 +80,29 @@ def judged(model: OfflineModel) -> list[tuple[Pair, float, float]]:
 
 
 def won(scored: Sequence[tuple[Pair, float, float]], kinds: Sequence[str]) -> tuple[float, int]:
-    """(pairs of these kinds in which the supported claim has the higher probability, a tie being half; all of them)."""
+    """(pairs of these kinds in which the supported claim has the higher probability, a tie being
+    half; all of them).
+    """
     margins = [good - bad for pair, good, bad in scored if pair.kind in kinds]
-    return sum(1.0 if margin > 0 else 0.5 if margin == 0 else 0.0 for margin in margins), len(margins)
+    return sum(1.0 if margin > 0 else 0.5 if margin == 0 else 0.0 for margin in margins), len(
+        margins
+    )
 
 
 def table(scored: Sequence[tuple[Pair, float, float]], cut: float) -> dict[str, Any]:
     """Figures of each kind, and of the contradictions with high overlap together.
 
-    right_order: share of pairs in which the supported claim is the more probable one. passes, stopped: shares of the
-    supported claims that reach the cut, and of the unsupported ones that do not. worst: the pair that is furthest wrong.
+    right_order: share of pairs in which the supported claim is the more probable one. passes,
+    stopped: shares of the supported claims that reach the cut, and of the unsupported ones that do
+    not. worst: the pair that is furthest wrong.
     """
     kinds = list(dict.fromkeys(pair.kind for pair, _, _ in scored))
     return {
         kind: _figures([one for one in scored if one[0].kind in members], cut)
-        for kind, members in {**{kind: (kind,) for kind in kinds}, "all contradictions": OVERLAP}.items()
+        for kind, members in {
+            **{kind: (kind,) for kind in kinds},
+            "all contradictions": OVERLAP,
+        }.items()
     }
 
 
@@ -108,8 +118,12 @@ def _figures(scored: Sequence[tuple[Pair, float, float]], cut: float) -> dict[st
         "passes": sum(good >= cut for _, good, _ in scored) / count,
         "stopped": sum(bad < cut for _, _, bad in scored) / count,
         "worst": {
-            "supported": worst[0].supported.text, "probability_supported": worst[1],
-            "unsupported": worst[0].unsupported.text, "probability_unsupported": worst[2],
-            "passage": " / ".join(worst[0].supported.passages) if worst[0].kind != "middle" else "(long)",
+            "supported": worst[0].supported.text,
+            "probability_supported": worst[1],
+            "unsupported": worst[0].unsupported.text,
+            "probability_unsupported": worst[2],
+            "passage": " / ".join(worst[0].supported.passages)
+            if worst[0].kind != "middle"
+            else "(long)",
         },
-    }  # fmt: skip
+    }

@@ -2,11 +2,12 @@
 
     python benchmarks/offline_path/run.py [--rows 400] [--many 50000] [--data ../shared/data]
 
-Speed: rows of 4 contexts of 100 words and 4 claims, cut from real texts, through `ragassay.evaluate` with the default
-metrics and the offline judge: reading, judging, journal, store, summary. Memory: peak resident size of a process that
-evaluates 1,000 rows and of one that evaluates 50,000. For the large file the rows repeat, so that their judgments come
-from the store, and the run takes minutes instead of half an hour: reading, planning, scoring, storing and summing are
-done for every row.
+Speed: rows of 4 contexts of 100 words and 4 claims, cut from real texts, through
+`ragassay.evaluate` with the default metrics and the offline judge: reading, judging, journal,
+store, summary. Memory: peak resident size of a process that evaluates 1,000 rows and of one that
+evaluates 50,000. For the large file the rows repeat, so that their judgments come from the store,
+and the run takes minutes instead of half an hour: reading, planning, scoring, storing and summing
+are done for every row.
 """
 
 from __future__ import annotations
@@ -66,10 +67,16 @@ def child(path: str, folder: str) -> None:
     started, cpu = time.perf_counter(), time.process_time()
     with ragassay.evaluate(path, store=f"{folder}/{Path(path).stem}.db") as run:
         summary = run.summary
-    print(json.dumps({
-        "rows": summary.scored, "seconds": time.perf_counter() - started, "cpu": time.process_time() - cpu,
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "rows": summary.scored,
+                "seconds": time.perf_counter() - started,
+                "cpu": time.process_time() - cpu,
+                "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            }
+        )
+    )
 
 
 def measure(folder: str, data: Path, count: int, distinct: int) -> dict[str, float]:
@@ -78,7 +85,10 @@ def measure(folder: str, data: Path, count: int, distinct: int) -> dict[str, flo
     with path.open("w", encoding="utf-8") as out:
         out.writelines(json.dumps(row) + "\n" for row in rows(data, count, distinct))
     done = subprocess.run(
-        [sys.executable, __file__, "--child", str(path), folder], check=True, capture_output=True, text=True
+        [sys.executable, __file__, "--child", str(path), folder],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     result: dict[str, float] = json.loads(done.stdout)
     return result
@@ -88,10 +98,14 @@ def main() -> None:
     if sys.argv[1:2] == ["--child"]:
         child(sys.argv[2], sys.argv[3])
         return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=400)
     parser.add_argument("--many", type=int, default=50_000)
-    parser.add_argument("--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data"))
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("RAGASSAY_DATA", ROOT.parent / "shared/data")
+    )
     options = parser.parse_args()
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
@@ -103,27 +117,44 @@ def main() -> None:
     rate = speed["rows"] / speed["seconds"]
     later = many["peak_mb"] - some["peak_mb"]
     growth = many["peak_mb"] - few["peak_mb"]
-    text = "\n".join([
-        "# The offline path",
-        "",
-        f"{datetime.now(UTC).date()}; Python {platform.python_version()}; {len(os.sched_getaffinity(0))} cores; load before "
-        f"{load:.1f}; `python benchmarks/offline_path/run.py`; 4 contexts of 100 words, 4 claims; start-up of the model, "
-        "journal, store and summary included; speed is the median of 3 processes.",
-        "",
-        "| what | measured | limit | |",
-        "|---|---:|---:|---|",
-        f"| rows a second, {int(speed['rows'])} new rows | {rate:.1f} | 15 | {'reached' if rate >= 15 else 'NOT reached'} |",
-        f"| CPU a row | {1000 * speed['cpu'] / speed['rows']:.1f} ms | | |",
-        f"| peak memory, 1,000 rows | {few['peak_mb']:.0f} MB | | |",
-        f"| peak memory, 10,000 rows | {some['peak_mb']:.0f} MB | | the caches are full |",
-        f"| peak memory, {options.many:,} rows | {many['peak_mb']:.0f} MB | flat | {growth:+.0f} MB on 1,000, {later:+.0f} MB on 10,000 |",
-        f"| rows a second, {options.many:,} rows, judgments known | {many['rows'] / many['seconds']:.0f} | | |",
-    ])  # fmt: skip
+    text = "\n".join(
+        [
+            "# The offline path",
+            "",
+            (
+                f"{datetime.now(UTC).date()}; Python {platform.python_version()};"
+                f" {len(os.sched_getaffinity(0))} cores; load before {load:.1f}; `python"
+                " benchmarks/offline_path/run.py`; 4 contexts of 100 words, 4 claims; start-up of"
+                " the model, journal, store and summary included; speed is the median of 3"
+                " processes."
+            ),
+            "",
+            "| what | measured | limit | |",
+            "|---|---:|---:|---|",
+            (
+                f"| rows a second, {int(speed['rows'])} new rows | {rate:.1f} | 15 |"
+                f" {'reached' if rate >= 15 else 'NOT reached'} |"
+            ),
+            f"| CPU a row | {1000 * speed['cpu'] / speed['rows']:.1f} ms | | |",
+            f"| peak memory, 1,000 rows | {few['peak_mb']:.0f} MB | | |",
+            f"| peak memory, 10,000 rows | {some['peak_mb']:.0f} MB | | the caches are full |",
+            (
+                f"| peak memory, {options.many:,} rows | {many['peak_mb']:.0f} MB | flat |"
+                f" {growth:+.0f} MB on 1,000, {later:+.0f} MB on 10,000 |"
+            ),
+            (
+                f"| rows a second, {options.many:,} rows, judgments known |"
+                f" {many['rows'] / many['seconds']:.0f} | | |"
+            ),
+        ]
+    )
     print(text)
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "offline_path.md").write_text(text + "\n", encoding="utf-8")
     figures = {"speed": fresh, "few": few, "some": some, "many": many, "load_before": load}
-    (RESULTS / "offline_path.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (RESULTS / "offline_path.json").write_text(
+        json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

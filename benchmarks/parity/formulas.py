@@ -1,7 +1,8 @@
-"""What do the peers compute where their number is not ours? Their formulas in short, to check the reasons that are given.
+"""What do the peers compute where their number is not ours? Their formulas in short, to check the
+reasons that are given.
 
-Only for random rows, where every verdict is there. A reason for a difference counts when the peer's own code gives what
-the formula by that reason gives.
+Only for random rows, where every verdict is there. A reason for a difference counts when the peer's
+own code gives what the formula by that reason gives.
 """
 
 from __future__ import annotations
@@ -13,13 +14,19 @@ from benchmarks.parity.rows import K, Row, chunk_supports
 
 def mixed_recall(row: Row) -> float:
     """Recall of Ragas: right claims / (right claims + missing statements)."""
-    right, missing = row["claim_in_reference"].count(True), row["statement_in_response"].count(False)
+    right, missing = (
+        row["claim_in_reference"].count(True),
+        row["statement_in_response"].count(False),
+    )
     return right / (right + missing) if right + missing else 0.0
 
 
 def mixed_f1(row: Row) -> float:
     """F1 of Ragas, from that recall and the share of right claims."""
-    precision, recall = row["claim_in_reference"].count(True) / len(row["claims"]), mixed_recall(row)
+    precision, recall = (
+        row["claim_in_reference"].count(True) / len(row["claims"]),
+        mixed_recall(row),
+    )
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
@@ -36,7 +43,9 @@ def share_of_chunks(row: Row) -> float:
 
 
 def hits_of_retrieved(row: Row) -> float:
-    """Precision of MLflow: relevant among the first k / retrieved among the first k, repeats and all."""
+    """Precision of MLflow: relevant among the first k / retrieved among the first k, repeats and
+    all.
+    """
     found = [id_ in row["relevant_ids"] for id_ in row["ids"][:K]]
     return sum(found) / len(found)
 
@@ -47,7 +56,9 @@ def recall_after_cut(row: Row) -> float:
 
 
 def ndcg_of_retrieved(row: Row) -> float:
-    """nDCG of MLflow: the ideal ranking is as long as the one retrieved, and repeats are documents of their own."""
+    """nDCG of MLflow: the ideal ranking is as long as the one retrieved, and repeats are documents
+    of their own.
+    """
     gains = [float(id_ in row["relevant_ids"]) for id_ in row["ids"][:K]]
     repeats = sum(gains) - len(set(row["ids"][:K]) & set(row["relevant_ids"]))
     ideal = min(len(gains), len(row["relevant_ids"]) + int(repeats))

@@ -25,10 +25,15 @@ class Number(TypedDict, total=False):
 def sample_of(row: Row) -> Sample:
     """The row as the Sample that a user would hand over."""
     return Sample(
-        row["id"], question=row["question"], response=row["response"], reference=row["reference"],
-        contexts=tuple(Context(text, id_) for text, id_ in zip(contexts(row), row["ids"], strict=True)),
+        row["id"],
+        question=row["question"],
+        response=row["response"],
+        reference=row["reference"],
+        contexts=tuple(
+            Context(text, id_) for text, id_ in zip(contexts(row), row["ids"], strict=True)
+        ),
         relevant_ids=dict.fromkeys(row["relevant_ids"], 1.0),
-    )  # fmt: skip
+    )
 
 
 def measure(expression: str, row: Row) -> Number:
@@ -36,8 +41,10 @@ def measure(expression: str, row: Row) -> Number:
     score = play(expression, row)
     counts = score.counts
     number: Number = {
-        "asked": counts.asked, "judged": counts.judged, "verdict": "" if score.verdict is None else str(score.verdict)
-    }  # fmt: skip
+        "asked": counts.asked,
+        "judged": counts.judged,
+        "verdict": "" if score.verdict is None else str(score.verdict),
+    }
     if score.value is None:
         number["absent"] = f"{score.status}: {score.reason}"
     else:
@@ -58,7 +65,9 @@ def play(expression: str, row: Row) -> Score:
 
 
 class Judge:
-    """Answers every Request from the row; what the row has no verdict for is unparsed, as a lost reply is."""
+    """Answers every Request from the row; what the row has no verdict for is unparsed, as a lost
+    reply is.
+    """
 
     def __init__(self, row: Row) -> None:
         self.row = row
@@ -71,10 +80,15 @@ class Judge:
     def answer(self, request: Request) -> Judgment:
         """The Judgment of one Request."""
         kinds: dict[str, Callable[[Request], Judgment]] = {
-            "groundedness": self.groundedness, "entailment": self.entailment, "context_relevance": self.relevance,
-            "sentence_relevance": self.sentences, "questions": self.questions, "entities": self.entities,
-            "similarity": self.similarity, "answer_relevance": self.answers,
-        }  # fmt: skip
+            "groundedness": self.groundedness,
+            "entailment": self.entailment,
+            "context_relevance": self.relevance,
+            "sentence_relevance": self.sentences,
+            "questions": self.questions,
+            "entities": self.entities,
+            "similarity": self.similarity,
+            "answer_relevance": self.answers,
+        }
         if request.rubric in kinds:
             return kinds[request.rubric](request)
         name, _, number = request.rubric.rpartition("_dual_")
@@ -92,15 +106,21 @@ class Judge:
     def entailment(self, request: Request) -> Judgment:
         stated = self.stated[request.text("claim")]
         return (
-            _lost(request) if stated is None else _rated(request, "stated" if stated else "not_stated", float(stated))
+            _lost(request)
+            if stated is None
+            else _rated(request, "stated" if stated else "not_stated", float(stated))
         )
 
     def relevance(self, request: Request) -> Judgment:
         useful = self.row["chunk_useful"][self.chunk_of[request.text("context")]]
-        return _lost(request) if useful is None else _rated(request, 3 if useful else 0, float(useful))
+        return (
+            _lost(request) if useful is None else _rated(request, 3 if useful else 0, float(useful))
+        )
 
     def answers(self, request: Request) -> Judgment:
-        """Asked where nothing was retrieved, to see whether the response admits it; it never does here."""
+        """Asked where nothing was retrieved, to see whether the response admits it; it never does
+        here.
+        """
         return _rated(request, 3, 1.0)
 
     def sentences(self, request: Request) -> Judgment:
@@ -116,19 +136,30 @@ class Judge:
             return _lost(request)
         flags = ("noncommittal",) if all(self.row["noncommittal"]) else ()
         return Judgment(
-            request.key, "parity", request.rubric, Status.JUDGED, texts=tuple(self.row["questions"]), flags=flags
+            request.key,
+            "parity",
+            request.rubric,
+            Status.JUDGED,
+            texts=tuple(self.row["questions"]),
+            flags=flags,
         )
 
     def entities(self, request: Request) -> Judgment:
         of = "reference" if request.text("text") == self.row["reference"] else "contexts"
         return Judgment(
-            request.key, "parity", request.rubric, Status.JUDGED, texts=tuple(self.row["entities"][of])
-        )  # fmt: skip
+            request.key,
+            "parity",
+            request.rubric,
+            Status.JUDGED,
+            texts=tuple(self.row["entities"][of]),
+        )
 
     def similarity(self, request: Request) -> Judgment:
         a, b = (self.row["vectors"][request.text(name)] for name in ("text", "other"))
         cosine = _dot(a, b) / math.sqrt(_dot(a, a) * _dot(b, b))
-        return Judgment(request.key, "parity", request.rubric, Status.JUDGED, value=min(1.0, max(0.0, cosine)))
+        return Judgment(
+            request.key, "parity", request.rubric, Status.JUDGED, value=min(1.0, max(0.0, cosine))
+        )
 
 
 def _dot(a: list[float], b: list[float]) -> float:
@@ -137,11 +168,20 @@ def _dot(a: list[float], b: list[float]) -> float:
 
 def _rated(
     request: Request, rating: float | str, value: float, *, sources: tuple[int, ...] | None = None
-) -> Judgment:  # fmt: skip
+) -> Judgment:
     return Judgment(
-        request.key, "parity", request.rubric, Status.JUDGED, rating, value, passes=value >= 0.5, sources=sources
+        request.key,
+        "parity",
+        request.rubric,
+        Status.JUDGED,
+        rating,
+        value,
+        passes=value >= 0.5,
+        sources=sources,
     )
 
 
 def _lost(request: Request) -> Judgment:
-    return Judgment(request.key, "parity", request.rubric, Status.UNPARSED, reason="no verdict in the reply")
+    return Judgment(
+        request.key, "parity", request.rubric, Status.UNPARSED, reason="no verdict in the reply"
+    )

@@ -1,4 +1,6 @@
-"""Which pairs of row sets are shifted, and which are not? Drawn from labelled data for the measurement of refusals."""
+"""Which pairs of row sets are shifted, and which are not? Drawn from labelled data for the
+measurement of refusals.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,24 @@ import numpy as np
 from ragassay.core import Context, Sample
 from ragassay.scoring import shift
 
-GROUNDED = ("wice", "factcheck_gpt", "summedits", "begin", "faithdial_audit", "q2_wow", "scifact", "summac_val")
+GROUNDED = (
+    "wice",
+    "factcheck_gpt",
+    "summedits",
+    "begin",
+    "faithdial_audit",
+    "q2_wow",
+    "scifact",
+    "summac_val",
+)
 RUN_ROWS = 800
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one population: features, hashed words, cluster, and what a chosen sample may be chosen by."""
+    """Rows of one population: features, hashed words, cluster, and what a chosen sample may be
+    chosen by.
+    """
 
     features: list[dict[str, float]]
     terms: list[tuple[int, ...]]
@@ -62,9 +75,13 @@ def rows_of(raw: Sequence[Mapping[str, Any]]) -> Rows:
         Sample(
             row["id"],
             question=row.get("question"),
-            contexts=tuple(Context(text) for text in row["contexts"]) if row.get("contexts") else None,
+            contexts=tuple(Context(text) for text in row["contexts"])
+            if row.get("contexts")
+            else None,
             response=row.get("response"),
-            reference="; ".join(map(str, row["reference"])) if isinstance(row.get("reference"), list) else None,
+            reference="; ".join(map(str, row["reference"]))
+            if isinstance(row.get("reference"), list)
+            else None,
         )
         for row in raw
     ]
@@ -90,14 +107,23 @@ def populations(data: Path, split: str) -> dict[str, dict[str, dict[str, Rows]]]
         places: dict[str, list[int]] = {}
         for i, row in enumerate(raw[name]):
             places.setdefault(str(row.get(field)), []).append(i)
-        return {value: both[name].take(found) for value, found in sorted(places.items()) if len(found) >= least}
+        return {
+            value: both[name].take(found)
+            for value, found in sorted(places.items())
+            if len(found) >= least
+        }
 
     return {
-        "another data set": {"groundedness": {name: both[name] for name in GROUNDED if len(both[name]) >= 60}},
-        "another slice": {
-            name: parts(name, "slice") for name in ("summedits", "begin", "evouna", "summac_val", "faithdial_audit")
+        "another data set": {
+            "groundedness": {name: both[name] for name in GROUNDED if len(both[name]) >= 60}
         },
-        "another system, same questions": {name: parts(name, "source_model") for name in ("evouna", "begin")},
+        "another slice": {
+            name: parts(name, "slice")
+            for name in ("summedits", "begin", "evouna", "summac_val", "faithdial_audit")
+        },
+        "another system, same questions": {
+            name: parts(name, "source_model") for name in ("evouna", "begin")
+        },
     }
 
 
@@ -130,14 +156,19 @@ def shifted(data: Path, split: str, n: int, seed: int) -> Iterator[Pair]:
 
 
 def chosen(data: Path, split: str) -> Iterator[tuple[str, tuple[str, Rows, list[int]]]]:
-    """Labels inside the run that were not drawn at random: the longest responses, and only the failures."""
+    """Labels inside the run that were not drawn at random: the longest responses, and only the
+    failures.
+    """
     for found in populations(data, split)["another data set"].values():
         for name, rows in found.items():
             half = np.random.default_rng(0).permutation(len(rows)).tolist()
             length = [rows.features[i].get("response_words", 0.0) for i in range(len(rows))]
             top = sorted(half[: len(half) // 2], key=lambda i: -length[i])
             yield "chosen: the longest quarter", (name, rows, top[: len(half) // 8])
-            yield "chosen: failures only", (name, rows, [i for i in half if rows.label[i] == min(rows.label)])
+            yield (
+                "chosen: failures only",
+                (name, rows, [i for i in half if rows.label[i] == min(rows.label)]),
+            )
 
 
 def alike(data: Path, split: str, n: int, times: int, seed: int) -> Iterator[Pair]:
@@ -157,6 +188,8 @@ def alike(data: Path, split: str, n: int, times: int, seed: int) -> Iterator[Pai
                         )
                     order = rng.permutation(len(rows)).tolist()
                     yield Pair(
-                        f"same, rows at random ({kind})", f"{family}: {name}",
-                        rows.take(order[: min(n, len(order) // 2)]), rows.take(order[min(n, len(order) // 2) :][:RUN_ROWS]),
-                    )  # fmt: skip
+                        f"same, rows at random ({kind})",
+                        f"{family}: {name}",
+                        rows.take(order[: min(n, len(order) // 2)]),
+                        rows.take(order[min(n, len(order) // 2) :][:RUN_ROWS]),
+                    )

@@ -2,13 +2,15 @@
 
     python benchmarks/ppi/run.py [--data ../shared/data] [--draws 200]
 
-1. Recorded judges (33 of llmjudge_labels, three of openqa_eval, two of wice): label rows drawn at random, 50 to 400 of
-them, the rest judged only. Truth is the full set's rate; a run is a bootstrap draw of the set's clusters, so that truth is
-known and the run is a sample of it. Coverage, width over that of the labels alone, effective labels.
-2. Refusals: pairs of row sets from the test splits (choices were made on train), features and words of both, 100 and 200
-labels; and splits of one population, where every shift that is found is a false one. Unproven: fewer than ten clusters
-on a side, of which `estimate` refuses a calibration set without asking further. That rule was added after a first look at
-these very test pairs, so that the share refused is no clean test figure; "found shifted" is: its level was set on train.
+1. Recorded judges (33 of llmjudge_labels, three of openqa_eval, two of wice): label rows drawn at
+random, 50 to 400 of them, the rest judged only. Truth is the full set's rate; a run is a bootstrap
+draw of the set's clusters, so that truth is known and the run is a sample of it. Coverage, width
+over that of the labels alone, effective labels. 2. Refusals: pairs of row sets from the test splits
+(choices were made on train), features and words of both, 100 and 200 labels; and splits of one
+population, where every shift that is found is a false one. Unproven: fewer than ten clusters on a
+side, of which `estimate` refuses a calibration set without asking further. That rule was added
+after a first look at these very test pairs, so that the share refused is no clean test figure;
+"found shifted" is: its level was set on train.
 """
 
 from __future__ import annotations
@@ -32,10 +34,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 
-from benchmarks.ppi import pairs  # noqa: E402
+from benchmarks.ppi import pairs
 
-from ragassay.scoring import ppi, shift  # noqa: E402
-from ragassay.trust.estimate import LEAST_CLUSTERS  # noqa: E402
+from ragassay.scoring import ppi, shift
+from ragassay.trust.estimate import LEAST_CLUSTERS
 
 SEED = 20261121
 Floats = NDArray[np.float64]
@@ -52,7 +54,13 @@ def judges(data: Path) -> Iterator[tuple[str, str, Floats, Floats, NDArray[np.in
                 continue
             label = np.array([float(row["label"] >= cut) for row in seen])
             score = np.array([float(row["judges"][judge]) for row in seen])
-            yield name, judge, label, score, np.unique([str(row["group"]) for row in seen], return_inverse=True)[1]
+            yield (
+                name,
+                judge,
+                label,
+                score,
+                np.unique([str(row["group"]) for row in seen], return_inverse=True)[1],
+            )
 
 
 def correct(data: Path, draws: int) -> list[dict[str, Any]]:
@@ -85,13 +93,24 @@ def correct(data: Path, draws: int) -> list[dict[str, Any]]:
                 ratios.append((interval.high - interval.low) / (lonely.high - lonely.low))
                 effective.append(got.effective_labels or n)
                 helped += got.weight != 0
-            rows.append({
-                "set": name, "judge": judge, "n": n, "rows": len(label), "clusters": groups, "truth": truth,
-                "correlation": float(np.corrcoef(label, score)[0, 1]) if np.ptp(score) else 0.0,
-                "coverage": held / draws, "coverage_labels_alone": alone / draws, "coverage_rows_independent": blind / draws,
-                "width_ratio": float(np.mean(ratios)), "widest_ratio": float(np.max(ratios)),
-                "effective_labels": float(np.mean(effective)), "used": helped / draws,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "set": name,
+                    "judge": judge,
+                    "n": n,
+                    "rows": len(label),
+                    "clusters": groups,
+                    "truth": truth,
+                    "correlation": float(np.corrcoef(label, score)[0, 1]) if np.ptp(score) else 0.0,
+                    "coverage": held / draws,
+                    "coverage_labels_alone": alone / draws,
+                    "coverage_rows_independent": blind / draws,
+                    "width_ratio": float(np.mean(ratios)),
+                    "widest_ratio": float(np.max(ratios)),
+                    "effective_labels": float(np.mean(effective)),
+                    "used": helped / draws,
+                }
+            )
     return rows
 
 
@@ -107,48 +126,81 @@ def refusals(data: Path) -> list[dict[str, Any]]:
             unproven: dict[str, int] = defaultdict(int)
             missed = []
             for seed, pair in enumerate(drawn):
-                if real and seed % 2:  # every second ordered pair: both directions say nearly the same
+                if (
+                    real and seed % 2
+                ):  # every second ordered pair: both directions say nearly the same
                     continue
                 if not real and seed % 3:
                     continue
                 found = shift.two_sets(
-                    pair.labels.features, pair.run.features, clusters=(pair.labels.clusters, pair.run.clusters),
-                    terms=(pair.labels.terms, pair.run.terms), seed=seed,
-                )  # fmt: skip
+                    pair.labels.features,
+                    pair.run.features,
+                    clusters=(pair.labels.clusters, pair.run.clusters),
+                    terms=(pair.labels.terms, pair.run.terms),
+                    seed=seed,
+                )
                 counts[pair.kind].append(not found.alike)
-                few = min(len(set(pair.labels.clusters)), len(set(pair.run.clusters))) < LEAST_CLUSTERS
+                few = (
+                    min(len(set(pair.labels.clusters)), len(set(pair.run.clusters)))
+                    < LEAST_CLUSTERS
+                )
                 foreign = "chosen" not in pair.kind and "at random" not in pair.kind
                 unproven[pair.kind] += found.alike and few and foreign
                 if found.alike == real and not (real and few and foreign):
                     missed.append(f"{pair.kind}: {pair.name} ({found.why or 'nothing found'})")
             for kind, refused in sorted(counts.items()):
-                rows.append({
-                    "n": n, "real": real, "kind": kind, "pairs": len(refused), "shifted": sum(refused),
-                    "unproven": unproven[kind], "share": (sum(refused) + unproven[kind]) / len(refused),
-                    "wrong": [m for m in missed if m.startswith(kind)][:12],
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "n": n,
+                        "real": real,
+                        "kind": kind,
+                        "pairs": len(refused),
+                        "shifted": sum(refused),
+                        "unproven": unproven[kind],
+                        "share": (sum(refused) + unproven[kind]) / len(refused),
+                        "wrong": [m for m in missed if m.startswith(kind)][:12],
+                    }
+                )
     return rows
 
 
 def table(result: dict[str, Any]) -> str:
     """The result as Markdown."""
-    lines = ["# Correction by a few labels", "", f"{result['conditions']}", "", "## Recorded judges", ""]
+    lines = [
+        "# Correction by a few labels",
+        "",
+        f"{result['conditions']}",
+        "",
+        "## Recorded judges",
+        "",
+    ]
     lines += [
-        "Runs are bootstrap draws of the clusters; labels are rows drawn at random. Mean over the judges, and the worst judge.", "",
-        "| set | labels | judges | coverage | worst | labels alone | rows taken as independent | width / labels alone | widest "
-        "| effective labels | best judge |",
+        (
+            "Runs are bootstrap draws of the clusters; labels are rows drawn at random. Mean over"
+            " the judges, and the worst judge."
+        ),
+        "",
+        (
+            "| set | labels | judges | coverage | worst | labels alone | rows taken as independent"
+            " | width / labels alone | widest | effective labels | best judge |"
+        ),
         "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]  # fmt: skip
+    ]
     found: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for row in result["judges"]:
         found[row["set"], row["n"]].append(row)
     for (name, n), rows in sorted(found.items()):
-        mean = {key: float(np.mean([row[key] for row in rows])) for key in rows[0] if key not in ("set", "judge")}
+        mean = {
+            key: float(np.mean([row[key] for row in rows]))
+            for key in rows[0]
+            if key not in ("set", "judge")
+        }
         lines.append(
-            f"| {name} | {n} | {len(rows)} | {mean['coverage']:.3f} | {min(r['coverage'] for r in rows):.3f} | "
-            f"{mean['coverage_labels_alone']:.3f} | {mean['coverage_rows_independent']:.3f} | {mean['width_ratio']:.3f} | "
-            f"{max(r['widest_ratio'] for r in rows):.3f} | {mean['effective_labels']:.0f} | "
-            f"{max(r['effective_labels'] for r in rows):.0f} |"
+            f"| {name} | {n} | {len(rows)} | {mean['coverage']:.3f} |"
+            f" {min(r['coverage'] for r in rows):.3f} | {mean['coverage_labels_alone']:.3f} |"
+            f" {mean['coverage_rows_independent']:.3f} | {mean['width_ratio']:.3f} |"
+            f" {max(r['widest_ratio'] for r in rows):.3f} | {mean['effective_labels']:.0f} |"
+            f" {max(r['effective_labels'] for r in rows):.0f} |"
         )
     for real, title in (
         (True, "Labels of another population"),
@@ -163,18 +215,27 @@ def table(result: dict[str, Any]) -> str:
             "|---|---|---|---|---|---|",
         ]
         lines += [
-            f"| {r['kind']} | {r['n']} | {r['pairs']} | {r['shifted']} | {r['unproven']} | {r['share']:.3f} |"
+            f"| {r['kind']} | {r['n']} | {r['pairs']} | {r['shifted']} | {r['unproven']} |"
+            f" {r['share']:.3f} |"
             for r in some
         ]
-        total, shifted, few = (sum(r[key] for r in some) for key in ("pairs", "shifted", "unproven"))
-        lines.append(f"| **all** | | {total} | {shifted} | {few} | {(shifted + few) / max(1, total):.3f} |")
+        total, shifted, few = (
+            sum(r[key] for r in some) for key in ("pairs", "shifted", "unproven")
+        )
+        lines.append(
+            f"| **all** | | {total} | {shifted} | {few} | {(shifted + few) / max(1, total):.3f} |"
+        )
         if real:
             lines += [
                 "",
-                f"Found by the test itself (level set on train): {shifted} of {total}, {shifted / max(1, total):.3f}.",
+                (
+                    f"Found by the test itself (level set on train): {shifted} of {total},"
+                    f" {shifted / max(1, total):.3f}."
+                ),
             ]
             lines.append(
-                "The rule that refuses fewer than ten clusters as unproven was added after a look at these pairs."
+                "The rule that refuses fewer than ten clusters as unproven was added after a look"
+                " at these pairs."
             )
         wrong = [w for r in some for w in r["wrong"]]
         if wrong:
@@ -184,14 +245,19 @@ def table(result: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("RAGASSAY_DATA", ROOT / "../shared/data")))
+    parser.add_argument(
+        "--data", type=Path, default=Path(os.environ.get("RAGASSAY_DATA", ROOT / "../shared/data"))
+    )
     parser.add_argument("--draws", type=int, default=200)
     options = parser.parse_args()
     started = time.process_time()
-    result: dict[str, Any] = {"judges": correct(options.data, options.draws), "refusals": refusals(options.data)}
+    result: dict[str, Any] = {
+        "judges": correct(options.data, options.draws),
+        "refusals": refusals(options.data),
+    }
     result["conditions"] = (
-        f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, numpy {np.__version__}, {options.draws} draws a "
-        f"cell, seed {SEED}, {time.process_time() - started:.0f} s of CPU."
+        f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, numpy {np.__version__},"
+        f" {options.draws} draws a cell, seed {SEED}, {time.process_time() - started:.0f} s of CPU."
     )
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "ppi.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

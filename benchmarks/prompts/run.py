@@ -1,20 +1,23 @@
-"""How many calls and prompt tokens does a row take, and how many of them would a provider's prefix cache serve?
+"""How many calls and prompt tokens does a row take, and how many of them would a provider's prefix
+cache serve?
 
     python benchmarks/prompts/run.py [--rows 60] [--in-flight 32]
 
-The requests are real: `ragassay.evaluate` runs the triad (context relevance, groundedness, answer relevance) against a local
-server that keeps every request in the order of its arrival. Rows: the example rows of the package; made rows with 4
-contexts of 100 words and 4 claims; made rows with 8 contexts of 400 words and 4 claims. Ways of asking: batched (as by
-default), one call a chunk (a rubric that extends context_relevance with `batch: 1`), single calls (one a claim and chunk).
+The requests are real: `ragassay.evaluate` runs the triad (context relevance, groundedness, answer
+relevance) against a local server that keeps every request in the order of its arrival. Rows: the
+example rows of the package; made rows with 4 contexts of 100 words and 4 claims; made rows with 8
+contexts of 400 words and 4 claims. Ways of asking: batched (as by default), one call a chunk (a
+rubric that extends context_relevance with `batch: 1`), single calls (one a claim and chunk).
 
-Tokens, as no vocabulary of a chat model is at hand: UTF-8 bytes by 4, and beside it the WordPiece vocabulary (uncased BERT)
-that comes with the offline judge. The cache: a prefix of 1,024 tokens or more, in steps of 128, is served when an earlier
-request with it was answered; nothing is forgotten (a run sends its next request within a provider's minutes) and all
-requests reach the same cache, so that the shares are upper bounds. A request is taken as answered when as many others as
-may be in flight have arrived after it. Shares are over the second half of the requests, when the cache is warm. The hosted
-OpenAI service puts the JSON schema of the reply in front of the prompt, other servers do not show it to the model: both are
-printed.
-Writes benchmarks/results/prompts.json and prompts.md.
+Tokens, as no vocabulary of a chat model is at hand: UTF-8 bytes by 4, and beside it the WordPiece
+vocabulary (uncased BERT) that comes with the offline judge. The cache: a prefix of 1,024 tokens or
+more, in steps of 128, is served when an earlier request with it was answered; nothing is forgotten
+(a run sends its next request within a provider's minutes) and all requests reach the same cache, so
+that the shares are upper bounds. A request is taken as answered when as many others as may be in
+flight have arrived after it. Shares are over the second half of the requests, when the cache is
+warm. The hosted OpenAI service puts the JSON schema of the reply in front of the prompt, other
+servers do not show it to the model: both are printed. Writes benchmarks/results/prompts.json and
+prompts.md.
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ ONE_A_CHUNK = "---\nid: context_relevance\nversion: 1\nextends: context_relevanc
 TEXT = """river bridge council harbour engine winter letter market village teacher signal copper forest lantern archive
 garden captain museum station theatre orchard factory island railway painter chapel district festival reservoir"""
 WORDS = TEXT.split()
-PASSAGE = re.compile(r"<<<(?:passage \d+|context) \| [0-9a-f]+>>>\n(.*?)\n<<<end \| [0-9a-f]+>>>\n*", re.S)
+PASSAGE = re.compile(
+    r"<<<(?:passage \d+|context) \| [0-9a-f]+>>>\n(.*?)\n<<<end \| [0-9a-f]+>>>\n*", re.S
+)
 QUESTION = re.compile(r"<<<question \| [0-9a-f]+>>>\n(.*?)\n<<<end", re.S)
 
 Body = dict[str, Any]
@@ -55,7 +60,9 @@ Tokens = Sequence[object]
 
 
 def made_rows(count: int, contexts: int, words: int, seed: int = 1) -> list[dict[str, Any]]:
-    """Rows of so many contexts of so many words, and a response of 4 claims (sentences); no two texts alike."""
+    """Rows of so many contexts of so many words, and a response of 4 claims (sentences); no two
+    texts alike.
+    """
     dice = random.Random(seed)
     rows = []
     for number in range(count):
@@ -65,11 +72,19 @@ def made_rows(count: int, contexts: int, words: int, seed: int = 1) -> list[dict
             said[0] = f"Record {number} part {place}"
             texts.append(" ".join(said) + ".")
         claims = [
-            f"The {dice.choice(WORDS)} of {number} met the {dice.choice(WORDS)} in {1900 + dice.randrange(99)}."
+            f"The {dice.choice(WORDS)} of {number} met the {dice.choice(WORDS)} in"
+            f" {1900 + dice.randrange(99)}."
             for _ in range(4)
         ]
         question = f"What did record {number} say of the {dice.choice(WORDS)}?"
-        rows.append({"id": f"row-{number}", "question": question, "contexts": texts, "response": " ".join(claims)})
+        rows.append(
+            {
+                "id": f"row-{number}",
+                "question": question,
+                "contexts": texts,
+                "response": " ".join(claims),
+            }
+        )
     return rows
 
 
@@ -80,9 +95,15 @@ def requests_of(rows: object, in_flight: int, **options: Any) -> list[Body]:
 
     with LLMServer(latency=0.05) as server, tempfile.TemporaryDirectory() as folder:
         run = ragassay.evaluate(
-            rows, METRICS, judge="openai:mock", base_url=server.url, store=f"{folder}/store.db", cache=False,
-            concurrency=in_flight, **options,
-        )  # fmt: skip
+            rows,
+            METRICS,
+            judge="openai:mock",
+            base_url=server.url,
+            store=f"{folder}/store.db",
+            cache=False,
+            concurrency=in_flight,
+            **options,
+        )
         run.close()
         return list(server.bodies)
 
@@ -148,7 +169,8 @@ class PrefixCache:
 
 
 def served_share(prompts: Sequence[Tokens], in_flight: int) -> float:
-    """Share of the tokens that the cache serves; a request is answered when `in_flight` more have arrived.
+    """Share of the tokens that the cache serves; a request is answered when `in_flight` more have
+    arrived.
 
     Over the second half: a run of a million rows is not like its first hundred requests.
     """
@@ -195,7 +217,9 @@ def apart(bodies: Sequence[Body]) -> float:
 
 
 def contexts_first(body: Body) -> str:
-    """The request as it would be if the contexts of its row stood before everything else, in one form for all rubrics."""
+    """The request as it would be if the contexts of its row stood before everything else, in one
+    form for all rubrics.
+    """
     text = messages(body)
     passages = PASSAGE.findall(text)
     return "\n\n".join([*passages, PASSAGE.sub("", text)])
@@ -218,11 +242,16 @@ def shares(
     orders: dict[str, list[Body]], count: Callable[[str], Tokens], lags: Sequence[int]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Order -> in flight -> form of the prompt -> share served by the cache."""
-    found: dict[str, dict[str, dict[str, float]]] = {order: {str(lag): {} for lag in lags} for order in orders}
+    found: dict[str, dict[str, dict[str, float]]] = {
+        order: {str(lag): {} for lag in lags} for order in orders
+    }
     for form, text in FORMS.items():
         known: dict[int, Tokens] = {}  # the shuffled requests are the same ones
         for order, bodies in orders.items():
-            prompts = [known[id(b)] if id(b) in known else known.setdefault(id(b), count(text(b))) for b in bodies]
+            prompts = [
+                known[id(b)] if id(b) in known else known.setdefault(id(b), count(text(b)))
+                for b in bodies
+            ]
             for lag in lags:
                 found[order][str(lag)][form] = served_share(prompts, lag)
     return found
@@ -232,7 +261,11 @@ def measure(count: int, in_flight: int) -> dict[str, Any]:
     """All figures."""
     from ragassay.examples import rows_path
 
-    examples = [json.loads(line) for line in rows_path().read_text(encoding="utf-8").splitlines() if line.strip()]
+    examples = [
+        json.loads(line)
+        for line in rows_path().read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    ]
     sources = {
         f"{len(examples)} example rows of the package": examples,
         f"{count} rows, 4 contexts of 100 words, 4 claims": made_rows(count, 4, 100),
@@ -251,15 +284,26 @@ def measure(count: int, in_flight: int) -> dict[str, Any]:
             }
             shuffled = list(ways["batched"])
             random.Random(1).shuffle(shuffled)
-            orders = {"batched": ways["batched"], "batched, shuffled": shuffled, "single calls": ways["single calls"]}
+            orders = {
+                "batched": ways["batched"],
+                "batched, shuffled": shuffled,
+                "single calls": ways["single calls"],
+            }
             found[name] = {
                 "per_row": {
-                    way: {rule: per_row(Recorded(len(rows), bodies), tokens) for rule, tokens in rules.items()}
+                    way: {
+                        rule: per_row(Recorded(len(rows), bodies), tokens)
+                        for rule, tokens in rules.items()
+                    }
                     for way, bodies in ways.items()
                 },
-                "fixed": {rule: fixed_part(ways["batched"], tokens) for rule, tokens in rules.items()},
+                "fixed": {
+                    rule: fixed_part(ways["batched"], tokens) for rule, tokens in rules.items()
+                },
                 "apart": {order: apart(bodies) for order, bodies in orders.items()},
-                "served": {rule: shares(orders, tokens, (in_flight, 1)) for rule, tokens in rules.items()},
+                "served": {
+                    rule: shares(orders, tokens, (in_flight, 1)) for rule, tokens in rules.items()
+                },
             }
     return {
         "command": " ".join(["python benchmarks/prompts/run.py", *sys.argv[1:]]),
@@ -272,7 +316,8 @@ def measure(count: int, in_flight: int) -> dict[str, Any]:
 def fixed_part(bodies: Sequence[Body], count: Callable[[str], Tokens]) -> dict[str, int]:
     """Tokens of the system part, by rubric."""
     return {
-        body["response_format"]["json_schema"]["name"]: len(count(body["messages"][0]["content"])) for body in bodies
+        body["response_format"]["json_schema"]["name"]: len(count(body["messages"][0]["content"]))
+        for body in bodies
     }
 
 
@@ -285,8 +330,11 @@ def page(result: dict[str, Any]) -> str:
     lines = [
         "# Prompts: calls, tokens, and what a prefix cache serves",
         "",
-        f"{result['date']}; `{result['command']}`; the triad, {in_flight} in flight. Tokens by two rules: UTF-8 bytes by 4 /"
-        " WordPiece (uncased BERT); chat models' own counts lie near these.",
+        (
+            f"{result['date']}; `{result['command']}`; the triad, {in_flight} in flight. Tokens by"
+            " two rules: UTF-8 bytes by 4 / WordPiece (uncased BERT); chat models' own counts lie"
+            " near these."
+        ),
         "",
         "## Calls and prompt tokens a row",
         "",
@@ -299,8 +347,9 @@ def page(result: dict[str, Any]) -> str:
             both = list(rules)
             parts = [f"{rules[r]['tokens'] / single[r]['tokens']:.0%}" for r in both]
             lines.append(
-                f"| {name} | {way} | {rules[both[0]]['calls']:.2f} | {_both(rules[r]['tokens'] for r in both)} |"
-                f" {' / '.join(parts)} | {_both(rules[r]['schema_tokens'] for r in both)} |"
+                f"| {name} | {way} | {rules[both[0]]['calls']:.2f} |"
+                f" {_both(rules[r]['tokens'] for r in both)} | {' / '.join(parts)} |"
+                f" {_both(rules[r]['schema_tokens'] for r in both)} |"
             )
     lines += ["", *goals(result), "", *agreement(), "", *cache(result), ""]
     return "\n".join(lines)
@@ -308,31 +357,51 @@ def page(result: dict[str, Any]) -> str:
 
 def goals(result: dict[str, Any]) -> list[str]:
     """Each goal beside its figure, for the rows that the goals speak of."""
-    found = next(found for name, found in result["found"].items() if "4 contexts of 100" in name)["per_row"]
+    found = next(found for name, found in result["found"].items() if "4 contexts of 100" in name)[
+        "per_row"
+    ]
     calls = found["batched"]["bytes by 4"]["calls"]
-    share = max(found["batched"][r]["tokens"] / found["single calls"][r]["tokens"] for r in found["batched"])
+    share = max(
+        found["batched"][r]["tokens"] / found["single calls"][r]["tokens"] for r in found["batched"]
+    )
     return [
         "| goal (4 contexts, 4 claims) | measured | |",
         "|---|---:|---|",
-        f"| at most {GOAL_CALLS} calls a row | {calls:.2f} | {'reached' if calls <= GOAL_CALLS else 'NOT reached'} |",
-        f"| prompt tokens at most {GOAL_SHARE:.0%} of single calls | {share:.0%} |"
-        f" {'reached' if share <= GOAL_SHARE else 'NOT reached'} |",
+        (
+            f"| at most {GOAL_CALLS} calls a row | {calls:.2f} |"
+            f" {'reached' if calls <= GOAL_CALLS else 'NOT reached'} |"
+        ),
+        (
+            f"| prompt tokens at most {GOAL_SHARE:.0%} of single calls | {share:.0%} |"
+            f" {'reached' if share <= GOAL_SHARE else 'NOT reached'} |"
+        ),
     ]
 
 
 def agreement() -> list[str]:
-    """What the choice of one call for all chunks or one a chunk costs, and why no figure stands here."""
+    """What the choice of one call for all chunks or one a chunk costs, and why no figure stands
+    here.
+    """
     return [
         "## One call for all chunks, or one a chunk?",
         "",
-        "The rubric chooses: `context_relevance` asks about up to 8 chunks in one call; a file that extends it with `batch: 1`"
-        " asks about one. What the choice costs in agreement with people depends on the model, and no language model was at"
-        " hand here, so no figure is given. With labels of your own it is two commands:",
+        (
+            "The rubric chooses: `context_relevance` asks about up to 8 chunks in one call; a file"
+            " that extends it with `batch: 1` asks about one. What the choice costs in agreement"
+            " with people depends on the model, and no language model was at hand here, so no"
+            " figure is given. With labels of your own it is two commands:"
+        ),
         "",
         "```text",
-        "printf -- '---\\nid: context_relevance\\nversion: 1\\nextends: context_relevance\\nbatch: 1\\n---\\n' > one_a_chunk.md",
+        (
+            "printf -- '---\\nid: context_relevance\\nversion: 1\\nextends:"
+            " context_relevance\\nbatch: 1\\n---\\n' > one_a_chunk.md"
+        ),
         "ragassay benchmark labels.jsonl --metric context_relevance --judge openai:MODEL",
-        "ragassay benchmark labels.jsonl --metric context_relevance --judge openai:MODEL --rubric one_a_chunk.md",
+        (
+            "ragassay benchmark labels.jsonl --metric context_relevance --judge openai:MODEL"
+            " --rubric one_a_chunk.md"
+        ),
         "```",
     ]
 
@@ -343,23 +412,35 @@ def cache(result: dict[str, Any]) -> list[str]:
     lines = [
         "## Share of prompt tokens that a prefix cache serves",
         "",
-        f"Prefixes of at least {LEAST:,} tokens, in steps of {STEP}, over the second half of the requests. Upper bounds: one"
-        f' cache for all requests, nothing forgotten. "{in_flight} in flight": a request finds what was answered before it was sent; "one by one": each'
-        ' waits for the one before. "Apart": how many requests the ones that hold the same contexts stand apart (median).'
-        " The last two columns are no product of today: what a schema without the ids of the items, and what contexts in"
+        f"Prefixes of at least {LEAST:,} tokens, in steps of {STEP}, over the second half of the"
+        " requests. Upper bounds: one"
+        f' cache for all requests, nothing forgotten. "{in_flight} in flight": a request finds what'
+        ' was answered before it was sent; "one by one": each'
+        ' waits for the one before. "Apart": how many requests the ones that hold the same contexts'
+        " stand apart (median)."
+        " The last two columns are no product of today: what a schema without the ids of the items,"
+        " and what contexts in"
         " front of the rubric would give.",
         "",
-        "| rows | order | in flight | apart | as sent | schema in front | schema in front, if it named no ids |"
-        " if the contexts stood first |",
+        (
+            "| rows | order | in flight | apart | as sent | schema in front | schema in front, if"
+            " it named no ids | if the contexts stood first |"
+        ),
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, found in result["found"].items():
         for order in found["apart"]:
             for lag in (str(in_flight), "1"):
                 rules = found["served"].values()
-                shown = [" / ".join(f"{served[order][lag][form]:.0%}" for served in rules) for form in FORMS]
+                shown = [
+                    " / ".join(f"{served[order][lag][form]:.0%}" for served in rules)
+                    for form in FORMS
+                ]
                 many = lag if lag != "1" else "one by one"
-                lines.append(f"| {name} | {order} | {many} | {found['apart'][order]:g} | {' | '.join(shown)} |")
+                lines.append(
+                    f"| {name} | {order} | {many} | {found['apart'][order]:g} |"
+                    f" {' | '.join(shown)} |"
+                )
     fixed = next(iter(result["found"].values()))["fixed"]
     lines += ["", "The part that never varies, the rubric's system part, in tokens:", ""]
     for rubric in next(iter(fixed.values())):
@@ -368,12 +449,19 @@ def cache(result: dict[str, Any]) -> list[str]:
         lines.append(f"- {rubric}: {_both(fixed[rule][rubric] for rule in fixed)}{said}")
     in_front = [
         lag["schema in front"]
-        for found in result["found"].values() for orders in found["served"].values() for lags in orders.values()
+        for found in result["found"].values()
+        for orders in found["served"].values()
+        for lags in orders.values()
         for lag in lags.values()
-    ]  # fmt: skip
+    ]
     if not any(in_front):
-        lines += ["", "With the schema in front nothing is served: it names the ids of the call's items, so that no two calls"
-                  " begin alike for 1,024 tokens."]  # fmt: skip
+        lines += [
+            "",
+            (
+                "With the schema in front nothing is served: it names the ids of the call's items,"
+                " so that no two calls begin alike for 1,024 tokens."
+            ),
+        ]
     return lines
 
 
@@ -383,7 +471,9 @@ def _both(numbers: Iterable[float]) -> str:
 
 def main() -> None:
     """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=60)
     parser.add_argument("--in-flight", type=int, default=32)
     a = parser.parse_args()

@@ -1,14 +1,16 @@
 """What does a row cost of our own, and does it stay the same from a thousand rows to a million?
 
-    python benchmarks/scale/run.py [--rows 1000 10000 100000] [--metrics answer_relevance] [--formats jsonl]
+    python benchmarks/scale/run.py [--rows 1000 10000 100000] [--metrics answer_relevance]
+    [--formats jsonl]
 
-A judge that answers at once, without a model, and rows of about 1.2 KB. All the rest is real: the scan of the file, the
-engine, the journal (no judgment is used before it is on disk), the diagnosis, the store, the summary, and the resume of
-a run that is done but for its last row. Every step is a process of its own, so that its peak memory is its own.
-Rows a second: wall-clock time from the first look at the file until the run is stored. Journal: judgments a second
-through the journal alone, in commits that gather what has arrived. Huge rows: CPU seconds and peak memory of a run over
-one row of 1 and of 10 MB, as one context or as 10,000; the LLM path asks the tests' server.
-Writes benchmarks/results/scale.json and scale.md.
+A judge that answers at once, without a model, and rows of about 1.2 KB. All the rest is real: the
+scan of the file, the engine, the journal (no judgment is used before it is on disk), the diagnosis,
+the store, the summary, and the resume of a run that is done but for its last row. Every step is a
+process of its own, so that its peak memory is its own. Rows a second: wall-clock time from the
+first look at the file until the run is stored. Journal: judgments a second through the journal
+alone, in commits that gather what has arrived. Huge rows: CPU seconds and peak memory of a run over
+one row of 1 and of 10 MB, as one context or as 10,000; the LLM path asks the tests' server. Writes
+benchmarks/results/scale.json and scale.md.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 sys.path.insert(0, str(ROOT / "src"))
 sys.path.insert(0, str(ROOT / "tests"))
 
-from ragassay.core import JudgeFlow, Judgment, Request, Status  # noqa: E402
+from ragassay.core import JudgeFlow, Judgment, Request, Status
 
 GOALS = {
     "rows_per_second": 10_000.0,
@@ -101,10 +103,18 @@ class NoOpJudge:
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """A pass for each."""
         return tuple(
-            Judgment(request.key, self.fingerprint(request.rubric), f"{request.rubric}@0", Status.JUDGED, rating=3,
-                     value=1.0, rationale="It was not looked at.", passes=True)
+            Judgment(
+                request.key,
+                self.fingerprint(request.rubric),
+                f"{request.rubric}@0",
+                Status.JUDGED,
+                rating=3,
+                value=1.0,
+                rationale="It was not looked at.",
+                passes=True,
+            )
             for request in requests
-        )  # fmt: skip
+        )
         yield
 
 
@@ -112,13 +122,19 @@ def make_rows(count: int) -> Iterator[dict[str, Any]]:
     """Rows of about 1.2 KB: 4 contexts, a response of two sentences, a slice; no two alike."""
     dice = random.Random(1)
     for number in range(count):
-        contexts = [f"Record {number} part {place}: " + " ".join(dice.choices(WORDS, k=29)) + "." for place in range(4)]
+        contexts = [
+            f"Record {number} part {place}: " + " ".join(dice.choices(WORDS, k=29)) + "."
+            for place in range(4)
+        ]
         year, who, whom = 1900 + number % 99, dice.choice(WORDS), dice.choice(WORDS)
         yield {
             "id": f"row-{number:07}",
             "question": f"What did record {number} say of the {who}?",
             "contexts": contexts,
-            "response": f"The {who} of {number} met the {whom} in {year}. It was seen by the {dice.choice(WORDS)}.",
+            "response": (
+                f"The {who} of {number} met the {whom} in {year}. It was seen by the"
+                f" {dice.choice(WORDS)}."
+            ),
             "slices": {"kind": WORDS[number % 7]},
         }
 
@@ -131,7 +147,9 @@ def write(path: Path, count: int) -> None:
             out.writerow(["id", "question", "contexts", "response", "kind"])
             for row in make_rows(count):
                 contexts = json.dumps(row["contexts"])
-                out.writerow([row["id"], row["question"], contexts, row["response"], row["slices"]["kind"]])
+                out.writerow(
+                    [row["id"], row["question"], contexts, row["response"], row["slices"]["kind"]]
+                )
     elif path.suffix == ".parquet":
         import pyarrow
         from pyarrow import parquet
@@ -150,7 +168,9 @@ def write(path: Path, count: int) -> None:
 
 
 def peak_mb() -> float:
-    """The most memory that this process ever held, in MB. Not getrusage's figure: that begins with the parent's."""
+    """The most memory that this process ever held, in MB. Not getrusage's figure: that begins with
+    the parent's.
+    """
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
@@ -185,15 +205,24 @@ def evaluate(source: Path, store: Path, metrics: str) -> dict[str, float]:
     started, cpu = time.perf_counter(), cpu_s()
     plan = planned(source, metrics)
     scanned = time.perf_counter() - started
-    opened, manifest = Store.open(store), manifest_of(plan, "run", "2026-01-01T00:00:00+00:00", "0", "")
+    opened, manifest = (
+        Store.open(store),
+        manifest_of(plan, "run", "2026-01-01T00:00:00+00:00", "0", ""),
+    )
     opened.create_run(manifest)
     opened.acquire(manifest.run_id)
     run = asyncio.run(_drive(plan, opened, manifest, None, False, None))
     seconds = time.perf_counter() - started
     rows = run.manifest.rows
     run.close()
-    return {"rows": rows, "seconds": seconds, "scan_s": scanned, "rows_per_second": rows / seconds,
-            "cpu_us_per_row": 1e6 * (cpu_s() - cpu) / rows, "peak_mb": peak_mb()}  # fmt: skip
+    return {
+        "rows": rows,
+        "seconds": seconds,
+        "scan_s": scanned,
+        "rows_per_second": rows / seconds,
+        "cpu_us_per_row": 1e6 * (cpu_s() - cpu) / rows,
+        "peak_mb": peak_mb(),
+    }
 
 
 def summary(store: Path) -> dict[str, float]:
@@ -204,7 +233,11 @@ def summary(store: Path) -> dict[str, float]:
         started, cpu = time.perf_counter(), cpu_s()
         found = run.summary
         assert found.pending == 0
-        return {"summary_s": time.perf_counter() - started, "cpu_s": cpu_s() - cpu, "peak_mb": peak_mb()}
+        return {
+            "summary_s": time.perf_counter() - started,
+            "cpu_s": cpu_s() - cpu,
+            "peak_mb": peak_mb(),
+        }
 
 
 def resume(store: Path) -> dict[str, float]:
@@ -257,7 +290,8 @@ def sentences(size: int) -> str:
     while length < size:
         who, whom = dice.choice(WORDS), dice.choice(WORDS)
         made.append(
-            f"The {who} of {len(made)} met the {whom} near the {dice.choice(WORDS)} in {1900 + len(made) % 99}."
+            f"The {who} of {len(made)} met the {whom} near the {dice.choice(WORDS)} in"
+            f" {1900 + len(made) % 99}."
         )
         length += len(made[-1]) + 1
     return " ".join(made)[:size]
@@ -268,10 +302,19 @@ def huge(judge: str, contexts: int, megabytes: int, folder: Path) -> dict[str, f
     import ragassay
     from support.llm_server import ServerProcess  # type: ignore[import-not-found]
 
-    small = {"id": "small", "question": "Who met?", "contexts": ["They met."], "response": "They met."}
+    small = {
+        "id": "small",
+        "question": "Who met?",
+        "contexts": ["They met."],
+        "response": "They met.",
+    }
     text = sentences(megabytes * 2**20 // contexts)
-    row = {"id": "huge", "question": "Whom did the river of 12 meet?", "contexts": [text] * contexts,
-           "response": "The river of 12 met the bridge in 1912. It was seen by the council."}  # fmt: skip
+    row = {
+        "id": "huge",
+        "question": "Whom did the river of 12 meet?",
+        "contexts": [text] * contexts,
+        "response": "The river of 12 met the bridge in 1912. It was seen by the council.",
+    }
     if contexts > 1:
         row["contexts"] = [f"Part {place}. {text}" for place in range(contexts)]
     source = folder / "huge.jsonl"
@@ -279,7 +322,10 @@ def huge(judge: str, contexts: int, megabytes: int, folder: Path) -> dict[str, f
     del row, text
     with ServerProcess() as server:
         server.script(keep_bodies=False)
-        given: dict[str, Any] = {"judge": judge, "base_url": None if judge == "offline" else server.url}
+        given: dict[str, Any] = {
+            "judge": judge,
+            "base_url": None if judge == "offline" else server.url,
+        }
         ragassay.evaluate([small], store=folder / "huge.db", **given).close()
         cpu = cpu_s()
         run = ragassay.evaluate(source, store=folder / "huge.db", **given)
@@ -295,7 +341,9 @@ def step(name: str, *arguments: str) -> dict[str, float]:
     return dict(json.loads(out.splitlines()[-1]))
 
 
-def measure(counts: Sequence[int], metrics: str, formats: Sequence[str], judgments: int) -> dict[str, Any]:
+def measure(
+    counts: Sequence[int], metrics: str, formats: Sequence[str], judgments: int
+) -> dict[str, Any]:
     """All steps for every size and format."""
     found: list[dict[str, Any]] = []
     load = os.getloadavg()[0]
@@ -305,16 +353,26 @@ def measure(counts: Sequence[int], metrics: str, formats: Sequence[str], judgmen
             for count in counts:
                 source, store = folder / f"rows.{kind}", folder / f"{kind}-{count}.db"
                 write(source, count)
-                one = {"format": kind, "metrics": metrics, "megabytes": source.stat().st_size / 2**20}
+                one = {
+                    "format": kind,
+                    "metrics": metrics,
+                    "megabytes": source.stat().st_size / 2**20,
+                }
                 one |= step("evaluate", str(source), str(store), metrics)
                 done, read = step("resume", str(store)), step("summary", str(store))
-                one |= {"resume_s": done["resume_s"], "summary_s": read["summary_s"], "summary_cpu_s": read["cpu_s"]}
+                one |= {
+                    "resume_s": done["resume_s"],
+                    "summary_s": read["summary_s"],
+                    "summary_cpu_s": read["cpu_s"],
+                }
                 one |= {"resume_peak_mb": done["peak_mb"], "summary_peak_mb": read["peak_mb"]}
                 one["store_megabytes"] = store.stat().st_size / 2**20
                 for path in folder.iterdir():
                     path.unlink()
                 found.append(one)
-                print(f"{count} rows ({kind}): {one['rows_per_second']:.0f} rows/s", file=sys.stderr)
+                print(
+                    f"{count} rows ({kind}): {one['rows_per_second']:.0f} rows/s", file=sys.stderr
+                )
         handed = step("journal", str(folder), str(judgments))
         large: list[dict[str, Any]] = []
         for judge, contexts in (("offline", 1), ("openai:mock", 1), ("openai:mock", 10_000)):
@@ -324,50 +382,80 @@ def measure(counts: Sequence[int], metrics: str, formats: Sequence[str], judgmen
                 for path in folder.iterdir():
                     path.unlink()
     conditions = {
-        "command": "python benchmarks/scale/run.py --rows " + " ".join(map(str, counts))
-        + f" --metrics {metrics} --formats {' '.join(formats)}",
-        "cpus": os.cpu_count(), "machine": platform.machine(), "system": platform.system(),
-        "python": platform.python_version(), "load_before": load,
-    }  # fmt: skip
-    return {"conditions": conditions, "goals": GOALS, "runs": found, "huge": large,
-            "journal": {**handed, "judgments": judgments}}  # fmt: skip
+        "command": (
+            "python benchmarks/scale/run.py --rows "
+            + " ".join(map(str, counts))
+            + f" --metrics {metrics} --formats {' '.join(formats)}"
+        ),
+        "cpus": os.cpu_count(),
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "load_before": load,
+    }
+    return {
+        "conditions": conditions,
+        "goals": GOALS,
+        "runs": found,
+        "huge": large,
+        "journal": {**handed, "judgments": judgments},
+    }
 
 
 def table(result: dict[str, Any]) -> str:
     """The figures as Markdown, each beside its goal."""
     said, journal_ = result["conditions"], result["journal"]
     lines = [
-        "# What a row costs of our own", "", f"`{said['command']}`", "",
-        f"A judge that answers at once; rows of about 1.2 KB. {said['cpus']} CPUs ({said['machine']}), "
-        f"Python {said['python']}, load before {said['load_before']:.2f}"
-        + (": other work took most of the machine, so read the CPU and not the clock." if said["load_before"] > 1 else "."), "",
-        "| format | rows | MB | metrics | rows/s | CPU us a row | scan s | peak MB | summary s | its CPU s | its peak MB | resume s |",
+        "# What a row costs of our own",
+        "",
+        f"`{said['command']}`",
+        "",
+        f"A judge that answers at once; rows of about 1.2 KB. {said['cpus']} CPUs"
+        f" ({said['machine']}), Python {said['python']}, load before {said['load_before']:.2f}"
+        + (
+            ": other work took most of the machine, so read the CPU and not the clock."
+            if said["load_before"] > 1
+            else "."
+        ),
+        "",
+        (
+            "| format | rows | MB | metrics | rows/s | CPU us a row | scan s | peak MB | summary s"
+            " | its CPU s | its peak MB | resume s |"
+        ),
         "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        f"| goal | | | | {GOALS['rows_per_second']:,.0f} | | | {GOALS['peak_mb']:.0f} | {GOALS['summary_s']:.0f} | | "
-        f"{GOALS['peak_mb']:.0f} | {GOALS['resume_s']:.0f} |",
-    ]  # fmt: skip
+        (
+            f"| goal | | | | {GOALS['rows_per_second']:,.0f} | | | {GOALS['peak_mb']:.0f} |"
+            f" {GOALS['summary_s']:.0f} | | {GOALS['peak_mb']:.0f} | {GOALS['resume_s']:.0f} |"
+        ),
+    ]
     lines += [
-        f"| {r['format']} | {r['rows']:,} | {r['megabytes']:.0f} | {r['metrics']} | {r['rows_per_second']:,.0f} | "
-        f"{r['cpu_us_per_row']:.0f} | {r['scan_s']:.1f} | {r['peak_mb']:.0f} | {r['summary_s']:.1f} | {r['summary_cpu_s']:.1f} | "
-        f"{r['summary_peak_mb']:.0f} | {r['resume_s']:.1f} |"
+        f"| {r['format']} | {r['rows']:,} | {r['megabytes']:.0f} | {r['metrics']} |"
+        f" {r['rows_per_second']:,.0f} | {r['cpu_us_per_row']:.0f} | {r['scan_s']:.1f} |"
+        f" {r['peak_mb']:.0f} | {r['summary_s']:.1f} | {r['summary_cpu_s']:.1f} |"
+        f" {r['summary_peak_mb']:.0f} | {r['resume_s']:.1f} |"
         for r in result["runs"]
     ]
     lines += [
         "",
-        f"Journal alone: {journal_['journal_per_second']:,.0f} judgments a second ({journal_['judgments']:,} judgments; "
-        f"goal {GOALS['journal_per_second']:,.0f}).",
+        (
+            f"Journal alone: {journal_['journal_per_second']:,.0f} judgments a second"
+            f" ({journal_['judgments']:,} judgments; goal {GOALS['journal_per_second']:,.0f})."
+        ),
         "",
         "| judge | contexts in the row | MB | CPU s of the run | peak MB |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     lines += [
-        f"| {r['judge']} | {r['contexts']:,} | {r['megabytes']} | {r['cpu_s']:.2f} | {r['peak_mb']:.0f} |"
+        f"| {r['judge']} | {r['contexts']:,} | {r['megabytes']} | {r['cpu_s']:.2f} |"
+        f" {r['peak_mb']:.0f} |"
         for r in result["huge"]
     ]
     lines += [
         "",
-        "Goal for 10 MB: at most 1 s and 250 MB + 40 MB; at most 12 times the seconds of 1 MB. Of 10,000 contexts each eight are "
-        "a call, which takes its own time.",
+        (
+            "Goal for 10 MB: at most 1 s and 250 MB + 40 MB; at most 12 times the seconds of 1 MB."
+            " Of 10,000 contexts each eight are a call, which takes its own time."
+        ),
         "",
     ]
     return "\n".join(lines)
@@ -375,7 +463,9 @@ def table(result: dict[str, Any]) -> str:
 
 def main() -> None:
     """Measure, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--metrics", default="answer_relevance")
     parser.add_argument("--formats", nargs="+", default=["jsonl"])

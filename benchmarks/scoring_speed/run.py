@@ -1,18 +1,23 @@
-"""How fast is scoring alone, when every judgment is known? And does its memory follow the number of rows?
+"""How fast is scoring alone, when every judgment is known? And does its memory follow the number of
+rows?
 
     python benchmarks/scoring_speed/run.py [--rows 20000] [--flow-rows 400]
 
-A row: 5 chunks, 6 claims of the response, 4 statements of the reference, 10 ranked ids of which 3 are relevant.
+A row: 5 chunks, 6 claims of the response, 4 statements of the reference, 10 ranked ids of which 3
+are relevant.
 
-- Verdict arithmetic: every function of `ragassay.scoring` that a metric of the catalogue calls on verdicts, ratings and
+- Verdict arithmetic: every function of `ragassay.scoring` that a metric of the catalogue calls on
+  verdicts, ratings and
   ids, as often as the catalogue does. Limit: 20,000 rows a second, memory flat.
-- Text measures: the functions that read texts (token F1, ROUGE-L, entities ...), on a response of about 60 words, a
+- Text measures: the functions that read texts (token F1, ROUGE-L, entities ...), on a response of
+  about 60 words, a
   reference of 40 and chunks of 60, each by itself.
-- Flows: the metrics as they are, Request by Request, with the known Judgment handed to each: cutting the texts into
+- Flows: the metrics as they are, Request by Request, with the known Judgment handed to each:
+  cutting the texts into
   claims, making Requests, Parts and Scores. No judge, runner or store.
 
-A function that a metric imports and nothing here calls is named. Rates are rows a CPU second of one process; memory is the
-peak of a fresh process.
+A function that a metric imports and nothing here calls is named. Rates are rows a CPU second of one
+process; memory is the peak of a fresh process.
 """
 
 from __future__ import annotations
@@ -37,10 +42,19 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 
-from ragassay import scoring  # noqa: E402
-from ragassay.core import AppUsage, Context, Evidence, Judgment, Request, Sample, Score, Status  # noqa: E402
-from ragassay.metrics import DEFAULT_METRICS, Metric, catalogue, parse  # noqa: E402
-from ragassay.scoring import (  # noqa: E402
+from ragassay import scoring
+from ragassay.core import (
+    AppUsage,
+    Context,
+    Evidence,
+    Judgment,
+    Request,
+    Sample,
+    Score,
+    Status,
+)
+from ragassay.metrics import DEFAULT_METRICS, Metric, catalogue, parse
+from ragassay.scoring import (
     all_supported,
     average_precision,
     claim_weight,
@@ -61,10 +75,23 @@ from ragassay.scoring import (  # noqa: E402
     unsupported_shares,
     utilization,
     weighted_share,
-)  # fmt: skip
+)
 
 SEED, LIMIT = 20261121, 20_000
-NOUNS = "tower bridge harbour museum station castle library garden theatre market palace tunnel".split()  # noqa: SIM905
+NOUNS = [
+    "tower",
+    "bridge",
+    "harbour",
+    "museum",
+    "station",
+    "castle",
+    "library",
+    "garden",
+    "theatre",
+    "market",
+    "palace",
+    "tunnel",
+]
 VERBS = ["was opened", "rebuilt", "sold", "painted", "measured", "closed"]
 PLACES = ("Paris", "Lisbon", "Vienna", "Oslo", "Dublin", "Athens")
 
@@ -92,45 +119,87 @@ def verdicts(count: int) -> Iterator[Verdicts]:
     made = []
     for _ in range(1000):
         ids = chance.sample([f"document-{n}" for n in range(30)], 10)
-        sources = [tuple(sorted(chance.sample(range(5), chance.choice((0, 1, 1, 2))))) for _ in range(6)]
-        made.append(Verdicts(
-            tuple(ids), {ids[2]: 1.0, ids[7]: 2.0, "document-x": 1.0},
-            tuple(chance.randint(0, 3) / 3 for _ in range(5)), [bool(found) for found in sources],
-            [chance.random() < 0.6 for _ in range(6)], sources, [chance.random() < 0.7 for _ in range(4)],
-            [chance.random() < 0.6 for _ in range(4)], [chance.random() < 0.5 for _ in range(5)],
-            [chance.choice((1.0, 1.5, 2.0, 3.0)) for _ in range(6)], (chance.random(), chance.random()),
-        ))  # fmt: skip
+        sources = [
+            tuple(sorted(chance.sample(range(5), chance.choice((0, 1, 1, 2))))) for _ in range(6)
+        ]
+        made.append(
+            Verdicts(
+                tuple(ids),
+                {ids[2]: 1.0, ids[7]: 2.0, "document-x": 1.0},
+                tuple(chance.randint(0, 3) / 3 for _ in range(5)),
+                [bool(found) for found in sources],
+                [chance.random() < 0.6 for _ in range(6)],
+                sources,
+                [chance.random() < 0.7 for _ in range(4)],
+                [chance.random() < 0.6 for _ in range(4)],
+                [chance.random() < 0.5 for _ in range(5)],
+                [chance.choice((1.0, 1.5, 2.0, 3.0)) for _ in range(6)],
+                (chance.random(), chance.random()),
+            )
+        )
     for n in range(count):
         yield made[n % 1000]
 
 
 def arithmetic(v: Verdicts) -> list[object]:
-    """Every reduction of the catalogue over the verdicts of one row, with the verdicts under the pass marks."""
+    """Every reduction of the catalogue over the verdicts of one row, with the verdicts under the
+    pass marks.
+    """
     ids, grades, held = v.ranking, v.grades, sum(v.supported)
     precision, recall = supported_share(v.right), supported_share(v.in_response)
     return [
         # retrieval by id
-        precision_at_k(ids, grades, 5), recall_at_k(ids, grades, 5), hit_rate(ids, grades, 5), ndcg_at_k(ids, grades, 10),
-        reciprocal_rank(ids, grades), average_precision(ids, grades), document_recall(ids, grades),
+        precision_at_k(ids, grades, 5),
+        recall_at_k(ids, grades, 5),
+        hit_rate(ids, grades, 5),
+        ndcg_at_k(ids, grades, 10),
+        reciprocal_rank(ids, grades),
+        average_precision(ids, grades),
+        document_recall(ids, grades),
         precision_at_k(ids, grades, 10),  # document precision
-        # chunks: graded, yes/no, two templates, the ratio of sentences, the three kinds of context precision
-        mean(v.ratings), max(v.ratings), supported_share(v.relevant), mean(v.values), mean(v.ratings),
-        precision_of_ranking(v.relevant), precision_of_ranking(v.in_contexts), precision_of_ranking(v.supported),
+        # chunks: graded, yes/no, two templates, the ratio of sentences, the three kinds of context
+        # precision
+        mean(v.ratings),
+        max(v.ratings),
+        supported_share(v.relevant),
+        mean(v.values),
+        mean(v.ratings),
+        precision_of_ranking(v.relevant),
+        precision_of_ranking(v.in_contexts),
+        precision_of_ranking(v.supported),
         # claims against the contexts
-        mean(v.ratings), decide(held, 0, 6, 0.9), supported_share(v.supported), decide(held, 1, 7, 0.9),
-        all_supported(v.supported), weighted_share(v.supported, v.weights), decide(held, 0, 6, 1.0),
-        # the claim graph
-        supported_share(v.in_contexts), decide(sum(v.in_contexts), 0, 4, 0.9), precision, recall, f_beta(precision, recall),
-        utilization(v.in_contexts, v.in_response), unsupported_shares(v.right, v.supported),
-        noise(v.right, v.sources, {0, 2}, "relevant"), noise(v.right, v.sources, {0, 2}, "irrelevant"),
-        # two templates of the response, of the answer; questions; guidelines; citations, precision and recall
-        mean(v.values), mean(v.values), mean(v.ratings[:3]), supported_share(v.in_response), supported_share(v.right),
+        mean(v.ratings),
+        decide(held, 0, 6, 0.9),
         supported_share(v.supported),
-    ]  # fmt: skip
+        decide(held, 1, 7, 0.9),
+        all_supported(v.supported),
+        weighted_share(v.supported, v.weights),
+        decide(held, 0, 6, 1.0),
+        # the claim graph
+        supported_share(v.in_contexts),
+        decide(sum(v.in_contexts), 0, 4, 0.9),
+        precision,
+        recall,
+        f_beta(precision, recall),
+        utilization(v.in_contexts, v.in_response),
+        unsupported_shares(v.right, v.supported),
+        noise(v.right, v.sources, {0, 2}, "relevant"),
+        noise(v.right, v.sources, {0, 2}, "irrelevant"),
+        # two templates of the response, of the answer; questions; guidelines; citations, precision
+        # and recall
+        mean(v.values),
+        mean(v.values),
+        mean(v.ratings[:3]),
+        supported_share(v.in_response),
+        supported_share(v.right),
+        supported_share(v.supported),
+    ]
 
 
 TEXTS: dict[str, Callable[[Sample], object]] = {
-    "claim_weight, 6 claims": lambda s: [claim_weight(text) for text in (s.response or "").split(". ")],
+    "claim_weight, 6 claims": lambda s: [
+        claim_weight(text) for text in (s.response or "").split(". ")
+    ],
     **{
         name: (lambda measure: lambda s: measure(s.response, s.reference))(getattr(scoring, name))
         for name in ("exact_match", "token_recall", "token_f1", "rouge_l", "bleu", "chrf")
@@ -149,20 +218,24 @@ def samples(count: int) -> Iterator[Sample]:
 
     def sentence(n: int) -> str:
         return (
-            f"The {chance.choice(NOUNS)} number {n} in {chance.choice(PLACES)} {chance.choice(VERBS)} "
-            f"in {chance.randint(1800, 2020)}"
+            f"The {chance.choice(NOUNS)} number {n} in {chance.choice(PLACES)}"
+            f" {chance.choice(VERBS)} in {chance.randint(1800, 2020)}"
         )
 
     for n in range(count):
         texts = [" ".join(sentence(n) + "." for _ in range(6)) for _ in range(5)]
         yield Sample(
-            f"row-{n}", question=f"What became of the {chance.choice(NOUNS)} number {n}?",
+            f"row-{n}",
+            question=f"What became of the {chance.choice(NOUNS)} number {n}?",
             contexts=tuple(Context(text, f"document-{k}") for k, text in enumerate(texts)),
-            response=" ".join(sentence(n) + (f" [{k % 5 + 1}]." if k % 2 else ".") for k in range(6)),
+            response=" ".join(
+                sentence(n) + (f" [{k % 5 + 1}]." if k % 2 else ".") for k in range(6)
+            ),
             reference=" ".join(sentence(n) + "." for _ in range(4)),
-            relevant_ids={"document-1": 1.0, "document-3": 2.0, "document-9": 1.0}, guidelines=("Be kind.", "Be brief."),
+            relevant_ids={"document-1": 1.0, "document-3": 2.0, "document-9": 1.0},
+            guidelines=("Be kind.", "Be brief."),
             usage=AppUsage(300, 40, None, 0.001, 0.8),
-        )  # fmt: skip
+        )
 
 
 def known(request: Request, turn: int) -> Judgment:
@@ -172,15 +245,29 @@ def known(request: Request, turn: int) -> Judgment:
 
 _RATED = tuple(
     Judgment(
-        "k", "judge", "rubric", Status.JUDGED, rating=n, value=n / 3, rationale="Passage 2 says so.", passes=n >= 2,
-        evidence=(Evidence(1, 0, 3, "The"),) if n >= 2 else (), sources=(1, 3) if n >= 2 else (),
+        "k",
+        "judge",
+        "rubric",
+        Status.JUDGED,
+        rating=n,
+        value=n / 3,
+        rationale="Passage 2 says so.",
+        passes=n >= 2,
+        evidence=(Evidence(1, 0, 3, "The"),) if n >= 2 else (),
+        sources=(1, 3) if n >= 2 else (),
     )
     for n in range(4)
-)  # fmt: skip
-_TEXTS = Judgment("k", "judge", "texts", Status.JUDGED, texts=("What is it?", "Where is it?", "Since when?"))
-_KNOWN: dict[str, tuple[Judgment, ...]] = dict.fromkeys(("claims", "questions", "entities"), (_TEXTS,) * 4)
+)
+_TEXTS = Judgment(
+    "k", "judge", "texts", Status.JUDGED, texts=("What is it?", "Where is it?", "Since when?")
+)
+_KNOWN: dict[str, tuple[Judgment, ...]] = dict.fromkeys(
+    ("claims", "questions", "entities"), (_TEXTS,) * 4
+)
 _KNOWN["sentence_relevance"] = (replace(_TEXTS, texts=(), evidence=(Evidence(0, 0, 20, ""),)),) * 4
-_KNOWN["similarity"] = tuple(Judgment("k", "judge", "similarity", Status.JUDGED, value=n / 4) for n in range(4))
+_KNOWN["similarity"] = tuple(
+    Judgment("k", "judge", "similarity", Status.JUDGED, value=n / 4) for n in range(4)
+)
 
 
 def play(metric: Metric, sample: Sample) -> tuple[Score, int]:
@@ -219,7 +306,9 @@ def uncalled() -> list[str]:
             if isinstance(node, ast.ImportFrom) and node.module == "ragassay.scoring":
                 used |= {alias.name for alias in node.names}
     mine = Path(__file__).read_text(encoding="utf-8").partition("def arithmetic")[2]
-    return sorted(name for name in used if callable(getattr(scoring, name, None)) and name not in mine)
+    return sorted(
+        name for name in used if callable(getattr(scoring, name, None)) and name not in mine
+    )
 
 
 def rate(work: Callable[[], int]) -> float:
@@ -260,7 +349,10 @@ def child(what: str, count: int) -> None:
 def peak(what: str, count: int) -> float:
     """Peak resident MB of a fresh process that works through so many rows."""
     done = subprocess.run(
-        [sys.executable, __file__, "--child", what, str(count)], check=True, capture_output=True, text=True
+        [sys.executable, __file__, "--child", what, str(count)],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return float(done.stdout)
 
@@ -287,7 +379,10 @@ def measure(rows: int, flow_rows: int) -> dict[str, Any]:
         "arithmetic_mb": {str(n): peak("arithmetic", n) for n in (10_000, 100_000)},
         "texts_us": functions,
         "uncalled": uncalled(),
-        "default": {"metrics": len(default), "rate": rate(lambda: over_samples(default, iter(texts)))},
+        "default": {
+            "metrics": len(default),
+            "rate": rate(lambda: over_samples(default, iter(texts))),
+        },
         "catalogue": {"metrics": len(fed), "rate": rate(lambda: over_samples(fed, iter(texts)))},
         "default_mb": {str(n): peak("flows", n) for n in (1_000, 10_000)},
         "metric_us": single,
@@ -304,29 +399,51 @@ def markdown(result: dict[str, Any]) -> str:
     out = [
         "# Scoring alone",
         "",
-        f"{result['date']}; Python {platform.python_version()}; {len(os.sched_getaffinity(0))} cores; load before "
-        f"{result['load_before']:.1f}; `python benchmarks/scoring_speed/run.py`; 5 chunks, 6 claims, 4 statements, 10 ids; "
-        "rates are rows a CPU second of one process.",
+        (
+            f"{result['date']}; Python {platform.python_version()}; {len(os.sched_getaffinity(0))}"
+            f" cores; load before {result['load_before']:.1f}; `python"
+            " benchmarks/scoring_speed/run.py`; 5 chunks, 6 claims, 4 statements, 10 ids; rates"
+            " are rows a CPU second of one process."
+        ),
         "",
         "| what | measured | limit | |",
         "|---|---:|---:|---|",
-        f"| verdict arithmetic of the whole catalogue, {result['reductions']} reductions a row | {speed:,.0f} rows/s | "
-        f"{LIMIT:,} | {'reached' if speed >= LIMIT else 'NOT reached'} |",
-        f"| its peak memory, 10,000 rows and 100,000 | {few:.1f} and {many:.1f} MB | flat | {many - few:+.1f} MB |",
+        (
+            f"| verdict arithmetic of the whole catalogue, {result['reductions']} reductions a row"
+            f" | {speed:,.0f} rows/s | {LIMIT:,} |"
+            f" {'reached' if speed >= LIMIT else 'NOT reached'} |"
+        ),
+        (
+            f"| its peak memory, 10,000 rows and 100,000 | {few:.1f} and {many:.1f} MB | flat |"
+            f" {many - few:+.1f} MB |"
+        ),
         f"| text measures, all of them on a row | {1e6 / texts:,.0f} rows/s | | |",
-        f"| flows of the default set, {result['default']['metrics']} metrics | {result['default']['rate']:,.0f} rows/s | | |",
-        f"| flows of the whole catalogue, {result['catalogue']['metrics']} metrics | {result['catalogue']['rate']:,.0f} rows/s "
-        "| | |",
-        f"| peak memory of the default set, 1,000 rows and 10,000 | {flow_few:.1f} and {flow_many:.1f} MB | flat | "
-        f"{flow_many - flow_few:+.1f} MB |",
+        (
+            f"| flows of the default set, {result['default']['metrics']} metrics |"
+            f" {result['default']['rate']:,.0f} rows/s | | |"
+        ),
+        (
+            f"| flows of the whole catalogue, {result['catalogue']['metrics']} metrics |"
+            f" {result['catalogue']['rate']:,.0f} rows/s | | |"
+        ),
+        (
+            f"| peak memory of the default set, 1,000 rows and 10,000 | {flow_few:.1f} and"
+            f" {flow_many:.1f} MB | flat | {flow_many - flow_few:+.1f} MB |"
+        ),
         "",
         "## Microseconds a row of each text measure",
         "",
-        *(f"- {name}: {value:.1f}" for name, value in sorted(result["texts_us"].items(), key=lambda item: -item[1])),
+        *(
+            f"- {name}: {value:.1f}"
+            for name, value in sorted(result["texts_us"].items(), key=lambda item: -item[1])
+        ),
         "",
         "## Microseconds a row of each metric's whole flow",
         "",
-        *(f"- {name}: {value:.0f}" for name, value in sorted(result["metric_us"].items(), key=lambda item: -item[1])),
+        *(
+            f"- {name}: {value:.0f}"
+            for name, value in sorted(result["metric_us"].items(), key=lambda item: -item[1])
+        ),
     ]
     if result["skipped"]:
         out += ["", "Not fed by this script:", ""]
@@ -340,14 +457,18 @@ def main() -> None:
     if sys.argv[1:2] == ["--child"]:
         child(sys.argv[2], int(sys.argv[3]))
         return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--flow-rows", type=int, default=400)
     options = parser.parse_args()
     load = os.getloadavg()[0]
     result = {
-        "date": datetime.now(UTC).date().isoformat(), "load_before": load, **measure(options.rows, options.flow_rows)
-    }  # fmt: skip
+        "date": datetime.now(UTC).date().isoformat(),
+        "load_before": load,
+        **measure(options.rows, options.flow_rows),
+    }
     RESULTS.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, indent=1, sort_keys=True)
     (RESULTS / "scoring_speed.json").write_text(text + "\n", encoding="utf-8")

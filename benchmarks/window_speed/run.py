@@ -2,10 +2,10 @@
 
     python benchmarks/window_speed/run.py [--texts 60]
 
-Real claims and passages would have all lengths, so ids are drawn at random: the time does not depend on which words they
-are. A text has 30 tokens, the window the rest. Alone: one call after another. Side by side: a thread a core, each with
-texts of its own; the figure is the time of all divided by the number of texts, which is what a run pays. Medians of five
-rounds.
+Real claims and passages would have all lengths, so ids are drawn at random: the time does not
+depend on which words they are. A text has 30 tokens, the window the rest. Alone: one call after
+another. Side by side: a thread a core, each with texts of its own; the figure is the time of all
+divided by the number of texts, which is what a run pays. Medians of five rounds.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 RESULTS = ROOT / "benchmarks/results"
 
-from ragassay.models import offline  # noqa: E402
-from ragassay.models.offline.engine import Engine  # noqa: E402
-from ragassay.models.offline.windows import LONGEST, Pair  # noqa: E402
+from ragassay.models import offline
+from ragassay.models.offline.engine import Engine
+from ragassay.models.offline.windows import LONGEST, Pair
 
 TEXT, ROUNDS, LIMIT = 30, 5, 12.0
 
@@ -54,7 +54,9 @@ def milliseconds(engine: Engine, tokens: int, count: int, threads: int) -> float
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--texts", type=int, default=60)
     options = parser.parse_args()
     load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
@@ -62,12 +64,18 @@ def main() -> None:
     figures = {}
     for tokens in (64, 128, 192, 256, 320, LONGEST):
         alone = milliseconds(engine, tokens, options.texts // 2, 1)
-        figures[str(tokens)] = {"alone": alone, "side_by_side": milliseconds(engine, tokens, options.texts, cores)}
+        figures[str(tokens)] = {
+            "alone": alone,
+            "side_by_side": milliseconds(engine, tokens, options.texts, cores),
+        }
     lines = [
         "# Reading a window",
         "",
-        f"{datetime.now(UTC).date()}; Python {platform.python_version()}; onnxruntime {onnxruntime.__version__}; {cores} cores; "
-        f"load before {load:.1f}; `python benchmarks/window_speed/run.py`; ms a text.",
+        (
+            f"{datetime.now(UTC).date()}; Python {platform.python_version()}; onnxruntime"
+            f" {onnxruntime.__version__}; {cores} cores; load before {load:.1f}; `python"
+            " benchmarks/window_speed/run.py`; ms a text."
+        ),
         "",
         f"| tokens | alone, one thread | side by side, {cores} threads | limit |",
         "|---:|---:|---:|---|",
@@ -82,7 +90,9 @@ def main() -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "window_speed.md").write_text(text + "\n", encoding="utf-8")
     stored = {"cores": cores, "load_before": load, "milliseconds": figures}
-    (RESULTS / "window_speed.json").write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (RESULTS / "window_speed.json").write_text(
+        json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Which passages does the documentation assistant retrieve for a question?
 
-A small retriever of the plain kind: BM25 (Robertson and Zaragoza, 2009) over the passages of `corpus.jsonl`. It has a
-few settings that real systems get wrong: which pages an index holds, and how many passages are returned.
+A small retriever of the plain kind: BM25 (Robertson and Zaragoza, 2009) over the passages of
+`corpus.jsonl`. It has a few settings that real systems get wrong: which pages an index holds, and
+how many passages are returned.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ K1, B = 1.2, 0.75
 STOP = frozenset(
     re.findall(
         r"\w+",
-        "a an and are as at be by can do does for from how i in is it its me my of on or that the this to what when "
-        "where which who why will with you your",
+        "a an and are as at be by can do does for from how i in is it its me my of on or that the"
+        " this to what when where which who why will with you your",
     )
 )
 
@@ -56,7 +57,11 @@ def load_corpus(path: Path = HERE / "corpus.jsonl") -> list[Passage]:
 def terms(text: str) -> list[str]:
     """Lower-case words and numbers without stop words; a plural s is cut off."""
     words = re.findall(r"[a-z0-9]+", text.lower())
-    return [w[:-1] if len(w) > 3 and w.endswith("s") and not w.endswith("ss") else w for w in words if w not in STOP]
+    return [
+        w[:-1] if len(w) > 3 and w.endswith("s") and not w.endswith("ss") else w
+        for w in words
+        if w not in STOP
+    ]
 
 
 class Index:
@@ -69,7 +74,9 @@ class Index:
         self.document_frequency = Counter(term for counts in self.counts for term in counts)
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """The k best passages that share a word with the query, best first; ties by place in the corpus."""
+        """The k best passages that share a word with the query, best first; ties by place in the
+        corpus.
+        """
         scores = [self._score(counts, terms(query)) for counts in self.counts]
         ranked = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
         return [Hit(self.passages[i], round(scores[i], 3)) for i in ranked[:k] if scores[i] > 0]

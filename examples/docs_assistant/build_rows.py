@@ -1,7 +1,7 @@
 """How do the example rows come about? `python -m examples.docs_assistant.build_rows` writes them.
 
-Every question is really searched for, with the settings of the system version that answered it; the answers and the
-labels were written by hand. The same inputs give the same bytes.
+Every question is really searched for, with the settings of the system version that answered it; the
+answers and the labels were written by hand. The same inputs give the same bytes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class System:
     """One version of the assistant.
 
     k: passages returned. rewrite: searches for a shortened query instead of the question.
-    index: "all" pages; "empty", built before any page was read; "one", the page a faulty router chose for the topic.
-    seconds: its usual time to the first word.
+    index: "all" pages; "empty", built before any page was read; "one", the page a faulty router
+    chose for the topic. seconds: its usual time to the first word.
     """
 
     k: int
@@ -48,7 +48,9 @@ SYSTEMS = {
 
 def read(name: str) -> list[dict[str, Any]]:
     """The records of a JSONL file beside this one."""
-    found: list[dict[str, Any]] = [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+    found: list[dict[str, Any]] = [
+        json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()
+    ]
     return found
 
 
@@ -59,7 +61,9 @@ def retrieve(system: System, question: dict[str, Any]) -> list[Hit]:
         passages = []
     elif system.index == "one":
         passages = [p for p in passages if p.page == WRONG_PAGE[question["topic"]]]
-    return Index(passages).search(question["search"] if system.rewrite else question["question"], system.k)
+    return Index(passages).search(
+        question["search"] if system.rewrite else question["question"], system.k
+    )
 
 
 def usage(system: System, prompt: str, response: str) -> dict[str, float]:
@@ -87,14 +91,20 @@ def build() -> str:
         row = {
             "id": f"{question['id']}-{name}",
             "question": question["question"],
-            "contexts": [{"id": hit.passage.id, "text": hit.passage.text, "score": hit.score} for hit in hits],
+            "contexts": [
+                {"id": hit.passage.id, "text": hit.passage.text, "score": hit.score} for hit in hits
+            ],
             "response": answer["response"],
             "slices": {"topic": question["topic"], "system": name},
             "cluster": question["id"],
             "usage": usage(SYSTEMS[name], prompt, answer["response"]),
             "labels": answer["labels"],
         }
-        row |= {name: question[name] for name in ("reference", "relevant_ids", "answerable") if name in question}
+        row |= {
+            name: question[name]
+            for name in ("reference", "relevant_ids", "answerable")
+            if name in question
+        }
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
     return "".join(lines)
 

@@ -1,10 +1,12 @@
-"""RagAssay: assay a retrieval-augmented application, say what broke, and say how sure every number is.
+"""RagAssay: assay a retrieval-augmented application, say what broke, and say how sure every number
+is.
 
     import ragassay
     run = ragassay.evaluate("rows.jsonl")   # offline: no key, no network
     run.summary, run.scores, run["row-7"]
 
-Importing this reads, sends, prints and configures nothing; everything else is imported on first use.
+Importing this reads, sends, prints and configures nothing; everything else is imported on first
+use.
 """
 
 from __future__ import annotations
@@ -15,7 +17,17 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ragassay import judge
-    from ragassay.api import Run, aevaluate, aresume, compare, evaluate, forecast, open_run, resume, runs
+    from ragassay.api import (
+        Run,
+        aevaluate,
+        aresume,
+        compare,
+        evaluate,
+        forecast,
+        open_run,
+        resume,
+        runs,
+    )
     from ragassay.benchmarking import benchmark, certificates
     from ragassay.core import Context, RagAssayError, Request, Sample, Score
     from ragassay.estimation import estimate, import_labels, next_rows, people_agreement
@@ -25,7 +37,17 @@ if TYPE_CHECKING:
     from ragassay.trust.audit import audit_table
 
 _HOMES = {
-    "ragassay.api": ("Run", "aevaluate", "aresume", "compare", "evaluate", "forecast", "open_run", "resume", "runs"),
+    "ragassay.api": (
+        "Run",
+        "aevaluate",
+        "aresume",
+        "compare",
+        "evaluate",
+        "forecast",
+        "open_run",
+        "resume",
+        "runs",
+    ),
     "ragassay.benchmarking": ("benchmark", "certificates"),
     "ragassay.estimation": ("estimate", "import_labels", "next_rows", "people_agreement"),
     "ragassay.judging": ("calibrate", "cascade", "panel", "repeat"),

@@ -1,7 +1,9 @@
-"""What a program calls: evaluate rows, resume, look at runs. Rooms are joined here and nowhere else.
+"""What a program calls: evaluate rows, resume, look at runs. Rooms are joined here and nowhere
+else.
 
-Synchronous at the edge, asynchronous inside: `evaluate` works in scripts, notebooks and under running loops (there it
-drives its own loop in a thread of its own); `aevaluate` runs in the caller's loop.
+Synchronous at the edge, asynchronous inside: `evaluate` works in scripts, notebooks and under
+running loops (there it drives its own loop in a thread of its own); `aevaluate` runs in the
+caller's loop.
 """
 
 from __future__ import annotations
@@ -39,7 +41,17 @@ from ragassay.core import (
     Verdict,
     memory_failure,
 )
-from ragassay.planning import LASTING, Options, Plan, check_kept, make_options, make_plan, manifest_of, restore, say
+from ragassay.planning import (
+    LASTING,
+    Options,
+    Plan,
+    check_kept,
+    make_options,
+    make_plan,
+    manifest_of,
+    restore,
+    say,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -104,44 +116,57 @@ def evaluate(
 ) -> Run:
     """Measure rows, diagnose each, and return the Run.
 
-    rows: a path (JSONL, JSON, CSV, TSV, Parquet, Arrow), a list of dicts or Samples, a DataFrame or an Arrow table.
-    metrics: names with parameters, such as "groundedness, ndcg_at_k(k=5)", and functions under `@ragassay.metric`;
-    None = the preset ("quick", "retrieval", "hallucination", "production", "ab", "chunking"), else the default set.
-    app: your application, a function of the question (or "module:function"), synchronous or asynchronous, that is run on
-    every row and returns the response, (response, contexts), or a mapping or object with both; its errors and its
+    rows: a path (JSONL, JSON, CSV, TSV, Parquet, Arrow), a list of dicts or Samples, a DataFrame or
+    an Arrow table. metrics: names with parameters, such as "groundedness, ndcg_at_k(k=5)", and
+    functions under `@ragassay.metric`; None = the preset ("quick", "retrieval", "hallucination",
+    "production", "ab", "chunking"), else the default set. app: your application, a function of the
+    question (or "module:function"), synchronous or asynchronous, that is run on every row and
+    returns the response, (response, contexts), or a mapping or object with both; its errors and its
     latency are kept with the row. app_timeout: seconds a row; app_concurrency: rows at once.
     metric_timeout: seconds that a function of yours under `@ragassay.metric` may take for a row.
-    judge: "offline" (no key, no network) or "openai:MODEL" behind any OpenAI-compatible server at base_url
-    (default: OPENAI_BASE_URL or the hosted service); the key is read from the variable api_key_env names
-    (default OPENAI_API_KEY). mapping: field -> column where a column's name is not known. slices: columns to slice by.
-    rubrics: the user's rubric files. claims: how a response is cut into claims. single_calls: one call per claim
-    and chunk instead of batches. controls: when claims with a known answer are planted among those
-    an LLM judge is asked about, so that a reply that gets one wrong is void ("auto": where texts look like an attack).
-    sample: judgments of another number are asked anew and kept apart in the cache, to see how far a judge repeats itself.
-    max_calls / max_cost (US dollars): hard caps; price: "IN,OUT" in US dollars per million tokens. cache: reuse
-    judgments of earlier runs. no_network: any network judge is an error.
-    batch: through the provider's batch API, at half of the price and within a day; wait: False = leave when all calls are
-    handed over, and collect the answers with `resume` later.
-    engine: "ray" runs over several processes, or over the machines of the Ray cluster that RAY_ADDRESS names (extra
-    'ray'); workers: how many (default: the CPUs there are). concurrency and the caps then hold for all of them together.
-    keep: what is to be kept in the run's manifest, as JSON can hold it: a commit, a prompt's version. Under "command" the
-    command keeps what a resume of it checks and writes.
-    store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell: called with the progress and
-    with how the columns are read.
+    judge: "offline" (no key, no network) or "openai:MODEL" behind any OpenAI-compatible server at
+    base_url (default: OPENAI_BASE_URL or the hosted service); the key is read from the variable
+    api_key_env names (default OPENAI_API_KEY). mapping: field -> column where a column's name is
+    not known. slices: columns to slice by. rubrics: the user's rubric files. claims: how a response
+    is cut into claims. single_calls: one call per claim and chunk instead of batches. controls:
+    when claims with a known answer are planted among those an LLM judge is asked about, so that a
+    reply that gets one wrong is void ("auto": where texts look like an attack). sample: judgments
+    of another number are asked anew and kept apart in the cache, to see how far a judge repeats
+    itself. max_calls / max_cost (US dollars): hard caps; price: "IN,OUT" in US dollars per million
+    tokens. cache: reuse judgments of earlier runs. no_network: any network judge is an error.
+    batch: through the provider's batch API, at half of the price and within a day; wait: False =
+    leave when all calls are handed over, and collect the answers with `resume` later. engine: "ray"
+    runs over several processes, or over the machines of the Ray cluster that RAY_ADDRESS names
+    (extra 'ray'); workers: how many (default: the CPUs there are). concurrency and the caps then
+    hold for all of them together. keep: what is to be kept in the run's manifest, as JSON can hold
+    it: a commit, a prompt's version. Under "command" the command keeps what a resume of it checks
+    and writes. store: the SQLite file (default: RAGASSAY_STORE or .ragassay/store.db). watch, tell:
+    called with the progress and with how the columns are read.
 
-    Raises SetupError, DataError, NothingToDo, EnvironmentFailure (with what to do). A row's failure never raises: it is
-    a status on its scores. A run stopped by a cap or Ctrl-C is returned with `run.state`; `resume` continues it.
+    Raises SetupError, DataError, NothingToDo, EnvironmentFailure (with what to do). A row's failure
+    never raises: it is a status on its scores. A run stopped by a cap or Ctrl-C is returned with
+    `run.state`; `resume` continues it.
     """
     options, handed = make_options(locals()), _handed(app)
-    return block_on(lambda: _evaluate(rows, options, metrics, handed, store, name, keep, watch, tell))
+    return block_on(
+        lambda: _evaluate(rows, options, metrics, handed, store, name, keep, watch, tell)
+    )
 
 
-async def aevaluate(rows: object, metrics: str | Sequence[str | Metric] | None = None, **options: Any) -> Run:
+async def aevaluate(
+    rows: object, metrics: str | Sequence[str | Metric] | None = None, **options: Any
+) -> Run:
     """`evaluate` for callers inside an event loop; the same arguments."""
-    store, name, keep = options.pop("store", None), options.pop("name", ""), options.pop("keep", None)
+    store, name, keep = (
+        options.pop("store", None),
+        options.pop("name", ""),
+        options.pop("keep", None),
+    )
     watch, tell = options.pop("watch", None), options.pop("tell", None)
     app = _handed(options.get("app"))
-    return await _evaluate(rows, make_options(options), metrics, app, store, name, keep, watch, tell, here=True)
+    return await _evaluate(
+        rows, make_options(options), metrics, app, store, name, keep, watch, tell, here=True
+    )
 
 
 def resume(
@@ -159,10 +184,11 @@ def resume(
 ) -> Run:
     """Go on with a run that was stopped or killed; what was judged is not asked again.
 
-    rows: the rows again, for a run whose rows were in memory; metrics, app: likewise, for metrics or an application
-    that cannot be imported by their names. retry_failed: also do rows again in which a judgment failed or could not be
-    read, or on which the application failed. keep: what is to be kept with the run in place of what was, by key. changes:
-    options that only say how hard to drive (concurrency, max_cost ...); caps hold for later resumes, too.
+    rows: the rows again, for a run whose rows were in memory; metrics, app: likewise, for metrics
+    or an application that cannot be imported by their names. retry_failed: also do rows again in
+    which a judgment failed or could not be read, or on which the application failed. keep: what is
+    to be kept with the run in place of what was, by key. changes: options that only say how hard to
+    drive (concurrency, max_cost ...); caps hold for later resumes, too.
     """
     return block_on(
         lambda: aresume(
@@ -197,7 +223,9 @@ async def aresume(
     opened = open_store(store, make=False)
     try:
         run_id = opened.resolve(run)
-        opened.acquire(run_id)  # before it is read: what another process writes at its end must not be overwritten
+        opened.acquire(
+            run_id
+        )  # before it is read: what another process writes at its end must not be overwritten
         stored = opened.run(run_id)
         options = restore(stored.manifest, changes)
         check_kept(keep)
@@ -211,9 +239,14 @@ async def aresume(
             )
         if rows is None and not os.path.exists(str(source)):
             raise SetupError(
-                "E0106", "The rows are not where they were when the run began.", where=str(source),
-                fix="put the file back, or start a new run with `ragassay evaluate` (the cache keeps it cheap)",
-            )  # fmt: skip
+                "E0106",
+                "The rows are not where they were when the run began.",
+                where=str(source),
+                fix=(
+                    "put the file back, or start a new run with `ragassay evaluate` (the cache"
+                    " keeps it cheap)"
+                ),
+            )
         plan = make_plan(source, options, metrics, app=app, known=stored.manifest)
         if tuple(map(str, plan.metrics)) != stored.manifest.metrics:
             raise SetupError(
@@ -221,27 +254,43 @@ async def aresume(
                 "The metrics are not those the run began with.",
                 where=f"run {run_id}",
                 why=f"it began with {', '.join(stored.manifest.metrics)}",
-                fix="hand over the same metrics in the same order, or start a new run (the cache keeps it cheap)",
+                fix=(
+                    "hand over the same metrics in the same order, or start a new run (the cache"
+                    " keeps it cheap)"
+                ),
             )
         if plan.scan.source_hash != stored.manifest.source_hash:
             raise SetupError(
                 "E0106",
                 "The rows are not those the run began with.",
                 where=str(stored.manifest.source),
-                fix="put the file back as it was, or start a new run with `ragassay evaluate` (the cache keeps it cheap)",
+                fix=(
+                    "put the file back as it was, or start a new run with `ragassay evaluate` (the"
+                    " cache keeps it cheap)"
+                ),
             )
-        changed = [r for r, f in stored.manifest.judge.fingerprints.items() if plan.info.fingerprints.get(r) != f]
+        changed = [
+            r
+            for r, f in stored.manifest.judge.fingerprints.items()
+            if plan.info.fingerprints.get(r) != f
+        ]
         if changed:
             raise SetupError(
                 "E0106",
                 "The judge is not the one the run began with.",
                 where=f"rubric {', '.join(changed)}",
                 why="its rubric file, model or RagAssay's version has changed since",
-                fix="start a new run with `ragassay evaluate`; unchanged judgments come from the cache",
+                fix=(
+                    "start a new run with `ragassay evaluate`; unchanged judgments come from the"
+                    " cache"
+                ),
             )
         manifest = replace(
             stored.manifest,
-            options={**stored.manifest.options, **{name: getattr(options, name) for name in LASTING}},
+            options={
+                **stored.manifest.options,
+                **{name: getattr(options, name) for name in LASTING},
+            },
             kept={**stored.manifest.kept, **(keep or {})},
         )
         return await _drive(plan, opened, manifest, stored, retry_failed, watch, tell)
@@ -257,7 +306,9 @@ def forecast(
     store: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Forecast:
-    """What `evaluate` with these arguments would ask and cost. Nothing is sent; arguments as for `evaluate`."""
+    """What `evaluate` with these arguments would ask and cost. Nothing is sent; arguments as for
+    `evaluate`.
+    """
     from ragassay.runner import forecast as count
 
     options.pop("name", None)
@@ -265,7 +316,9 @@ def forecast(
     plan = make_plan(rows, make_options(options), metrics, app=_handed(options.get("app")))
     say(plan, tell)
     if plan.application is not None and tell is not None:
-        tell("the application is not run for a forecast: only what the rows hold already is counted")
+        tell(
+            "the application is not run for a forecast: only what the rows hold already is counted"
+        )
     opened = open_store(store) if plan.options.cache else None
     try:
         return count(
@@ -283,8 +336,9 @@ def forecast(
 
 
 def open_run(run: str | Run = "last", *, store: str | os.PathLike[str] | None = None) -> Run:
-    """A run in the store, by id, unique start of an id, name, or "last"; or a Run, opened once more. Raises SetupError
-    E0103."""
+    """A run in the store, by id, unique start of an id, name, or "last"; or a Run, opened once
+    more. Raises SetupError E0103.
+    """
     opened = open_store(_place(run, store), make=False)
     try:
         return Run(opened, opened.resolve(_name(run)))
@@ -304,11 +358,17 @@ def runs(*, store: str | os.PathLike[str] | None = None, limit: int = 50) -> lis
 
 
 def compare(
-    a: str | Run, b: str | Run, *, margin: float | None = None, store: str | os.PathLike[str] | None = None
+    a: str | Run,
+    b: str | Run,
+    *,
+    margin: float | None = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> Comparison:
-    """Paired differences of two runs, row by row, with intervals and Holm-corrected p-values; rows fixed against rows
-    broken by McNemar's test. margin: a difference of a metric that would not matter; each is tested for being smaller
-    (two one-sided tests), since "no difference found" does not say so."""
+    """Paired differences of two runs, row by row, with intervals and Holm-corrected p-values; rows
+    fixed against rows broken by McNemar's test. margin: a difference of a metric that would not
+    matter; each is tested for being smaller (two one-sided tests), since "no difference found" does
+    not say so.
+    """
     from ragassay.report import compare as pair
 
     with open_store(_place(b, _place(a, store)), make=False) as opened:
@@ -319,7 +379,9 @@ def _name(run: str | Run) -> str:
     return run if isinstance(run, str) else run.id
 
 
-def _place(run: str | Run, store: str | os.PathLike[str] | URL | None) -> str | os.PathLike[str] | URL | None:
+def _place(
+    run: str | Run, store: str | os.PathLike[str] | URL | None
+) -> str | os.PathLike[str] | URL | None:
     """The store that is named, else the Run's own."""
     return run._store.address if store is None and isinstance(run, Run) else store
 
@@ -359,7 +421,9 @@ class Run:
 
     @property
     def summary(self) -> Summary:
-        """Means with intervals, coverage, pass rates, root causes, slices, worst rows, spend. Prints itself."""
+        """Means with intervals, coverage, pass rates, root causes, slices, worst rows, spend.
+        Prints itself.
+        """
         if self._summary is None:
             from ragassay.report import summarise
 
@@ -376,7 +440,9 @@ class Run:
 
     @property
     def scores(self) -> pyarrow.Table:
-        """One Arrow row per row and metric; `.to_pandas()` works. Needs the extra 'arrow' (else SetupError E0105)."""
+        """One Arrow row per row and metric; `.to_pandas()` works. Needs the extra 'arrow' (else
+        SetupError E0105).
+        """
         from ragassay.report import scores_table
 
         return scores_table(self._store, self.id)
@@ -389,7 +455,9 @@ class Run:
         return found
 
     def judgments(self, keys: Iterable[str]) -> dict[str, Judgment]:
-        """What the run's judge said to these requests (`key` of a score's parts); what it did not answer is left out."""
+        """What the run's judge said to these requests (`key` of a score's parts); what it did not
+        answer is left out.
+        """
         prints = set(self.manifest.judge.fingerprints.values())
         found = self._store.get_judgments([(one, key) for key in keys for one in prints])
         return {key: judgment for (_, key), judgment in found.items()}
@@ -412,11 +480,15 @@ class Run:
         return Path(path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> Path:
-        """Write the scores as jsonl, csv, parquet, html or junit (by the path's ending where format is None)."""
+        """Write the scores as jsonl, csv, parquet, html or junit (by the path's ending where format
+        is None).
+        """
         target = Path(path)
         from ragassay.report import export, write_html, write_junit
 
-        kind = format or {".xml": "junit", ".htm": "html"}.get(target.suffix, target.suffix.lstrip("."))
+        kind = format or {".xml": "junit", ".htm": "html"}.get(
+            target.suffix, target.suffix.lstrip(".")
+        )
         if kind == "html":
             write_html(self._store, self.id, target, trust=self._certified())
         elif kind == "junit":
@@ -426,17 +498,27 @@ class Run:
         return target
 
     def to_mlflow(
-        self, *, tracking_uri: str | None = None, experiment: str = "ragassay", into: str | None = None
+        self,
+        *,
+        tracking_uri: str | None = None,
+        experiment: str = "ragassay",
+        into: str | None = None,
     ) -> str:
-        """Write figures, tags and rows into an MLflow run (a new one, or the one with the id `into`); its id.
+        """Write figures, tags and rows into an MLflow run (a new one, or the one with the id
+        `into`); its id.
 
-        Figures stand under the names of Agent Evaluation where it has one, and all of them under "ragassay/". Needs the
-        extra 'mlflow' (else SetupError E0105).
+        Figures stand under the names of Agent Evaluation where it has one, and all of them under
+        "ragassay/". Needs the extra 'mlflow' (else SetupError E0105).
         """
         from ragassay.report import log_to_mlflow
 
         return log_to_mlflow(
-            self._store, self.id, tracking_uri=tracking_uri, experiment=experiment, into=into, trust=self._certified()
+            self._store,
+            self.id,
+            tracking_uri=tracking_uri,
+            experiment=experiment,
+            into=into,
+            trust=self._certified(),
         )
 
     def close(self) -> None:
@@ -451,7 +533,10 @@ class Run:
 
     def __repr__(self) -> str:
         stored = self._store.run(self.id)
-        return f"<Run {self.id} {stored.state}: {stored.manifest.rows} rows, judge {stored.manifest.judge.uri}>"
+        return (
+            f"<Run {self.id} {stored.state}: {stored.manifest.rows} rows, judge"
+            f" {stored.manifest.judge.uri}>"
+        )
 
     def __str__(self) -> str:
         from ragassay.report import summary_text
@@ -511,7 +596,9 @@ async def _drive(
     watch: Watch | None,
     tell: Tell | None = None,
 ) -> Run:
-    """Drive a run, which the store has acquired, to its end. before: how it stood, where it is resumed."""
+    """Drive a run, which the store has acquired, to its end. before: how it stood, where it is
+    resumed.
+    """
     from ragassay.distributed import absorb
     from ragassay.runner import Budget, ReplyLog, Watchdog
 
@@ -522,7 +609,9 @@ async def _drive(
         store.put_manifest(manifest)
     standing = _Standing(store, run_id, 0.0 if before is None else before.seconds)
     try:
-        log = ReplyLog(store.beside(f"ragassay-{run_id}.replies"))  # not longer than a store's own name may be
+        log = ReplyLog(
+            store.beside(f"ragassay-{run_id}.replies")
+        )  # not longer than a store's own name may be
         ticker: asyncio.Task[None] | None = None
         needless = False
 
@@ -531,14 +620,22 @@ async def _drive(
 
         try:
             left = absorb(store, run_id, "" if before is None else before.writer)
-            base = Ledger() if before is None else _spent(before, store, left.ledger or _logged(log, before))
+            base = (
+                Ledger()
+                if before is None
+                else _spent(before, store, left.ledger or _logged(log, before))
+            )
             if plan.batches is not None:
                 base = await _found_again(plan.batches, store, run_id, base, retry_failed, tell)
             spent: Callable[[], Ledger] = lambda: base  # noqa: E731
             standing.save(RunState.RUNNING, "", spent)
             # Only now, with the ledger in the store, may what it was read from go.
             over_ray = options.engine == "ray"  # whose workers have logs of their own
-            log.begin(None if over_ray else base, owner=store.token, anew=over_ray and log.ledger is not None)
+            log.begin(
+                None if over_ray else base,
+                owner=store.token,
+                anew=over_ray and log.ledger is not None,
+            )
             if retry_failed:
                 log.forget()
             else:
@@ -554,10 +651,23 @@ async def _drive(
 
                 budget = Purse(max_calls=options.max_calls, max_cost=options.max_cost, base=base)
                 engine = RayEngine(
-                    plan, store, manifest, budget, done, log=log, lends=not retry_failed, save=save_snapshot, tell=tell
+                    plan,
+                    store,
+                    manifest,
+                    budget,
+                    done,
+                    log=log,
+                    lends=not retry_failed,
+                    save=save_snapshot,
+                    tell=tell,
                 )
             else:
-                budget = Budget(plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=base)
+                budget = Budget(
+                    plan.model.price,
+                    max_calls=options.max_calls,
+                    max_cost=options.max_cost,
+                    base=base,
+                )
                 engine = plan.engine(
                     budget,
                     log,
@@ -575,15 +685,25 @@ async def _drive(
             todo = plan.rows(done)
             parked = plan.batches if plan.batches is not None and not options.wait else None
             ticker = asyncio.create_task(_tick(engine, watch, save_snapshot, parked))
-            watchdog = nullcontext() if tell is None or plan.batches is not None else Watchdog(engine.progress, tell)
-            with _stop_on_signals(engine, go_on, tell, plan.batches is not None), watchdog, RARER.collections():
+            watchdog = (
+                nullcontext()
+                if tell is None or plan.batches is not None
+                else Watchdog(engine.progress, tell)
+            )
+            with (
+                _stop_on_signals(engine, go_on, tell, plan.batches is not None),
+                watchdog,
+                RARER.collections(),
+            ):
                 outcome = await engine.run(todo)
         except RagAssayError as error:
             if standing.begun:
                 with suppress(RagAssayError):  # the store itself may be what failed
                     standing.save(RunState.FAILED, str(error), spent)
                     needless = log.silent
-            error.fix = f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
+            error.fix = (
+                f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
+            )
             raise
         except BaseException as error:
             failure = memory_failure(error)
@@ -593,7 +713,9 @@ async def _drive(
                     standing.save(state, type(error).__name__, spent)
             if failure is None:
                 raise
-            failure.fix += f"; then go on with: {go_on} --concurrency {max(1, options.concurrency // 4)}"
+            failure.fix += (
+                f"; then go on with: {go_on} --concurrency {max(1, options.concurrency // 4)}"
+            )
             raise failure from error
         finally:
             if ticker is not None:
@@ -609,8 +731,8 @@ async def _drive(
         silent = engine.without_usage
         if tell is not None and silent:
             tell(
-                f"{silent} replies said nothing about tokens: tokens are counted without them, and what they may have "
-                "cost at most counts as uncertain"
+                f"{silent} replies said nothing about tokens: tokens are counted without them, and"
+                " what they may have cost at most counts as uncertain"
             )
         if watch is not None:
             watch(engine.progress)
@@ -621,7 +743,8 @@ async def _drive(
 
 
 class _Standing:
-    """What the store says of how a run stands, from when it is driven: `begun` once it says so. Thread-safe.
+    """What the store says of how a run stands, from when it is driven: `begun` once it says so.
+    Thread-safe.
 
     seconds: wall-clock time that it took before.
     """
@@ -634,17 +757,23 @@ class _Standing:
 
     def save(self, state: RunState, reason: str, ledger: Callable[[], Ledger]) -> None:
         """Write it; nothing, once the run has ended. Raises RagAssayError."""
-        with self._saving:  # a late beat of the ticker must overwrite neither a newer ledger nor how the run ended
+        with (
+            self._saving
+        ):  # a late beat of the ticker must overwrite neither a newer ledger nor how the run ended
             if self._ended:
                 return
             self._ended = state is not RunState.RUNNING
             seconds = time.monotonic() - self._since
-            self._store.update_run(self._run_id, state=state, stop_reason=reason, ledger=ledger(), seconds=seconds)
+            self._store.update_run(
+                self._run_id, state=state, stop_reason=reason, ledger=ledger(), seconds=seconds
+            )
             self.begun = True
 
 
 def _logged(log: ReplyLog, before: StoredRun) -> Ledger | None:
-    """What the run's log of calls on this machine says was spent; None where the run was worked on elsewhere since."""
+    """What the run's log of calls on this machine says was spent; None where the run was worked on
+    elsewhere since.
+    """
     return log.ledger if log.owner == before.writer else None
 
 
@@ -654,21 +783,29 @@ def _spent(before: StoredRun, store: Store, logged: Ledger | None) -> Ledger:
     if before.state is not RunState.RUNNING:  # it ended by itself, and wrote down what it came to
         return kept
     if logged is not None and logged.confirmed.calls >= kept.confirmed.calls:
-        return replace(logged, cached_judgments=kept.cached_judgments, retries=kept.retries, saved_cost=kept.saved_cost)
-    # No log outlived the kill (the machine went down, or was another one): the ledger counts calls in flight as uncertain,
-    # and the judgments say which of them arrived.
+        return replace(
+            logged,
+            cached_judgments=kept.cached_judgments,
+            retries=kept.retries,
+            saved_cost=kept.saved_cost,
+        )
+    # No log outlived the kill (the machine went down, or was another one): the ledger counts calls
+    # in flight as uncertain, and the judgments say which of them arrived.
     spent = store.spend(before.run_id)
     if (late := spent.calls - kept.confirmed.calls) <= 0:
         return kept
     price = (kept.uncertain_cost / kept.uncertain_calls) if kept.uncertain_calls else 0.0
-    # Without a cap the ledger is written once a second: as many as were in flight then may be so again.
+    # Without a cap the ledger is written once a second: as many as were in flight then may be so
+    # again.
     capped = any(before.manifest.options.get(cap) is not None for cap in ("max_calls", "max_cost"))
     left = max(0, kept.uncertain_calls - late) if capped else kept.uncertain_calls
     return replace(kept, confirmed=spent, uncertain_calls=left, uncertain_cost=price * left)
 
 
 def _new_judges(plan: Plan, store: Store, *, begun: bool) -> tuple[str, ...]:
-    """The fingerprints of which a run that begins need not look up anything. Begun runs have judgments of their own."""
+    """The fingerprints of which a run that begins need not look up anything. Begun runs have
+    judgments of their own.
+    """
     prints = tuple(dict.fromkeys(plan.info.fingerprints.values()))
     if plan.options.cache:
         return store.unknown_judges(prints)
@@ -678,18 +815,30 @@ def _new_judges(plan: Plan, store: Store, *, begun: bool) -> tuple[str, ...]:
 async def _found_again(
     batches: BatchModel, store: Store, run_id: str, base: Ledger, again: bool, tell: Tell | None
 ) -> Ledger:
-    """The ledger without what is at the provider: that is reserved anew as it is asked for, and not bought again."""
+    """The ledger without what is at the provider: that is reserved anew as it is asked for, and not
+    bought again.
+    """
     try:
         waiting = min(await batches.begin(run_id, store, again=again), base.uncertain_calls)
     except CallError as error:
         raise ProviderError(
-            "E0412", "The provider does not say which batches it has.", where=batches.uri, why=error.message,
+            "E0412",
+            "The provider does not say which batches it has.",
+            where=batches.uri,
+            why=error.message,
             fix=f"when it does again, go on with: {resume_command(run_id, store.location)}",
-        ) from None  # fmt: skip
+        ) from None
     if waiting and tell is not None:
-        tell(f"{waiting:,} calls are at the provider already: their answers are collected, not bought again")
+        tell(
+            f"{waiting:,} calls are at the provider already: their answers are collected, not"
+            " bought again"
+        )
     left = base.uncertain_calls - waiting
-    return replace(base, uncertain_calls=left, uncertain_cost=base.uncertain_cost * left / (left + waiting or 1))
+    return replace(
+        base,
+        uncertain_calls=left,
+        uncertain_cost=base.uncertain_cost * left / (left + waiting or 1),
+    )
 
 
 def _harmless(watch: Watch | None, tell: Tell | None) -> Watch | None:
@@ -705,14 +854,19 @@ def _harmless(watch: Watch | None, tell: Tell | None) -> Watch | None:
         except Exception as error:
             failed = True
             if tell is not None:
-                tell(f"the progress is not shown any more: watch raised {type(error).__name__}: {error}")
+                tell(
+                    f"the progress is not shown any more: watch raised {type(error).__name__}:"
+                    f" {error}"
+                )
 
     return None if watch is None else call
 
 
 class _Rarer:
-    """While runs go on, cyclic garbage is looked for less often: what a run makes goes without cycles, and to look through
-    all that is in flight takes a fifth of its time. The host's own setting comes back with the end of the last run."""
+    """While runs go on, cyclic garbage is looked for less often: what a run makes goes without
+    cycles, and to look through all that is in flight takes a fifth of its time. The host's own
+    setting comes back with the end of the last run.
+    """
 
     OBJECTS = 50_000
 
@@ -742,11 +896,16 @@ RARER = _Rarer()
 
 
 async def _tick(
-    engine: Engine | RayEngine, watch: Watch | None, save: Callable[[], None], parked: BatchModel | None = None
+    engine: Engine | RayEngine,
+    watch: Watch | None,
+    save: Callable[[], None],
+    parked: BatchModel | None = None,
 ) -> None:
-    """Show progress five times a second; write the ledger down every second, so that a kill loses little of it.
+    """Show progress five times a second; write the ledger down every second, so that a kill loses
+    little of it.
 
-    parked: the model with which the run ends when it can only wait."""
+    parked: the model with which the run ends when it can only wait.
+    """
     for beat in itertools.count(1):
         await asyncio.sleep(0.2)
         if parked is not None and parked.parked:
@@ -759,7 +918,9 @@ async def _tick(
 
 
 @contextmanager
-def _stop_on_signals(engine: Engine | RayEngine, go_on: str, tell: Tell | None, patient: bool) -> Iterator[None]:
+def _stop_on_signals(
+    engine: Engine | RayEngine, go_on: str, tell: Tell | None, patient: bool
+) -> Iterator[None]:
     """First Ctrl-C or SIGTERM: stop cleanly. Second: leave at once (what is judged is on disk)."""
     if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
         yield
@@ -780,12 +941,14 @@ def _stop_on_signals(engine: Engine | RayEngine, go_on: str, tell: Tell | None, 
             tell(f"Stopping: {kept}. Ctrl-C again ends at once.")
         engine.stop()
 
-    # What the host has set comes back at the end. What it has set through the loop cannot be read, and is left alone.
+    # What the host has set comes back at the end. What it has set through the loop cannot be read,
+    # and is left alone.
     before = {kind: signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)}
     kinds = [
         kind
         for kind, handler in before.items()
-        if handler not in (signal.SIG_IGN, None) and getattr(handler, "__name__", "") != "_sighandler_noop"
+        if handler not in (signal.SIG_IGN, None)
+        and getattr(handler, "__name__", "") != "_sighandler_noop"
     ]
     for kind in kinds:
         loop.add_signal_handler(kind, stop)
@@ -798,7 +961,9 @@ def _stop_on_signals(engine: Engine | RayEngine, go_on: str, tell: Tell | None, 
 
 
 def block_on(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine to its end, also where a loop is running already (a notebook): then in a thread of its own."""
+    """Run a coroutine to its end, also where a loop is running already (a notebook): then in a
+    thread of its own.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -852,7 +1017,8 @@ def store_option(store: str) -> str:
 def _new_id(newest: str = "") -> str:
     """Time first, to the microsecond, so that ids sort by age; then chance.
 
-    newest: the id of the store's newest run: the new one comes after it, also when the clock was put back since.
+    newest: the id of the store's newest run: the new one comes after it, also when the clock was
+    put back since.
     """
     moment = datetime.now(UTC)
     with suppress(ValueError, OverflowError):

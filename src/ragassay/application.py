@@ -1,8 +1,10 @@
-"""How is the user's own application run on a row: what it is given, what it may return, and what becomes of its errors?
+"""How is the user's own application run on a row: what it is given, what it may return, and what
+becomes of its errors?
 
 The application is any callable, synchronous or asynchronous. It is given the question, or the
-whole row when its first parameter is called `row` or `sample`. What it returns becomes response and contexts; how long it
-took and what it raised are kept with the row. A row on which it fails is a row with an error, never a lost one.
+whole row when its first parameter is called `row` or `sample`. What it returns becomes response and
+contexts; how long it took and what it raised are kept with the row. A row on which it fails is a
+row with an error, never a lost one.
 """
 
 from __future__ import annotations
@@ -25,12 +27,31 @@ from ragassay.core import AppUsage, Context, Sample, SetupError, end_thread, mes
 App = Callable[..., Any]
 T = TypeVar("T")
 
-# What applications and the common frameworks call these things, in the order in which they are looked for.
-_RESPONSE = ("response", "answer", "output", "result", "generated_answer", "text", "content", "reply", "output_text")
+# What applications and the common frameworks call these things, in the order in which they are
+# looked for.
+_RESPONSE = (
+    "response",
+    "answer",
+    "output",
+    "result",
+    "generated_answer",
+    "text",
+    "content",
+    "reply",
+    "output_text",
+)
 _CONTEXTS = (
-    "contexts", "retrieved_contexts", "retrieval_context", "context", "source_documents", "source_nodes", "documents",
-    "sources", "chunks", "passages",
-)  # fmt: skip
+    "contexts",
+    "retrieved_contexts",
+    "retrieval_context",
+    "context",
+    "source_documents",
+    "source_nodes",
+    "documents",
+    "sources",
+    "chunks",
+    "passages",
+)
 _TEXT = ("text", "page_content", "content", "chunk", "passage")
 _ID = ("id", "doc_id", "document_id", "node_id", "id_")
 _USAGE = {
@@ -45,33 +66,44 @@ _TURN = 0.25
 """Seconds after which an event loop that did not turn is taken to be blocked."""
 _MOST_CONTEXTS = 100_000
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.I)
-_SECRET = re.compile(r"(?P<before>\b(?:sk|pk|rk)-|\bBearer\s{1,4}|(?<=://)[^\s:@/]{0,100}:)[^\s@\"']{6,400}", re.I)
+_SECRET = re.compile(
+    r"(?P<before>\b(?:sk|pk|rk)-|\bBearer\s{1,4}|(?<=://)[^\s:@/]{0,100}:)[^\s@\"']{6,400}", re.I
+)
 
 
 class Application:
     """A user's callable, ready to be run on rows.
 
-    timeout: seconds a row. concurrency: rows at once. here: an asynchronous one runs in the caller's event loop.
+    timeout: seconds a row. concurrency: rows at once. here: an asynchronous one runs in the
+    caller's event loop.
 
-    A synchronous application gets a thread for every call, an asynchronous one a thread with an event loop for all of
-    them, or with `here` the loop of the caller, where its clients may live. One that hangs, blocks or exits holds up
-    neither the run (but for one that blocks the caller's loop), nor later rows, nor the end of the process: a loop that
-    is blocked is left behind, and another one takes its place.
+    A synchronous application gets a thread for every call, an asynchronous one a thread with an
+    event loop for all of them, or with `here` the loop of the caller, where its clients may live.
+    One that hangs, blocks or exits holds up neither the run (but for one that blocks the caller's
+    loop), nor later rows, nor the end of the process: a loop that is blocked is left behind, and
+    another one takes its place.
     """
 
-    def __init__(self, function: App, *, timeout: float, concurrency: int, here: bool = False) -> None:
+    def __init__(
+        self, function: App, *, timeout: float, concurrency: int, here: bool = False
+    ) -> None:
         if not callable(function):
             raise SetupError(
-                "E0109", "The application is not something that can be called.", where="app",
-                why=f"it is a {type(function).__name__}", fix="give a function of the question: app=my_rag",
-            )  # fmt: skip
+                "E0109",
+                "The application is not something that can be called.",
+                where="app",
+                why=f"it is a {type(function).__name__}",
+                fix="give a function of the question: app=my_rag",
+            )
         self._function, self._timeout, self._here = function, timeout, here
         self._wants_row, self._asynchronous = _wants_row(function), _is_asynchronous(function)
         self._slots = asyncio.Semaphore(concurrency)
         self._loops: list[_Loop] = []  # the last one is in use
         self._starting = threading.Lock()
 
-    async def answer(self, sample: Sample, keep: Callable[[Sample], Awaitable[None]] | None = None) -> Sample:
+    async def answer(
+        self, sample: Sample, keep: Callable[[Sample], Awaitable[None]] | None = None
+    ) -> Sample:
         """The row with what the application made of it. Never raises for what the application does.
 
         keep: makes the answer durable, before the next row takes this one's slot.
@@ -86,23 +118,31 @@ class Application:
                 if answering.done():
                     answered = answering.result()
                 else:
-                    failed = replace(sample, response=None, error=f"no answer in {self._timeout:g} s")
+                    failed = replace(
+                        sample, response=None, error=f"no answer in {self._timeout:g} s"
+                    )
                     answered = _timed(failed, time.perf_counter() - started)
                     answering.cancel()
-                    await give_up()  # before another row takes the slot, and perhaps a loop that is blocked
+                    await (
+                        give_up()
+                    )  # before another row takes the slot, and perhaps a loop that is blocked
             finally:
                 answering.cancel()
             if keep is not None:
                 await keep(answered)
             return answered
 
-    def _start(self, sample: Sample) -> tuple[asyncio.Future[Sample], Callable[[], Awaitable[None]]]:
+    def _start(
+        self, sample: Sample
+    ) -> tuple[asyncio.Future[Sample], Callable[[], Awaitable[None]]]:
         """The answer to come, and what is to be done when nobody waits for it any longer."""
         if self._asynchronous and self._here:
             return asyncio.ensure_future(self._awaited(sample, self._given)), _nothing
         if self._asynchronous:
             loop = self._own_loop()
-            awaited = asyncio.run_coroutine_threadsafe(self._awaited(sample, self._given), loop.loop)
+            awaited = asyncio.run_coroutine_threadsafe(
+                self._awaited(sample, self._given), loop.loop
+            )
             return asyncio.wrap_future(awaited), lambda: self._leave_if_blocked(loop)
         done, thread = _in_thread(lambda: self._called(sample))
 
@@ -115,17 +155,22 @@ class Application:
         return self._function(sample if self._wants_row else sample.question)
 
     def _called(self, sample: Sample) -> Sample:
-        """The row as a synchronous application answered it, or with what was raised: anything at all, by the call or by
-        the object that it returned."""
+        """The row as a synchronous application answered it, or with what was raised: anything at
+        all, by the call or by the object that it returned.
+        """
         started = time.perf_counter()
         try:
             returned = self._given(sample)
-            if inspect.isawaitable(returned):  # a plain function that hands on what an asynchronous one gave it
+            if inspect.isawaitable(
+                returned
+            ):  # a plain function that hands on what an asynchronous one gave it
 
                 def hand_on(_: Sample) -> Awaitable[Any]:
                     return returned
 
-                return asyncio.run_coroutine_threadsafe(self._awaited(sample, hand_on), self._own_loop().loop).result()
+                return asyncio.run_coroutine_threadsafe(
+                    self._awaited(sample, hand_on), self._own_loop().loop
+                ).result()
             took = time.perf_counter() - started
             return _timed(read_answer(sample, returned), took)
         except BaseException as error:
@@ -137,7 +182,8 @@ class Application:
         try:
             returned = await call(sample)
             took = time.perf_counter() - started
-            # Reading is the application's code as well: a returned object may do anything when it is looked at.
+            # Reading is the application's code as well: a returned object may do anything when it
+            # is looked at.
             return await _in_thread(lambda: _timed(read_answer(sample, returned), took))[0]
         except BaseException as error:
             return _failed(sample, error, time.perf_counter() - started)
@@ -154,7 +200,9 @@ class Application:
         done, _ = await asyncio.wait({turns}, timeout=_TURN)
         if not done and not loop.blocked:
             loop.blocked = True
-            end_thread(loop.thread)  # the call that blocks it, where it can be ended; the others there go on
+            end_thread(
+                loop.thread
+            )  # the call that blocks it, where it can be ended; the others there go on
 
     def close(self) -> None:
         """Let go of the loops; a call that still goes on is not waited for."""
@@ -179,7 +227,9 @@ class _Loop:
             made.set()
             await self._end.wait()
 
-        self.thread = threading.Thread(target=lambda: asyncio.run(serve()), name="ragassay-app-loop", daemon=True)
+        self.thread = threading.Thread(
+            target=lambda: asyncio.run(serve()), name="ragassay-app-loop", daemon=True
+        )
         self.thread.start()
         made.wait()
 
@@ -229,13 +279,19 @@ def _said(error: BaseException) -> str:
 
 def redacted(text: str) -> str:
     """The text without what looks like a key or a password: it is stored and shown."""
-    for secret in (value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value) >= 8):
+    for secret in (
+        value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value) >= 8
+    ):
         text = text.replace(secret, "***")
     return _SECRET.sub(lambda found: f"{found['before']}***", text)
 
 
-def open_application(app: str | App, *, timeout: float, concurrency: int, here: bool = False) -> Application:
-    """The application behind "module:function" or a callable. Raises SetupError E0109 when there is none."""
+def open_application(
+    app: str | App, *, timeout: float, concurrency: int, here: bool = False
+) -> Application:
+    """The application behind "module:function" or a callable. Raises SetupError E0109 when there is
+    none.
+    """
     if not isinstance(app, str):
         return Application(app, timeout=timeout, concurrency=concurrency, here=here)
     from ragassay.metrics import load
@@ -243,34 +299,45 @@ def open_application(app: str | App, *, timeout: float, concurrency: int, here: 
     module, colon, name = app.partition(":")
     if not colon or not module or not name.isidentifier():
         raise SetupError(
-            "E0109", "The application is named as module:function.", where=f"--app {shorten(app, 60)}",
+            "E0109",
+            "The application is named as module:function.",
+            where=f"--app {shorten(app, 60)}",
             fix="for example --app my_rag:answer, for the function answer in my_rag.py",
-        )  # fmt: skip
+        )
     try:
         function = load(module, name)
     except ImportError as error:
         raise SetupError(
-            "E0109", f"The application {shorten(app, 60)} cannot be loaded.", where=f"--app {shorten(app, 60)}",
+            "E0109",
+            f"The application {shorten(app, 60)} cannot be loaded.",
+            where=f"--app {shorten(app, 60)}",
             why=shorten(str(error), 200),
-            fix="hand it over: app=my_rag" if module == "__main__"
-            else "run this where Python can import the module, or name it as module:function",
-        ) from error  # fmt: skip
+            fix=(
+                "hand it over: app=my_rag"
+                if module == "__main__"
+                else "run this where Python can import the module, or name it as module:function"
+            ),
+        ) from error
     return Application(function, timeout=timeout, concurrency=concurrency, here=here)  # type: ignore[arg-type]
 
 
 def name_of(app: App) -> str:
     """ "module:function" of a function that can be imported again by it, else a name to show."""
-    module, name = getattr(app, "__module__", ""), getattr(app, "__qualname__", type(app).__qualname__)
+    module, name = (
+        getattr(app, "__module__", ""),
+        getattr(app, "__qualname__", type(app).__qualname__),
+    )
     return f"{module}:{name}"
 
 
 def read_answer(sample: Sample, returned: Any) -> Sample:
     """The row with the response, contexts and usage that an application returned.
 
-    It may return a text; a pair (response, contexts); a mapping or an object with a response (`response`, `answer`,
-    `output`, `result` ...) and contexts (`contexts`, `source_documents`, `source_nodes` ...). A context is a text, a
-    mapping or an object with a text and perhaps an id and a score. Contexts that are not returned stay those of the row.
-    Raises TypeError, saying what was expected, for anything else.
+    It may return a text; a pair (response, contexts); a mapping or an object with a response
+    (`response`, `answer`, `output`, `result` ...) and contexts (`contexts`, `source_documents`,
+    `source_nodes` ...). A context is a text, a mapping or an object with a text and perhaps an id
+    and a score. Contexts that are not returned stay those of the row. Raises TypeError, saying what
+    was expected, for anything else.
     """
     if isinstance(returned, str):
         return replace(sample, response=returned, error=None)
@@ -281,8 +348,8 @@ def read_answer(sample: Sample, returned: Any) -> Sample:
         response = _first(response, ("content", "text"))  # a chat message
     if not isinstance(response, str):
         raise TypeError(
-            f"the application returned {_kind(returned)}; expected a text, (response, contexts), or a mapping or object "
-            f"with one of {', '.join(_RESPONSE[:4])}"
+            f"the application returned {_kind(returned)}; expected a text, (response, contexts), or"
+            f" a mapping or object with one of {', '.join(_RESPONSE[:4])}"
         )
     contexts = _first(returned, _CONTEXTS)
     error = _first(returned, ("error",))
@@ -299,8 +366,13 @@ def _contexts(value: Any) -> tuple[Context, ...]:
     if isinstance(value, str):
         return (Context(value),)
     if isinstance(value, Mapping) or not hasattr(value, "__iter__"):
-        raise TypeError(f"the application returned {_kind(value)} as contexts; expected a list of texts or documents")
-    found = tuple(_context(item, n) for n, item in enumerate(itertools.islice(value, _MOST_CONTEXTS + 1), 1))
+        raise TypeError(
+            f"the application returned {_kind(value)} as contexts; expected a list of texts or"
+            " documents"
+        )
+    found = tuple(
+        _context(item, n) for n, item in enumerate(itertools.islice(value, _MOST_CONTEXTS + 1), 1)
+    )
     if len(found) > _MOST_CONTEXTS:
         raise TypeError(f"the application returned more than {_MOST_CONTEXTS:,} contexts")
     return found
@@ -311,17 +383,24 @@ def _context(item: Any, n: int) -> Context:
         return item
     if isinstance(item, str):
         return Context(item)
-    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], int | float):  # (document, score)
+    if (
+        isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], int | float)
+    ):  # (document, score)
         return replace(_context(item[0], n), score=_number(item[1]))
     node = _first(item, ("node",))  # a scored node wraps the node
     text = _first(item if node is None else node, _TEXT)
     if not isinstance(text, str):
-        raise TypeError(f"context {n} that the application returned is {_kind(item)}; expected a text or a document")
+        raise TypeError(
+            f"context {n} that the application returned is {_kind(item)}; expected a text or a"
+            " document"
+        )
     metadata = _first(item, ("metadata",))
     id_ = _first(item if node is None else node, _ID)
     if id_ is None and isinstance(metadata, Mapping):
         id_ = _first(metadata, (*_ID, "source"))
-    return Context(text, id=None if id_ is None else str(id_), score=_number(_first(item, ("score",))))
+    return Context(
+        text, id=None if id_ is None else str(id_), score=_number(_first(item, ("score",)))
+    )
 
 
 def _usage(returned: Any, known: AppUsage | None) -> AppUsage | None:
@@ -339,7 +418,11 @@ def _usage(returned: Any, known: AppUsage | None) -> AppUsage | None:
 def _timed(sample: Sample, seconds: float) -> Sample:
     """The row with the measured latency, where the application reports none of its own."""
     usage = sample.usage or AppUsage()
-    return sample if usage.latency is not None else replace(sample, usage=replace(usage, latency=round(seconds, 6)))
+    return (
+        sample
+        if usage.latency is not None
+        else replace(sample, usage=replace(usage, latency=round(seconds, 6)))
+    )
 
 
 def _first(value: Any, names: tuple[str, ...]) -> Any:
@@ -372,11 +455,16 @@ def _wants_row(function: App) -> bool:
         return False
     if first is None:
         raise SetupError(
-            "E0109", "The application takes no argument.", where="app", why=name_of(function),
+            "E0109",
+            "The application takes no argument.",
+            where="app",
+            why=name_of(function),
             fix="let it take the question (or the row, as a parameter called `row`)",
-        )  # fmt: skip
+        )
     return first.name in ("row", "sample")
 
 
 def _is_asynchronous(function: App) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004
+    )

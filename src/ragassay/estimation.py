@@ -1,7 +1,8 @@
-"""Which rows should people label, what do they say, and what is a run's metric really? Runs and label files in, values out.
+"""Which rows should people label, what do they say, and what is a run's metric really? Runs and
+label files in, values out.
 
-chosen = ragassay.estimation.next_rows("last", 100, output="sheet.csv")     # people fill in the sheet
-ragassay.estimation.import_labels("last", "sheet.csv")
+chosen = ragassay.estimation.next_rows("last", 100, output="sheet.csv")     # people fill in the
+sheet ragassay.estimation.import_labels("last", "sheet.csv")
 ragassay.estimation.estimate("last").estimate.value
 """
 
@@ -55,7 +56,9 @@ _JUDGING = (
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of a label file. kept: labels that are new or changed in the store. metrics: what they are of."""
+    """What came of a label file. kept: labels that are new or changed in the store. metrics: what
+    they are of.
+    """
 
     run: str
     file: LabelFile
@@ -65,8 +68,9 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What several people say: their agreement; whether the run's judge may stand in for one of them (None without a
-    run); ids on which they are tied."""
+    """What several people say: their agreement; whether the run's judge may stand in for one of
+    them (None without a run); ids on which they are tied.
+    """
 
     metric: str
     people: PeopleAgreement
@@ -90,37 +94,54 @@ def next_rows(
     seed: int = 0,
     store: Path | None = None,
 ) -> Choice:
-    """Choose n rows of a run for people to label, and write them as a sheet (CSV or JSONL by the ending of `output`).
+    """Choose n rows of a run for people to label, and write them as a sheet (CSV or JSONL by the
+    ending of `output`).
 
-    metric: what is to be labelled; may be left out where the run has one metric with a pass mark. method, audit,
-    per_cluster: see `trust.sampling.choose`. show_judge: show what the judge said, which pulls people its way. Rows with
-    a label in the store are left out, and those of the sheets in `exclude`. Raises SetupError, DataError.
+    metric: what is to be labelled; may be left out where the run has one metric with a pass mark.
+    method, audit, per_cluster: see `trust.sampling.choose`. show_judge: show what the judge said,
+    which pulls people its way. Rows with a label in the store are left out, and those of the sheets
+    in `exclude`. Raises SetupError, DataError.
     """
     from ragassay.trust import sampling
     from ragassay.trust.labels import write_sheet
 
     check_draws(FEWEST_DRAWS, seed)
     if os.path.lexists(output):
-        raise SetupError("E0107", "The sheet is there already, and may hold labels.", where=str(output),
-                         fix="name another file, or delete that one")  # fmt: skip
+        raise SetupError(
+            "E0107",
+            "The sheet is there already, and may hold labels.",
+            where=str(output),
+            fix="name another file, or delete that one",
+        )
     with open_run(run, store=store) as opened:
         name = _metric(opened, metric)
         _check_slice(opened, slice)
         labels = _stored(opened, name)
-        taken, last = {label.row_id for label in labels}, max((label.round for label in labels), default=0)
+        taken, last = (
+            {label.row_id for label in labels},
+            max((label.round for label in labels), default=0),
+        )
         for path in exclude:
             ids, rounds = _of_sheet(path)
             taken, last = taken | ids, max(last, rounds)
         choice = sampling.choose(
-            sampling.candidates(opened, name, slice=slice), n, method=method, audit=audit, taken=taken,
-            round=last + 1, per_cluster=per_cluster, seed=seed,
-        )  # fmt: skip
+            sampling.candidates(opened, name, slice=slice),
+            n,
+            method=method,
+            audit=audit,
+            taken=taken,
+            round=last + 1,
+            per_cluster=per_cluster,
+            seed=seed,
+        )
         if not choice.rows:
             raise SetupError(
-                "E0206", "No row is left to label.", where=f"run {opened.id}",
+                "E0206",
+                "No row is left to label.",
+                where=f"run {opened.id}",
                 why=f"{len(taken)} rows are labelled or in sheets, and {name} applies to no other",
                 fix="label rows of another run, or go on with: ragassay estimate",
-            )  # fmt: skip
+            )
         chosen = {row.id for row in choice.rows}
         rows = [row for row in opened if row.id in chosen]
         said = {row.id: _said(row, name) for row in rows} if show_judge else None
@@ -149,10 +170,11 @@ def import_labels(
 ) -> Imported:
     """Read labels of a run's rows from a file and keep them in the store beside the run.
 
-    metric: what was labelled, where the file does not say. label: the column. annotator: who labelled, where the file
-    does not say. scale: the values that a label may take, () = as the sheet says, else 0 and 1, or 0 to 3, by the labels
-    themselves. replace_old: another value of the same person replaces the
-    one in the store, which else is an error. Raises DataError E0313 to E0315, SetupError.
+    metric: what was labelled, where the file does not say. label: the column. annotator: who
+    labelled, where the file does not say. scale: the values that a label may take, () = as the
+    sheet says, else 0 and 1, or 0 to 3, by the labels themselves. replace_old: another value of the
+    same person replaces the one in the store, which else is an error. Raises DataError E0313 to
+    E0315, SetupError.
     """
     from ragassay.trust.labels import read_sheet
 
@@ -161,16 +183,23 @@ def import_labels(
         read = read_sheet(source, label=label, annotator=annotator, scale=scale, known=known)
         if not read.labels:
             raise NothingToDo(
-                "E0313", "No row is labelled yet.", where=str(source), why=f"{read.unlabelled} rows without a label",
+                "E0313",
+                "No row is labelled yet.",
+                where=str(source),
+                why=f"{read.unlabelled} rows without a label",
                 fix=f"fill in the column {label!r}, or name another: --label",
-            )  # fmt: skip
+            )
         _scale_of(read.labels, scale, str(source))
         names = opened.manifest.metrics
         wanted = None if metric is None else _metric(opened, metric)
         loose = sorted({one.name for one in read.labels if one.name not in names})
         if wanted is None and loose:  # the file does not say what it labels
             wanted = _metric(opened, None)
-        labels = [replace(one, name=wanted) for one in read.labels] if wanted is not None else list(read.labels)
+        labels = (
+            [replace(one, name=wanted) for one in read.labels]
+            if wanted is not None
+            else list(read.labels)
+        )
         kept = opened._store.put_labels(opened.id, labels, replace=replace_old)
         return Imported(opened.id, read, kept, tuple(sorted({one.name for one in labels})))
 
@@ -190,15 +219,18 @@ def estimate(
     store: Path | None = None,
     tell: Tell | None = None,
 ) -> Correction:
-    """A metric of a run, corrected by the labels of a few of its rows: prediction-powered inference.
+    """A metric of a run, corrected by the labels of a few of its rows: prediction-powered
+    inference.
 
-    labels: a file; None = those that were imported. of: "pass" sets the labels against pass or fail, "mean" against the
-    score from 0 to 1; None = "pass" where the metric has a pass mark. scale: the values a label may take, () = 0 and 1, or
-    0 to 3, as the labels are; for "mean" its ends count as 0 and 1. cut: a label of at least this passes, None = the usual
-    one (1 of 0 and 1, 2 of 0 to 3). by: a slice field to estimate by as well. beside: another run of the same
-    rows, whose judge's scores (not its verdicts) help as well, with a weight of their own. Labels of which none is of this
-    run are a calibration set: its rows are judged by the run's judge (which may cost calls; `tell` says so) and used
-    only where they are like the run's. Raises DataError E0605 where labels cannot stand for the run, and others.
+    labels: a file; None = those that were imported. of: "pass" sets the labels against pass or
+    fail, "mean" against the score from 0 to 1; None = "pass" where the metric has a pass mark.
+    scale: the values a label may take, () = 0 and 1, or 0 to 3, as the labels are; for "mean" its
+    ends count as 0 and 1. cut: a label of at least this passes, None = the usual one (1 of 0 and 1,
+    2 of 0 to 3). by: a slice field to estimate by as well. beside: another run of the same rows,
+    whose judge's scores (not its verdicts) help as well, with a weight of their own. Labels of
+    which none is of this run are a calibration set: its rows are judged by the run's judge (which
+    may cost calls; `tell` says so) and used only where they are like the run's. Raises DataError
+    E0605 where labels cannot stand for the run, and others.
     """
     from ragassay.trust.estimate import estimate as corrected
     from ragassay.trust.labels import read_sheet
@@ -212,29 +244,49 @@ def estimate(
             given: Sequence[HumanLabel] = _stored(opened, name)
             if not given:
                 raise SetupError(
-                    "E0206", f"No label of {name} was imported for this run.", where=f"run {opened.id}",
-                    fix=f"ragassay label next {opened.id} -o sheet.csv, and after labelling: "
-                    f"ragassay label import {opened.id} sheet.csv; or give --labels FILE",
-                )  # fmt: skip
+                    "E0206",
+                    f"No label of {name} was imported for this run.",
+                    where=f"run {opened.id}",
+                    fix=(
+                        f"ragassay label next {opened.id} -o sheet.csv, and after labelling: "
+                        f"ragassay label import {opened.id} sheet.csv; or give --labels FILE"
+                    ),
+                )
         else:
-            given = read_sheet(labels, name=name, label=label, scale=scale, between=of == "mean").labels
+            given = read_sheet(
+                labels, name=name, label=label, scale=scale, between=of == "mean"
+            ).labels
         kind = of or _kind(opened, name)
-        points = _scale_of(given, scale, "the labels in the store" if labels is None else str(labels), kind)
+        points = _scale_of(
+            given, scale, "the labels in the store" if labels is None else str(labels), kind
+        )
         rows = list(_rows(opened, name, kind))
         inside = {row.id for row in rows}
         foreign: dict[str, RunRow] = {}
         if labels is not None and not any(one.row_id in inside for one in given):
             wanted = {one.row_id for one in given}
-            foreign = {row.id: row for row in _judged(labels, opened, name, kind, store, tell) if row.id in wanted}
+            foreign = {
+                row.id: row
+                for row in _judged(labels, opened, name, kind, store, tell)
+                if row.id in wanted
+            }
         if beside is not None:
             if foreign:
-                raise SetupError("E0206", "A second run has no scores of a calibration set.", where="--beside",
-                                 why="none of the labels is of this run", fix="leave --beside out")  # fmt: skip
+                raise SetupError(
+                    "E0206",
+                    "A second run has no scores of a calibration set.",
+                    where="--beside",
+                    why="none of the labels is of this run",
+                    fix="leave --beside out",
+                )
             rows = _with_second(rows, beside, name, store)
         return corrected(
-            rows, _labels(_read_as(given, kind, points, cut), foreign, len(rows)), metric=f"{name} ({kind} rate)" if kind == "pass" else name,
-            by=by, seed=seed,
-        )  # fmt: skip
+            rows,
+            _labels(_read_as(given, kind, points, cut), foreign, len(rows)),
+            metric=f"{name} ({kind} rate)" if kind == "pass" else name,
+            by=by,
+            seed=seed,
+        )
 
 
 def people_agreement(
@@ -251,12 +303,14 @@ def people_agreement(
     seed: int = 0,
     store: Path | None = None,
 ) -> Together:
-    """How far people agree with each other, and whether the run's judge may stand in for one of them.
+    """How far people agree with each other, and whether the run's judge may stand in for one of
+    them.
 
-    sources: label files, each with its people; none = the labels imported for the run. votes: a field that holds what
-    several people said of a row, as a list or an object, instead of `label`. scale, cut: as for `estimate`; a judge with a
-    pass mark is compared with people by pass and fail. epsilon: see `scoring.annotators.alt_test`. Raises SetupError
-    E0206 where there are not two people on any row.
+    sources: label files, each with its people; none = the labels imported for the run. votes: a
+    field that holds what several people said of a row, as a list or an object, instead of `label`.
+    scale, cut: as for `estimate`; a judge with a pass mark is compared with people by pass and
+    fail. epsilon: see `scoring.annotators.alt_test`. Raises SetupError E0206 where there are not
+    two people on any row.
     """
     import numpy as np
 
@@ -266,14 +320,26 @@ def people_agreement(
 
     check_draws(draws, seed)
     check_cuts(cut, None)
-    check("--epsilon", epsilon, 0, 0.999, "0.2 for experts, 0.15 for trained people, 0.1 for paid ones")
+    check(
+        "--epsilon",
+        epsilon,
+        0,
+        0.999,
+        "0.2 for experts, 0.15 for trained people, 0.1 for paid ones",
+    )
     if run is None and not sources:
-        raise SetupError("E0206", "Neither a run nor a label file is named.", fix="name a run, or files of labels")
+        raise SetupError(
+            "E0206",
+            "Neither a run nor a label file is named.",
+            fix="name a run, or files of labels",
+        )
     labels: list[HumanLabel] = []
     clusters: dict[str, str | None] = {}
     for place, source in enumerate(sources, 1):
         read = (
-            read_sheet(source, label=label, scale=scale, annotator=_person(source, place), name=metric)
+            read_sheet(
+                source, label=label, scale=scale, annotator=_person(source, place), name=metric
+            )
             if votes is None
             else read_votes(source, votes, name=metric, scale=scale)
         )
@@ -289,19 +355,31 @@ def people_agreement(
                 score = row.score(name)
                 if row.sample is not None and row.sample.cluster is not None:
                     clusters[row.id] = row.sample.cluster
-                if score is not None and score.value is not None and score.verdict is not Verdict.UNDECIDED:
-                    judged[row.id] = score.value, None if score.verdict is None else score.verdict is Verdict.PASS
+                if (
+                    score is not None
+                    and score.value is not None
+                    and score.verdict is not Verdict.UNDECIDED
+                ):
+                    judged[row.id] = (
+                        score.value,
+                        None if score.verdict is None else score.verdict is Verdict.PASS,
+                    )
     names = sorted({one.name for one in labels})
     if not name and len(names) > 1:
         raise SetupError(
-            "E0206", "The files label several things.", why=", ".join(names[:10]), fix="name one: --metric"
+            "E0206",
+            "The files label several things.",
+            why=", ".join(names[:10]),
+            fix="name one: --metric",
         )
     given = annotators.votes([replace(one, name=name) for one in labels], clusters)
     if len(given.people) < 2:
         raise SetupError(
-            "E0206", "Agreement takes two people or more.", why=f"the labels are of {len(given.people)}",
+            "E0206",
+            "Agreement takes two people or more.",
+            why=f"the labels are of {len(given.people)}",
             fix="give a file for each person, or fill in the column `annotator`",
-        )  # fmt: skip
+        )
     test = None
     if any(row in judged for row in given.rows):
         points = _scale_of(labels, scale, "the labels")
@@ -309,25 +387,37 @@ def people_agreement(
         binary = any(passes is not None for _, passes in judged.values())
         if binary:  # people's labels become what the judge says: pass or fail
             least = default_cut(points) if cut is None else cut
-            compared = replace(given, values=np.where(np.isnan(given.values), np.nan, given.values >= least))
+            compared = replace(
+                given, values=np.where(np.isnan(given.values), np.nan, given.values >= least)
+            )
         else:
             compared = replace(given, values=(given.values - low) / (high - low))
         said = [judged.get(row, (math.nan, None)) for row in given.rows]
         test = annotators.alt_test(
-            np.array([float(value if passes is None else passes) for value, passes in said]), compared, epsilon=epsilon,
-            score="accuracy" if binary else "rmse", draws=draws, seed=seed,
-        )  # fmt: skip
+            np.array([float(value if passes is None else passes) for value, passes in said]),
+            compared,
+            epsilon=epsilon,
+            score="accuracy" if binary else "rmse",
+            draws=draws,
+            seed=seed,
+        )
     people = annotators.measure(given, draws=draws, seed=seed)
     alpha = next((one for one in people.figures if one.name == "alpha"), None)
-    if test is not None and (alpha is None or alpha.value is None or alpha.interval is None or alpha.interval.low <= 0):
-        why = "people are not shown to agree beyond chance: to be as good as one of them says nothing"
+    if test is not None and (
+        alpha is None or alpha.value is None or alpha.interval is None or alpha.interval.low <= 0
+    ):
+        why = (
+            "people are not shown to agree beyond chance: to be as good as one of them says nothing"
+        )
         test = replace(test, may_replace=None, warnings=(*test.warnings, why))
     return Together(name, people, test, ties(consensus(labels)))
 
 
 def _person(source: object, place: int) -> str:
     """Who labelled, where the file does not say: its name without the ending."""
-    return os.path.basename(source).partition(".")[0] if isinstance(source, str) else f"person {place}"
+    return (
+        os.path.basename(source).partition(".")[0] if isinstance(source, str) else f"person {place}"
+    )
 
 
 # -- what a run and its labels hold
@@ -343,15 +433,21 @@ def _metric(run: Run, wanted: str | None) -> str:
         if len(plain) == 1:
             return plain[0]
         raise SetupError(
-            "E0201", f"The run has no metric {wanted!r}.{nearest(wanted, names)}", where="--metric",
-            why=f"run {run.id} has {', '.join(names)}", fix="name one of them",
-        )  # fmt: skip
+            "E0201",
+            f"The run has no metric {wanted!r}.{nearest(wanted, names)}",
+            where="--metric",
+            why=f"run {run.id} has {', '.join(names)}",
+            fix="name one of them",
+        )
     marked = [m.metric for m in run.summary.metrics if m.pass_mark is not None and m.asked]
     if len(marked) != 1:
         raise SetupError(
-            "E0206", "It is not said which metric people label.", where="--metric",
-            why=f"run {run.id} has {', '.join(marked or names)}", fix=f"for example --metric {(marked or names)[0]}",
-        )  # fmt: skip
+            "E0206",
+            "It is not said which metric people label.",
+            where="--metric",
+            why=f"run {run.id} has {', '.join(marked or names)}",
+            fix=f"for example --metric {(marked or names)[0]}",
+        )
     return marked[0]
 
 
@@ -366,10 +462,16 @@ def _check_slice(run: Run, wanted: str | None) -> None:
                 return
             fields.update(dict.fromkeys(row.sample.slices))
     raise SetupError(
-        "E0206", f"No row of the run has the slice {shorten(wanted, 40)!r}.{nearest(wanted, fields)}", where="--slice",
-        why=f"its slices are {', '.join(list(fields)[:20])}" if fields else "its rows have no slices",
+        "E0206",
+        f"No row of the run has the slice {shorten(wanted, 40)!r}.{nearest(wanted, fields)}",
+        where="--slice",
+        why=(
+            f"its slices are {', '.join(list(fields)[:20])}"
+            if fields
+            else "its rows have no slices"
+        ),
         fix="name one of them; slices are chosen with `ragassay evaluate --slice FIELD`",
-    )  # fmt: skip
+    )
 
 
 def _stored(run: Run, metric: str) -> tuple[HumanLabel, ...]:
@@ -396,17 +498,27 @@ def _said(row: RowResult, metric: str) -> str:
 
 
 def _kind(run: Run, metric: str) -> Literal["pass", "mean"]:
-    return "pass" if any(m.metric == metric and m.passed + m.failed for m in run.summary.metrics) else "mean"
+    return (
+        "pass"
+        if any(m.metric == metric and m.passed + m.failed for m in run.summary.metrics)
+        else "mean"
+    )
 
 
 def _scale_of(
     labels: Sequence[HumanLabel], scale: Sequence[float], where: str, kind: str = "pass"
 ) -> tuple[float, ...]:
-    """The values that labels may take: those that are given, else 0 and 1, or 0 to 3, whichever the labels are."""
+    """The values that labels may take: those that are given, else 0 and 1, or 0 to 3, whichever the
+    labels are.
+    """
     if scale:
         if len(set(scale)) < 2:
             raise SetupError(
-                "E0101", "A scale has two values or more.", where="--scale", why=str(scale), fix="such as 0,1"
+                "E0101",
+                "A scale has two values or more.",
+                where="--scale",
+                why=str(scale),
+                fix="such as 0,1",
             )
         return tuple(sorted(scale))
     found = sorted({one.value for one in labels})
@@ -417,12 +529,19 @@ def _scale_of(
             return usual
     shown = ", ".join(f"{value:g}" for value in found[:8]) + (" ..." if len(found) > 8 else "")
     raise DataError(
-        "E0313", "It is not said on which scale the labels are.", where=where, why=f"they are {shown}",
-        fix="correct what is a slip, or name all values a label may take, such as --scale 1,2,3,4,5",
-    )  # fmt: skip
+        "E0313",
+        "It is not said on which scale the labels are.",
+        where=where,
+        why=f"they are {shown}",
+        fix=(
+            "correct what is a slip, or name all values a label may take, such as --scale 1,2,3,4,5"
+        ),
+    )
 
 
-def _read_as(labels: Sequence[HumanLabel], kind: str, scale: Sequence[float], cut: float | None) -> list[HumanLabel]:
+def _read_as(
+    labels: Sequence[HumanLabel], kind: str, scale: Sequence[float], cut: float | None
+) -> list[HumanLabel]:
     """Labels as 0 or 1 by the cut, or spread from 0 to 1 over the scale."""
     from ragassay.trust.benchmark import default_cut
 
@@ -434,7 +553,9 @@ def _read_as(labels: Sequence[HumanLabel], kind: str, scale: Sequence[float], cu
 
 
 def _rows(run: Run, metric: str, kind: str) -> Iterator[RunRow]:
-    """The rows to which the metric applies, with what tells whether labelled ones are like the others."""
+    """The rows to which the metric applies, with what tells whether labelled ones are like the
+    others.
+    """
     from ragassay.scoring import shift
     from ragassay.trust.estimate import RunRow
 
@@ -444,28 +565,48 @@ def _rows(run: Run, metric: str, kind: str) -> Iterator[RunRow]:
             continue
         value = score.value
         if kind == "pass":
-            value = {Verdict.PASS: 1.0, Verdict.FAIL: 0.0}.get(score.verdict) if score.verdict is not None else None
+            value = (
+                {Verdict.PASS: 1.0, Verdict.FAIL: 0.0}.get(score.verdict)
+                if score.verdict is not None
+                else None
+            )
         yield RunRow(
-            row.id, value, row.sample.cluster, row.sample.slices, shift.features(row.sample), shift.terms(row.sample)
+            row.id,
+            value,
+            row.sample.cluster,
+            row.sample.slices,
+            shift.features(row.sample),
+            shift.terms(row.sample),
         )
 
 
-def _with_second(rows: Sequence[RunRow], beside: str | Run, metric: str, store: Path | None) -> list[RunRow]:
+def _with_second(
+    rows: Sequence[RunRow], beside: str | Run, metric: str, store: Path | None
+) -> list[RunRow]:
     """The rows with what another run's judge says of them."""
     with open_run(beside, store=store) as other:
         said = {row.id: row.value for row in _rows(other, _metric(other, metric), "mean")}
         if not any(said.get(row.id) is not None for row in rows):
-            raise SetupError("E0206", "The second run has no score of any of these rows.", where=f"run {other.id}",
-                             fix="name a run over the same rows, with their ids")  # fmt: skip
+            raise SetupError(
+                "E0206",
+                "The second run has no score of any of these rows.",
+                where=f"run {other.id}",
+                fix="name a run over the same rows, with their ids",
+            )
     return [replace(row, second=said.get(row.id)) for row in rows]
 
 
-def _judged(labels: object, run: Run, metric: str, kind: str, store: Path | None, tell: Tell | None) -> list[RunRow]:
+def _judged(
+    labels: object, run: Run, metric: str, kind: str, store: Path | None, tell: Tell | None
+) -> list[RunRow]:
     """The rows of a calibration set under the run's judge."""
     from ragassay.datasets import open_rows
 
     try:
-        if not any(not isinstance(row, BadRow) and (row.question or row.response) for row in open_rows(labels)):
+        if not any(
+            not isinstance(row, BadRow) and (row.question or row.response)
+            for row in open_rows(labels)
+        ):
             return []
     except SetupError as error:
         if error.code != "E0307":
@@ -473,14 +614,19 @@ def _judged(labels: object, run: Run, metric: str, kind: str, store: Path | None
         return []  # ids and labels alone: there is nothing to judge
     kept = run.manifest.options
     if tell is not None:
-        tell(f"none of the labels is of run {run.id}: their rows are judged by {run.manifest.judge.uri} first")
+        tell(
+            f"none of the labels is of run {run.id}: their rows are judged by"
+            f" {run.manifest.judge.uri} first"
+        )
     options: dict[str, Any] = {name: kept[name] for name in _JUDGING if kept.get(name) is not None}
     series = Series(options | {"tell": tell}, store)
     with series.run(labels, metric, f"calibration set for {run.id}") as judged:
         return list(_rows(judged, metric, kind))
 
 
-def _labels(given: Sequence[HumanLabel], foreign: dict[str, RunRow], population: int) -> list[RowLabel]:
+def _labels(
+    given: Sequence[HumanLabel], foreign: dict[str, RunRow], population: int
+) -> list[RowLabel]:
     """Labels from 0 to 1, with one inclusion probability a row for all rounds together."""
     from ragassay.trust.estimate import RowLabel
     from ragassay.trust.sampling import combined
@@ -490,7 +636,10 @@ def _labels(given: Sequence[HumanLabel], foreign: dict[str, RunRow], population:
     chances: dict[str, float] = {}
     if drawn and len(drawn) <= population:
         chances = dict(zip(drawn, combined(list(drawn.values()), population), strict=True))
-    return [RowLabel(one.row_id, one.value, chances.get(one.row_id), foreign.get(one.row_id)) for one in given]
+    return [
+        RowLabel(one.row_id, one.value, chances.get(one.row_id), foreign.get(one.row_id))
+        for one in given
+    ]
 
 
 __all__ = ["Imported", "Together", "estimate", "import_labels", "next_rows", "people_agreement"]

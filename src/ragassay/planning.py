@@ -1,4 +1,6 @@
-"""What is to be done: rows, metrics, judge and model made ready, and every mistake in the set-up found before a call."""
+"""What is to be done: rows, metrics, judge and model made ready, and every mistake in the set-up
+found before a call.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ragassay.application import App, Application, name_of, open_application
 from ragassay.core import BadRow, JudgeInfo, Manifest, Sample, SetupError, nearest, shorten
-from ragassay.metrics import DEFAULT_METRICS, PRESETS, Metric, catalogue, custom_metric, parse, parse_list
+from ragassay.metrics import (
+    DEFAULT_METRICS,
+    PRESETS,
+    Metric,
+    catalogue,
+    custom_metric,
+    parse,
+    parse_list,
+)
 
 if TYPE_CHECKING:
     from ragassay.datasets import Dataset, Scan
@@ -24,9 +34,10 @@ if TYPE_CHECKING:
 class Options:
     """Everything that shapes a run, as the manifest keeps it. Fields are `evaluate`'s arguments.
 
-    What only says how hard to drive (concurrency, timeouts, caps) is kept too, and may be changed when resuming.
-    sample: judgments of another number are asked anew and not taken from the cache, to see how far they repeat.
-    engine: "local", or "ray" for `workers` processes (None: as many as the cluster has CPUs).
+    What only says how hard to drive (concurrency, timeouts, caps) is kept too, and may be changed
+    when resuming. sample: judgments of another number are asked anew and not taken from the cache,
+    to see how far they repeat. engine: "local", or "ray" for `workers` processes (None: as many as
+    the cluster has CPUs).
     """
 
     metrics: tuple[str, ...] = ()
@@ -97,30 +108,50 @@ class Options:
             )
         if not (self.wait or self.batch):
             raise SetupError(
-                "E0104", "--no-wait is for runs whose calls go through batches.", where="--no-wait",
+                "E0104",
+                "--no-wait is for runs whose calls go through batches.",
+                where="--no-wait",
                 fix="add --batch, or leave --no-wait out",
-            )  # fmt: skip
+            )
         if self.batch and self.engine == "ray":
             raise SetupError(
-                "E0104", "A run whose calls go through batches waits for the provider, and not for processes.",
-                where="--engine ray", why="--batch", fix="leave one of them out",
-            )  # fmt: skip
+                "E0104",
+                "A run whose calls go through batches waits for the provider, and not for"
+                " processes.",
+                where="--engine ray",
+                why="--batch",
+                fix="leave one of them out",
+            )
         if self.engine not in ("local", "ray"):
             raise SetupError(
-                "E0101", "engine is either 'local' or 'ray'.", where="--engine", why=str(self.engine),
-                fix="leave it out to run in this process, or --engine ray for several processes or machines",
-            )  # fmt: skip
+                "E0101",
+                "engine is either 'local' or 'ray'.",
+                where="--engine",
+                why=str(self.engine),
+                fix=(
+                    "leave it out to run in this process, or --engine ray for several processes or"
+                    " machines"
+                ),
+            )
         if self.controls not in ("auto", "always", "off"):
             raise SetupError(
-                "E0101", "controls is 'auto', 'always' or 'off'.", where="--controls", why=str(self.controls),
-                fix="leave it out: control claims are then planted where the texts look like an attack",
-            )  # fmt: skip
+                "E0101",
+                "controls is 'auto', 'always' or 'off'.",
+                where="--controls",
+                why=str(self.controls),
+                fix=(
+                    "leave it out: control claims are then planted where the texts look like an"
+                    " attack"
+                ),
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What a run judges with: the same from the same options, in whatever process. notes: what the user should be told of
-    the choice of metrics. batches: the chat model, where its calls go through batches."""
+    """What a run judges with: the same from the same options, in whatever process. notes: what the
+    user should be told of the choice of metrics. batches: the chat model, where its calls go
+    through batches.
+    """
 
     options: Options
     metrics: tuple[Metric, ...]
@@ -169,19 +200,28 @@ class Plan(Setup):
         if not done:
             return itertools.islice(enumerate(self.dataset), self.options.limit)
         limit = self.options.limit
-        return itertools.takewhile(lambda one: limit is None or one[0] < limit, self.dataset.rest(done))
+        return itertools.takewhile(
+            lambda one: limit is None or one[0] < limit, self.dataset.rest(done)
+        )
 
 
 def make_options(given: Mapping[str, Any]) -> Options:
-    """The Options among `evaluate`'s arguments. Raises TypeError for an argument that is none, SetupError as `check`."""
+    """The Options among `evaluate`'s arguments. Raises TypeError for an argument that is none,
+    SetupError as `check`.
+    """
     names = Options.__dataclass_fields__
     values = {k: v for k, v in given.items() if k in names and k != "metrics" and v is not None}
     if values.get("workers") is not None and values.get("engine", "local") == "local":
         raise SetupError(
-            "E0104", "Workers are processes of a distributed run, and this one runs in one process.", where="--workers",
-            why=f"{values['workers']} workers and no --engine ray", fix="add --engine ray, or leave --workers out",
-        )  # fmt: skip
-    unknown = set(given) - set(names) - {"rows", "metrics", "store", "name", "keep", "watch", "tell"}
+            "E0104",
+            "Workers are processes of a distributed run, and this one runs in one process.",
+            where="--workers",
+            why=f"{values['workers']} workers and no --engine ray",
+            fix="add --engine ray, or leave --workers out",
+        )
+    unknown = (
+        set(given) - set(names) - {"rows", "metrics", "store", "name", "keep", "watch", "tell"}
+    )
     if given.get("app") is not None and not isinstance(given["app"], str):
         values["app"] = name_of(given["app"])
     if unknown:
@@ -206,9 +246,12 @@ def check_kept(keep: Mapping[str, object] | None) -> None:
         _check_integers(finite(keep))
     except (TypeError, ValueError) as error:
         raise SetupError(
-            "E0101", "What is to be kept with the run is not JSON.", where="keep", why=str(error),
+            "E0101",
+            "What is to be kept with the run is not JSON.",
+            where="keep",
+            why=str(error),
             fix="give a dict of texts, finite numbers, True, False, None, lists and dicts of them",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _check_integers(value: object) -> None:
@@ -221,11 +264,15 @@ def _check_integers(value: object) -> None:
 
 
 LASTING = ("max_calls", "max_cost", "price")
-"""What holds for all later resumes too where a resume sets it: a cap is one of the run, and so is what a call costs."""
+"""What holds for all later resumes too where a resume sets it: a cap is one of the run, and so is
+what a call costs.
+"""
 
 
 def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
-    """The Options of a run with changes that only say how hard to drive. Raises SetupError E0101 for any other change."""
+    """The Options of a run with changes that only say how hard to drive. Raises SetupError E0101
+    for any other change.
+    """
     free = (
         "app_timeout",
         "app_concurrency",
@@ -278,20 +325,26 @@ def make_plan(
     here: bool = False,
     known: Manifest | None = None,
 ) -> Plan:
-    """Everything that can be wrong with the set-up is found here, before a row is judged or a call is paid.
+    """Everything that can be wrong with the set-up is found here, before a row is judged or a call
+    is paid.
 
-    app: the application itself, where it was handed over and not named. here: an asynchronous one runs in the caller's
-    event loop. known: of a run that looked through these rows before; a file that has not changed is not validated anew.
+    app: the application itself, where it was handed over and not named. here: an asynchronous one
+    runs in the caller's event loop. known: of a run that looked through these rows before; a file
+    that has not changed is not validated anew.
     """
     from ragassay.datasets import Scan
 
     setup = make_setup(options, metrics, app=app, here=here)
     dataset = open_dataset(rows, options)
     if known is not None and dataset.unchanged(known.source_hash):
-        scan = Scan(known.rows, 0, (), (), known.mapping, (), (), (), dataset.source, known.source_hash)
+        scan = Scan(
+            known.rows, 0, (), (), known.mapping, (), (), (), dataset.source, known.source_hash
+        )
     else:
         scan = dataset.scan()
-    return Plan(**{f.name: getattr(setup, f.name) for f in fields(setup)}, dataset=dataset, scan=scan)
+    return Plan(
+        **{f.name: getattr(setup, f.name) for f in fields(setup)}, dataset=dataset, scan=scan
+    )
 
 
 def open_dataset(rows: object, options: Options) -> Dataset:
@@ -299,12 +352,20 @@ def open_dataset(rows: object, options: Options) -> Dataset:
     from ragassay.datasets import open_rows
 
     return open_rows(
-        rows, mapping=options.mapping, slices=options.slices, format=options.format, make_ids=options.make_ids
+        rows,
+        mapping=options.mapping,
+        slices=options.slices,
+        format=options.format,
+        make_ids=options.make_ids,
     )
 
 
 def make_setup(
-    options: Options, metrics: str | Sequence[str | Metric] | None, *, app: App | None = None, here: bool = False
+    options: Options,
+    metrics: str | Sequence[str | Metric] | None,
+    *,
+    app: App | None = None,
+    here: bool = False,
 ) -> Setup:
     """What `make_plan` makes ready before it looks at the rows."""
     book = rubric_book(options.rubrics)
@@ -321,8 +382,10 @@ def make_setup(
             "E0406",
             "The model's price is not known, so a cost cap cannot be kept.",
             where=options.judge,
-            fix="give --price IN,OUT (US dollars per million tokens), or cap calls with --max-calls; "
-            "pip install 'ragassay[prices]' knows hosted models",
+            fix=(
+                "give --price IN,OUT (US dollars per million tokens), or cap calls with"
+                " --max-calls; pip install 'ragassay[prices]' knows hosted models"
+            ),
         )
     needed = sorted({rubric for m in chosen if m.declaration.judged for rubric in _rubrics(m)})
     info = JudgeInfo(
@@ -352,9 +415,13 @@ def make_setup(
     )
 
 
-def metric_names(metrics: str | None, preset: str | None, rubrics: Sequence[str | os.PathLike[str]]) -> list[str]:
+def metric_names(
+    metrics: str | None, preset: str | None, rubrics: Sequence[str | os.PathLike[str]]
+) -> list[str]:
     """The printed names of the metrics that these options of a run choose. Raises as `make_plan`."""
-    return [str(metric) for metric in _metrics(metrics, Options(preset=preset), rubric_book(rubrics))]
+    return [
+        str(metric) for metric in _metrics(metrics, Options(preset=preset), rubric_book(rubrics))
+    ]
 
 
 def rubric_book(rubrics: Sequence[str | os.PathLike[str]]) -> RubricBook:
@@ -364,9 +431,12 @@ def rubric_book(rubrics: Sequence[str | os.PathLike[str]]) -> RubricBook:
     return RubricBook.default().with_files(rubrics, reserved=frozenset(catalogue()))
 
 
-def _metrics(metrics: str | Sequence[str | Metric] | None, options: Options, book: RubricBook) -> tuple[Metric, ...]:
-    """The metrics asked for, else those of the preset or the default ones; and every judge of the user's, for handing
-    over its file asks for it."""
+def _metrics(
+    metrics: str | Sequence[str | Metric] | None, options: Options, book: RubricBook
+) -> tuple[Metric, ...]:
+    """The metrics asked for, else those of the preset or the default ones; and every judge of the
+    user's, for handing over its file asks for it.
+    """
     own = {rubric.id: custom_metric(rubric) for rubric in book.custom}
     wanted: str | Sequence[str | Metric] = metrics if metrics is not None else options.metrics
     if metrics is None and not options.metrics:
@@ -376,15 +446,21 @@ def _metrics(metrics: str | Sequence[str | Metric] | None, options: Options, boo
     for metric in chosen:
         if not isinstance(metric, Metric):
             raise SetupError(
-                "E0201", "That is no metric.", where="metrics", why=f"it is a {type(metric).__name__}",
+                "E0201",
+                "That is no metric.",
+                where="metrics",
+                why=f"it is a {type(metric).__name__}",
                 fix="give names, such as 'groundedness', or functions under @ragassay.metric",
-            )  # fmt: skip
+            )
     if options.claims == "llm":
         chosen = tuple(_with_claims(m) for m in chosen)
     chosen = tuple({str(m): m for m in chosen}.values())
     if not chosen:
         raise SetupError(
-            "E0201", "No metric is asked for.", where="--metrics", fix="name at least one; see `ragassay metrics`"
+            "E0201",
+            "No metric is asked for.",
+            where="--metrics",
+            fix="name at least one; see `ragassay metrics`",
         )
     return chosen
 
@@ -392,21 +468,32 @@ def _metrics(metrics: str | Sequence[str | Metric] | None, options: Options, boo
 def _preset(name: str) -> tuple[str, ...]:
     if name not in PRESETS:
         raise SetupError(
-            "E0101", f"No preset is called {shorten(name, 40)!r}.{nearest(name, PRESETS)}", where="--preset",
-            fix="choose from: " + "; ".join(f"{key} ({preset.title})" for key, preset in PRESETS.items()),
-        )  # fmt: skip
+            "E0101",
+            f"No preset is called {shorten(name, 40)!r}.{nearest(name, PRESETS)}",
+            where="--preset",
+            fix="choose from: "
+            + "; ".join(f"{key} ({preset.title})" for key, preset in PRESETS.items()),
+        )
     return PRESETS[name].metrics
 
 
-def _answerable(chosen: tuple[Metric, ...], options: Options, notes: list[str]) -> tuple[Metric, ...]:
+def _answerable(
+    chosen: tuple[Metric, ...], options: Options, notes: list[str]
+) -> tuple[Metric, ...]:
     """Of a preset, what the judge can answer; the rest is left out, and said."""
     from ragassay.judges import answers_offline
 
     if options.judge != "offline":
         return chosen
-    able = [m for m in chosen if not m.declaration.judged or all(answers_offline(r) for r in _rubrics(m))]
+    able = [
+        m
+        for m in chosen
+        if not m.declaration.judged or all(answers_offline(r) for r in _rubrics(m))
+    ]
     if left := [str(m) for m in chosen if m not in able]:
-        notes.append(f"left out of the preset, for the offline judge cannot answer them: {', '.join(left)}")
+        notes.append(
+            f"left out of the preset, for the offline judge cannot answer them: {', '.join(left)}"
+        )
     return tuple(able)
 
 
@@ -419,9 +506,12 @@ def _model(options: Options) -> Model:
     composed = composition(options.judge)
     if options.batch and composed is not None:
         raise SetupError(
-            "E0104", "A judge made of others cannot be asked through batches.", where="--batch", why=options.judge,
+            "E0104",
+            "A judge made of others cannot be asked through batches.",
+            where="--batch",
+            why=options.judge,
             fix="name one judge, such as openai:MODEL, or leave --batch out",
-        )  # fmt: skip
+        )
     opened = {
         uri: connect(
             uri,
@@ -438,11 +528,15 @@ def _model(options: Options) -> Model:
     main, *others = [uri for uri, model in opened.items() if model is not offline] or opened
     if composed is None:
         return opened[main]
-    return JoinedModel(opened[main], offline or OfflineModel(), {uri: opened[uri] for uri in others})
+    return JoinedModel(
+        opened[main], offline or OfflineModel(), {uri: opened[uri] for uri in others}
+    )
 
 
 def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Model]:
-    """The judge over the model; similarity of texts is measured by the encoder of the package, whoever judges the rest."""
+    """The judge over the model; similarity of texts is measured by the encoder of the package,
+    whoever judges the rest.
+    """
     from ragassay.judges import (
         CascadeJudge,
         CheckedJudge,
@@ -461,9 +555,20 @@ def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Mod
 
     def single(uri: str) -> Judge:
         if uri.lower() == "offline":
-            tasks: tuple[Literal["support", "relevance", "answer"], ...] = ("support", "relevance", "answer")
-            return OfflineJudge(offline.version, {task: offline.agreement(task) for task in tasks}, book, offline.cuts)
-        parameters = {"base_url": str(getattr(model, "base_url", ""))}  # one name, two servers: two judges
+            tasks: tuple[Literal["support", "relevance", "answer"], ...] = (
+                "support",
+                "relevance",
+                "answer",
+            )
+            return OfflineJudge(
+                offline.version,
+                {task: offline.agreement(task) for task in tasks},
+                book,
+                offline.cuts,
+            )
+        parameters = {
+            "base_url": str(getattr(model, "base_url", ""))
+        }  # one name, two servers: two judges
         return LLMJudge(
             uri,
             book,
@@ -488,7 +593,12 @@ def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Mod
 
 
 def manifest_of(
-    plan: Plan, run_id: str, created: str, version: str, name: str, kept: Mapping[str, object] | None = None
+    plan: Plan,
+    run_id: str,
+    created: str,
+    version: str,
+    name: str,
+    kept: Mapping[str, object] | None = None,
 ) -> Manifest:
     """Everything needed to repeat the run."""
     declared = {str(m): m.declaration for m in plan.metrics}
@@ -498,7 +608,11 @@ def manifest_of(
         version=version,
         source=plan.scan.source,
         source_hash=plan.scan.source_hash,
-        rows=plan.scan.rows if plan.options.limit is None else min(plan.options.limit, plan.scan.rows),
+        rows=(
+            plan.scan.rows
+            if plan.options.limit is None
+            else min(plan.options.limit, plan.scan.rows)
+        ),
         mapping=plan.scan.mapping,
         metrics=tuple(declared),
         judge=plan.info,
@@ -525,7 +639,9 @@ def say(plan: Plan, tell: Callable[[str], None] | None) -> None:
 
 
 def _reference(metric: Metric) -> str:
-    """What names the metric when the run is resumed: its printed name, or "module:name" of the user's own code."""
+    """What names the metric when the run is resumed: its printed name, or "module:name" of the
+    user's own code.
+    """
     return str(getattr(metric, "reference", "") or metric)
 
 

@@ -1,4 +1,6 @@
-"""How are several runs one purchase? Caps hold for all of them together, and one that was stopped stops the rest."""
+"""How are several runs one purchase? Caps hold for all of them together, and one that was stopped
+stops the rest.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,14 @@ if TYPE_CHECKING:
 class Series:
     """Runs one after the other, with one cap on calls and one on cost.
 
-    options: of `ragassay.evaluate`; out of range they raise before anything is asked. What was judged of a stopped run is
-    kept: the same command again asks only for the rest.
+    options: of `ragassay.evaluate`; out of range they raise before anything is asked. What was
+    judged of a stopped run is kept: the same command again asks only for the rest.
     """
 
     def __init__(self, options: Mapping[str, Any], store: str | os.PathLike[str] | None) -> None:
-        make_options({name: value for name, value in options.items() if name not in ("watch", "tell")})
+        make_options(
+            {name: value for name, value in options.items() if name not in ("watch", "tell")}
+        )
         self._options, self._store = dict(options), store
         if tell := self._options.get("tell"):
             told: set[str] = set()
@@ -44,7 +48,13 @@ class Series:
         for cap, spent in (("max_calls", self.calls), ("max_cost", self.cost)):
             if self._options.get(cap) is not None:
                 left[cap] = max(0, self._options[cap] - spent)
-        run = evaluate(rows, [metric], store=self._store, name=MEASURING + name, **self._options | left | options)
+        run = evaluate(
+            rows,
+            [metric],
+            store=self._store,
+            name=MEASURING + name,
+            **self._options | left | options,
+        )
         bill = run.ledger.confirmed
         self.calls += bill.calls
         self.cost += bill.cost or 0.0
@@ -55,13 +65,22 @@ class Series:
         with run:
             why = run.stop_reason
             if state is RunState.BUDGET and not any(m.judged for m in run.summary.metrics):
-                reasons = {reason: count for m in run.summary.metrics for reason, count in m.reasons.items()}
-                why += "; nothing was answered" + (f": {max(reasons, key=lambda r: reasons[r])}" if reasons else "")
+                reasons = {
+                    reason: count
+                    for m in run.summary.metrics
+                    for reason, count in m.reasons.items()
+                }
+                why += "; nothing was answered" + (
+                    f": {max(reasons, key=lambda r: reasons[r])}" if reasons else ""
+                )
         if state is RunState.BUDGET:
             raise BudgetExhausted(
-                "E0604", "A cap was reached before all rows were judged.", where=f"run {run.id}", why=why,
+                "E0604",
+                "A cap was reached before all rows were judged.",
+                where=f"run {run.id}",
+                why=why,
                 fix="the same command with a higher --max-calls or --max-cost goes on where it was",
-            )  # fmt: skip
+            )
         words = "Stopped before all rows were judged: the same command goes on where it was"
         if tell := self._options.get("tell"):
             tell(words)

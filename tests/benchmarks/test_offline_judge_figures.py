@@ -1,4 +1,6 @@
-"""Are the figures of the offline judge's benchmark what their names say? Small cases worked by hand."""
+"""Are the figures of the offline judge's benchmark what their names say? Small cases worked by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,20 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT)]
 
-from benchmarks.offline_judge import pages  # noqa: E402
-from benchmarks.offline_judge.figures import MEASURES, Draws, Sample, best_cut, mean_over, measures, shown  # noqa: E402
-from benchmarks.offline_judge.rivals import TEN, ten, unigrams  # noqa: E402
+from benchmarks.offline_judge import pages
+from benchmarks.offline_judge.figures import (
+    MEASURES,
+    Draws,
+    Sample,
+    best_cut,
+    mean_over,
+    measures,
+    shown,
+)
+from benchmarks.offline_judge.rivals import TEN, ten, unigrams
 
-from ragassay.core import MatchCall  # noqa: E402
-from ragassay.scoring.bootstrap import interval  # noqa: E402
+from ragassay.core import MatchCall
+from ragassay.scoring.bootstrap import interval
 
 
 def test_each_measure_is_what_a_reader_works_out_by_hand() -> None:
@@ -26,12 +36,14 @@ def test_each_measure_is_what_a_reader_works_out_by_hand() -> None:
     assert set(found) == set(MEASURES)
     # Right: 2 of 3 and 1 of 2.
     assert found["balanced_accuracy"] == pytest.approx((2 / 3 + 1 / 2) / 2)
-    # Of the 6 pairs 4 are in order (0.9 over both, 0.6 and 0.2 over 0.1), one is a tie, 0.2 under 0.6 is wrong.
+    # Of the 6 pairs 4 are in order (0.9 over both, 0.6 and 0.2 over 0.1), one is a tie, 0.2 under
+    # 0.6 is wrong.
     assert found["auroc"] == pytest.approx(4.5 / 6)
     # Two are called unsupported, one of them is: precision 1/2, recall 1/2.
     assert found["f1_hallucinated"] == pytest.approx(1 / 2)
     assert found["f1"] == pytest.approx(2 / 3)
-    # Bins 9, 6, 2 and 1 hold 1, 2, 1 and 1 rows: |1 - .9|, |1 - 1.2|, |1 - .2|, |0 - .1| over five rows.
+    # Bins 9, 6, 2 and 1 hold 1, 2, 1 and 1 rows: |1 - .9|, |1 - 1.2|, |1 - .2|, |0 - .1| over five
+    # rows.
     assert found["ece"] == pytest.approx((0.1 + 0.2 + 0.8 + 0.1) / 5)
     # Observed 3/5; by chance 3/5 * 3/5 + 2/5 * 2/5 = 13/25.
     assert found["kappa"] == pytest.approx((15 / 25 - 13 / 25) / (1 - 13 / 25))
@@ -46,11 +58,13 @@ def test_a_weight_of_two_counts_a_row_twice() -> None:
 
 
 def test_intervals_draw_whole_groups() -> None:
-    # Two groups, each of one kind: every draw has both classes in equal numbers, or only one of them and then no figure.
+    # Two groups, each of one kind: every draw has both classes in equal numbers, or only one of
+    # them and then no figure.
     labels, groups = [1, 0, 1, 0] * 5, ["a", "a", "b", "b"] * 5
     p = np.array([0.9, 0.1, 0.4, 0.1] * 5)
     draws = Sample(labels, groups).draws(p, 0.5)
-    # Group a alone is all right, group b alone has half; both together, in half of the draws, three quarters.
+    # Group a alone is all right, group b alone has half; both together, in half of the draws, three
+    # quarters.
     assert set(draws["balanced_accuracy"].round(9)) == {0.5, 0.75, 1.0}
     assert draws["balanced_accuracy"][1:].std() == pytest.approx(0.25 / 2**0.5, abs=0.01)
     found = shown(draws)
@@ -75,7 +89,10 @@ def test_intervals_are_those_of_the_package() -> None:
 
 def test_the_mean_of_equal_sets_has_the_freedom_of_all_and_half_the_spread_of_one() -> None:
     dice = np.random.default_rng(1)
-    sets = [Draws({"auroc": np.concatenate([[0.8], 0.8 + 0.04 * dice.normal(size=4000)])}, 9.0) for _ in range(4)]
+    sets = [
+        Draws({"auroc": np.concatenate([[0.8], 0.8 + 0.04 * dice.normal(size=4000)])}, 9.0)
+        for _ in range(4)
+    ]
     found = mean_over(sets, ["auroc"])["auroc_interval"]
     expected = interval(0.8, 0.02, 36.0, 0.0, 1.0)
     assert found == pytest.approx([expected.low, expected.high], abs=0.003)
@@ -107,7 +124,13 @@ def test_the_best_cut_is_one_for_all_sets() -> None:
 
 def test_the_lexical_figures_see_what_they_are_named_after() -> None:
     passage = "The mill has 40 workers. It was built by Anna Holm in 1880."
-    same = dict(zip(TEN, ten(MatchCall("support", "It was built by Anna Holm in 1880.", (passage,))), strict=True))
+    same = dict(
+        zip(
+            TEN,
+            ten(MatchCall("support", "It was built by Anna Holm in 1880.", (passage,))),
+            strict=True,
+        )
+    )
     assert [same[name] for name in TEN[:7]] == [1.0] * 7
     assert same["negated on one side only"] == 0.0
     other = MatchCall("support", "It was not built by Anna Krag in 1890.", (passage,))

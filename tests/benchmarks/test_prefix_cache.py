@@ -44,7 +44,9 @@ def test_only_a_beginning_of_1024_tokens_or_more_is_served(prompts: Any) -> None
 def test_a_request_is_known_only_when_it_was_answered(prompts: Any) -> None:
     same = [list(range(1024))] * 8
     assert prompts.served_share(same, 1) == 1.0
-    assert prompts.served_share(same, 6) == 0.5  # of the last four, two come when six others are still under way
+    assert (
+        prompts.served_share(same, 6) == 0.5
+    )  # of the last four, two come when six others are still under way
     assert prompts.served_share(same, 8) == 0.0
 
 

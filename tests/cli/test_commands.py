@@ -13,7 +13,9 @@ ROWS = [
     {
         "id": "good",
         "question": "Where does RagAssay keep judgments?",
-        "contexts": ["RagAssay keeps every judgment in one SQLite file, the store, before it is used."],
+        "contexts": [
+            "RagAssay keeps every judgment in one SQLite file, the store, before it is used."
+        ],
         "response": "RagAssay keeps every judgment in one SQLite file.",
         "kind": "a",
     },
@@ -29,7 +31,9 @@ ROWS = [
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in ROWS), encoding="utf-8")
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(r) + "\n" for r in ROWS), encoding="utf-8"
+    )
     return tmp_path
 
 
@@ -47,12 +51,20 @@ def ragassay(folder, *arguments, code=0, **environment):
     return done
 
 
-def test_the_first_line_says_that_nothing_was_judged_on_contexts_where_their_column_was_not_recognised(folder):
-    rows = [{"stuff" if key == "contexts" else key: value for key, value in row.items()} for row in ROWS]
-    lines = "".join(json.dumps(r) + "\n" for r in rows) + "not a row\n"  # a line that cannot be read hides nothing
+def test_the_first_line_says_that_nothing_was_judged_on_contexts_where_their_column_was_not_recognised(
+    folder,
+):
+    rows = [
+        {"stuff" if key == "contexts" else key: value for key, value in row.items()} for row in ROWS
+    ]
+    lines = (
+        "".join(json.dumps(r) + "\n" for r in rows) + "not a row\n"
+    )  # a line that cannot be read hides nothing
     (folder / "rows.jsonl").write_text(lines, encoding="utf-8")
     done = ragassay(folder, "evaluate", "rows.jsonl")
-    assert "nothing was judged on contexts (no row has any)" in " ".join(done.stdout.split("\n\n")[0].split())
+    assert "nothing was judged on contexts (no row has any)" in " ".join(
+        done.stdout.split("\n\n")[0].split()
+    )
     assert "ignored" in done.stderr
     assert "stuff" in done.stderr
 
@@ -66,7 +78,9 @@ def test_evaluate_says_what_it_read_what_broke_and_what_to_do_next(folder):
     assert "try:" in done.stdout
     assert "Bananas are rich in potassium" in done.stdout
     assert "offline" in done.stdout
-    assert "balanced accuracy" in done.stdout, "the judge's measured agreement stands beside its scores"
+    assert "balanced accuracy" in done.stdout, (
+        "the judge's measured agreement stands beside its scores"
+    )
     assert (folder / ".ragassay" / "store.db").exists()
 
 
@@ -78,7 +92,8 @@ def test_json_is_alone_on_stdout_and_has_a_schema_version(folder):
 
 
 @pytest.mark.parametrize(
-    "words", [["runs"], ["show", "last"], ["resume", "last"], ["compare", "a", "b"], ["store", "check"]]
+    "words",
+    [["runs"], ["show", "last"], ["resume", "last"], ["compare", "a", "b"], ["store", "check"]],
 )
 def test_a_slip_in_the_name_of_a_store_is_said_and_makes_no_store(folder, words):
     done = ragassay(folder, *words, "--store", "sotre.db", code=2)
@@ -103,7 +118,17 @@ def test_runs_show_export_and_compare_read_the_store(folder):
     assert "Bananas" in shown
     records = [json.loads(line) for line in ragassay(folder, "export", "last").stdout.splitlines()]
     assert {r["id"] for r in records} == {"good", "bad"}
-    assert {"id", "metric", "value", "status", "asked", "judged", "verdict", "rationale", "evidence"} <= set(records[0])
+    assert {
+        "id",
+        "metric",
+        "value",
+        "status",
+        "asked",
+        "judged",
+        "verdict",
+        "rationale",
+        "evidence",
+    } <= set(records[0])
     compared = json.loads(ragassay(folder, "compare", "first", "second", "--json").stdout)
     assert {m["metric"] for m in compared["metrics"]} >= {"groundedness"}
     assert {m["result"]["difference"] for m in compared["metrics"]} == {0, None}  # None: in no row
@@ -117,8 +142,12 @@ def test_every_export_format_writes_a_file(folder, kind):
 
 
 def test_gates_decide_the_exit_code_and_junit_says_the_same(folder):
-    ragassay(folder, "evaluate", "rows.jsonl", "--gate", "groundedness>=0.1", "--min-coverage", "0.9")
-    failed = ragassay(folder, "evaluate", "rows.jsonl", "--gate", "groundedness>=0.99", "--junit", "j.xml", code=1)
+    ragassay(
+        folder, "evaluate", "rows.jsonl", "--gate", "groundedness>=0.1", "--min-coverage", "0.9"
+    )
+    failed = ragassay(
+        folder, "evaluate", "rows.jsonl", "--gate", "groundedness>=0.99", "--junit", "j.xml", code=1
+    )
     assert "E0602" in failed.stderr
     suites = ET.parse(folder / "j.xml").getroot()
     assert int(suites.get("failures") or sum(int(s.get("failures")) for s in suites)) >= 1
@@ -138,13 +167,29 @@ def test_in_ci_a_gate_asks_for_full_coverage(folder):
 
 def test_map_and_slice_read_columns_of_other_names(folder):
     renamed = [
-        {"prompt_text": r["question"], "chunks": r["contexts"], "said": r["response"], "kind": r["kind"]} for r in ROWS
+        {
+            "prompt_text": r["question"],
+            "chunks": r["contexts"],
+            "said": r["response"],
+            "kind": r["kind"],
+        }
+        for r in ROWS
     ]
     (folder / "other.jsonl").write_text("".join(json.dumps(r) + "\n" for r in renamed))
     done = ragassay(
-        folder, "evaluate", "other.jsonl", "--map", "question=prompt_text", "--map", "contexts=chunks",
-        "--map", "response=said", "--slice", "kind", "--json",
-    )  # fmt: skip
+        folder,
+        "evaluate",
+        "other.jsonl",
+        "--map",
+        "question=prompt_text",
+        "--map",
+        "contexts=chunks",
+        "--map",
+        "response=said",
+        "--slice",
+        "kind",
+        "--json",
+    )
     summary = json.loads(done.stdout)
     assert summary["scored"] == 2
     assert {s["slice"] for s in summary["slices"]} <= {"kind"}
@@ -158,34 +203,90 @@ def test_the_same_rows_give_the_same_report_byte_for_byte(folder):
 
 MISTAKES = {
     "a file that is not there": (["evaluate", "rowz.jsonl"], 2, "E0102", "rows.jsonl"),
-    "an unknown metric": (["evaluate", "rows.jsonl", "-m", "groundednes"], 2, "E0201", "groundedness"),
-    "an unknown metric parameter": (["evaluate", "rows.jsonl", "-m", "groundedness(mark=1)"], 2, "E0202", "pass_mark"),
+    "an unknown metric": (
+        ["evaluate", "rows.jsonl", "-m", "groundednes"],
+        2,
+        "E0201",
+        "groundedness",
+    ),
+    "an unknown metric parameter": (
+        ["evaluate", "rows.jsonl", "-m", "groundedness(mark=1)"],
+        2,
+        "E0202",
+        "pass_mark",
+    ),
     "an unknown judge": (["evaluate", "rows.jsonl", "--judge", "opena:x"], 2, "E0401", "openai"),
-    "no key": (["evaluate", "rows.jsonl", "--judge", "openai:some-model"], 2, "E0402", "OPENAI_API_KEY"),
-    "no network allowed": (["evaluate", "rows.jsonl", "--judge", "openai:x", "--no-network"], 2, "E0407", "offline"),
-    "a map without a sign": (["evaluate", "rows.jsonl", "--map", "question"], 2, "E0101", "question=prompt"),
-    "a map to a missing column": (["evaluate", "rows.jsonl", "--map", "question=quest"], 2, "E0308", "quest"),
+    "no key": (
+        ["evaluate", "rows.jsonl", "--judge", "openai:some-model"],
+        2,
+        "E0402",
+        "OPENAI_API_KEY",
+    ),
+    "no network allowed": (
+        ["evaluate", "rows.jsonl", "--judge", "openai:x", "--no-network"],
+        2,
+        "E0407",
+        "offline",
+    ),
+    "a map without a sign": (
+        ["evaluate", "rows.jsonl", "--map", "question"],
+        2,
+        "E0101",
+        "question=prompt",
+    ),
+    "a map to a missing column": (
+        ["evaluate", "rows.jsonl", "--map", "question=quest"],
+        2,
+        "E0308",
+        "quest",
+    ),
     "a slice that is not there": (["evaluate", "rows.jsonl", "--slice", "knd"], 2, "E0308", "kind"),
-    "a malformed gate": (["evaluate", "rows.jsonl", "--gate", "groundedness=0.8"], 2, "E0601", ">="),
+    "a malformed gate": (
+        ["evaluate", "rows.jsonl", "--gate", "groundedness=0.8"],
+        2,
+        "E0601",
+        ">=",
+    ),
     "a gate on a metric that is not asked for": (
-        ["evaluate", "rows.jsonl", "-m", "groundedness", "--gate", "mrr>=0.8"], 2, "E0601", "groundedness",
+        ["evaluate", "rows.jsonl", "-m", "groundedness", "--gate", "mrr>=0.8"],
+        2,
+        "E0601",
+        "groundedness",
     ),
     "a floor above one": (["evaluate", "rows.jsonl", "--min-coverage", "95"], 2, "E0101", "0.95"),
-    "a report nowhere": (["evaluate", "rows.jsonl", "--html", "no/such/folder/r.html"], 2, "E0107", "folder"),
+    "a report nowhere": (
+        ["evaluate", "rows.jsonl", "--html", "no/such/folder/r.html"],
+        2,
+        "E0107",
+        "folder",
+    ),
     "an empty file": (["evaluate", "empty.jsonl"], 6, "E0309", "fix"),
     "no known column": (["evaluate", "strange.jsonl"], 2, "E0307", "--map"),
     "duplicate ids": (["evaluate", "twice.jsonl"], 2, "E0306", "--make-ids"),
-    "claims without an LLM": (["evaluate", "rows.jsonl", "--claims", "llm"], 2, "E0203", "sentences"),
+    "claims without an LLM": (
+        ["evaluate", "rows.jsonl", "--claims", "llm"],
+        2,
+        "E0203",
+        "sentences",
+    ),
     "an unknown run": (["show", "nope"], 2, "E0103", "ragassay"),
     "an unknown error code": (["explain", "E9999"], 2, "E0101", "E0301"),
     "an unknown command": (["evalute", "rows.jsonl"], 2, "error", "--help"),
     "a bad number": (["evaluate", "rows.jsonl", "--concurrency", "0"], 2, "E0101", "1"),
     "an unreachable server": (
-        ["evaluate", "rows.jsonl", "--judge", "openai:x", "--base-url", "http://127.0.0.1:9/v1"], 5, "E0405", "--base-url",
+        ["evaluate", "rows.jsonl", "--judge", "openai:x", "--base-url", "http://127.0.0.1:9/v1"],
+        5,
+        "E0405",
+        "--base-url",
     ),
-    "a rubric that is none": (["evaluate", "rows.jsonl", "--rubric", "rows.jsonl"], 2, "E0204", "rubric"),
+    "a rubric that is none": (
+        ["evaluate", "rows.jsonl", "--rubric", "rows.jsonl"],
+        2,
+        "E0204",
+        "rubric",
+    ),
     "a store that is none": (["evaluate", "rows.jsonl", "--store", "rows.jsonl"], 5, "E05", "fix"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -204,7 +305,9 @@ def test_a_mistake_is_told_with_its_place_and_its_fix(folder, mistake):
 def test_bad_rows_are_named_and_the_rest_is_evaluated(folder):
     with (folder / "rows.jsonl").open("ab") as rows:
         rows.write(b'{"id": "cut", "question": "x\n')
-        rows.write(b'{"id": "nan", "question": "q", "contexts": ["c"], "response": "r", "latency": NaN}\n')
+        rows.write(
+            b'{"id": "nan", "question": "q", "contexts": ["c"], "response": "r", "latency": NaN}\n'
+        )
         rows.write(b'{"id": "type", "question": ["no"], "contexts": 7, "response": "r"}\n')
         rows.write(b'{"id": "bytes", "question": "\xff", "contexts": ["c"], "response": "r"}\n')
     done = ragassay(folder, "evaluate", "rows.jsonl", "--json")
@@ -217,7 +320,12 @@ def test_bad_rows_are_named_and_the_rest_is_evaluated(folder):
 
 def test_rows_without_contexts_or_response_are_statuses_not_errors(folder):
     rows = [
-        {"id": "nothing", "question": "q?", "contexts": [], "response": "An answer that claims something."},
+        {
+            "id": "nothing",
+            "question": "q?",
+            "contexts": [],
+            "response": "An answer that claims something.",
+        },
         {"id": "silent", "question": "q?", "contexts": ["A chunk of text."], "response": ""},
         {"id": "asked", "question": "q?"},
     ]
@@ -226,20 +334,26 @@ def test_rows_without_contexts_or_response_are_statuses_not_errors(folder):
     found = {
         (r["id"], r["metric"]): r
         for r in map(json.loads, ragassay(folder, "export", "last").stdout.splitlines())
-    }  # fmt: skip
+    }
     assert found["nothing", "groundedness"]["value"] == 0
     assert found["nothing", "chunk_relevance"]["status"] == "not_applicable"
     assert found["nothing", "chunk_relevance"]["verdict"] == "fail"
     assert found["silent", "answer_relevance"]["value"] == 0
     assert found["silent", "groundedness"]["status"] == "not_applicable"
     assert (
-        "contexts" in found["asked", "groundedness"]["reason"] or "response" in found["asked", "groundedness"]["reason"]
+        "contexts" in found["asked", "groundedness"]["reason"]
+        or "response" in found["asked", "groundedness"]["reason"]
     )
 
 
 def test_a_context_of_ten_megabytes_is_judged_in_seconds(folder):
     long = "The warehouse holds seven hundred crates of green apples. " * 170_000
-    row = {"id": "long", "question": "What does it hold?", "contexts": [long], "response": "It holds green apples."}
+    row = {
+        "id": "long",
+        "question": "What does it hold?",
+        "contexts": [long],
+        "response": "It holds green apples.",
+    }
     (folder / "long.jsonl").write_text(json.dumps(row) + "\n")
     summary = json.loads(ragassay(folder, "evaluate", "long.jsonl", "--json").stdout)
     assert summary["scored"] == 1
@@ -253,15 +367,20 @@ def test_the_demo_needs_no_key_and_its_diagnosis_agrees_with_the_labels_beside_t
     causes = {r["id"]: r["cause"] for r in records}
     from ragassay.examples import rows_path
 
-    labels = {r["id"]: r["labels"] for r in map(json.loads, Path(rows_path()).read_text().splitlines())}
+    labels = {
+        r["id"]: r["labels"] for r in map(json.loads, Path(rows_path()).read_text().splitlines())
+    }
     right = sum((causes[i] or "none") == labels[i]["cause"] for i in labels)
-    # The offline judge is not perfect and the rows are not tuned to it: this floor only notices a broken path.
+    # The offline judge is not perfect and the rows are not tuned to it: this floor only notices a
+    # broken path.
     assert right >= 0.6 * len(labels)
 
 
 def test_explain_metrics_and_rubrics_are_listed(folder):
     said = ragassay(folder, "explain", "e0405").stdout
-    assert all(words in said for words in ("cannot be reached", "How it comes about", "What to do", "curl"))
+    assert all(
+        words in said for words in ("cannot be reached", "How it comes about", "What to do", "curl")
+    )
     assert "groundedness" in ragassay(folder, "metrics").stdout
     assert "groundedness@" in ragassay(folder, "rubric", "list").stdout
 
@@ -269,7 +388,11 @@ def test_explain_metrics_and_rubrics_are_listed(folder):
 def test_a_reader_that_leaves_early_is_no_error(folder):
     ragassay(folder, "evaluate", "rows.jsonl")
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m ragassay export last | head -1; exit ${{PIPESTATUS[0]}}"],
+        [
+            "bash",
+            "-c",
+            f"{sys.executable} -m ragassay export last | head -1; exit ${{PIPESTATUS[0]}}",
+        ],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -297,7 +420,8 @@ def test_one_file_cannot_be_two_outputs(folder):
 
 def test_two_clusters_on_both_sides_of_a_slice_are_summed_up(folder):
     rows = [
-        {**ROWS[i % 2], "id": f"r{i}", "cluster": f"c{i // 2}", "slices": {"system": f"s{i % 2}"}} for i in range(4)
+        {**ROWS[i % 2], "id": f"r{i}", "cluster": f"c{i // 2}", "slices": {"system": f"s{i % 2}"}}
+        for i in range(4)
     ]
     (folder / "four.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     ragassay(folder, "evaluate", "four.jsonl")
@@ -306,7 +430,9 @@ def test_two_clusters_on_both_sides_of_a_slice_are_summed_up(folder):
 def test_commands_that_are_proposed_work_with_the_store_that_was_named(folder):
     done = ragassay(folder, "evaluate", "rows.jsonl", "--store", "own.db")
     proposed = [
-        line.split("ragassay ")[1].split() for line in done.stdout.splitlines() if line.startswith("  ragassay ")
+        line.split("ragassay ")[1].split()
+        for line in done.stdout.splitlines()
+        if line.startswith("  ragassay ")
     ]
     assert proposed
     for command in proposed:

@@ -16,7 +16,9 @@ from ragassay.cli.output import Ending
         ("true", [], None, None),
     ],
 )
-def test_where_ci_is_set_gates_ask_for_all_rows_unless_a_floor_is_given(monkeypatch, ci, gates, floor, held):
+def test_where_ci_is_set_gates_ask_for_all_rows_unless_a_floor_is_given(
+    monkeypatch, ci, gates, floor, held
+):
     monkeypatch.setenv("CI", ci)
     assert Ending.of(gates, floor, None, None).min_coverage == held
 
@@ -25,9 +27,13 @@ def test_what_is_kept_with_a_run_reads_back_with_paths_that_hold_anywhere(monkey
     monkeypatch.chdir(tmp_path)
     ending = Ending(("a>=0.5", "b<=1"), 0.9999999, Path("r.html"), Path("with blank.xml"))
     again = Ending.as_begun(ending.plain())
-    assert again == Ending(("a>=0.5", "b<=1"), 0.9999999, tmp_path / "r.html", tmp_path / "with blank.xml")
-    assert again.words() == (
-        f"--gate 'a>=0.5' --gate 'b<=1' --min-coverage 0.9999999 --html {tmp_path}/r.html --junit '{tmp_path}/with blank.xml'"
+    assert again == Ending(
+        ("a>=0.5", "b<=1"), 0.9999999, tmp_path / "r.html", tmp_path / "with blank.xml"
+    )
+    assert (
+        again.words()
+        == f"--gate 'a>=0.5' --gate 'b<=1' --min-coverage 0.9999999 --html {tmp_path}/r.html"
+        f" --junit '{tmp_path}/with blank.xml'"
     )
     assert Ending().plain() == {}
 
@@ -39,16 +45,26 @@ def test_what_a_resume_says_goes_before_what_is_kept_each_by_itself(monkeypatch)
     given = Ending(("b>=0",), None, None, Path("b.xml"))
     assert kept.beyond(given) == Ending((), 0.5, Path("a.html"), None)
     assert given.filled(kept.beyond(given)) == Ending(("b>=0",), 0.5, Path("a.html"), Path("b.xml"))
-    monkeypatch.setenv("CI", "true")  # gates that were kept without a floor get that of where the run goes on
+    monkeypatch.setenv(
+        "CI", "true"
+    )  # gates that were kept without a floor get that of where the run goes on
     assert Ending().filled(Ending(("a>=0.5",))).min_coverage == 1.0
 
 
 @pytest.mark.parametrize(
     "own",
     [
-        None, 5, "text", [1], {}, {"gates": 5}, {"gates": "groundedness>=0.8"}, {"html": 5}, {"min_coverage": "much"},
+        None,
+        5,
+        "text",
+        [1],
+        {},
+        {"gates": 5},
+        {"gates": "groundedness>=0.8"},
+        {"html": 5},
+        {"min_coverage": "much"},
         {"min_coverage": [1]},
     ],
-)  # fmt: skip
+)
 def test_what_a_program_keeps_under_the_same_name_is_no_gate(own):
     assert Ending.as_begun({"command": own}) == Ending()

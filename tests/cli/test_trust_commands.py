@@ -1,4 +1,6 @@
-"""The commands that say how far a judge can be believed, as a user meets them: what is printed, and the code they leave with."""
+"""The commands that say how far a judge can be believed, as a user meets them: what is printed, and
+the code they leave with.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ from ragassay.cli.app import run as main
 from support.llm_server import LLMServer
 
 BAD = re.compile(r"\b(?:nan|NaN|None|inf|Infinity)\b")
-FACTS = ("The harbour opened in {}.", "The bridge carries {} cars a day.", "The museum holds {} paintings.")
+FACTS = (
+    "The harbour opened in {}.",
+    "The bridge carries {} cars a day.",
+    "The museum holds {} paintings.",
+)
 FEW = ("--draws", "100")
 
 
@@ -39,9 +45,13 @@ class Done:
 
 
 class Shell:
-    """The command in this process and in a folder of its own: one that starts Python anew each time takes a minute."""
+    """The command in this process and in a folder of its own: one that starts Python anew each time
+    takes a minute.
+    """
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         self.folder, self._patch, self._capsys = folder, monkeypatch, capsys
         monkeypatch.chdir(folder)
         monkeypatch.setenv("COLUMNS", "200")
@@ -57,26 +67,42 @@ class Shell:
         return Done(code, printed.out, printed.err)
 
     def write(self, name: str, rows: list[dict[str, Any]]) -> str:
-        (self.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        (self.folder / name).write_text(
+            "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+        )
         return name
 
 
 @pytest.fixture
-def ragassay_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+def ragassay_(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Shell:
     return Shell(tmp_path, monkeypatch, capsys)
 
 
 def recorded(n: int = 60, **changes: Any) -> list[dict[str, Any]]:
-    """Labels with three recorded judges: `good` errs on one row in ten, `flat` passes all, `noise` is a rough score."""
+    """Labels with three recorded judges: `good` errs on one row in ten, `flat` passes all, `noise`
+    is a rough score.
+    """
     found = []
     for i in range(n):
         label = int(i % 3 != 0)
         right = i % 10 != 0
         found.append(
-            {"id": f"r{i}", "response": f"answer {i}", "label": label, "cluster": f"c{i // 2}", "slice": "ab"[i % 2],
-             "judges": {"good": 0.9 if right == bool(label) else 0.1, "flat": 1, "noise": i * 37 % 100 / 100}}
+            {
+                "id": f"r{i}",
+                "response": f"answer {i}",
+                "label": label,
+                "cluster": f"c{i // 2}",
+                "slice": "ab"[i % 2],
+                "judges": {
+                    "good": 0.9 if right == bool(label) else 0.1,
+                    "flat": 1,
+                    "noise": i * 37 % 100 / 100,
+                },
+            }
             | {name: change(i) if callable(change) else change for name, change in changes.items()}
-        )  # fmt: skip
+        )
     return found
 
 
@@ -87,9 +113,15 @@ def claims(n: int) -> list[dict[str, Any]]:
         fact = FACTS[i % 3].format(1800 + i)
         other = f"Judgments are mailed to lawyer {i} in Geneva every night."
         found.append(
-            {"id": f"r{i}", "task": "groundedness", "question": "What is known?", "label": 1 - i % 2,
-             "contexts": [f"{fact} It is open all year."], "response": other if i % 2 else fact}
-        )  # fmt: skip
+            {
+                "id": f"r{i}",
+                "task": "groundedness",
+                "question": "What is known?",
+                "label": 1 - i % 2,
+                "contexts": [f"{fact} It is open all year."],
+                "response": other if i % 2 else fact,
+            }
+        )
     return found
 
 
@@ -101,10 +133,15 @@ def claims(n: int) -> list[dict[str, Any]]:
 
 def test_probe_prints_a_family_a_line_and_the_same_as_json(ragassay_: Shell) -> None:
     rows = [
-        {"id": town, "question": f"When was the bridge of {town} opened?", "reference": f"In {year}.",
-         "contexts": [f"The bridge of {town} was opened in {year}."], "response": f"The bridge of {town} was opened in {year}."}
+        {
+            "id": town,
+            "question": f"When was the bridge of {town} opened?",
+            "reference": f"In {year}.",
+            "contexts": [f"The bridge of {town} was opened in {year}."],
+            "response": f"The bridge of {town} was opened in {year}.",
+        }
         for town, year in (("Harn", 1911), ("Lund", 1912))
-    ]  # fmt: skip
+    ]
     source = ragassay_.write("p.jsonl", rows)
     done = ragassay_("probe", "--rows", source, "--items", 5, "--store", "s.db", "--details")
     assert "no content" in done.out
@@ -153,13 +190,24 @@ def test_bad_labels_are_told_with_their_lines_and_a_fix(ragassay_: Shell, run_st
         assert code in failed.err
         assert "fix:" in failed.err
         assert failed.out == ""
-    for code, file in (("E0313", files["E0313"]), ("E0314", files["E0314"]), ("E0315", files["E0605"])):
+    for code, file in (
+        ("E0313", files["E0313"]),
+        ("E0314", files["E0314"]),
+        ("E0315", files["E0605"]),
+    ):
         assert code in ragassay_("label", "import", "last", file, "--store", "s.db", code=2).err
     (ragassay_.folder / "empty.jsonl").write_text("")
-    assert "E0309" in ragassay_("estimate", "last", "--labels", "empty.jsonl", "--store", "s.db", code=6).err
-    assert "E0206" in ragassay_("label", "agreement", files["E0313"], "--scale", "0,1,7", code=2).err
+    assert (
+        "E0309"
+        in ragassay_("estimate", "last", "--labels", "empty.jsonl", "--store", "s.db", code=6).err
+    )
+    assert (
+        "E0206" in ragassay_("label", "agreement", files["E0313"], "--scale", "0,1,7", code=2).err
+    )
     assert "E0206" in ragassay_("estimate", "last", "--store", "s.db", code=2).err
-    assert "E0201" in ragassay_("estimate", "last", "-m", "groundednes", "--store", "s.db", code=2).err
+    assert (
+        "E0201" in ragassay_("estimate", "last", "-m", "groundednes", "--store", "s.db", code=2).err
+    )
 
 
 def test_labels_of_one_class_give_a_figure_and_people_who_always_say_yes_an_explained_absence(
@@ -170,20 +218,30 @@ def test_labels_of_one_class_give_a_figure_and_people_who_always_say_yes_an_expl
         ragassay_.write(f"{name}.jsonl", [{"id": f"r{i}", "label": 1} for i in range(60)])
     done = ragassay_("estimate", "last", "--labels", "a.jsonl", "--store", "s.db")
     assert "all labels are equal" in done.words
-    people = ragassay_("label", "agreement", "a.jsonl", "b.jsonl", "--run", "last", "--store", "s.db", *FEW)
+    people = ragassay_(
+        "label", "agreement", "a.jsonl", "b.jsonl", "--run", "last", "--store", "s.db", *FEW
+    )
     assert re.search(r"fleiss_kappa\s+-", people.out)
     assert "cannot be said to" in people.words
     for one in (done, people):
         assert not BAD.search(one.out)
-    assert ragassay_("label", "agreement", "a.jsonl", "b.jsonl", "--json", *FEW).json["judge"] is None
+    assert (
+        ragassay_("label", "agreement", "a.jsonl", "b.jsonl", "--json", *FEW).json["judge"] is None
+    )
 
 
 # -- calibrate, panel, cascade, repeat
 
 
-def test_a_high_confidence_is_printed_as_it_was_asked_and_not_rounded_to_certainty(ragassay_: Shell) -> None:
-    source = ragassay_.write("l.jsonl", [{"id": f"r{i}", "label": i % 2, "j": i % 2} for i in range(200)])
-    done = ragassay_("cascade", source, "--cheap", "recorded:j", "--agreement", "0.925", "--confidence", "0.999")
+def test_a_high_confidence_is_printed_as_it_was_asked_and_not_rounded_to_certainty(
+    ragassay_: Shell,
+) -> None:
+    source = ragassay_.write(
+        "l.jsonl", [{"id": f"r{i}", "label": i % 2, "j": i % 2} for i in range(200)]
+    )
+    done = ragassay_(
+        "cascade", source, "--cheap", "recorded:j", "--agreement", "0.925", "--confidence", "0.999"
+    )
     assert "agreement of 92.5% with people" in done.words
     assert "wrongly at most 0.1% of the time" in done.words
 
@@ -191,22 +249,47 @@ def test_a_high_confidence_is_printed_as_it_was_asked_and_not_rounded_to_certain
 def test_why_a_cascade_cannot_be_run_is_said_as_it_is(ragassay_: Shell) -> None:
     rows = [row | {"dear": row["label"]} for row in claims(60)]
     source = ragassay_.write("l.jsonl", rows)
-    done = ragassay_("cascade", source, "--cheap", "offline", "--expensive", "recorded:dear", "--store", "s.db")
+    done = ragassay_(
+        "cascade", source, "--cheap", "offline", "--expensive", "recorded:dear", "--store", "s.db"
+    )
     assert "nothing to run: the expensive judge is recorded" in done.words
-    done = ragassay_("cascade", source, "--cheap", "recorded:dear", "--expensive", "offline", "--store", "s.db")
+    done = ragassay_(
+        "cascade", source, "--cheap", "recorded:dear", "--expensive", "offline", "--store", "s.db"
+    )
     assert "nothing to run: confidence here is a recorded score's distance" in done.words
 
 
-def test_repeat_prints_the_flip_rate_and_where_every_verdict_is_lost_why_there_is_none(ragassay_: Shell) -> None:
+def test_repeat_prints_the_flip_rate_and_where_every_verdict_is_lost_why_there_is_none(
+    ragassay_: Shell,
+) -> None:
     source = ragassay_.write("r.jsonl", claims(6))
     done = ragassay_("repeat", source, "-m", "groundedness", "-k", 2, "--store", "s.db", *FEW)
     assert "2 samples of 6 rows" in done.words
     assert re.search(r"flip_rate\s+0\.000 \[0\.000", done.out)
-    assert "E0101" in ragassay_("repeat", source, "-m", "groundedness", "-k", 1, "--store", "s.db", code=2).err
-    assert "E0201" in ragassay_("repeat", source, "-m", "groundednes", "-k", 2, "--store", "s.db", code=2).err
+    assert (
+        "E0101"
+        in ragassay_("repeat", source, "-m", "groundedness", "-k", 1, "--store", "s.db", code=2).err
+    )
+    assert (
+        "E0201"
+        in ragassay_("repeat", source, "-m", "groundednes", "-k", 2, "--store", "s.db", code=2).err
+    )
     with LLMServer(fault_for=lambda body: "400") as server:
-        command = ("repeat", source, "-m", "groundedness", "-k", 2, "--store", "s.db", "--judge", "openai:mock",
-                   "--base-url", server.url, *FEW)  # fmt: skip
+        command = (
+            "repeat",
+            source,
+            "-m",
+            "groundedness",
+            "-k",
+            2,
+            "--store",
+            "s.db",
+            "--judge",
+            "openai:mock",
+            "--base-url",
+            server.url,
+            *FEW,
+        )
         lost = ragassay_(*command)
         assert "12 verdicts lost" in lost.words
         assert "no row has two verdicts" in lost.words
@@ -219,11 +302,15 @@ def test_a_judge_that_loses_every_verdict_is_no_benchmark_and_says_why(ragassay_
     source = ragassay_.write("r.jsonl", claims(6))
     with LLMServer(fault_for=lambda body: "400") as server:
         asked = ("--base-url", server.url, "--store", "s.db")
-        done = ragassay_("benchmark", source, "--judge", "openai:mock", "--html", "b.html", *asked, *FEW, code=3)
+        done = ragassay_(
+            "benchmark", source, "--judge", "openai:mock", "--html", "b.html", *asked, *FEW, code=3
+        )
         assert "E0603" in done.err
         assert not BAD.search(done.out)
         assert not BAD.search(text_of(ragassay_.folder / "b.html"))
-        assert ragassay_("benchmark", source, "--judge", "openai:mock", *asked, *FEW, "--json", code=3).json
+        assert ragassay_(
+            "benchmark", source, "--judge", "openai:mock", *asked, *FEW, "--json", code=3
+        ).json
         failed = ragassay_("calibrate", source, "--judge", "openai:mock", *asked, *FEW, code=2)
         assert "E0315" in failed.err
 
@@ -233,11 +320,15 @@ def test_a_judge_that_loses_every_verdict_is_no_benchmark_and_says_why(ragassay_
 
 def text_of(page: Path) -> str:
     """What a reader of the page sees."""
-    html = re.sub(r"<(style|script|svg)\b.*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.S)
+    html = re.sub(
+        r"<(style|script|svg)\b.*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.S
+    )
     return re.sub(r"<[^>]*>", " ", html)
 
 
-def test_a_judge_of_other_ids_is_refused_and_one_of_some_of_them_is_measured_on_these(ragassay_: Shell) -> None:
+def test_a_judge_of_other_ids_is_refused_and_one_of_some_of_them_is_measured_on_these(
+    ragassay_: Shell,
+) -> None:
     source = ragassay_.write("l.jsonl", recorded(40))
     ragassay_.write("x.jsonl", [{"id": f"x{i}", "v": i % 2} for i in range(10)])
     failed = ragassay_("benchmark", source, "--judge", "recorded:x.jsonl#v", *FEW, code=2)
@@ -249,4 +340,6 @@ def test_a_judge_of_other_ids_is_refused_and_one_of_some_of_them_is_measured_on_
     found = ragassay_("benchmark", source, "--judge", "recorded:y.jsonl#v", *FEW, "--json").json
     assert found["judges"][0]["n"] == 10
     assert "30" in json.dumps(found["judges"][0]["missing"])
-    assert "E0315" in ragassay_("calibrate", source, "--judge", "recorded:x.jsonl#v", *FEW, code=2).err
+    assert (
+        "E0315" in ragassay_("calibrate", source, "--judge", "recorded:x.jsonl#v", *FEW, code=2).err
+    )

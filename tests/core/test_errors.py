@@ -26,7 +26,11 @@ SOURCES = sorted(Path(ragassay.__file__).parent.rglob("*.py"))
 
 def test_an_error_prints_code_what_where_why_and_fix():
     error = SetupError(
-        "E0201", "No metric has that name.", where="--metrics", why="grounded", fix="see ragassay metrics"
+        "E0201",
+        "No metric has that name.",
+        where="--metrics",
+        why="grounded",
+        fix="see ragassay metrics",
     )
     assert str(error).splitlines() == [
         "E0201: No metric has that name.",
@@ -52,20 +56,30 @@ def test_every_code_in_the_source_is_in_the_catalogue_and_every_catalogued_code_
 
 def test_exit_codes_are_those_of_the_documented_table():
     table = {
-        GateFailed: 1, SetupError: 2, DataError: 2, Incomplete: 3, BudgetExhausted: 4, EnvironmentFailure: 5,
-        ProviderError: 5, NothingToDo: 6,
-    }  # fmt: skip
+        GateFailed: 1,
+        SetupError: 2,
+        DataError: 2,
+        Incomplete: 3,
+        BudgetExhausted: 4,
+        EnvironmentFailure: 5,
+        ProviderError: 5,
+        NothingToDo: 6,
+    }
     assert {kind: kind.exit_code for kind in table} == table
 
 
 def test_an_error_survives_the_way_to_another_process():
-    error = DataError("E0301", "A line is not valid JSON.", where="rows.jsonl:3", why="{", fix="mend it")
+    error = DataError(
+        "E0301", "A line is not valid JSON.", where="rows.jsonl:3", why="{", fix="mend it"
+    )
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), again.code, str(again)) == (DataError, "E0301", str(error))
 
 
 def test_nearest_names_a_likely_choice_and_keeps_quiet_otherwise():
-    assert nearest("groundednes", ["groundedness", "faithfulness"]) == " Did you mean 'groundedness'?"
+    assert (
+        nearest("groundednes", ["groundedness", "faithfulness"]) == " Did you mean 'groundedness'?"
+    )
     assert nearest("zzz", ["groundedness"]) == ""
 
 

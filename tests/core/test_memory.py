@@ -38,5 +38,7 @@ except MemoryError:
 claim_memory({LARGE - 1})
 """
     assert TO_WRITE * LARGE * 100 > RESERVE
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout == "refused\n"

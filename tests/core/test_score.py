@@ -15,7 +15,13 @@ def test_not_applicable_is_not_asked():
 
 def test_coverage_is_judged_over_asked():
     counts = Counts.of([Status.JUDGED, Status.JUDGED, Status.UNPARSED, Status.FAILED])
-    assert (counts.asked, counts.judged, counts.unparsed, counts.failed, counts.coverage) == (4, 2, 1, 1, 0.5)
+    assert (counts.asked, counts.judged, counts.unparsed, counts.failed, counts.coverage) == (
+        4,
+        2,
+        1,
+        1,
+        0.5,
+    )
 
 
 @given(statuses, statuses)

@@ -1,4 +1,6 @@
-"""A class made swift is the dataclass it was: arguments, defaults, equality, replace, pickle, frozen."""
+"""A class made swift is the dataclass it was: arguments, defaults, equality, replace, pickle,
+frozen.
+"""
 
 import copy
 import dataclasses
@@ -31,13 +33,16 @@ class Swift:
     _kept: str = field(default="", init=False, repr=False, compare=False)
 
 
-@pytest.mark.parametrize(("args", "kwargs"), [(("a",), {}), (("a", 4), {}), ((), {"notes": {"x": 1}, "name": "b"})])
+@pytest.mark.parametrize(
+    ("args", "kwargs"), [(("a",), {}), (("a", 4), {}), ((), {"notes": {"x": 1}, "name": "b"})]
+)
 def test_it_takes_what_the_dataclass_takes(args, kwargs):
     assert dataclasses.asdict(Swift(*args, **kwargs)) == dataclasses.asdict(Plain(*args, **kwargs))
 
 
 @pytest.mark.parametrize(
-    ("args", "kwargs"), [((), {}), (("a", 1, {}, "kept"), {}), (("a",), {"_kept": "x"}), (("a",), {"name": "b"})]
+    ("args", "kwargs"),
+    [((), {}), (("a", 1, {}, "kept"), {}), (("a",), {"_kept": "x"}), (("a",), {"name": "b"})],
 )
 def test_it_refuses_what_the_dataclass_refuses(args, kwargs):
     for kind in (Plain, Swift):
@@ -62,13 +67,29 @@ def test_it_is_frozen_equal_copied_replaced_and_pickled_as_before():
 
 def test_every_value_of_the_core_keeps_its_signature():
     """What `help` and editors show: the names and defaults of the fields, in their order."""
-    for kind in (core.Spend, core.Judgment, core.Part, core.Counts, core.Score, core.Context, core.Sample, core.Request,
-                 core.RowResult, core.Diagnosis, core.ChatCall, core.ChatReply, core.Message, core.Evidence):  # fmt: skip
+    for kind in (
+        core.Spend,
+        core.Judgment,
+        core.Part,
+        core.Counts,
+        core.Score,
+        core.Context,
+        core.Sample,
+        core.Request,
+        core.RowResult,
+        core.Diagnosis,
+        core.ChatCall,
+        core.ChatReply,
+        core.Message,
+        core.Evidence,
+    ):
         shown = list(inspect.signature(kind).parameters.values())
         taken = [f for f in dataclasses.fields(kind) if f.init]
         assert [p.name for p in shown] == [f.name for f in taken]
         for parameter, f in zip(shown, taken, strict=True):
-            has_default = f.default is not dataclasses.MISSING or f.default_factory is not dataclasses.MISSING
+            has_default = (
+                f.default is not dataclasses.MISSING or f.default_factory is not dataclasses.MISSING
+            )
             assert (parameter.default is not inspect.Parameter.empty) == has_default
             assert parameter.annotation == f.type
 

@@ -1,4 +1,6 @@
-"""What a cell means: every form of contexts, ids, labels and numbers, and what is wrong with the others."""
+"""What a cell means: every form of contexts, ids, labels and numbers, and what is wrong with the
+others.
+"""
 
 import time
 
@@ -9,7 +11,11 @@ from ragassay.datasets import open_rows
 
 
 def one(**row):
-    (item,) = (open_rows([{"question": "Q", **row}, {"question": "anchor"}], make_ids=False).__iter__().__next__(),)
+    (item,) = (
+        open_rows([{"question": "Q", **row}, {"question": "anchor"}], make_ids=False)
+        .__iter__()
+        .__next__(),
+    )
     return item
 
 
@@ -19,8 +25,14 @@ CONTEXTS = {
     "absent": (None, None),
     "NaN from a data frame": (float("nan"), None),
     "a JSON list": ('["a", "b"]', (Context("a"), Context("b"))),
-    "a JSON list of objects": ('[{"page_content": "a", "metadata": {"source": "s"}}]', (Context("a", "s"),)),
-    "a Python list": ("['it''s', \"b\\n\"]".replace("''", "\\'"), (Context("it's"), Context("b\n"))),
+    "a JSON list of objects": (
+        '[{"page_content": "a", "metadata": {"source": "s"}}]',
+        (Context("a", "s"),),
+    ),
+    "a Python list": (
+        "['it''s', \"b\\n\"]".replace("''", "\\'"),
+        (Context("it's"), Context("b\n")),
+    ),
     "an empty Python list": ("[ ]", ()),
     "a numpy array as text": ("['a' 'b'\n 'c']", (Context("a"), Context("b"), Context("c"))),
     "a Python list of objects": ("[{'text': 'a', 'score': None}]", (Context("a"),)),
@@ -30,7 +42,10 @@ CONTEXTS = {
     "code is never run": ("[__import__('os').getcwd()]", (Context("[__import__('os').getcwd()]"),)),
     "one object": ({"text": "a"}, (Context("a"),)),
     "objects of other tools": (
-        [{"chunk": "a", "document_id": 3, "score": 1}, {"document": {"content": "b", "id": "x"}, "score": 0.5}],
+        [
+            {"chunk": "a", "document_id": 3, "score": 1},
+            {"document": {"content": "b", "id": "x"}, "score": 0.5},
+        ],
         (Context("a", "3", 1.0), Context("b", "x", 0.5)),
     ),
     "an empty chunk": ([""], (Context(""),)),
@@ -62,7 +77,15 @@ def test_relevant_ids_are_read_from(name):
 
 @pytest.mark.parametrize(
     ("cell", "expected"),
-    [(True, True), ("no", False), (1, True), ("0", False), ("UNANSWERABLE", False), (None, None), ("", None)],
+    [
+        (True, True),
+        ("no", False),
+        (1, True),
+        ("0", False),
+        ("UNANSWERABLE", False),
+        (None, None),
+        ("", None),
+    ],
 )
 def test_answerable_is_read_from(cell, expected):
     assert one(answerable=cell).answerable is expected
@@ -74,17 +97,28 @@ def test_labels_are_numbers_or_texts_and_true_is_one():
 
 
 def test_ids_of_retrieved_documents_join_their_texts():
-    assert one(contexts=["a", "b"], retrieved_context_ids=["x", 2]).contexts == (Context("a", "x"), Context("b", "2"))
+    assert one(contexts=["a", "b"], retrieved_context_ids=["x", 2]).contexts == (
+        Context("a", "x"),
+        Context("b", "2"),
+    )
 
 
 WRONG = {
     "a list as question": ({"question": [1]}, "E0303", "question is a list, expected a text"),
     "a number as question": ({"question": 42}, "E0303", "question is a number, expected a text"),
     "true as response": ({"response": True}, "E0303", "response is true or false, expected a text"),
-    "a number as contexts": ({"contexts": 5}, "E0303", "contexts is a number, expected a list of texts"),
+    "a number as contexts": (
+        {"contexts": 5},
+        "E0303",
+        "contexts is a number, expected a list of texts",
+    ),
     "a null chunk": ({"contexts": ["a", None]}, "E0303", "contexts[1] is null, expected a text"),
     "a chunk without text": ({"contexts": [{"id": 1}]}, "E0303", "contexts[0] has no text"),
-    "an infinite score": ({"contexts": [{"text": "a", "score": float("inf")}]}, "E0304", "contexts[0].score"),
+    "an infinite score": (
+        {"contexts": [{"text": "a", "score": float("inf")}]},
+        "E0304",
+        "contexts[0].score",
+    ),
     "true as an id": ({"id": True}, "E0303", "id is true or false"),
     "true as a cost": ({"cost": True}, "E0303", "cost is true or false, expected a number"),
     "a negative latency": ({"latency": -1}, "E0303", "latency is negative"),
@@ -92,11 +126,23 @@ WRONG = {
     "an infinite cost": ({"cost": float("inf")}, "E0304", "cost is not a finite number"),
     "10^400": ({"cost": 10**400}, "E0304", "cost is beyond the range of a double"),
     "nan in a text": ({"cost": "nan"}, "E0304", "cost is not a finite number"),
-    "a list as answerable": ({"answerable": "perhaps"}, "E0303", "answerable is a text, expected true or false"),
-    "a lone surrogate": ({"response": "a\ud800"}, "E0305", "response holds an unpaired surrogate at character 1"),
+    "a list as answerable": (
+        {"answerable": "perhaps"},
+        "E0303",
+        "answerable is a text, expected true or false",
+    ),
+    "a lone surrogate": (
+        {"response": "a\ud800"},
+        "E0305",
+        "response holds an unpaired surrogate at character 1",
+    ),
     "a nested label": ({"labels": {"a": [1]}}, "E0303", "labels['a'] is a list"),
     "a slice that is a list": ({"slice": ["a"]}, "E0303", "slice is a list"),
-    "ids that do not fit": ({"contexts": ["a"], "context_ids": ["x", "y"]}, "E0303", "context_ids must be a list of 1"),
+    "ids that do not fit": (
+        {"contexts": ["a"], "context_ids": ["x", "y"]},
+        "E0303",
+        "context_ids must be a list of 1",
+    ),
     "facts that are numbers": ({"expected_facts": [1]}, "E0303", "expected_facts[0] is a number"),
 }
 
@@ -114,12 +160,17 @@ def test_a_wrong_cell_is_a_bad_row(name):
 
 def test_all_that_is_wrong_with_a_row_is_in_one_message_with_the_column_names():
     bad, _ = open_rows(
-        [{"id": 7, "user_input": [1], "answer": {"a": 1}, "retrieved_contexts": ["a", 3]}, {"user_input": "Q", "id": 8}]
+        [
+            {"id": 7, "user_input": [1], "answer": {"a": 1}, "retrieved_contexts": ["a", 3]},
+            {"user_input": "Q", "id": 8},
+        ]
     )
     assert bad.id == "7"
-    assert bad.what == (
-        "row 1: question is a list, expected a text (column user_input); contexts[1] is a number, expected a text "
-        "(column retrieved_contexts); response is an object, expected a text (column answer)"
+    assert (
+        bad.what
+        == "row 1: question is a list, expected a text (column user_input); contexts[1] is a"
+        " number, expected a text (column retrieved_contexts); response is an object, expected a"
+        " text (column answer)"
     )
 
 

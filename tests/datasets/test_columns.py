@@ -23,17 +23,32 @@ SHAPES = {
         {"question": "Q", "contexts": (Context("c"),), "response": "A", "reference": "R"},
     ),
     "DeepEval": (
-        {"input": "Q", "actual_output": "A", "expected_output": "R", "retrieval_context": ["c"], "context": ["ideal"]},
+        {
+            "input": "Q",
+            "actual_output": "A",
+            "expected_output": "R",
+            "retrieval_context": ["c"],
+            "context": ["ideal"],
+        },
         {"question": "Q", "contexts": (Context("c"),), "response": "A", "reference": "R"},
     ),
     "TruLens": (
-        {"record_id": "r1", "input": "Q", "output": "A", "latency": 2, "total_tokens": 12, "total_cost": 0.5},
+        {
+            "record_id": "r1",
+            "input": "Q",
+            "output": "A",
+            "latency": 2,
+            "total_tokens": 12,
+            "total_cost": 0.5,
+        },
         {"id": "r1", "question": "Q", "response": "A"},
     ),
     "Databricks Agent Evaluation": (
         {
             "request_id": "r",
-            "request": {"messages": [{"role": "user", "content": "old"}, {"role": "user", "content": "Q"}]},
+            "request": {
+                "messages": [{"role": "user", "content": "old"}, {"role": "user", "content": "Q"}]
+            },
             "response": {"choices": [{"message": {"role": "assistant", "content": "A"}}]},
             "retrieved_context": [{"content": "c", "doc_uri": "d1"}],
             "expected_response": "R",
@@ -56,7 +71,11 @@ SHAPES = {
         {
             "inputs": {"question": "Q"},
             "outputs": {"response": "A", "retrieved_context": [{"content": "c"}]},
-            "expectations": {"expected_response": "R", "expected_facts": ["f"], "guidelines": ["g"]},
+            "expectations": {
+                "expected_response": "R",
+                "expected_facts": ["f"],
+                "guidelines": ["g"],
+            },
         },
         {
             "question": "Q",
@@ -75,19 +94,34 @@ SHAPES = {
             "response": "A",
             "retrieved_context": [{"doc_id": "d", "text": "c"}],
         },
-        {"id": "7", "question": "Q", "response": "A", "reference": "R", "contexts": (Context("c", "d"),)},
+        {
+            "id": "7",
+            "question": "Q",
+            "response": "A",
+            "reference": "R",
+            "contexts": (Context("c", "d"),),
+        },
     ),
     "Phoenix": (
         {
             "context.span_id": "s",
             "attributes.input.value": "Q",
             "attributes.output.value": "A",
-            "attributes.retrieval.documents": [{"document.content": "c", "document.id": "d", "document.score": 0.5}],
+            "attributes.retrieval.documents": [
+                {"document.content": "c", "document.id": "d", "document.score": 0.5}
+            ],
         },
         {"id": "s", "question": "Q", "response": "A", "contexts": (Context("c", "d", 0.5),)},
     ),
     "RagAssay": (
-        {"id": "x", "question": "Q", "contexts": ["c"], "response": "A", "relevant_ids": {"d": 2}, "answerable": True},
+        {
+            "id": "x",
+            "question": "Q",
+            "contexts": ["c"],
+            "response": "A",
+            "relevant_ids": {"d": 2},
+            "answerable": True,
+        },
         {
             "id": "x",
             "question": "Q",
@@ -142,7 +176,10 @@ def test_nested_phoenix_spans_are_read_by_dotted_names():
 
 
 def test_phoenix_reference_is_the_retrieved_text_and_a_span_is_a_cluster_of_its_documents():
-    rows = [{"context.span_id": "s", "input": "Q", "reference": f"chunk {n}", "document_position": n} for n in (0, 1)]
+    rows = [
+        {"context.span_id": "s", "input": "Q", "reference": f"chunk {n}", "document_position": n}
+        for n in (0, 1)
+    ]
     first, second = open_rows(rows)
     assert first.contexts == (Context("chunk 0"),)
     assert (first.reference, first.cluster, first.id, second.id) == (None, "s", "row-1", "row-2")
@@ -150,9 +187,22 @@ def test_phoenix_reference_is_the_retrieved_text_and_a_span_is_a_cluster_of_its_
 
 def test_usage_columns_become_the_applications_usage():
     (sample,) = open_rows(
-        [{"question": "Q", "prompt_tokens": 3, "completionTokens": 4.0, "Latency": 1.5, "cost": "0.25"}]
+        [
+            {
+                "question": "Q",
+                "prompt_tokens": 3,
+                "completionTokens": 4.0,
+                "Latency": 1.5,
+                "cost": "0.25",
+            }
+        ]
     )
-    assert (sample.usage.input_tokens, sample.usage.output_tokens, sample.usage.latency, sample.usage.cost) == (
+    assert (
+        sample.usage.input_tokens,
+        sample.usage.output_tokens,
+        sample.usage.latency,
+        sample.usage.cost,
+    ) == (
         3,
         4,
         1.5,
@@ -198,7 +248,9 @@ def test_a_wrong_name_in_map_or_slices_is_refused_with_the_nearest(mapping, slic
     if says == "Did you mean 'frage'?":
         mapping = {"question": "frag"}
     with pytest.raises(SetupError) as caught:
-        open_rows([{"frage": "Q", "sprache": "de", "response": "A"}], mapping=mapping, slices=slices)
+        open_rows(
+            [{"frage": "Q", "sprache": "de", "response": "A"}], mapping=mapping, slices=slices
+        )
     assert caught.value.code == "E0308"
     assert says in str(caught.value)
 
@@ -208,11 +260,20 @@ def test_no_known_column_is_refused_with_the_columns_and_a_command_line():
         open_rows([{"my_query_text": "Q", "bot reply": "A", "doc_blob": "c"}])
     assert caught.value.code == "E0307"
     assert "my_query_text, bot reply, doc_blob" in caught.value.why
-    assert "--map question=my_query_text --map contexts=doc_blob --map response='bot reply'" in caught.value.fix
+    assert (
+        "--map question=my_query_text --map contexts=doc_blob --map response='bot reply'"
+        in caught.value.fix
+    )
 
 
 def test_slices_come_from_a_slice_column_an_object_and_the_named_columns():
-    row = {"question": "Q", "slice": "web", "slices": {"lang": "en", "n": 3, "none": None}, "hop": 2.0, "easy": True}
+    row = {
+        "question": "Q",
+        "slice": "web",
+        "slices": {"lang": "en", "n": 3, "none": None},
+        "hop": 2.0,
+        "easy": True,
+    }
     data = open_rows([row], slices=["hop", "easy"])
     (sample,) = data
     assert sample.slices == {"slice": "web", "lang": "en", "n": "3", "hop": "2", "easy": "true"}

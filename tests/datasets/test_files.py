@@ -33,8 +33,16 @@ BROKEN_LINES = {
     "Latin-1": (b'{"question": "caf\xe9"}', "E0305", "the byte 0xe9 at byte 82 is not valid UTF-8"),
     "a raw NUL": (b'{"question": "a\0b"}', "E0301", "not valid JSON"),
     "depth 100,000": (b'{"question": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "E0301", "depth"),
-    "the same key twice": (b'{"question": "a", "question": "b"}', "E0301", "'question' stands twice"),
-    "the same key twice inside": (b'{"question": "a", "labels": {"x" :1, "x":2}}', "E0301", "'x' stands twice"),
+    "the same key twice": (
+        b'{"question": "a", "question": "b"}',
+        "E0301",
+        "'question' stands twice",
+    ),
+    "the same key twice inside": (
+        b'{"question": "a", "labels": {"x" :1, "x":2}}',
+        "E0301",
+        "'x' stands twice",
+    ),
     "a trailing comma": (b'{"question": "a",}', "E0301", "not valid JSON"),
     "single quotes": (b"{'question': 'a'}", "E0301", "not valid JSON"),
     "prose": (b"Dear Sir or Madam", "E0301", "not valid JSON"),
@@ -61,7 +69,10 @@ GOOD_LINES = {
     "an escaped NUL": (b'{"question": "a\\u0000b"}', "a\0b"),
     "a pair of surrogates": (b'{"question": "\\ud83d\\ude00"}', "\U0001f600"),
     "line separators": ('{"question": "a\u2028b\x85c"}'.encode(), "a\u2028b\x85c"),
-    "right to left and joiners": ('{"question": "\u202eab\u200d\u0301"}'.encode(), "\u202eab\u200d\u0301"),
+    "right to left and joiners": (
+        '{"question": "\u202eab\u200d\u0301"}'.encode(),
+        "\u202eab\u200d\u0301",
+    ),
     "carriage return line end": (b'{"question": "a"}\r', "a"),
     "2^64": (b'{"question": "a", "judges": 18446744073709551616}', "a"),
 }
@@ -109,7 +120,12 @@ def test_strange_but_valid_lines_keep_their_text(tmp_path, name):
 )
 def test_one_row_reads_the_same_from_every_text_format(tmp_path, name, data):
     (sample,) = read(tmp_path, data, name)
-    assert (sample.id, sample.question, sample.contexts, sample.response) == ("a", "Q", (Context("c"),), "A")
+    assert (sample.id, sample.question, sample.contexts, sample.response) == (
+        "a",
+        "Q",
+        (Context("c"),),
+        "A",
+    )
 
 
 def test_json_tables_of_columns_are_rows(tmp_path):
@@ -121,7 +137,10 @@ def test_json_tables_of_columns_are_rows(tmp_path):
 
 
 def test_an_array_is_streamed_with_lines_and_bad_elements_apart(tmp_path):
-    text = b'[\n{"question": "a]}[{\\"", "contexts": ["x", ["y"]]},\n{"question": nope},\n\n{"question": "d"}, 7\n]'
+    text = (
+        b'[\n{"question": "a]}[{\\"", "contexts": ["x", ["y"]]},\n{"question":'
+        b' nope},\n\n{"question": "d"}, 7\n]'
+    )
     bad, worse, good, number = read(tmp_path, text, "rows.json")
     assert [r.line for r in (bad, worse, good, number)] == [2, 3, 5, 5]
     assert [r.code for r in (bad, worse, number)] == ["E0303", "E0301", "E0302"]
@@ -162,7 +181,9 @@ BROKEN_CSV = {
 @pytest.mark.parametrize("name", BROKEN_CSV)
 def test_a_broken_csv_row_is_a_bad_row_and_the_rest_is_read(tmp_path, name):
     line, code, says = BROKEN_CSV[name]
-    first, bad, last = read(tmp_path, b"id,question,response\n1,Q,A\n" + line + b'3,"two\nlines",A\n', "rows.csv")
+    first, bad, last = read(
+        tmp_path, b"id,question,response\n1,Q,A\n" + line + b'3,"two\nlines",A\n', "rows.csv"
+    )
     assert (first.line, bad.line, last.line, last.question) == (2, 3, 4, "two\nlines")
     assert bad.code == code
     assert says in bad.what
@@ -188,7 +209,9 @@ def test_a_csv_cell_may_be_longer_than_the_modules_own_limit(tmp_path):
     assert sample.contexts == (Context(text),)
 
 
-def test_an_empty_csv_cell_is_absent_but_an_empty_response_is_an_answer_and_empty_contexts_retrieved_nothing(tmp_path):
+def test_an_empty_csv_cell_is_absent_but_an_empty_response_is_an_answer_and_empty_contexts_retrieved_nothing(
+    tmp_path,
+):
     path = tmp_path / "rows.csv"
     path.write_text("id,question,contexts,response,reference,label\n,Q,,,,3\n")
     data = open_rows(path)
@@ -201,7 +224,13 @@ def test_an_empty_csv_cell_is_absent_but_an_empty_response_is_an_answer_and_empt
 
 
 @pytest.mark.parametrize(
-    "header", [b"question,answer,answer\na,b,c\n", b"\nquestion\na\n", b'"question\na', b"qu\xe9stion,answer\n"]
+    "header",
+    [
+        b"question,answer,answer\na,b,c\n",
+        b"\nquestion\na\n",
+        b'"question\na',
+        b"qu\xe9stion,answer\n",
+    ],
 )
 def test_a_broken_csv_header_is_refused(tmp_path, header):
     with pytest.raises(DataError) as caught:
@@ -209,14 +238,18 @@ def test_a_broken_csv_header_is_refused(tmp_path, header):
     assert caught.value.code == "E0310"
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv", "a.parquet", "a.arrow", "a.jsonl.gz"])
+@pytest.mark.parametrize(
+    "name", ["a.jsonl", "a.json", "a.csv", "a.parquet", "a.arrow", "a.jsonl.gz"]
+)
 def test_an_empty_file_holds_nothing_to_do(tmp_path, name):
     with pytest.raises(NothingToDo) as caught:
         read(tmp_path, b"", name)
     assert caught.value.code == "E0309"
 
 
-@pytest.mark.parametrize(("name", "data"), [("a.jsonl", b"\n\n"), ("a.json", b"[ ]"), ("a.csv", b"question,answer\n")])
+@pytest.mark.parametrize(
+    ("name", "data"), [("a.jsonl", b"\n\n"), ("a.json", b"[ ]"), ("a.csv", b"question,answer\n")]
+)
 def test_a_file_without_rows_holds_nothing_to_do(tmp_path, name, data):
     with pytest.raises(NothingToDo):
         read(tmp_path, data, name)
@@ -284,7 +317,9 @@ def test_duplicate_ids_are_refused_with_both_lines_unless_ids_are_made(tmp_path)
 def test_how_many_rows_without_an_id_are_numbered_is_said(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'{"question": "Q"}\n' + GOOD + b'{"question": "R"}\n')
-    assert open_rows(path).scan().lines[-1] == "numbered 2 of 3 rows row-<line>, since they have no id"
+    assert (
+        open_rows(path).scan().lines[-1] == "numbered 2 of 3 rows row-<line>, since they have no id"
+    )
 
 
 def test_only_ten_duplicates_are_listed_and_all_are_counted(tmp_path):
@@ -301,7 +336,11 @@ def test_scan_counts_and_keeps_bad_rows_and_says_how_rows_are_read(tmp_path):
     path.write_bytes(b'{"user_input": "Q", "x": 1}\n' + b"{\n" * 30)
     scan = open_rows(path).scan()
     assert (scan.rows, scan.bad, len(scan.bad_rows), scan.source) == (31, 30, 20, str(path))
-    assert (scan.columns, scan.mapping, scan.ignored) == (("user_input", "x"), {"user_input": "question"}, ("x",))
+    assert (scan.columns, scan.mapping, scan.ignored) == (
+        ("user_input", "x"),
+        {"user_input": "question"},
+        ("x",),
+    )
     assert scan.lines == (
         "looks like Ragas rows",
         "read user_input as question",
@@ -339,7 +378,9 @@ def test_memory_does_not_follow_the_length_of_the_file(tmp_path):
     def peak(rows, name, line):
         path = tmp_path / name
         with path.open("wb") as file:
-            file.write(b"[" if name.endswith("json") else b"id,question\n" if name.endswith("csv") else b"")
+            file.write(
+                b"[" if name.endswith("json") else b"id,question\n" if name.endswith("csv") else b""
+            )
             file.writelines(line(n) for n in range(rows))
             file.write(b"{}]" if name.endswith("json") else b"")
         data = open_rows(path)
@@ -361,9 +402,13 @@ def test_memory_does_not_follow_the_length_of_the_file(tmp_path):
 LONG = b" " * 3_000_000
 LONG_ROWS = {
     "a.jsonl": b'{"id": 1, "question": "a"}\n' + LONG + b'\n{"id": 2, "question": "b"}\n',
-    "b.jsonl": b'{"id": 1, "question": "a"}\n{"question": "' + LONG + b'"}\n{"id": 2, "question": "b"}\n',
+    "b.jsonl": (
+        b'{"id": 1, "question": "a"}\n{"question": "' + LONG + b'"}\n{"id": 2, "question": "b"}\n'
+    ),
     "lines.json": b'{"id": 1, "question": "a"}\n' + LONG + b'\n{"id": 2, "question": "b"}\n',
-    "a.json": b'[{"id": 1, "question": "a"},\n{"question": "' + LONG + b'"},\n{"id": 2, "question": "b"}]',
+    "a.json": (
+        b'[{"id": 1, "question": "a"},\n{"question": "' + LONG + b'"},\n{"id": 2, "question": "b"}]'
+    ),
     "blank.json": b'[{"id": 1, "question": "a"},\n' + LONG + b'{},\n{"id": 2, "question": "b"}]',
     "a.csv": b"id,question\n1,a\n3," + LONG + b"\n2,b\n",
     "cell.csv": b'id,question\n1,a\n3,"' + LONG + b'"\n2,b\n',
@@ -371,7 +416,9 @@ LONG_ROWS = {
 
 
 @pytest.mark.parametrize("name", LONG_ROWS)
-def test_a_row_over_the_limit_is_a_bad_row_that_is_never_held_in_memory(tmp_path, monkeypatch, name):
+def test_a_row_over_the_limit_is_a_bad_row_that_is_never_held_in_memory(
+    tmp_path, monkeypatch, name
+):
     monkeypatch.setattr("ragassay.datasets.source.PACKED_LINE_LIMIT", 100_000)
     path = tmp_path / f"{name}.gz"
     path.write_bytes(gzip.compress(LONG_ROWS[name], mtime=0))
@@ -380,7 +427,12 @@ def test_a_row_over_the_limit_is_a_bad_row_that_is_never_held_in_memory(tmp_path
     first, bad, last = data
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (first.id, last.id, last.question, last.line) == ("1", "2", "b", 4 if "csv" in name else 3)
+    assert (first.id, last.id, last.question, last.line) == (
+        "1",
+        "2",
+        "b",
+        4 if "csv" in name else 3,
+    )
     assert isinstance(bad, BadRow)
     assert (bad.code, "longer than" in bad.what) == ("E0301", True)
     assert most < 2_000_000  # of 3 MB

@@ -1,4 +1,6 @@
-"""Laws of the readers: nothing but our errors, every line accounted for, and rows that read back as they were."""
+"""Laws of the readers: nothing but our errors, every line accounted for, and rows that read back as
+they were.
+"""
 
 import gzip
 import json
@@ -34,7 +36,12 @@ samples = st.builds(
     cluster=st.none() | unicode,
     usage=st.none()
     | st.builds(
-        AppUsage, st.none() | counts, st.none() | counts, st.none() | counts, st.none() | amounts, st.none() | amounts
+        AppUsage,
+        st.none() | counts,
+        st.none() | counts,
+        st.none() | counts,
+        st.none() | amounts,
+        st.none() | amounts,
     ),
     labels=st.dictionaries(unicode, numbers | unicode, max_size=2),
     line=st.just(1),
@@ -72,12 +79,21 @@ def test_any_bytes_as_json_lines_give_a_row_for_every_line(lines):
     whole = b'{"question": "Q"}\n' + b"\n".join(lines)
     found = listed(whole, "rows.jsonl")
     assert found is not None
-    assert [item.line for item in found] == [1, *(n for n, line in enumerate(lines, 2) if line.strip(b" \t\r\n\v\f"))]
+    assert [item.line for item in found] == [
+        1,
+        *(n for n, line in enumerate(lines, 2) if line.strip(b" \t\r\n\v\f")),
+    ]
 
 
 json_like = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 FIELDS = [
@@ -136,7 +152,9 @@ def test_any_brackets_and_quotes_as_an_array_keep_the_row_before_them(text):
 @given(
     st.lists(
         st.lists(
-            st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), max_size=8),
+            st.text(
+                st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), max_size=8
+            ),
             min_size=1,
             max_size=4,
         ),

@@ -1,4 +1,6 @@
-"""Rows in memory and in columnar files: lists, generators, pandas, Arrow, Parquet, and what stands in for the rest."""
+"""Rows in memory and in columnar files: lists, generators, pandas, Arrow, Parquet, and what stands
+in for the rest.
+"""
 
 import contextlib
 import gc
@@ -90,7 +92,9 @@ def test_the_same_rows_come_from_every_kind_of_source_again_and_again(name, tmp_
     assert list(data) == SAMPLES
     scan = data.scan()
     assert (scan.rows, scan.bad) == (2, 0)
-    assert scan.source == ("memory" if not list(tmp_path.iterdir()) else str(next(tmp_path.iterdir())))
+    assert scan.source == (
+        "memory" if not list(tmp_path.iterdir()) else str(next(tmp_path.iterdir()))
+    )
 
 
 def test_the_hash_of_rows_in_memory_follows_their_content_not_their_container():
@@ -100,7 +104,12 @@ def test_the_hash_of_rows_in_memory_follows_their_content_not_their_container():
 
 def test_nan_and_na_of_a_frame_mean_absent():
     frame = pd.DataFrame(
-        {"question": ["Q", "R"], "response": ["A", None], "cost": [np.nan, 1.5], "label": pd.array([1, None], "Int64")}
+        {
+            "question": ["Q", "R"],
+            "response": ["A", None],
+            "cost": [np.nan, 1.5],
+            "label": pd.array([1, None], "Int64"),
+        }
     )
     first, second = open_rows(frame)
     assert (first.usage, first.labels) == (None, {"label": 1.0})
@@ -126,7 +135,14 @@ def test_a_large_table_keeps_its_order_over_batches():
 
 def test_a_generator_is_kept_in_a_file_that_goes_with_the_dataset():
     data = open_rows(
-        row for row in [*ROWS, 42, {"question": float("inf")}, {"question": "\ud800"}, {"question": object()}]
+        row
+        for row in [
+            *ROWS,
+            42,
+            {"question": float("inf")},
+            {"question": "\ud800"},
+            {"question": object()},
+        ]
     )
     path = Path(data._reader.path)
     assert path.exists()
@@ -173,7 +189,12 @@ def test_a_map_column_is_read_as_graded_ids():
 
 
 def test_nothing_in_memory_is_nothing_to_do():
-    for source in ([], iter([]), pd.DataFrame({"question": []}), pa.table({"question": pa.array([], pa.string())})):
+    for source in (
+        [],
+        iter([]),
+        pd.DataFrame({"question": []}),
+        pa.table({"question": pa.array([], pa.string())}),
+    ):
         with pytest.raises(NothingToDo):
             open_rows(source)
 
@@ -204,7 +225,9 @@ def test_a_damaged_parquet_file_is_a_data_error(tmp_path):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10_000), st.integers(0, 255), st.sampled_from(["parquet", "feather", "arrow"]))
+@given(
+    st.integers(0, 10_000), st.integers(0, 255), st.sampled_from(["parquet", "feather", "arrow"])
+)
 def test_a_damaged_byte_in_a_columnar_file_is_never_a_crash(place, byte, kind):
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder), kind)

@@ -18,7 +18,12 @@ from ragassay.datasets import open_rows
 def table(tmp_path: Path) -> Path:
     """1,000 rows in row groups of 100; row 305 has no text where one is due."""
     rows = [
-        {"id": f"r{i}", "question": f"Question {i}?", "contexts": [f"Context {i}."], "response": f"Answer {i}."}
+        {
+            "id": f"r{i}",
+            "question": f"Question {i}?",
+            "contexts": [f"Context {i}."],
+            "response": f"Answer {i}.",
+        }
         for i in range(1000)
     ]
     rows[305]["contexts"] = [None]  # type: ignore[list-item]
@@ -30,7 +35,9 @@ def table(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("start", "stop"), [(0, 1000), (0, 100), (100, 200), (99, 101), (250, 777), (990, 2000), (0, 1)]
 )
-def test_a_part_holds_what_reading_everything_gives_there(table: Path, start: int, stop: int) -> None:
+def test_a_part_holds_what_reading_everything_gives_there(
+    table: Path, start: int, stop: int
+) -> None:
     dataset = open_rows(table)
     everything = list(enumerate(dataset))
     assert dataset.cuttable
@@ -72,9 +79,16 @@ def test_arrows_memory_is_the_systems_unless_the_host_has_chosen(
 ) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"question": ["Q"]}), path)
-    code = f"{first}\nfrom ragassay.datasets import open_rows\nprint(len(list(open_rows({str(path)!r}))))\n"
+    code = (
+        f"{first}\nfrom ragassay.datasets import"
+        f" open_rows\nprint(len(list(open_rows({str(path)!r}))))\n"
+    )
     code += "import pyarrow; print(pyarrow.default_memory_pool().backend_name)"
     done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.stdout.split() == ["1", pool], done.stderr

@@ -1,4 +1,6 @@
-"""Rows of other tools beyond their plain columns: conversations, logs, labels, traces, times, errors, saved folders."""
+"""Rows of other tools beyond their plain columns: conversations, logs, labels, traces, times,
+errors, saved folders.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,17 @@ CASES = {
         {"question": "Why?", "response": "Because.", "reference": "R"},
     ),
     "Ragas, a conversation that the user ended": (
-        {"user_input": CONVERSATION[:3]}, "Ragas", {"question": "Why?", "response": None},
+        {"user_input": CONVERSATION[:3]},
+        "Ragas",
+        {"question": "Why?", "response": None},
     ),
     "Ragas, texts with ids": (
-        {"user_input": "Q", "retrieved_contexts": ["c", "d"], "retrieved_context_ids": [7, "x"],
-         "reference_context_ids": ["x"]},
+        {
+            "user_input": "Q",
+            "retrieved_contexts": ["c", "d"],
+            "retrieved_context_ids": [7, "x"],
+            "reference_context_ids": ["x"],
+        },
         "Ragas",
         {"contexts": (Context("c", "7"), Context("d", "x")), "relevant_ids": {"x": 1.0}},
     ),
@@ -45,38 +53,73 @@ CASES = {
         {"contexts": (Context("", "a"), Context("", "b")), "relevant_ids": {"b": 1.0}},
     ),
     "DeepEval with its costs": (
-        {"input": "Q", "actual_output": "A", "token_cost": 0.5, "completion_time": 2.0, "input_token_count": 3,
-         "output_token_count": 4, "metadata": {"labels": {"ok": True}}},
+        {
+            "input": "Q",
+            "actual_output": "A",
+            "token_cost": 0.5,
+            "completion_time": 2.0,
+            "input_token_count": 3,
+            "output_token_count": 4,
+            "metadata": {"labels": {"ok": True}},
+        },
         "DeepEval",
         {"usage": AppUsage(3, 4, None, 0.5, 2.0), "labels": {"ok": 1.0}},
     ),
     "MLflow, a row that retrieved and did not answer": (
-        {"inputs": {"query": "Q"}, "outputs": {"response": None, "retrieved_context": [{"content": "c"}]}},
+        {
+            "inputs": {"query": "Q"},
+            "outputs": {"response": None, "retrieved_context": [{"content": "c"}]},
+        },
         "MLflow",
         {"question": "Q", "response": None, "contexts": (Context("c"),)},
     ),
     "Agent Evaluation's result table": (
-        {"request": "Q", "response": "A", "agent/latency_seconds": 2.5, "agent/total_token_count": 7,
-         "agent/total_input_token_count": 3, "agent/total_output_token_count": 4},
+        {
+            "request": "Q",
+            "response": "A",
+            "agent/latency_seconds": 2.5,
+            "agent/total_token_count": 7,
+            "agent/total_input_token_count": 3,
+            "agent/total_output_token_count": 4,
+        },
         "Databricks Agent Evaluation",
         {"usage": AppUsage(3, 4, 7, None, 2.5)},
     ),
     "ARES with labels": (
-        {"Question": "Q", "Document": '["one text"]', "Answer": "A", "Context_Relevance_Label": 1.0,
-         "Answer_Relevance_Label": None, "Answer_Faithfulness_Label": "[[No]]"},
+        {
+            "Question": "Q",
+            "Document": '["one text"]',
+            "Answer": "A",
+            "Context_Relevance_Label": 1.0,
+            "Answer_Relevance_Label": None,
+            "Answer_Faithfulness_Label": "[[No]]",
+        },
         "ARES",
-        {"question": "Q", "response": "A", "contexts": (Context('["one text"]'),),
-         "labels": {"Context_Relevance_Label": 1.0, "Answer_Faithfulness_Label": "[[No]]"}},
+        {
+            "question": "Q",
+            "response": "A",
+            "contexts": (Context('["one text"]'),),
+            "labels": {"Context_Relevance_Label": 1.0, "Answer_Faithfulness_Label": "[[No]]"},
+        },
     ),
     "ARES without labels": (
-        {"Query": "Q", "Document": "d", "Answer": "A"}, "ARES",
+        {"Query": "Q", "Document": "d", "Answer": "A"},
+        "ARES",
         {"question": "Q", "contexts": (Context("d"),), "response": "A"},
     ),
     "Phoenix, a span": (
-        {"context.span_id": "s", "attributes.input.value": "Q", "attributes.output.value": "A",
-         "attributes.llm.token_count.prompt": 3, "attributes.llm.token_count.completion": 4,
-         "attributes.llm.token_count.total": 7, "start_time": "2026-01-01T00:00:00.25+00:00",
-         "end_time": "2026-01-01T00:00:02Z", "status_code": "ERROR", "status_message": "boom"},
+        {
+            "context.span_id": "s",
+            "attributes.input.value": "Q",
+            "attributes.output.value": "A",
+            "attributes.llm.token_count.prompt": 3,
+            "attributes.llm.token_count.completion": 4,
+            "attributes.llm.token_count.total": 7,
+            "start_time": "2026-01-01T00:00:00.25+00:00",
+            "end_time": "2026-01-01T00:00:02Z",
+            "status_code": "ERROR",
+            "status_message": "boom",
+        },
         "Phoenix",
         {"usage": AppUsage(3, 4, 7, None, 1.75), "error": "boom"},
     ),
@@ -86,37 +129,104 @@ CASES = {
         {"id": "e", "question": "Q", "response": None, "reference": "R"},
     ),
     "LangSmith, a run": (
-        {"id": "r", "run_type": "chain", "inputs": {"question": "Q"}, "outputs": {"output": "A"},
-         "reference_outputs": {"answer": "R"}, "total_tokens": 7, "prompt_tokens": 3, "completion_tokens": 4,
-         "total_cost": "0.25", "start_time": 1_700_000_000_000, "end_time": 1_700_000_001_500, "error": None},
+        {
+            "id": "r",
+            "run_type": "chain",
+            "inputs": {"question": "Q"},
+            "outputs": {"output": "A"},
+            "reference_outputs": {"answer": "R"},
+            "total_tokens": 7,
+            "prompt_tokens": 3,
+            "completion_tokens": 4,
+            "total_cost": "0.25",
+            "start_time": 1_700_000_000_000,
+            "end_time": 1_700_000_001_500,
+            "error": None,
+        },
         "LangSmith",
-        {"id": "r", "question": "Q", "response": "A", "reference": "R", "error": None,
-         "usage": AppUsage(3, 4, 7, 0.25, 1.5)},
+        {
+            "id": "r",
+            "question": "Q",
+            "response": "A",
+            "reference": "R",
+            "error": None,
+            "usage": AppUsage(3, 4, 7, 0.25, 1.5),
+        },
     ),
     "LangSmith, the table of an experiment": (
-        {"inputs.question": "Q", "outputs.answer": "A", "error": "Timeout()", "reference.answer": "R",
-         "feedback.correct": 1, "execution_time": 2.5, "example_id": "e", "id": "r"},
+        {
+            "inputs.question": "Q",
+            "outputs.answer": "A",
+            "error": "Timeout()",
+            "reference.answer": "R",
+            "feedback.correct": 1,
+            "execution_time": 2.5,
+            "example_id": "e",
+            "id": "r",
+        },
         "LangSmith",
-        {"id": "r", "question": "Q", "response": "A", "reference": "R", "error": "Timeout()", "cluster": "e",
-         "usage": AppUsage(latency=2.5)},
+        {
+            "id": "r",
+            "question": "Q",
+            "response": "A",
+            "reference": "R",
+            "error": "Timeout()",
+            "cluster": "e",
+            "usage": AppUsage(latency=2.5),
+        },
     ),
     "Inspect, a sample of a dataset": (
-        {"id": 7, "input": [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}],
-         "target": ["R", "R2"], "metadata": {"contexts": ["c"], "answerable": True}},
+        {
+            "id": 7,
+            "input": [{"role": "system", "content": "S"}, {"role": "user", "content": "Q"}],
+            "target": ["R", "R2"],
+            "metadata": {"contexts": ["c"], "answerable": True},
+        },
         "Inspect",
-        {"id": "7", "question": "Q", "reference": "R", "contexts": (Context("c"),), "answerable": True},
+        {
+            "id": "7",
+            "question": "Q",
+            "reference": "R",
+            "contexts": (Context("c"),),
+            "answerable": True,
+        },
     ),
     "Inspect, a sample of a log": (
-        {"id": "x", "epoch": 1, "input": [{"role": "user", "content": [{"type": "text", "text": "Q"}]}], "target": "R",
-         "output": {"model": "m", "choices": [], "completion": "A", "time": 2.5,
-                    "usage": {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7, "input_tokens_cache_read": 1}},
-         "scores": {"match": {"value": "C", "explanation": "same"}, "f1": {"value": 0.5}, "many": {"value": [1, 2]}},
-         "metadata": {}, "error": {"message": "limit", "traceback": "..."}},
+        {
+            "id": "x",
+            "epoch": 1,
+            "input": [{"role": "user", "content": [{"type": "text", "text": "Q"}]}],
+            "target": "R",
+            "output": {
+                "model": "m",
+                "choices": [],
+                "completion": "A",
+                "time": 2.5,
+                "usage": {
+                    "input_tokens": 3,
+                    "output_tokens": 4,
+                    "total_tokens": 7,
+                    "input_tokens_cache_read": 1,
+                },
+            },
+            "scores": {
+                "match": {"value": "C", "explanation": "same"},
+                "f1": {"value": 0.5},
+                "many": {"value": [1, 2]},
+            },
+            "metadata": {},
+            "error": {"message": "limit", "traceback": "..."},
+        },
         "Inspect",
-        {"question": "Q", "response": "A", "labels": {"match": "C", "f1": 0.5}, "error": "limit",
-         "usage": AppUsage(3, 4, 7, None, 2.5)},
+        {
+            "question": "Q",
+            "response": "A",
+            "labels": {"match": "C", "f1": 0.5},
+            "error": "limit",
+            "usage": AppUsage(3, 4, 7, None, 2.5),
+        },
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -133,10 +243,20 @@ def test_a_row_is_recognised_and_read(name, tmp_path):
 
 
 def test_the_whole_log_of_inspect_and_the_whole_file_of_ragchecker_are_read(tmp_path):
-    log = {"version": 2, "results": {"scores": []}, "samples": [CASES["Inspect, a sample of a log"][0]]}
+    log = {
+        "version": 2,
+        "results": {"scores": []},
+        "samples": [CASES["Inspect, a sample of a log"][0]],
+    }
     (tmp_path / "log.json").write_text(json.dumps(log, indent=1))
     assert next(iter(open_rows(tmp_path / "log.json"))).labels == {"match": "C", "f1": 0.5}
-    row = {"query_id": "1", "query": "Q", "gt_answer": "R", "response": "A", "retrieved_context": []}
+    row = {
+        "query_id": "1",
+        "query": "Q",
+        "gt_answer": "R",
+        "response": "A",
+        "retrieved_context": [],
+    }
     whole = {"results": [row], "metrics": {"overall_metrics": {}}}
     (tmp_path / "checked.json").write_text(json.dumps(whole))
     assert list(open_rows(tmp_path / "checked.json")) == [Sample("1", "Q", (), "A", "R", line=1)]
@@ -146,7 +266,9 @@ def test_map_still_wins_over_a_recognised_shape():
     row = {"inputs": {"question": "Q"}, "outputs": {"answer": "R"}, "dataset_id": "d", "other": "A"}
     (sample,) = open_rows([row], mapping={"response": "other"})
     assert (sample.response, sample.reference) == ("A", "R")
-    (sample,) = open_rows([{"inputs": {"question": "Q"}, "outputs": "R"}], mapping={"reference": "outputs"})
+    (sample,) = open_rows(
+        [{"inputs": {"question": "Q"}, "outputs": "R"}], mapping={"reference": "outputs"}
+    )
     assert (sample.response, sample.reference) == (None, "R")
 
 
@@ -195,13 +317,19 @@ TRACES = {
     "version 3": (
         trace(
             execution_duration_ms=1250,
-            trace_metadata={"mlflow.trace.tokenUsage": TOKENS, "mlflow.trace.cost": '{"total_cost": 0.25}'},
+            trace_metadata={
+                "mlflow.trace.tokenUsage": TOKENS,
+                "mlflow.trace.cost": '{"total_cost": 0.25}',
+            },
         ),
         AppUsage(3, 4, 7, 0.25, 1.25),
     ),
     "version 3 in protobuf's JSON": (trace(execution_duration="1.25s"), AppUsage(latency=1.25)),
     "version 2": (
-        trace(execution_time_ms=1250, request_metadata=[{"key": "mlflow.trace.tokenUsage", "value": TOKENS}]),
+        trace(
+            execution_time_ms=1250,
+            request_metadata=[{"key": "mlflow.trace.tokenUsage", "value": TOKENS}],
+        ),
         AppUsage(3, 4, 7, None, 1.25),
     ),
     "only spans": (
@@ -210,7 +338,11 @@ TRACES = {
             "data": {
                 "spans": [
                     {"parent_span_id": "a", "start_time_unix_nano": 0, "end_time_unix_nano": 1},
-                    {"parent_span_id": None, "start_time_unix_nano": 10**9, "end_time_unix_nano": 3 * 10**9},
+                    {
+                        "parent_span_id": None,
+                        "start_time_unix_nano": 10**9,
+                        "end_time_unix_nano": 3 * 10**9,
+                    },
                 ]
             },
         },
@@ -227,7 +359,10 @@ def test_the_totals_of_a_trace_are_the_usage_of_its_row(name):
         (sample,) = open_rows([{**row, "trace": form}])
         assert sample.usage == usage
     (sample,) = open_rows([{**row, "trace": value, "latency": 9.0, "total_tokens": 1}])
-    assert (sample.usage.latency, sample.usage.total_tokens) == (9.0, 1)  # the row's own columns win
+    assert (sample.usage.latency, sample.usage.total_tokens) == (
+        9.0,
+        1,
+    )  # the row's own columns win
 
 
 @pytest.mark.parametrize(
@@ -254,7 +389,9 @@ def test_a_trace_object_in_memory_is_asked_for_its_dict():
 
 
 def test_a_negative_total_in_a_trace_is_a_bad_row():
-    (bad,) = open_rows([{"question": "Q", "trace": trace(trace_metadata={"mlflow.trace.cost": "-1"})}])
+    (bad,) = open_rows(
+        [{"question": "Q", "trace": trace(trace_metadata={"mlflow.trace.cost": "-1"})}]
+    )
     assert (bad.code, bad.what) == ("E0303", "row 1: trace.cost is negative")
 
 
@@ -264,20 +401,57 @@ def test_milliseconds_become_seconds():
 
 
 json_like = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(
-            ["info", "data", "spans", "trace_metadata", "mlflow.trace.tokenUsage", "total_tokens", "key", "value",
-             "execution_duration_ms", "message", "role", "content", "choices", "outputs"]
-        ),
-        inner,
-        max_size=3,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "info",
+                    "data",
+                    "spans",
+                    "trace_metadata",
+                    "mlflow.trace.tokenUsage",
+                    "total_tokens",
+                    "key",
+                    "value",
+                    "execution_duration_ms",
+                    "message",
+                    "role",
+                    "content",
+                    "choices",
+                    "outputs",
+                ]
+            ),
+            inner,
+            max_size=3,
+        )
     ),
     max_leaves=8,
-)  # fmt: skip
-COLUMNS = ["trace", "error", "inputs", "outputs", "start_time", "end_time", "latency_ms", "metadata", "scores", "target",
-           "input", "output", "run_type", "user_input", "retrieved_context_ids", "document", "answer_relevance_label"]  # fmt: skip
+)
+COLUMNS = [
+    "trace",
+    "error",
+    "inputs",
+    "outputs",
+    "start_time",
+    "end_time",
+    "latency_ms",
+    "metadata",
+    "scores",
+    "target",
+    "input",
+    "output",
+    "run_type",
+    "user_input",
+    "retrieved_context_ids",
+    "document",
+    "answer_relevance_label",
+]
 
 
 @example({"error": [[]]})
@@ -294,11 +468,22 @@ def test_any_json_in_the_columns_of_any_tool_is_a_sample_or_a_bad_row(row):
 @pytest.mark.parametrize(
     ("cell", "error"),
     [
-        ("boom", "boom"), ("", None), (None, None), (False, None), (True, "true"), (0, None), ([], None), ({}, None),
-        ({"message": "m"}, "m"), ({"code": 5}, "an error without a message"), (["first", "second"], "first"), (0.3, None),
-        ([[]], "an error without a message"), ([{"detail": "d"}], "d"),
+        ("boom", "boom"),
+        ("", None),
+        (None, None),
+        (False, None),
+        (True, "true"),
+        (0, None),
+        ([], None),
+        ({}, None),
+        ({"message": "m"}, "m"),
+        ({"code": 5}, "an error without a message"),
+        (["first", "second"], "first"),
+        (0.3, None),
+        ([[]], "an error without a message"),
+        ([{"detail": "d"}], "d"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("column", ["error", "app_error", "exception"])
 def test_what_the_application_said_when_it_failed_is_read(column, cell, error):
     (sample,) = open_rows([{"question": "Q", column: cell}])
@@ -324,15 +509,24 @@ ROWS = [{"id": f"r{n}", "question": f"Q{n}", "contexts": ["c"] * (n % 3)} for n 
 
 
 def save(folder, rows, shards):
-    """What Dataset.save_to_disk (datasets 5.2) leaves: Arrow streams, state.json and dataset_info.json."""
+    """What Dataset.save_to_disk (datasets 5.2) leaves: Arrow streams, state.json and
+    dataset_info.json.
+    """
     folder.mkdir(parents=True)
     names = []
     for shard in range(shards):
         part = pa.Table.from_pylist(rows[shard::shards])
         names.append(f"data-{shard:05d}-of-{shards:05d}.arrow")
-        with pa.OSFile(str(folder / names[-1]), "wb") as sink, pa.ipc.new_stream(sink, part.schema) as writer:
+        with (
+            pa.OSFile(str(folder / names[-1]), "wb") as sink,
+            pa.ipc.new_stream(sink, part.schema) as writer,
+        ):
             writer.write_table(part)
-    state = {"_data_files": [{"filename": name} for name in names], "_fingerprint": "0", "_format_type": None}
+    state = {
+        "_data_files": [{"filename": name} for name in names],
+        "_fingerprint": "0",
+        "_format_type": None,
+    }
     (folder / "state.json").write_text(json.dumps(state))
     (folder / "dataset_info.json").write_text("{}")
     return folder
@@ -363,9 +557,16 @@ def test_a_saved_dataset_with_splits_names_them(tmp_path):
 
 @pytest.mark.parametrize(
     "state",
-    ["", "[]", "{}", '{"_data_files": [{"filename": "../secret.arrow"}]}', '{"_data_files": [{"filename": "none.arrow"}]}',
-     '{"_data_files": [7]}', '{"_data_files": [{"filename": 7}]}'],
-)  # fmt: skip
+    [
+        "",
+        "[]",
+        "{}",
+        '{"_data_files": [{"filename": "../secret.arrow"}]}',
+        '{"_data_files": [{"filename": "none.arrow"}]}',
+        '{"_data_files": [7]}',
+        '{"_data_files": [{"filename": 7}]}',
+    ],
+)
 def test_a_broken_state_of_a_saved_dataset_is_an_error(tmp_path, state):
     folder = save(tmp_path / "saved", ROWS, 1)
     (tmp_path / "secret.arrow").write_bytes((folder / "data-00000-of-00001.arrow").read_bytes())

@@ -13,7 +13,9 @@ from ragassay.datasets import open_rows
 DATA = Path(os.environ.get("RAGASSAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SETS = sorted(DATA.glob("*/*.jsonl.gz")) if DATA.is_dir() else []
 
-pytestmark = pytest.mark.skipif(not SETS, reason="the folder ../shared/data (or RAGASSAY_DATA) is not there")
+pytestmark = pytest.mark.skipif(
+    not SETS, reason="the folder ../shared/data (or RAGASSAY_DATA) is not there"
+)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +31,11 @@ def test_a_set_reads_as_it_is(name):
     assert "read group as cluster" in scan.lines
     for row, sample in zip(raw, data, strict=True):
         assert isinstance(sample, Sample)
-        assert (sample.id, sample.question, sample.response) == (row["id"], row.get("question"), row.get("response"))
+        assert (sample.id, sample.question, sample.response) == (
+            row["id"],
+            row.get("question"),
+            row.get("response"),
+        )
         assert [c.text for c in sample.contexts] == row["contexts"]
         assert (sample.cluster, sample.slices) == (row["group"], {"slice": row["slice"]})
         assert sample.labels.get("label") == row.get("label")

@@ -1,4 +1,6 @@
-"""qrels, runs and BEIR folders: read and ranked as trec_eval does, every fault named by file and line."""
+"""qrels, runs and BEIR folders: read and ranked as trec_eval does, every fault named by file and
+line.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ def run_to_score(metric, sample):
 DATA = Path(os.environ.get("RAGASSAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 needs_reference = pytest.mark.skipif(
     not (DATA / "ir_reference").is_dir(),
-    reason=f"trec_eval's reference output is not at {DATA} (set RAGASSAY_DATA); hand-worked numbers ran",
+    reason=(
+        f"trec_eval's reference output is not at {DATA} (set RAGASSAY_DATA); hand-worked"
+        " numbers ran"
+    ),
 )
 
 
@@ -58,11 +63,15 @@ def test_qrels_of_beir_are_a_table_with_or_without_its_header(tmp_path, header):
 def test_a_run_is_ranked_by_score_and_ties_by_id_descending_whatever_its_rank_column_says(tmp_path):
     path = tmp_path / "run.txt"
     # 1.00000001 and 1.0 are one number in single precision, so b (the greater id) comes first.
-    path.write_text("q Q0 a 1 1.00000001 t\nq Q0 b 2 1.0 t\nq Q0 c 3 7e0 t extra field\np Q0 z 1 -0.5 t\n")
+    path.write_text(
+        "q Q0 a 1 1.00000001 t\nq Q0 b 2 1.0 t\nq Q0 c 3 7e0 t extra field\np Q0 z 1 -0.5 t\n"
+    )
     assert read_run(path) == {"q": (("c", 7.0), ("b", 1.0), ("a", 1.00000001)), "p": (("z", -0.5),)}
 
 
-scored = st.dictionaries(st.text("abcxyz", min_size=1, max_size=3), st.floats(-1e300, 1e300), min_size=1, max_size=8)
+scored = st.dictionaries(
+    st.text("abcxyz", min_size=1, max_size=3), st.floats(-1e300, 1e300), min_size=1, max_size=8
+)
 
 
 @given(scored)
@@ -75,14 +84,44 @@ def test_the_order_of_a_run_is_the_one_that_scoring_gives(tmp_path_factory, rank
 
 BROKEN = {
     "too few fields in qrels": (read_qrels, "q 0 d 1\nq 0 d\n", "E0312", "f.txt:2 has 3 fields"),
-    "a grade in words": (read_qrels, "q 0 d relevant\n", "E0312", "f.txt:1 has the grade 'relevant'"),
-    "a grade that is no number": (read_qrels, "q 0 d nan\n", "E0312", "f.txt:1 has the grade 'nan'"),
-    "a document judged twice": (read_qrels, "q 0 d 1\n\nq 0 d 0\n", "E0312", "f.txt:3 judges 'd' a second time"),
-    "an empty id in BEIR's table": (read_qrels, "q\t\t1\n", "E0312", "f.txt:1 lacks the topic or the document"),
+    "a grade in words": (
+        read_qrels,
+        "q 0 d relevant\n",
+        "E0312",
+        "f.txt:1 has the grade 'relevant'",
+    ),
+    "a grade that is no number": (
+        read_qrels,
+        "q 0 d nan\n",
+        "E0312",
+        "f.txt:1 has the grade 'nan'",
+    ),
+    "a document judged twice": (
+        read_qrels,
+        "q 0 d 1\n\nq 0 d 0\n",
+        "E0312",
+        "f.txt:3 judges 'd' a second time",
+    ),
+    "an empty id in BEIR's table": (
+        read_qrels,
+        "q\t\t1\n",
+        "E0312",
+        "f.txt:1 lacks the topic or the document",
+    ),
     "too few fields in a run": (read_run, "q Q0 d 1 2.5\n", "E0312", "f.txt:1 has 5 fields"),
     "an infinite score": (read_run, "q Q0 d 1 inf t\n", "E0312", "f.txt:1 has the score 'inf'"),
-    "a score beyond a double": (read_run, "q Q0 d 1 1e999 t\n", "E0312", "f.txt:1 has the score '1e999'"),
-    "a document retrieved twice": (read_run, "q Q0 d 1 2 t\nq Q0 d 2 1 t\n", "E0312", "f.txt:2 retrieves 'd'"),
+    "a score beyond a double": (
+        read_run,
+        "q Q0 d 1 1e999 t\n",
+        "E0312",
+        "f.txt:1 has the score '1e999'",
+    ),
+    "a document retrieved twice": (
+        read_run,
+        "q Q0 d 1 2 t\nq Q0 d 2 1 t\n",
+        "E0312",
+        "f.txt:2 retrieves 'd'",
+    ),
 }
 
 
@@ -113,7 +152,9 @@ def test_bytes_that_are_not_utf8_and_files_without_a_line_are_named(tmp_path):
 
 def test_a_cut_file_and_a_line_without_an_end_are_errors(tmp_path, monkeypatch):
     path = tmp_path / "run.txt.gz"
-    path.write_bytes(gzip.compress("".join(f"q Q0 d{n} 1 {n} t\n" for n in range(9_999)).encode())[:-9_000])
+    path.write_bytes(
+        gzip.compress("".join(f"q Q0 d{n} 1 {n} t\n" for n in range(9_999)).encode())[:-9_000]
+    )
     with pytest.raises(DataError, match=r"run.txt.gz cannot be read") as caught:
         read_run(path)
     assert caught.value.code == "E0310"
@@ -139,7 +180,12 @@ def test_every_topic_of_the_qrels_is_a_row_and_topics_of_one_file_only_are_count
     qrels = {"a": {"d1": 1.0, "d2": 0.0}, "b": {"d1": 2.0}}
     rows = list(retrieval_rows(run, qrels))
     assert rows == [
-        Sample("a", contexts=(Context("", "d2", 2.0), Context("", "d1", 1.0)), relevant_ids=qrels["a"], line=1),
+        Sample(
+            "a",
+            contexts=(Context("", "d2", 2.0), Context("", "d1", 1.0)),
+            relevant_ids=qrels["a"],
+            line=1,
+        ),
         Sample("b", contexts=(), relevant_ids={"d1": 2.0}, line=2),
     ]
     assert count_topics(run, qrels) == (1, 1, 1)
@@ -149,19 +195,27 @@ def test_every_topic_of_the_qrels_is_a_row_and_topics_of_one_file_only_are_count
         "topics of the run only, which are not measured: 1",
     )
     assert run_to_score(parse("mrr"), rows[0]).value == 1 / 2  # d1 at rank 2
-    assert run_to_score(parse("mrr"), rows[1]).value == 0.0  # nothing retrieved is measured, as trec_eval -c does
+    assert (
+        run_to_score(parse("mrr"), rows[1]).value == 0.0
+    )  # nothing retrieved is measured, as trec_eval -c does
 
 
 NAMES = {
-    "map": "map", "recip_rank": "mrr", "ndcg": "ndcg_at_k(k=100000)", "P": "precision_at_k", "recall": "recall_at_k",
-    "ndcg_cut": "ndcg_at_k", "success": "hit_rate",
-}  # fmt: skip
+    "map": "map",
+    "recip_rank": "mrr",
+    "ndcg": "ndcg_at_k(k=100000)",
+    "P": "precision_at_k",
+    "recall": "recall_at_k",
+    "ndcg_cut": "ndcg_at_k",
+    "success": "hit_rate",
+}
 
 
 @needs_reference
 @pytest.mark.parametrize(
     ("expected", "run", "figures"),
-    # Topics and the mean x (map, recip_rank, ndcg, and P, recall, ndcg_cut at 9 cuts, success at 3).
+    # Topics and the mean x (map, recip_rank, ndcg, and P, recall, ndcg_cut at 9 cuts, success at
+    # 3).
     [("out.test.aq", "results.test", 4 * 33), ("out.test.aqc", "results.trunc", None)],
 )
 def test_metrics_over_a_read_run_equal_trec_evals_output_to_four_decimals(expected, run, figures):
@@ -173,7 +227,9 @@ def test_metrics_over_a_read_run_equal_trec_evals_output_to_four_decimals(expect
     for line in (folder / expected).read_text().splitlines():
         measure, topic, text = line.split()
         name, _, cut = measure.rpartition("_")
-        known = NAMES.get(measure) or (name in NAMES and name != "map" and f"{NAMES[name]}(k={cut})")
+        known = NAMES.get(measure) or (
+            name in NAMES and name != "map" and f"{NAMES[name]}(k={cut})"
+        )
         if not known or (name == "ndcg" and not cut.isdigit()):
             continue
         if topic == "all":
@@ -199,7 +255,9 @@ def test_the_cacm_run_reads_back_as_it_was_written(tmp_path):
     assert read_run(tmp_path / "run.txt") == {topic: run[topic] for topic in qrels if topic in run}
     assert read_qrels(tmp_path / "qrels.tsv") == qrels
     values = [run_to_score(parse("precision_at_k(k=30)"), row).value for row in rows]
-    assert f"{sum(values) / len(values):.4f}" == "0.1942"  # the figure that the run's source documents
+    assert (
+        f"{sum(values) / len(values):.4f}" == "0.1942"
+    )  # the figure that the run's source documents
 
 
 ids = st.text("abcdef-_é", min_size=1, max_size=4)
@@ -212,7 +270,10 @@ ids = st.text("abcdef-_é", min_size=1, max_size=4)
             id=ids,
             contexts=st.none()
             | st.lists(
-                st.builds(Context, st.just(""), st.none() | ids, st.none() | st.floats(-1e30, 1e30)), max_size=5
+                st.builds(
+                    Context, st.just(""), st.none() | ids, st.none() | st.floats(-1e30, 1e30)
+                ),
+                max_size=5,
             ).map(tuple),
             relevant_ids=st.none() | st.dictionaries(ids, st.floats(-4, 4), max_size=4),
         ),
@@ -224,10 +285,16 @@ ids = st.text("abcdef-_é", min_size=1, max_size=4)
 def test_what_is_written_as_run_and_qrels_reads_back_in_the_same_order(tmp_path_factory, samples):
     folder = tmp_path_factory.mktemp("trec")
     write_run(samples, folder / "run.txt")
-    ranked = {s.id: tuple(dict.fromkeys(c.id for c in s.contexts if c.id is not None)) for s in samples if s.contexts}
+    ranked = {
+        s.id: tuple(dict.fromkeys(c.id for c in s.contexts if c.id is not None))
+        for s in samples
+        if s.contexts
+    }
     wanted = {topic: docs for topic, docs in ranked.items() if docs}
     if wanted:
-        assert {t: tuple(d for d, _ in r) for t, r in read_run(folder / "run.txt").items()} == wanted
+        assert {
+            t: tuple(d for d, _ in r) for t, r in read_run(folder / "run.txt").items()
+        } == wanted
     judged = {s.id: s.relevant_ids for s in samples if s.relevant_ids}
     for name in ("qrels.txt", "qrels.tsv.gz"):
         report = write_qrels(samples, folder / name)
@@ -238,15 +305,23 @@ def test_what_is_written_as_run_and_qrels_reads_back_in_the_same_order(tmp_path_
 
 def test_scores_that_give_another_order_are_replaced_and_said(tmp_path):
     rows = [
-        Sample("a", contexts=(Context("", "d1", 0.1), Context("", "d2", 0.9), Context("", "d1", 0.05))),
+        Sample(
+            "a", contexts=(Context("", "d1", 0.1), Context("", "d2", 0.9), Context("", "d1", 0.05))
+        ),
         Sample("b", contexts=(Context("", "d1"), Context("x"))),
         Sample("c", contexts=()),
         BadRow("line-4", 4, "E0301", "broken"),
     ]
     report = write_run(rows, tmp_path / "run.txt", tag="bm25")
-    assert (tmp_path / "run.txt").read_text() == ("a Q0 d1 1 2.0 bm25\na Q0 d2 2 1.0 bm25\nb Q0 d1 1 1.0 bm25\n")
+    assert (
+        tmp_path / "run.txt"
+    ).read_text() == "a Q0 d1 1 2.0 bm25\na Q0 d2 2 1.0 bm25\nb Q0 d1 1 1.0 bm25\n"
     assert (report.rows, report.bad) == (2, 1)
-    assert report.lost == {"contexts.score (written by rank)": 1, "a chunk without an id": 1, "a row without chunks": 1}
+    assert report.lost == {
+        "contexts.score (written by rank)": 1,
+        "a chunk without an id": 1,
+        "a row without chunks": 1,
+    }
 
 
 def test_an_id_that_the_format_cannot_hold_is_refused_and_leaves_no_file(tmp_path):
@@ -263,12 +338,15 @@ def beir(tmp_path):
     folder = tmp_path / "toy"
     (folder / "qrels").mkdir(parents=True)
     (folder / "queries.jsonl").write_text(
-        '{"_id": "q1", "text": "Why?"}\n{"_id": "q2", "text": "Who?"}\n{"_id": "q9", "text": "unjudged"}\n'
+        '{"_id": "q1", "text": "Why?"}\n{"_id": "q2", "text": "Who?"}\n{"_id": "q9", "text":'
+        ' "unjudged"}\n'
     )
     (folder / "corpus.jsonl").write_text(
         '{"_id": "d1", "title": "T", "text": "one"}\n{"_id": "d2", "title": "", "text": "two"}\n'
     )
-    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\nq2\td2\t1\nq3\td2\t1\n")
+    (folder / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\nq1\td1\t2\nq2\td2\t1\nq3\td2\t1\n"
+    )
     (folder / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\nq2\td1\t1\n")
     return folder
 
@@ -293,7 +371,11 @@ def test_with_a_run_the_rows_of_a_beir_folder_have_their_texts_from_the_corpus(b
     run = {"q1": (("d2", 3.0), ("d1", 1.0))}
     first, second, third = beir_samples(beir, run)
     assert first == Sample(
-        "q1", "Why?", (Context("two", "d2", 3.0), Context("T\none", "d1", 1.0)), relevant_ids={"d1": 2.0}, line=1
+        "q1",
+        "Why?",
+        (Context("two", "d2", 3.0), Context("T\none", "d1", 1.0)),
+        relevant_ids={"d1": 2.0},
+        line=1,
     )
     assert (second.contexts, third.contexts) == ((), ())
     assert [s.contexts for s in beir_samples(beir)] == [None] * 3
@@ -305,7 +387,9 @@ def test_what_a_beir_folder_lacks_is_named(beir):
         list(beir_samples(beir, split="tset"))
     with pytest.raises(DataError, match=r"1 documents of the run are not in corpus.jsonl"):
         list(beir_samples(beir, {"q1": (("d7", 1.0),)}))
-    (beir / "queries.jsonl").write_text('{"text": "no id"}\n{"_id": "q1", "text": ["Why?"]}\n{"_id"\n')
+    (beir / "queries.jsonl").write_text(
+        '{"text": "no id"}\n{"_id": "q1", "text": ["Why?"]}\n{"_id"\n'
+    )
     bad = [row.what for row in open_rows(beir) if isinstance(row, BadRow)]
     assert bad[0] == "queries.jsonl:1: the query has no _id"
     assert bad[1] == "queries.jsonl:2: question is a list, expected a text"
@@ -325,7 +409,9 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
         open_rows(tmp_path)
 
 
-@pytest.mark.skipif(not (DATA / "scifact_retrieval").is_dir(), reason=f"no {DATA}/scifact_retrieval (RAGASSAY_DATA)")
+@pytest.mark.skipif(
+    not (DATA / "scifact_retrieval").is_dir(), reason=f"no {DATA}/scifact_retrieval (RAGASSAY_DATA)"
+)
 def test_the_small_scifact_collection_opens_as_a_folder():
     data = open_rows(DATA / "scifact_retrieval")
     scan = data.scan()

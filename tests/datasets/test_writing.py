@@ -1,4 +1,6 @@
-"""Rows written in the shapes of other tools: what a shape holds reads back as it was, and what it does not hold is named."""
+"""Rows written in the shapes of other tools: what a shape holds reads back as it was, and what it
+does not hold is named.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragassay.core import AppUsage, BadRow, Context, DataError, EnvironmentFailure, Sample, SetupError
+from ragassay.core import (
+    AppUsage,
+    BadRow,
+    Context,
+    DataError,
+    EnvironmentFailure,
+    Sample,
+    SetupError,
+)
 from ragassay.datasets import WRITTEN_SHAPES, open_rows, write_rows
 
 FULL = Sample(
@@ -35,7 +45,8 @@ FULL = Sample(
 NATIVE = {"ragchecker": "json", "deepeval": "json", "ares": "tsv"}
 KNOWN = ("expected_facts", "guidelines", "answerable", "slices", "cluster", "labels", "error")
 TEXTS = ("question", "response", "reference")
-# What each tool's rows have a place for, by its documentation: whole fields here, parts of fields below.
+# What each tool's rows have a place for, by its documentation: whole fields here, parts of fields
+# below.
 FIELDS = {
     "ragassay": (*TEXTS, "contexts", "relevant_ids", "usage", *KNOWN),
     "ragas": (*TEXTS, "contexts", "relevant_ids"),
@@ -61,12 +72,17 @@ def kept(sample, shape):
     if values.get("contexts"):
         named = shape != "ragas" or all(c.id is not None for c in sample.contexts)
         values["contexts"] = tuple(
-            Context(c.text, c.id if named else None, c.score if shape in SCORES else None) for c in sample.contexts
+            Context(c.text, c.id if named else None, c.score if shape in SCORES else None)
+            for c in sample.contexts
         )
     if values.get("relevant_ids") and shape not in GRADES:
-        values["relevant_ids"] = {doc: 1.0 for doc, grade in sample.relevant_ids.items() if grade >= 1}
+        values["relevant_ids"] = {
+            doc: 1.0 for doc, grade in sample.relevant_ids.items() if grade >= 1
+        }
     if values.get("usage"):
-        parts = USAGE.get(shape, ("input_tokens", "output_tokens", "total_tokens", "cost", "latency"))
+        parts = USAGE.get(
+            shape, ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
+        )
         usage = AppUsage(**{name: getattr(sample.usage, name) for name in parts})
         values["usage"] = usage if usage != AppUsage() else None
     return Sample(sample.id, **values)
@@ -77,10 +93,12 @@ names = unicode.filter(bool)
 numbers = st.floats(allow_nan=False, allow_infinity=False).map(lambda x: x + 0.0)
 amounts = st.floats(0, 1e12).map(lambda x: x + 0.0)
 counts = st.integers(0, 2**53)
-optional_usage = st.builds(AppUsage, *[st.none() | counts] * 3, st.none() | amounts, st.none() | amounts).filter(
-    lambda usage: usage != AppUsage()
-)
-contexts = st.lists(st.builds(Context, unicode, st.none() | names, st.none() | numbers), max_size=3).map(tuple)
+optional_usage = st.builds(
+    AppUsage, *[st.none() | counts] * 3, st.none() | amounts, st.none() | amounts
+).filter(lambda usage: usage != AppUsage())
+contexts = st.lists(
+    st.builds(Context, unicode, st.none() | names, st.none() | numbers), max_size=3
+).map(tuple)
 samples = st.builds(
     Sample,
     id=names,
@@ -99,7 +117,9 @@ samples = st.builds(
     error=st.none() | names,
 )
 rows = st.lists(samples, min_size=1, max_size=3, unique_by=lambda sample: sample.id).filter(
-    lambda found: any(sample.question is not None for sample in found)  # rows that say nothing at all are refused
+    lambda found: any(
+        sample.question is not None for sample in found
+    )  # rows that say nothing at all are refused
 )
 
 
@@ -154,8 +174,14 @@ grades = st.none() | st.sampled_from([0.0, 1.0])
 
 @given(names, names, names, grades, grades, grades)
 @settings(max_examples=60, deadline=None)
-def test_an_ares_table_holds_one_document_and_its_three_labels(tmp_path_factory, question, document, answer, a, b, c):
-    marks = {"Context_Relevance_Label": a, "Answer_Relevance_Label": b, "Answer_Faithfulness_Label": c}
+def test_an_ares_table_holds_one_document_and_its_three_labels(
+    tmp_path_factory, question, document, answer, a, b, c
+):
+    marks = {
+        "Context_Relevance_Label": a,
+        "Answer_Relevance_Label": b,
+        "Answer_Faithfulness_Label": c,
+    }
     labels = {name: mark for name, mark in marks.items() if mark is not None}
     sample = Sample("x", question, (Context(document),), answer, labels=labels)
     path = tmp_path_factory.mktemp("law") / "rows.tsv"
@@ -184,34 +210,54 @@ def test_what_an_ares_table_cannot_tell_is_named(tmp_path):
 
 ROWS = {
     "ragas": {
-        "id": "a", "user_input": "Why?", "retrieved_contexts": ["c1", "c2"], "retrieved_context_ids": ["d1", "d2"],
-        "response": "Because.", "reference": "R", "reference_context_ids": ["d1"],
+        "id": "a",
+        "user_input": "Why?",
+        "retrieved_contexts": ["c1", "c2"],
+        "retrieved_context_ids": ["d1", "d2"],
+        "response": "Because.",
+        "reference": "R",
+        "reference_context_ids": ["d1"],
     },
     "mlflow": {
         "request_id": "a",
         "inputs": {"question": "Why?"},
         "outputs": {
             "response": "Because.",
-            "retrieved_context": [{"content": "c1", "doc_uri": "d1"}, {"content": "c2", "doc_uri": "d2"}],
+            "retrieved_context": [
+                {"content": "c1", "doc_uri": "d1"},
+                {"content": "c2", "doc_uri": "d2"},
+            ],
         },
         "expectations": {
-            "expected_response": "R", "expected_facts": ["f"], "guidelines": ["g"],
+            "expected_response": "R",
+            "expected_facts": ["f"],
+            "guidelines": ["g"],
             "expected_retrieved_context": [{"doc_uri": "d1"}],
         },
     },
     "trulens": {
-        "record_id": "a", "input": "Why?", "output": "Because.", "latency": 1.5, "total_tokens": 7, "total_cost": 0.25,
+        "record_id": "a",
+        "input": "Why?",
+        "output": "Because.",
+        "latency": 1.5,
+        "total_tokens": 7,
+        "total_cost": 0.25,
     },
     "phoenix": {
-        "context.span_id": "a", "attributes.input.value": "Why?", "attributes.output.value": "Because.",
+        "context.span_id": "a",
+        "attributes.input.value": "Why?",
+        "attributes.output.value": "Because.",
         "attributes.retrieval.documents": [
             {"document.content": "c1", "document.id": "d1", "document.score": 0.5},
             {"document.content": "c2", "document.id": "d2"},
         ],
-        "attributes.llm.token_count.prompt": 3, "attributes.llm.token_count.completion": 4,
-        "attributes.llm.token_count.total": 7, "attributes.llm.cost.total": 0.25, "status_message": "boom",
+        "attributes.llm.token_count.prompt": 3,
+        "attributes.llm.token_count.completion": 4,
+        "attributes.llm.token_count.total": 7,
+        "attributes.llm.cost.total": 0.25,
+        "status_message": "boom",
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("shape", ROWS)
@@ -257,9 +303,12 @@ def test_the_report_says_what_was_written_and_what_was_not(tmp_path):
     assert report.lines == (
         f"wrote 2 rows as mlflow to {path}",
         "left out 1 row that could not be read",
-        "not held by mlflow, so left out: answerable (1 row), cluster (1 row), contexts.score (1 row), error (1 row), "
-        "labels (1 row), relevant_ids.grade (1 row), slices (1 row), usage.cost (1 row), usage.input_tokens (1 row), "
-        "usage.latency (1 row), usage.output_tokens (1 row), usage.total_tokens (1 row)",
+        (
+            "not held by mlflow, so left out: answerable (1 row), cluster (1 row), contexts.score"
+            " (1 row), error (1 row), labels (1 row), relevant_ids.grade (1 row), slices (1 row),"
+            " usage.cost (1 row), usage.input_tokens (1 row), usage.latency (1 row),"
+            " usage.output_tokens (1 row), usage.total_tokens (1 row)"
+        ),
         "mlflow cannot do without what some rows lack: question (1 row)",
     )
     assert write_rows([FULL], path, "ragassay").lost == {}
@@ -315,7 +364,9 @@ def test_memory_follows_one_row_not_their_number(tmp_path):
     row = replace(FULL, contexts=(Context("x" * 10_000),))
     for shape in ("ragassay", "ragchecker", "ares"):
         tracemalloc.start()
-        write_rows((replace(row, id=str(n)) for n in range(1_000)), tmp_path / f"rows.{shape}", shape)  # 10 MB
+        write_rows(
+            (replace(row, id=str(n)) for n in range(1_000)), tmp_path / f"rows.{shape}", shape
+        )  # 10 MB
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 1_500_000, shape

@@ -12,20 +12,34 @@ from ragassay.core import Context, Part, Sample, Score, Status, Verdict
 from ragassay.diagnosis import CAUSES, PATTERNS, diagnose, pattern_of, shows
 
 ROW = Sample(
-    "r", question="When did it open?", response="It opened in 1999. It is red.",
+    "r",
+    question="When did it open?",
+    response="It opened in 1999. It is red.",
     contexts=(Context("It opened in 1999.", "d1"), Context("Trams are late.", "d2")),
     relevant_ids={"d1": 1.0, "d9": 1.0},
-)  # fmt: skip
+)
 P, F, U = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED
 
 
 def score(
-    metric: str, verdict: Verdict | None, value: float | None = None, *flags: str, parts: tuple[Part, ...] = ()
+    metric: str,
+    verdict: Verdict | None,
+    value: float | None = None,
+    *flags: str,
+    parts: tuple[Part, ...] = (),
 ) -> Score:
     if value is None and verdict is not U:
         value = 1.0 if verdict is P else 0.0
     status = Status.JUDGED if value is not None else Status.UNPARSED
-    return Score(metric, status, value, verdict=verdict, flags=flags, parts=parts, rationale=f"{metric} says so")
+    return Score(
+        metric,
+        status,
+        value,
+        verdict=verdict,
+        flags=flags,
+        parts=parts,
+        rationale=f"{metric} says so",
+    )
 
 
 def chunks(verdict: Verdict, *values: float) -> Score:
@@ -53,9 +67,15 @@ def cause(*scores: Score, row: Sample = ROW) -> str:
 @pytest.mark.parametrize(
     ("verdicts", "row_verdict"),
     [
-        ([P, P], P), ([P, None], P), ([P, U], U), ([F, U], F), ([P, F], F), ([None], None), ([], None),
+        ([P, P], P),
+        ([P, None], P),
+        ([P, U], U),
+        ([F, U], F),
+        ([P, F], F),
+        ([None], None),
+        ([], None),
     ],
-)  # fmt: skip
+)
 def test_a_row_fails_by_one_failure_and_is_not_passed_while_one_verdict_is_missing(
     verdicts: list[Verdict | None], row_verdict: Verdict | None
 ) -> None:
@@ -65,29 +85,57 @@ def test_a_row_fails_by_one_failure_and_is_not_passed_while_one_verdict_is_missi
 
 
 def test_a_good_context_and_an_unsupported_claim_is_ungrounded_and_quotes_the_claim() -> None:
-    found = diagnose(ROW, [chunks(P, 1.0), grounded(F), score("faithfulness", F, 0.5), score("answer_relevance", P)])
+    found = diagnose(
+        ROW,
+        [chunks(P, 1.0), grounded(F), score("faithfulness", F, 0.5), score("answer_relevance", P)],
+    )
     assert found.cause is not None
-    assert (found.cause.name, found.cause.detail, found.others) == ("ungrounded", "“It is red.”", ())
+    assert (found.cause.name, found.cause.detail, found.others) == (
+        "ungrounded",
+        "“It is red.”",
+        (),
+    )
     assert found.cause.knob == CAUSES["ungrounded"].knob
 
 
-def test_no_relevant_chunk_is_a_retrieval_failure_even_when_the_rest_fails_too_and_quotes_the_best_chunk() -> None:
-    found = diagnose(ROW, [score("answer_relevance", F), grounded(F), chunks(F, 0.0, 1 / 3), score("faithfulness", F)])
+def test_no_relevant_chunk_is_a_retrieval_failure_even_when_the_rest_fails_too_and_quotes_the_best_chunk() -> (
+    None
+):
+    found = diagnose(
+        ROW,
+        [
+            score("answer_relevance", F),
+            grounded(F),
+            chunks(F, 0.0, 1 / 3),
+            score("faithfulness", F),
+        ],
+    )
     assert found.cause is not None
-    assert (found.cause.name, found.cause.detail) == ("retrieval_irrelevant", "context 2: “Trams are late.”")
+    assert (found.cause.name, found.cause.detail) == (
+        "retrieval_irrelevant",
+        "context 2: “Trams are late.”",
+    )
     assert [other.name for other in found.others] == ["ungrounded", "answer_irrelevant"]
 
 
 def test_nothing_retrieved_is_one_cause_although_the_claims_are_unsupported_for_it_too() -> None:
     row = replace(ROW, contexts=())
-    nothing = Score("chunk_relevance", Status.NOT_APPLICABLE, verdict=F, flags=("nothing_retrieved",), reason="nothing")
+    nothing = Score(
+        "chunk_relevance",
+        Status.NOT_APPLICABLE,
+        verdict=F,
+        flags=("nothing_retrieved",),
+        reason="nothing",
+    )
     found = diagnose(row, [grounded(F), nothing])
     assert found.cause is not None
     assert (found.cause.name, found.others) == ("nothing_retrieved", ())
     assert cause(grounded(F), row=row) == "nothing_retrieved"
 
 
-def test_declining_is_over_refusal_when_the_evidence_was_there_and_retrieval_when_it_was_not() -> None:
+def test_declining_is_over_refusal_when_the_evidence_was_there_and_retrieval_when_it_was_not() -> (
+    None
+):
     declined = score("answer_relevance", F, 0.0, "abstention")
     assert cause(chunks(P, 1.0), grounded(P), declined) == "declined"
     rightly = diagnose(ROW, [chunks(F), grounded(P), declined])
@@ -114,29 +162,46 @@ def test_with_ground_truth_sufficiency_and_correctness_take_their_places_in_the_
     assert cause(grounded(F), insufficient, chunks(P, 1.0)) == "insufficient_context"
     assert cause(chunks(F), grounded(F), sufficient) == "ungrounded"  # the context did suffice
     assert cause(score("answer_relevance", F), score("correctness", F), sufficient) == "incorrect"
-    assert cause(score("answer_relevance", F), score("correctness", P), sufficient) == "answer_irrelevant"
+    assert (
+        cause(score("answer_relevance", F), score("correctness", P), sufficient)
+        == "answer_irrelevant"
+    )
     assert cause(score("safety", F), score("tone", F), score("correctness", P)) == "unsafe"
     undecided = score("context_sufficiency", U)
-    assert cause(undecided, grounded(F), chunks(F)) == "retrieval_irrelevant"  # it gave no verdict, so chunks stand in
+    assert (
+        cause(undecided, grounded(F), chunks(F)) == "retrieval_irrelevant"
+    )  # it gave no verdict, so chunks stand in
 
 
 @pytest.mark.parametrize(
     ("metric", "value", "name"),
     [
         ("app_error", 1.0, "application_error"),
-        ("context_precision", 0.3, "context_diluted"), ("context_precision", 0.0, "retrieval_irrelevant"),
+        ("context_precision", 0.3, "context_diluted"),
+        ("context_precision", 0.0, "retrieval_irrelevant"),
         ("context_precision(against=question)", 0.3, "context_diluted"),
-        ("context_relevance_ratio", 0.1, "context_diluted"), ("document_precision", 0.2, "context_diluted"),
-        ("document_precision", 0.0, "document_missed"), ("context_relevance_dual", 0.25, "retrieval_irrelevant"),
-        ("context_recall", 0.5, "insufficient_context"), ("context_entity_recall", 0.5, "insufficient_context"),
-        ("hallucination", 0.5, "ungrounded"), ("noise_sensitivity(mode=relevant)", 0.5, "misled"),
-        ("response_groundedness_dual", 0.25, "ungrounded"), ("citation_support", 0.0, "ungrounded"),
-        ("correctness(form=three)", 0.0, "incorrect"), ("answer_correctness_claims(part=recall)", 0.2, "incorrect"),
-        ("answer_correctness_lexical", 0.1, "incorrect"), ("answer_accuracy_dual", 0.25, "incorrect"),
-        ("answer_relevance_reverse", 0.2, "answer_irrelevant"), ("guidelines", 0.5, "guideline_broken"),
-        ("toxicity", 1.0, "unsafe"), ("bias", 1.0, "unsafe"), ("pii", 1.0, "unsafe"), ("tone", 0.0, "other"),
+        ("context_relevance_ratio", 0.1, "context_diluted"),
+        ("document_precision", 0.2, "context_diluted"),
+        ("document_precision", 0.0, "document_missed"),
+        ("context_relevance_dual", 0.25, "retrieval_irrelevant"),
+        ("context_recall", 0.5, "insufficient_context"),
+        ("context_entity_recall", 0.5, "insufficient_context"),
+        ("hallucination", 0.5, "ungrounded"),
+        ("noise_sensitivity(mode=relevant)", 0.5, "misled"),
+        ("response_groundedness_dual", 0.25, "ungrounded"),
+        ("citation_support", 0.0, "ungrounded"),
+        ("correctness(form=three)", 0.0, "incorrect"),
+        ("answer_correctness_claims(part=recall)", 0.2, "incorrect"),
+        ("answer_correctness_lexical", 0.1, "incorrect"),
+        ("answer_accuracy_dual", 0.25, "incorrect"),
+        ("answer_relevance_reverse", 0.2, "answer_irrelevant"),
+        ("guidelines", 0.5, "guideline_broken"),
+        ("toxicity", 1.0, "unsafe"),
+        ("bias", 1.0, "unsafe"),
+        ("pii", 1.0, "unsafe"),
+        ("tone", 0.0, "other"),
     ],
-)  # fmt: skip
+)
 def test_every_metric_of_the_catalogue_has_its_cause(metric: str, value: float, name: str) -> None:
     assert cause(score(metric, F, value)) == name
     assert cause(score(metric, F, value), row=replace(ROW, error="boom")) == name
@@ -149,7 +214,9 @@ def test_the_error_of_the_application_comes_before_everything_and_is_quoted() ->
     assert (found.cause.name, found.cause.detail) == ("application_error", "TimeoutError: no reply")
 
 
-def test_a_metric_that_stands_in_counts_before_custom_ones_only_where_nothing_decided_in_its_place() -> None:
+def test_a_metric_that_stands_in_counts_before_custom_ones_only_where_nothing_decided_in_its_place() -> (
+    None
+):
     assert cause(score("hallucination", F), score("mine", F)) == "ungrounded"
     assert cause(score("hallucination", F), score("mine", F), grounded(P)) == "other"
     assert cause(score("guidelines", F), score("mine", F), score("pii", F, 1.0)) == "unsafe"
@@ -174,22 +241,35 @@ def test_the_metrics_that_show_a_cause_are_those_that_have_it() -> None:
 def test_a_failure_outside_the_order_still_has_a_cause_that_names_its_metric() -> None:
     found = diagnose(ROW, [chunks(P, 1.0), score("politeness(scale=5)", F)])
     assert found.cause is not None
-    assert (found.cause.name, found.cause.detail) == ("other", "politeness(scale=5): politeness(scale=5) says so")
+    assert (found.cause.name, found.cause.detail) == (
+        "other",
+        "politeness(scale=5): politeness(scale=5) says so",
+    )
 
 
 def test_declining_a_question_that_has_no_answer_here_is_a_pass() -> None:
     row = replace(ROW, answerable=False)
-    declined, right = score("answer_relevance", F, 0.0, "abstention"), score("abstention", P, 1.0, "abstention")
+    declined, right = (
+        score("answer_relevance", F, 0.0, "abstention"),
+        score("abstention", P, 1.0, "abstention"),
+    )
     assert diagnose(row, [chunks(F), grounded(P), declined, right]).verdict is P
     assert diagnose(replace(row, answerable=None), [chunks(F), grounded(P), declined]).verdict is F
 
 
-def test_answering_a_question_that_has_no_answer_here_is_a_failed_abstention_before_all_else() -> None:
+def test_answering_a_question_that_has_no_answer_here_is_a_failed_abstention_before_all_else() -> (
+    None
+):
     row = replace(ROW, answerable=False)
     answered = score("abstention", F, 0.0)
-    assert cause(chunks(F), grounded(F), score("answer_relevance", P), answered, row=row) == "failed_abstention"
+    assert (
+        cause(chunks(F), grounded(F), score("answer_relevance", P), answered, row=row)
+        == "failed_abstention"
+    )
     refused = score("abstention", F, 1.0, "abstention")
-    assert cause(chunks(P, 1.0), grounded(P), refused, row=replace(ROW, answerable=True)) == "declined"
+    assert (
+        cause(chunks(P, 1.0), grounded(P), refused, row=replace(ROW, answerable=True)) == "declined"
+    )
 
 
 def test_metrics_with_parameters_are_known_by_their_base_name() -> None:
@@ -208,17 +288,24 @@ def test_metrics_with_parameters_are_known_by_their_base_name() -> None:
         (0.6, 0.6, 0.6, ""),  # neither high nor low
     ],
 )
-def test_the_four_score_patterns(context: float, faithfulness: float, relevance: float, pattern: str) -> None:
+def test_the_four_score_patterns(
+    context: float, faithfulness: float, relevance: float, pattern: str
+) -> None:
     scores = [
         replace(score("context_relevance", None, 0.4), extra={"max": context}),
-        score("faithfulness", None, faithfulness), score("answer_relevance", None, relevance),
-    ]  # fmt: skip
+        score("faithfulness", None, faithfulness),
+        score("answer_relevance", None, relevance),
+    ]
     found = pattern_of(scores)
     assert found.startswith(pattern) if pattern else found == ""
 
 
 def test_a_response_that_declines_has_not_misread_the_question() -> None:
-    scores = [chunks(P, 1.0), score("faithfulness", P), score("answer_relevance", F, 0.0, "abstention")]
+    scores = [
+        chunks(P, 1.0),
+        score("faithfulness", P),
+        score("answer_relevance", F, 0.0, "abstention"),
+    ]
     assert pattern_of(scores) == ""
 
 
@@ -235,16 +322,33 @@ def test_every_cause_names_a_knob() -> None:
         assert not known.detail
 
 
-METRICS = ["chunk_relevance", "context_relevance", "groundedness", "faithfulness", "answer_relevance", "abstention",
-           "document_recall", "context_sufficiency", "correctness", "safety", "mine", "map"]  # fmt: skip
-FLAGS = st.lists(st.sampled_from(["abstention", "empty_response", "partial", "nothing_retrieved"]), max_size=2)
+METRICS = [
+    "chunk_relevance",
+    "context_relevance",
+    "groundedness",
+    "faithfulness",
+    "answer_relevance",
+    "abstention",
+    "document_recall",
+    "context_sufficiency",
+    "correctness",
+    "safety",
+    "mine",
+    "map",
+]
+FLAGS = st.lists(
+    st.sampled_from(["abstention", "empty_response", "partial", "nothing_retrieved"]), max_size=2
+)
 SCORES = st.lists(
     st.builds(
         lambda metric, verdict, value, flags: score(metric, verdict, value, *flags),
-        st.sampled_from(METRICS), st.sampled_from([P, F, U, None]), st.none() | st.floats(0, 1), FLAGS,
+        st.sampled_from(METRICS),
+        st.sampled_from([P, F, U, None]),
+        st.none() | st.floats(0, 1),
+        FLAGS,
     ),
     max_size=8,
-)  # fmt: skip
+)
 
 
 @given(SCORES, st.sampled_from([None, True, False]), st.booleans(), st.booleans())
@@ -252,7 +356,10 @@ def test_a_failed_row_always_has_exactly_one_cause_and_no_other_row_has_any(
     scores: list[Score], answerable: bool | None, contexts: bool, text: bool
 ) -> None:
     row = replace(
-        ROW, answerable=answerable, contexts=ROW.contexts if contexts else (), response="x\x1b[31m" if text else None
+        ROW,
+        answerable=answerable,
+        contexts=ROW.contexts if contexts else (),
+        response="x\x1b[31m" if text else None,
     )
     found = diagnose(row, scores)
     assert (found.verdict is F) == (found.cause is not None)
@@ -260,15 +367,22 @@ def test_a_failed_row_always_has_exactly_one_cause_and_no_other_row_has_any(
     assert len(names) == len(set(names))
     assert all(name in CAUSES for name in names)
     assert all(c.detail.isprintable() for c in (found.cause, *found.others) if c is not None)
-    # What is known outranks what is judged: chunks do not count where a known document was retrieved.
+    # What is known outranks what is judged: chunks do not count where a known document was
+    # retrieved.
     known = any(s.metric == "document_recall" and s.verdict is P for s in scores)
-    counted = [s for s in scores if not (known and s.metric in ("chunk_relevance", "context_relevance"))]
+    counted = [
+        s for s in scores if not (known and s.metric in ("chunk_relevance", "context_relevance"))
+    ]
     if answerable is not False:
         assert (found.verdict is F) == any(s.verdict is F for s in counted)
 
 
-def test_a_judge_that_finds_no_chunk_relevant_is_outranked_by_a_document_known_to_be_relevant() -> None:
-    found = diagnose(ROW, [chunks(F), score("context_relevance", F), score("document_recall", P), grounded(P)])
+def test_a_judge_that_finds_no_chunk_relevant_is_outranked_by_a_document_known_to_be_relevant() -> (
+    None
+):
+    found = diagnose(
+        ROW, [chunks(F), score("context_relevance", F), score("document_recall", P), grounded(P)]
+    )
     assert (found.verdict, found.cause) == (P, None)
 
 
@@ -277,7 +391,9 @@ def test_without_a_known_document_among_the_chunks_the_judge_decides() -> None:
     assert cause(chunks(F), score("document_recall", None), grounded(P)) == "retrieval_irrelevant"
 
 
-def test_a_rating_of_the_contexts_as_a_whole_is_proven_by_its_reason_and_not_by_the_question() -> None:
+def test_a_rating_of_the_contexts_as_a_whole_is_proven_by_its_reason_and_not_by_the_question() -> (
+    None
+):
     part = Part("statement", Status.JUDGED, text=ROW.question or "", value=0.0, passed=False)
     found = diagnose(ROW, [score("context_sufficiency", F, parts=(part,))])
     assert found.cause is not None

@@ -13,26 +13,49 @@ from ragassay.core import Context, Part, Sample, Score, Status, Verdict
 from ragassay.diagnosis import CAUSES, FINER, RULES, diagnose
 
 P, F, U = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED
-CHUNKS = (Context("Trams are red.", "d1"), Context("It opened in 1999.", "d2"), Context("It is long.", "d3"))
-ROW = Sample("r", question="When did it open?", response="It opened in 1998. It is red.", contexts=CHUNKS)
+CHUNKS = (
+    Context("Trams are red.", "d1"),
+    Context("It opened in 1999.", "d2"),
+    Context("It is long.", "d3"),
+)
+ROW = Sample(
+    "r", question="When did it open?", response="It opened in 1998. It is red.", contexts=CHUNKS
+)
 FIRST, SECOND = (0, 18), (19, 29)  # the two claims of the response
 
 
-def score(metric: str, verdict: Verdict | None = None, value: float | None = None, *flags: str, **more) -> Score:
+def score(
+    metric: str, verdict: Verdict | None = None, value: float | None = None, *flags: str, **more
+) -> Score:
     if value is None and verdict in (P, F):
         value = 1.0 if verdict is P else 0.0
     status = Status.JUDGED if value is not None else Status.UNPARSED
-    return Score(metric, status, value, verdict=verdict, flags=flags, rationale=f"{metric} says so", **more)
+    return Score(
+        metric, status, value, verdict=verdict, flags=flags, rationale=f"{metric} says so", **more
+    )
 
 
 def claim(place: tuple[int, int], passed: bool, sources: tuple[int, ...] | None = None) -> Part:
     start, end = place
-    return Part("claim", Status.JUDGED, start=start, end=end, value=float(passed), passed=passed, sources=sources)
+    return Part(
+        "claim",
+        Status.JUDGED,
+        start=start,
+        end=end,
+        value=float(passed),
+        passed=passed,
+        sources=sources,
+    )
 
 
 def chunks(*relevant: bool) -> Score:
-    parts = tuple(Part("chunk", Status.JUDGED, context=i, value=float(x), passed=x) for i, x in enumerate(relevant))
-    return score("chunk_relevance", P if any(relevant) else F, sum(relevant) / len(relevant), parts=parts)
+    parts = tuple(
+        Part("chunk", Status.JUDGED, context=i, value=float(x), passed=x)
+        for i, x in enumerate(relevant)
+    )
+    return score(
+        "chunk_relevance", P if any(relevant) else F, sum(relevant) / len(relevant), parts=parts
+    )
 
 
 def grounded(first: bool, second: bool, sources: tuple[int, ...] | None = None) -> Score:
@@ -41,11 +64,15 @@ def grounded(first: bool, second: bool, sources: tuple[int, ...] | None = None) 
 
 
 def claims(first: bool, second: bool, recall: float = 1.0, verdict: Verdict | None = None) -> Score:
-    """answer_correctness_claims: does the truth state the claims, and how many of its statements are there?"""
+    """answer_correctness_claims: does the truth state the claims, and how many of its statements
+    are there?
+    """
     precision = (first + second) / 2
     parts = [claim(FIRST, first), claim(SECOND, second)]
     if recall < 1:
-        parts.append(Part("statement", Status.JUDGED, text="It cost a million.", value=0.0, passed=False))
+        parts.append(
+            Part("statement", Status.JUDGED, text="It cost a million.", value=0.0, passed=False)
+        )
     extra = {"precision": precision, "recall": recall}
     return score("answer_correctness_claims", verdict, precision, parts=tuple(parts), extra=extra)
 
@@ -61,88 +88,237 @@ LAST = replace(ROW, relevant_ids={"d3": 2.0})
 PLANTED = {
     # retrieval
     "no document is known to be relevant": (
-        replace(ROW, relevant_ids={"d1": 0.0}), [chunks(False, False, False)], "retrieval_irrelevant",
-        "corpus_gap failed_abstention"),
+        replace(ROW, relevant_ids={"d1": 0.0}),
+        [chunks(False, False, False)],
+        "retrieval_irrelevant",
+        "corpus_gap failed_abstention",
+    ),
     "the row says that there is no answer": (
-        replace(ROW, answerable=False), [chunks(False, False, False)], "retrieval_irrelevant",
-        "corpus_gap failed_abstention"),
+        replace(ROW, answerable=False),
+        [chunks(False, False, False)],
+        "retrieval_irrelevant",
+        "corpus_gap failed_abstention",
+    ),
     "the known document was not found": (
-        MISSED, [chunks(False, False, False), score("document_recall", F)], "retrieval_irrelevant", "retrieval_miss"),
+        MISSED,
+        [chunks(False, False, False), score("document_recall", F)],
+        "retrieval_irrelevant",
+        "retrieval_miss",
+    ),
     "nothing came back for a question that has an answer": (
-        replace(MISSED, contexts=()), [grounded(False, False)], "nothing_retrieved", "retrieval_miss"),
+        replace(MISSED, contexts=()),
+        [grounded(False, False)],
+        "nothing_retrieved",
+        "retrieval_miss",
+    ),
     "one of two known documents was found": (
-        HALF, [score("context_sufficiency", F)], "insufficient_context", "ranking_cutoff"),
+        HALF,
+        [score("context_sufficiency", F)],
+        "insufficient_context",
+        "ranking_cutoff",
+    ),
     "the only relevant chunk is the last": (
-        LAST, [score("context_recall", F, 0.5)], "insufficient_context", "ranking_cutoff"),
+        LAST,
+        [score("context_recall", F, 0.5)],
+        "insufficient_context",
+        "ranking_cutoff",
+    ),
     "irrelevant chunks stand before the relevant one": (
-        ROW, [score("context_precision", F, 0.33), chunks(False, False, True)], "context_diluted", "ranking_cutoff"),
+        ROW,
+        [score("context_precision", F, 0.33), chunks(False, False, True)],
+        "context_diluted",
+        "ranking_cutoff",
+    ),
     "all labelled documents are there, and the truth is not in them": (
-        LABELLED, [score("context_sufficiency", F)], "insufficient_context", "ranking_cutoff doubtful_reference"),
+        LABELLED,
+        [score("context_sufficiency", F)],
+        "insufficient_context",
+        "ranking_cutoff doubtful_reference",
+    ),
     "it has an answer, and no more is known": (
-        replace(ROW, answerable=True), [chunks(False, False, False)], "retrieval_irrelevant",
-        "retrieval_miss ranking_cutoff"),
-    "nothing is known but the judge's word": (ROW, [chunks(False, False, False)], "retrieval_irrelevant", ""),
+        replace(ROW, answerable=True),
+        [chunks(False, False, False)],
+        "retrieval_irrelevant",
+        "retrieval_miss ranking_cutoff",
+    ),
+    "nothing is known but the judge's word": (
+        ROW,
+        [chunks(False, False, False)],
+        "retrieval_irrelevant",
+        "",
+    ),
     # declining
-    "it declines before a relevant chunk": (ROW, [chunks(True, False, False), DECLINED], "declined", "over_refusal"),
+    "it declines before a relevant chunk": (
+        ROW,
+        [chunks(True, False, False), DECLINED],
+        "declined",
+        "over_refusal",
+    ),
     "it declines before the last of three chunks": (
-        LAST, [DECLINED], "declined", "ranking_cutoff over_refusal"),
-    "it declines, and the known document was missed": (MISSED, [DECLINED], "declined", "retrieval_miss"),
+        LAST,
+        [DECLINED],
+        "declined",
+        "ranking_cutoff over_refusal",
+    ),
+    "it declines, and the known document was missed": (
+        MISSED,
+        [DECLINED],
+        "declined",
+        "retrieval_miss",
+    ),
     "it declines what has an answer": (
-        replace(ROW, answerable=True), [DECLINED], "declined", "retrieval_miss over_refusal"),
+        replace(ROW, answerable=True),
+        [DECLINED],
+        "declined",
+        "retrieval_miss over_refusal",
+    ),
     "it declines, and nothing else is known": (ROW, [DECLINED], "declined", ""),
     "it answers what has no answer": (
-        replace(ROW, answerable=False), [score("abstention", F), grounded(False, True)], "failed_abstention",
-        "failed_abstention"),
+        replace(ROW, answerable=False),
+        [score("abstention", F), grounded(False, True)],
+        "failed_abstention",
+        "failed_abstention",
+    ),
     "it invents where there is no answer, and nobody asked about declining": (
-        replace(ROW, answerable=False), [grounded(False, True)], "ungrounded", "failed_abstention"),
+        replace(ROW, answerable=False),
+        [grounded(False, True)],
+        "ungrounded",
+        "failed_abstention",
+    ),
     # unsupported claims
     "the unsupported claim is in no reference": (
-        ROW, [grounded(False, True), claims(False, True)], "ungrounded", "hallucination"),
+        ROW,
+        [grounded(False, True), claims(False, True)],
+        "ungrounded",
+        "hallucination",
+    ),
     "the unsupported claim is in the reference": (
-        ROW, [grounded(False, True), claims(True, True)], "ungrounded", "right_without_evidence"),
+        ROW,
+        [grounded(False, True), claims(True, True)],
+        "ungrounded",
+        "right_without_evidence",
+    ),
     "one unsupported claim is true, one is not": (
-        ROW, [grounded(False, False), claims(True, False)], "ungrounded", "hallucination right_without_evidence"),
+        ROW,
+        [grounded(False, False), claims(True, False)],
+        "ungrounded",
+        "hallucination right_without_evidence",
+    ),
     "unsupported, and the answer is right": (
-        ROW, [grounded(False, True), RIGHT], "ungrounded", "right_without_evidence"),
-    "unsupported, and the answer is wrong": (ROW, [grounded(False, True), WRONG], "ungrounded", "hallucination"),
+        ROW,
+        [grounded(False, True), RIGHT],
+        "ungrounded",
+        "right_without_evidence",
+    ),
+    "unsupported, and the answer is wrong": (
+        ROW,
+        [grounded(False, True), WRONG],
+        "ungrounded",
+        "hallucination",
+    ),
     "unsupported, by the shares of the claim graph": (
-        ROW, [grounded(False, False), score("hallucination", None, 0.5), score("self_knowledge", None, 0.0)],
-        "ungrounded", "hallucination"),
+        ROW,
+        [
+            grounded(False, False),
+            score("hallucination", None, 0.5),
+            score("self_knowledge", None, 0.0),
+        ],
+        "ungrounded",
+        "hallucination",
+    ),
     "nothing invented, by the shares of the claim graph": (
-        ROW, [grounded(False, True), score("hallucination", None, 0.0)], "ungrounded", "right_without_evidence"),
+        ROW,
+        [grounded(False, True), score("hallucination", None, 0.0)],
+        "ungrounded",
+        "right_without_evidence",
+    ),
     "unsupported, and nothing to compare with": (ROW, [grounded(False, True)], "ungrounded", ""),
     "wrong claims come from chunks": (
-        ROW, [score("noise_sensitivity", F, 0.5)], "misled", "noise_distraction"),
+        ROW,
+        [score("noise_sensitivity", F, 0.5)],
+        "misled",
+        "noise_distraction",
+    ),
     # the answer
     "a wrong claim stands in an irrelevant chunk before the relevant one": (
-        LABELLED, [grounded(True, True, (0,)), claims(False, True), WRONG], "incorrect",
-        "ranking_cutoff noise_distraction"),
+        LABELLED,
+        [grounded(True, True, (0,)), claims(False, True), WRONG],
+        "incorrect",
+        "ranking_cutoff noise_distraction",
+    ),
     "a wrong claim stands in an irrelevant chunk after the relevant one": (
-        LABELLED, [grounded(True, True, (2,)), claims(False, True), WRONG], "incorrect", "noise_distraction"),
+        LABELLED,
+        [grounded(True, True, (2,)), claims(False, True), WRONG],
+        "incorrect",
+        "noise_distraction",
+    ),
     "the labelled document says otherwise than the reference": (
-        LABELLED, [grounded(True, True, (1,)), claims(False, True), WRONG], "incorrect", "doubtful_reference"),
+        LABELLED,
+        [grounded(True, True, (1,)), claims(False, True), WRONG],
+        "incorrect",
+        "doubtful_reference",
+    ),
     "all it says holds, and half is missing": (
-        ROW, [grounded(True, True), claims(True, True, 0.5), WRONG], "incorrect", "incomplete"),
+        ROW,
+        [grounded(True, True), claims(True, True, 0.5), WRONG],
+        "incorrect",
+        "incomplete",
+    ),
     "it does not use what was retrieved": (
-        ROW, [score("context_utilization", None, 0.25), WRONG], "incorrect", "incomplete"),
+        ROW,
+        [score("context_utilization", None, 0.25), WRONG],
+        "incorrect",
+        "incomplete",
+    ),
     "it answers another question wrongly": (ROW, [BESIDE, WRONG], "incorrect", "wrong_focus"),
     "it answers another question": (ROW, [BESIDE], "answer_irrelevant", "wrong_focus"),
-    "it answers a little of the question": (ROW, [score("answer_relevance", F, 1 / 3)], "answer_irrelevant", ""),
+    "it answers a little of the question": (
+        ROW,
+        [score("answer_relevance", F, 1 / 3)],
+        "answer_irrelevant",
+        "",
+    ),
     "grounded, relevant, complete, wrong": (
-        ROW, [grounded(True, True), claims(False, False), RELEVANT, score("hallucination", None, 0.0), WRONG],
-        "incorrect", "noise_distraction doubtful_reference"),
+        ROW,
+        [
+            grounded(True, True),
+            claims(False, False),
+            RELEVANT,
+            score("hallucination", None, 0.0),
+            WRONG,
+        ],
+        "incorrect",
+        "noise_distraction doubtful_reference",
+    ),
     "the same, and no chunk misled it": (
-        ROW, [grounded(True, True), claims(False, False), RELEVANT, score("hallucination", None, 0.0), WRONG,
-              score("noise_sensitivity", None, 0.0)], "incorrect", "doubtful_reference"),
+        ROW,
+        [
+            grounded(True, True),
+            claims(False, False),
+            RELEVANT,
+            score("hallucination", None, 0.0),
+            WRONG,
+            score("noise_sensitivity", None, 0.0),
+        ],
+        "incorrect",
+        "doubtful_reference",
+    ),
     "the same, and the chunks support the reference": (
-        ROW, [grounded(True, True), claims(False, False), RELEVANT, score("context_recall", P), WRONG], "incorrect",
-        "noise_distraction"),
+        ROW,
+        [grounded(True, True), claims(False, False), RELEVANT, score("context_recall", P), WRONG],
+        "incorrect",
+        "noise_distraction",
+    ),
     "wrong, and nothing else is known": (ROW, [WRONG], "incorrect", ""),
     # no finer cause
     "an error of the application": (
-        replace(ROW, response=None, error="TimeoutError"), [score("app_error", F, 1.0)], "application_error", ""),
+        replace(ROW, response=None, error="TimeoutError"),
+        [score("app_error", F, 1.0)],
+        "application_error",
+        "",
+    ),
     "an unsafe answer": (ROW, [score("toxicity", F, 1.0), WRONG, RELEVANT], "incorrect", ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -192,41 +368,80 @@ def test_every_finer_cause_is_planted_names_a_knob_and_can_be_reached() -> None:
 
 
 METRICS = [
-    "app_error", "chunk_relevance", "context_relevance", "context_precision", "context_recall", "context_sufficiency",
-    "context_sufficiency(against=question)", "document_recall", "groundedness", "faithfulness", "hallucination",
-    "self_knowledge", "noise_sensitivity", "context_utilization", "citation_support", "correctness",
-    "answer_correctness_claims", "answer_accuracy_dual", "answer_relevance", "answer_relevance_reverse", "abstention",
-    "safety", "pii", "guidelines", "mine", "yours",
-]  # fmt: skip
+    "app_error",
+    "chunk_relevance",
+    "context_relevance",
+    "context_precision",
+    "context_recall",
+    "context_sufficiency",
+    "context_sufficiency(against=question)",
+    "document_recall",
+    "groundedness",
+    "faithfulness",
+    "hallucination",
+    "self_knowledge",
+    "noise_sensitivity",
+    "context_utilization",
+    "citation_support",
+    "correctness",
+    "answer_correctness_claims",
+    "answer_accuracy_dual",
+    "answer_relevance",
+    "answer_relevance_reverse",
+    "abstention",
+    "safety",
+    "pii",
+    "guidelines",
+    "mine",
+    "yours",
+]
 PARTS = st.lists(
     st.one_of(
-        st.builds(claim, st.sampled_from([FIRST, SECOND]), st.booleans(),
-                  st.none() | st.lists(st.integers(-1, 4), max_size=2).map(tuple)),
-        st.builds(lambda i, x: Part("chunk", Status.JUDGED, context=i, value=float(x), passed=x),
-                  st.integers(-1, 4), st.booleans()),
-        st.builds(lambda t: Part("statement", Status.JUDGED, text=t, value=0.0, passed=False), st.text(max_size=9)),
+        st.builds(
+            claim,
+            st.sampled_from([FIRST, SECOND]),
+            st.booleans(),
+            st.none() | st.lists(st.integers(-1, 4), max_size=2).map(tuple),
+        ),
+        st.builds(
+            lambda i, x: Part("chunk", Status.JUDGED, context=i, value=float(x), passed=x),
+            st.integers(-1, 4),
+            st.booleans(),
+        ),
+        st.builds(
+            lambda t: Part("statement", Status.JUDGED, text=t, value=0.0, passed=False),
+            st.text(max_size=9),
+        ),
     ),
     max_size=4,
-).map(tuple)  # fmt: skip
+).map(tuple)
 SCORES = st.lists(
     st.builds(
         lambda metric, verdict, value, flags, parts, extra: score(
             metric, verdict, value, *flags, parts=parts, extra=extra
         ),
-        st.sampled_from(METRICS), st.sampled_from([P, F, U, None]), st.none() | st.sampled_from([0.0, 0.4, 0.7, 1.0]),
-        st.lists(st.sampled_from(["abstention", "empty_response", "partial", "nothing_retrieved"]), max_size=2), PARTS,
+        st.sampled_from(METRICS),
+        st.sampled_from([P, F, U, None]),
+        st.none() | st.sampled_from([0.0, 0.4, 0.7, 1.0]),
+        st.lists(
+            st.sampled_from(["abstention", "empty_response", "partial", "nothing_retrieved"]),
+            max_size=2,
+        ),
+        PARTS,
         st.sampled_from([{}, {"precision": 1.0, "recall": 0.2}, {"precision": 0.2, "recall": 1.0}]),
     ),
     max_size=7,
     unique_by=lambda s: s.metric,
-)  # fmt: skip
+)
 ROWS = st.builds(
     lambda known, answerable, contexts, response: replace(
         ROW, relevant_ids=known, answerable=answerable, contexts=contexts, response=response
     ),
-    st.sampled_from([None, {}, {"d1": 0.0}, {"d2": 1.0}, {"d3": 1.0, "d9": 2.0}]), st.sampled_from([None, True, False]),
-    st.sampled_from([CHUNKS, (), None, (Context("without an id"),)]), st.sampled_from(["", None, "x\x1b[31m" * 400]),
-)  # fmt: skip
+    st.sampled_from([None, {}, {"d1": 0.0}, {"d2": 1.0}, {"d3": 1.0, "d9": 2.0}]),
+    st.sampled_from([None, True, False]),
+    st.sampled_from([CHUNKS, (), None, (Context("without an id"),)]),
+    st.sampled_from(["", None, "x\x1b[31m" * 400]),
+)
 
 
 @given(ROWS, SCORES, st.randoms())

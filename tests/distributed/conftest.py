@@ -1,4 +1,6 @@
-"""What the tests of the distributed engine share: one local Ray for all of them, rows, and the run that nothing happened to."""
+"""What the tests of the distributed engine share: one local Ray for all of them, rows, and the run
+that nothing happened to.
+"""
 
 from __future__ import annotations
 
@@ -61,11 +63,19 @@ def parquet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def options(scripted: ServerProcess) -> dict[str, Any]:
     """How all runs reach the judge."""
-    return {"judge": "openai:mock", "base_url": scripted.url, "api_key_env": KEY, "price": "1,2", "concurrency": 16}
+    return {
+        "judge": "openai:mock",
+        "base_url": scripted.url,
+        "api_key_env": KEY,
+        "price": "1,2",
+        "concurrency": 16,
+    }
 
 
 @pytest.fixture(scope="session")
-def expected(local_ray: Any, server: ServerProcess, parquet: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def expected(
+    local_ray: Any, server: ServerProcess, parquet: Path, tmp_path_factory: pytest.TempPathFactory
+) -> bytes:
     """The results of the run in one process."""
     store = tmp_path_factory.mktemp("local") / "store.db"
     server.script(latency=0.0, faults=[], fault_rates={})

@@ -1,4 +1,6 @@
-"""What does the driver make of workers that give up, fail, or never start? Without Ray: the workers are answers."""
+"""What does the driver make of workers that give up, fail, or never start? Without Ray: the workers
+are answers.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,22 @@ class ActorDied(Exception):
 def driver(purse: Purse) -> RayEngine:
     """A driver of one part, whose Ray only knows how to kill."""
     engine = RayEngine.__new__(RayEngine)
-    engine._ray = SimpleNamespace(exceptions=SimpleNamespace(RayActorError=ActorDied), kill=lambda _: None)
+    engine._ray = SimpleNamespace(
+        exceptions=SimpleNamespace(RayActorError=ActorDied), kill=lambda _: None
+    )
     engine._purse, engine._ended, engine.without_usage = purse, Beat(), 0
     engine._folder, engine._journals, engine._book = Path("nowhere"), False, None
-    engine._log, engine._merging, engine._merges = ReplyLog(Path("nowhere") / "run"), asyncio.Lock(), set()
-    engine._state, engine._reason, engine._fatal, engine._stopped = RunState.RUNNING, "", None, asyncio.Event()
+    engine._log, engine._merging, engine._merges = (
+        ReplyLog(Path("nowhere") / "run"),
+        asyncio.Lock(),
+        set(),
+    )
+    engine._state, engine._reason, engine._fatal, engine._stopped = (
+        RunState.RUNNING,
+        "",
+        None,
+        asyncio.Event(),
+    )
     engine._given = engine._saved = 0
     engine._saving, engine._cutting = asyncio.Lock(), asyncio.Lock()
     engine._save, engine._tell = lambda: None, lambda _: None
@@ -96,11 +109,15 @@ async def test_workers_that_give_up_again_and_again_without_a_row_end_the_run_wi
 
     def run_part(*_: Any) -> Any:
         future: Future[Any] = Future()
-        future.set_result(Ended(RunState.INTERRUPTED, "the driver is gone", Beat(rows=rows[len(begun)], use=PAID)))
+        future.set_result(
+            Ended(RunState.INTERRUPTED, "the driver is gone", Beat(rows=rows[len(begun)], use=PAID))
+        )
         begun.append(1)
         return SimpleNamespace(future=lambda: future)
 
-    with pytest.raises(EnvironmentFailure, match="E0510: 3 workers in a row heard nothing from the driver") as caught:
+    with pytest.raises(
+        EnvironmentFailure, match="E0510: 3 workers in a row heard nothing from the driver"
+    ) as caught:
         await asyncio.wait_for(driver(purse)._work(worker(run_part)), 10)
     assert "the driver is gone" in str(caught.value)
     assert len(begun) == 5
@@ -111,7 +128,9 @@ async def test_workers_that_give_up_again_and_again_without_a_row_end_the_run_wi
 async def test_what_a_worker_paid_counts_when_its_part_ends_in_an_error() -> None:
     purse = Purse(max_calls=1000, max_cost=None, base=Ledger())
     future: Future[Any] = Future()
-    asyncio.get_running_loop().call_later(0.6, lambda: future.set_exception(OSError(28, "No space left")))
+    asyncio.get_running_loop().call_later(
+        0.6, lambda: future.set_exception(OSError(28, "No space left"))
+    )
     hand = worker(lambda *_: SimpleNamespace(future=lambda: future))
     with pytest.raises(OSError, match="No space left"):
         await driver(purse)._work(hand)
@@ -161,10 +180,14 @@ async def test_a_stop_while_workers_start_is_no_error() -> None:
     assert all(hand.hiring is not None and hand.hiring.cancelled() for hand in engine._hands)
 
 
-def test_a_log_that_begins_anew_forgets_what_was_spent_and_keeps_the_replies(tmp_path: Path) -> None:
+def test_a_log_that_begins_anew_forgets_what_was_spent_and_keeps_the_replies(
+    tmp_path: Path,
+) -> None:
     left = ReplyLog(tmp_path / "replies")
     left.begin(Ledger())
-    left.arrived(left.sent(Decimal("0.01")), "key", ChatReply("text", "stop", "m", Spend(1, 10, 5, 0, 0.005)))
+    left.arrived(
+        left.sent(Decimal("0.01")), "key", ChatReply("text", "stop", "m", Spend(1, 10, 5, 0, 0.005))
+    )
     left.close(finished=False)
     log = ReplyLog(tmp_path / "replies")
     assert log.ledger is not None

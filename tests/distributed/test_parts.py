@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.core import ChatReply, EnvironmentFailure, Judgment, Ledger, Manifest, RowResult, Sample, Spend, Status
+from ragassay.core import (
+    ChatReply,
+    EnvironmentFailure,
+    Judgment,
+    Ledger,
+    Manifest,
+    RowResult,
+    Sample,
+    Spend,
+    Status,
+)
 from ragassay.distributed.parts import (
     BOOK,
     LOG,
@@ -32,7 +42,9 @@ from ragassay.store import Store, take
 @given(rows=st.integers(0, 300), size=st.integers(1, 80), done=st.sets(st.integers(0, 299)))
 def test_every_row_that_is_not_done_is_in_one_part(rows: int, size: int, done: set[int]) -> None:
     parts = list(cut(rows, size, done))
-    todo = [index for part in parts for index in range(part.start, part.stop) if index not in part.done]
+    todo = [
+        index for part in parts for index in range(part.start, part.stop) if index not in part.done
+    ]
     assert todo == [index for index in range(rows) if index not in done]
     assert all(part.rows for part in parts)
 
@@ -42,7 +54,9 @@ def test_parts_are_as_large_as_lets_the_workers_end_together() -> None:
 
 
 def judgment(key: str, rating: float = 1) -> Judgment:
-    return Judgment(key, "j", "groundedness@1", Status.JUDGED, rating=rating, spend=Spend(1, 10, 1, cost=0.1))
+    return Judgment(
+        key, "j", "groundedness@1", Status.JUDGED, rating=rating, spend=Spend(1, 10, 1, cost=0.1)
+    )
 
 
 def row(index: int, response: str = "", *, done: bool = True) -> RowResult:
@@ -84,7 +98,11 @@ def test_a_part_is_taken_in_once_however_often_that_is_tried(whole: Store) -> No
     once = contents(whole)
     take(whole, part.own, "run-1")
     assert contents(whole) == once
-    assert [(r.index, r.sample and r.sample.response) for r in once[0]] == [(0, ""), (1, "new"), (2, "")]
+    assert [(r.index, r.sample and r.sample.response) for r in once[0]] == [
+        (0, ""),
+        (1, "new"),
+        (2, ""),
+    ]
     assert once[1].calls == 4
     assert whole.get_judgments([("j", "a")])["j", "a"].rating == 3
     assert not whole.check()
@@ -106,7 +124,9 @@ def test_what_a_killed_driver_left_is_absorbed_and_gone(whole: Store, tmp_path: 
         part = part_of(whole, name)
         part.put_rows("run-1", [row(index)])
         part.close()
-    Book(Ledger(Spend(5, cost=0.5)), ("a",)).write(folder)  # the driver was killed before it removed the folder of a
+    Book(Ledger(Spend(5, cost=0.5)), ("a",)).write(
+        folder
+    )  # the driver was killed before it removed the folder of a
     left = absorb(whole, "run-1", "")
     assert left.ledger == absorb(whole, "run-1", "").ledger == Ledger(Spend(5, cost=0.5))
     left.remove()
@@ -159,7 +179,9 @@ def part_in(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def test_parts_of_a_run_in_a_database_have_logs_and_a_book_too(whole: Store, in_a_database: Path) -> None:
+def test_parts_of_a_run_in_a_database_have_logs_and_a_book_too(
+    whole: Store, in_a_database: Path
+) -> None:
     part_in(in_a_database, "a")
     Book(Ledger(Spend(1, cost=0.5)), owner="who was killed").write(in_a_database)
     left = absorb(whole, "run-1", "who was killed")
@@ -170,7 +192,9 @@ def test_parts_of_a_run_in_a_database_have_logs_and_a_book_too(whole: Store, in_
     assert not in_a_database.exists()
 
 
-def test_a_book_of_before_the_run_was_worked_on_elsewhere_is_not_believed(whole: Store, in_a_database: Path) -> None:
+def test_a_book_of_before_the_run_was_worked_on_elsewhere_is_not_believed(
+    whole: Store, in_a_database: Path
+) -> None:
     part_in(in_a_database, "a")
     Book(Ledger(Spend(100)), owner="who was killed here").write(in_a_database)
     left = absorb(whole, "run-1", "who was killed elsewhere")
@@ -189,7 +213,9 @@ def test_a_worker_that_writes_into_a_database_is_waited_for_too(
     assert absorb(whole, "run-1", "").ledger is None  # there is no book
 
 
-def test_what_cannot_be_removed_is_an_error_and_counted_once(whole: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_removed_is_an_error_and_counted_once(
+    whole: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, _ = folder_of(whole, "run-1")
     part_of(whole, "a").close()
     replied(folder / "a", "a")
@@ -207,7 +233,9 @@ def test_what_cannot_be_removed_is_an_error_and_counted_once(whole: Store, monke
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_somebody_else_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     part = Part(0, 3)
     os.chown(elsewhere("run-1", part).parent, 12345, 12345)

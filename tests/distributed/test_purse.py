@@ -57,8 +57,14 @@ class Hand:
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), calls=st.none() | st.integers(0, 60), dollars=st.none() | st.integers(0, 60))
-def test_what_is_sent_never_passes_the_cap_whoever_dies(seed: int, calls: int | None, dollars: int | None) -> None:
+@given(
+    seed=st.integers(0, 10**6),
+    calls=st.none() | st.integers(0, 60),
+    dollars=st.none() | st.integers(0, 60),
+)
+def test_what_is_sent_never_passes_the_cap_whoever_dies(
+    seed: int, calls: int | None, dollars: int | None
+) -> None:
     chance = random.Random(seed)
     cap = None if dollars is None else float(dollars * WORST)
     purse = Purse(max_calls=calls, max_cost=cap, base=Ledger())
@@ -72,7 +78,9 @@ def test_what_is_sent_never_passes_the_cap_whoever_dies(seed: int, calls: int | 
             before = len(hand.flying)
             hand.send()
             sent += len(hand.flying) - before
-            paid += WORST * (len(hand.flying) - before)  # the server may bill the worst case, answered or not
+            paid += WORST * (
+                len(hand.flying) - before
+            )  # the server may bill the worst case, answered or not
         elif step < 0.75:
             share = chance.choice([0.0, 0.25, 1.0])
             if hand.flying and share:
@@ -94,14 +102,18 @@ def test_what_is_sent_never_passes_the_cap_whoever_dies(seed: int, calls: int | 
             assert sent <= calls
             assert sent <= snapshot.confirmed.calls + snapshot.uncertain_calls
         if cap is not None:
-            known = Decimal(str(snapshot.confirmed.cost or 0)) + Decimal(str(snapshot.uncertain_cost))
+            known = Decimal(str(snapshot.confirmed.cost or 0)) + Decimal(
+                str(snapshot.uncertain_cost)
+            )
             assert paid <= known <= Decimal(str(cap))
 
 
 @pytest.mark.parametrize(
     "cap", [{"max_calls": 25, "max_cost": None}, {"max_calls": None, "max_cost": 25 * float(WORST)}]
 )
-def test_the_whole_cap_is_used_before_the_last_worker_gives_up(cap: dict[str, float | None]) -> None:
+def test_the_whole_cap_is_used_before_the_last_worker_gives_up(
+    cap: dict[str, float | None],
+) -> None:
     purse = Purse(**cap, base=Ledger())  # type: ignore[arg-type]
     purse.workers = 2
     hands = [Hand(purse, "a"), Hand(purse, "b")]

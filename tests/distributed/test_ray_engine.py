@@ -26,7 +26,10 @@ from support.llm_server import ServerProcess
 from support.postgres import Postgres
 from support.ray_runs import KEY, METRICS, ROWS, make_rows
 
-pytestmark = [pytest.mark.usefixtures("local_ray"), pytest.mark.timeout(300)]  # Ray starts slowly where much goes on
+pytestmark = [
+    pytest.mark.usefixtures("local_ray"),
+    pytest.mark.timeout(300),
+]  # Ray starts slowly where much goes on
 
 
 def workers() -> list[psutil.Process]:
@@ -35,7 +38,9 @@ def workers() -> list[psutil.Process]:
 
 
 def line_of(process: psutil.Process) -> str:
-    """Its command line, "" where it has just ended: whoever watches a run and fails is not asked again."""
+    """Its command line, "" where it has just ended: whoever watches a run and fails is not asked
+    again.
+    """
     with suppress(psutil.NoSuchProcess):
         return "".join(process.cmdline())
     return ""
@@ -118,7 +123,10 @@ def test_a_killed_worker_costs_only_what_was_in_flight(
 
 
 def test_a_worker_that_does_not_answer_is_named_and_waited_for(
-    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, scripted: ServerProcess
+    tmp_path: Path,
+    options: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    scripted: ServerProcess,
 ) -> None:
     monkeypatch.setattr("ragassay.distributed.driver.SILENT", 1.0)
     scripted.script(latency=0.3)
@@ -136,7 +144,14 @@ def test_a_worker_that_does_not_answer_is_named_and_waited_for(
 
     rows = make_rows(80)
     with ragassay.evaluate(
-        rows, METRICS, store=tmp_path / "s.db", engine="ray", workers=1, watch=once_at(10, freeze), tell=tell, **options
+        rows,
+        METRICS,
+        store=tmp_path / "s.db",
+        engine="ray",
+        workers=1,
+        watch=once_at(10, freeze),
+        tell=tell,
+        **options,
     ) as run:
         assert run.state is RunState.FINISHED
     line = next(line for line in told if "has not answered" in line)
@@ -154,7 +169,13 @@ def test_a_worker_that_dies_again_and_again_ends_the_run_with_a_word(
 
     with pytest.raises(EnvironmentFailure) as caught:
         ragassay.evaluate(
-            str(parquet), METRICS, store=tmp_path / "store.db", engine="ray", workers=1, watch=kill, **options
+            str(parquet),
+            METRICS,
+            store=tmp_path / "store.db",
+            engine="ray",
+            workers=1,
+            watch=kill,
+            **options,
         )
     assert caught.value.code == "E0510"
     assert "ragassay resume" in caught.value.fix
@@ -166,14 +187,19 @@ def no_judgments_into(store: str | Path) -> list[Any]:
         held = psycopg.connect(store)
         held.execute("LOCK TABLE judgments IN EXCLUSIVE MODE")
         return [held]
-    journals = [sqlite3.connect(part, timeout=30.0) for part in store.parent.glob("store.db.parts/*/*/part.db")]
+    journals = [
+        sqlite3.connect(part, timeout=30.0)
+        for part in store.parent.glob("store.db.parts/*/*/part.db")
+    ]
     assert journals
     for journal in journals:
         journal.execute("BEGIN IMMEDIATE")
     return journals
 
 
-@pytest.mark.parametrize(("kind", "engine"), [("sqlite", "local"), ("sqlite", "ray"), ("postgres", "local")])
+@pytest.mark.parametrize(
+    ("kind", "engine"), [("sqlite", "local"), ("sqlite", "ray"), ("postgres", "local")]
+)
 def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
     parquet: Path,
     tmp_path: Path,
@@ -189,18 +215,40 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
     monkeypatch.chdir(tmp_path)
     scripted.script(latency=0.1)
     command = [
-        *(sys.executable, "-m", "ragassay", "evaluate", str(parquet), "--metrics", METRICS, "--store", str(store)),
-        *("--judge", "openai:mock", "--base-url", scripted.url, "--api-key-env", KEY, "--price", "1,2"),
+        *(
+            sys.executable,
+            "-m",
+            "ragassay",
+            "evaluate",
+            str(parquet),
+            "--metrics",
+            METRICS,
+            "--store",
+            str(store),
+        ),
+        *(
+            "--judge",
+            "openai:mock",
+            "--base-url",
+            scripted.url,
+            "--api-key-env",
+            KEY,
+            "--price",
+            "1,2",
+        ),
         *("--engine", "ray", "--workers", "2", "--concurrency", "16", "--max-cost", "5"),
     ]
-    driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path)
+    driver = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path
+    )
     try:
         deadline = time.monotonic() + 60
         while scripted.stats()["answers"] < ROWS // 2:
             assert driver.poll() is None, driver.communicate()[1].decode()
             assert time.monotonic() < deadline
             time.sleep(0.1)
-        # From now on no judgment is stored, while replies go on arriving: they are paid for all the same.
+        # From now on no judgment is stored, while replies go on arriving: they are paid for all the
+        # same.
         held = no_judgments_into(store)
         before = scripted.stats()["answers"]
         time.sleep(1.0)
@@ -213,17 +261,26 @@ def test_a_killed_driver_leaves_nothing_running_and_a_resume_ends_the_run(
         driver.communicate()
     # Ray's own agents take a minute to end; of what works or listens for work nothing may be left.
     agents = [process for process in family if "Agent" in names[process.pid]]
-    _, alive = psutil.wait_procs([process for process in family if process not in agents], timeout=10)
+    _, alive = psutil.wait_procs(
+        [process for process in family if process not in agents], timeout=10
+    )
     for process in agents:
         with suppress(psutil.NoSuchProcess):
             process.kill()
     assert not alive
     for connection in held:
         connection.close()
-    ledger, books = finished(ragassay.resume(store=store, engine=engine), store, expected), scripted.stats()
+    ledger, books = (
+        finished(ragassay.resume(store=store, engine=engine), store, expected),
+        scripted.stats(),
+    )
     assert books["answered_twice"] <= options["concurrency"]
     check_ledger(ledger, books)
-    left = [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith("store.db")]
+    left = [
+        path
+        for path in tmp_path.rglob("*")
+        if path.is_file() and not path.name.startswith("store.db")
+    ]
     assert not [*left, *tmp_path.rglob("*.parts")]
 
 
@@ -234,14 +291,24 @@ def test_a_stopped_run_is_resumed_over_ray(
     scripted.script(latency=0.1)
     interrupt = once_at(20, lambda: os.kill(os.getpid(), signal.SIGINT))
     with ragassay.evaluate(
-        str(parquet), METRICS, store=store, engine="ray", workers=2, watch=interrupt, tell=told.append, **options
+        str(parquet),
+        METRICS,
+        store=store,
+        engine="ray",
+        workers=2,
+        watch=interrupt,
+        tell=told.append,
+        **options,
     ) as run:
         assert run.state is RunState.INTERRUPTED
         done = sum(row.done for row in run.rows())
         assert 20 <= done < ROWS
     assert any(line.startswith("Stopping") for line in told)
     scripted.script(latency=0.0)
-    ledger, books = finished(ragassay.resume(store=store, workers=1), store, expected), scripted.stats()
+    ledger, books = (
+        finished(ragassay.resume(store=store, workers=1), store, expected),
+        scripted.stats(),
+    )
     assert books["answered_twice"] == 0
     check_ledger(ledger, books, complete=True)
 
@@ -257,7 +324,9 @@ def test_a_cap_holds_over_all_workers_by_the_servers_own_bill(
 ) -> None:
     store = tmp_path / "store.db"
     scripted.script(fault_rates={"500": 0.1}, seed=1)
-    with ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=2, **cap, **options) as run:
+    with ragassay.evaluate(
+        str(parquet), METRICS, store=store, engine="ray", workers=2, **cap, **options
+    ) as run:
         assert run.state is RunState.BUDGET
         assert "the cap of" in run._store.run(run.id).stop_reason
     books = scripted.stats()
@@ -284,20 +353,31 @@ def test_what_a_worker_cannot_import_is_refused_before_a_call_is_paid(
 
     with pytest.raises(SetupError) as caught:
         ragassay.evaluate(
-            str(parquet), ["groundedness", polite], store=tmp_path / "s.db", engine="ray", workers=1, **options
+            str(parquet),
+            ["groundedness", polite],
+            store=tmp_path / "s.db",
+            engine="ray",
+            workers=1,
+            **options,
         )
     assert "in a worker on" in caught.value.where
     assert scripted.stats()["calls"] == 0
 
 
-def test_workers_are_refused_without_the_engine_that_has_them(parquet: Path, tmp_path: Path) -> None:
+def test_workers_are_refused_without_the_engine_that_has_them(
+    parquet: Path, tmp_path: Path
+) -> None:
     with pytest.raises(SetupError) as caught:
         ragassay.evaluate(str(parquet), "exact_match", store=tmp_path / "s.db", workers=3)
     assert caught.value.code == "E0104"
 
 
 def test_without_ray_the_error_says_what_to_install(
-    parquet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], scripted: ServerProcess
+    parquet: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    scripted: ServerProcess,
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(SetupError) as caught:
@@ -308,25 +388,49 @@ def test_without_ray_the_error_says_what_to_install(
 
 
 def test_an_application_is_run_by_the_workers_and_its_answers_are_kept(
-    tmp_path: Path, options: dict[str, Any], scripted: ServerProcess, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    options: dict[str, Any],
+    scripted: ServerProcess,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "shouting_app.py").write_text("def answer(question):\n    return question.upper(), ['It is so.']\n")
+    (tmp_path / "shouting_app.py").write_text(
+        "def answer(question):\n    return question.upper(), ['It is so.']\n"
+    )
     monkeypatch.chdir(tmp_path)
     rows = [{"id": row["id"], "question": row["question"]} for row in make_rows(20)]
     with ragassay.evaluate(
-        rows, "groundedness", store=tmp_path / "s.db", engine="ray", workers=1, app="shouting_app:answer", **options
+        rows,
+        "groundedness",
+        store=tmp_path / "s.db",
+        engine="ray",
+        workers=1,
+        app="shouting_app:answer",
+        **options,
     ) as run:
         assert run.state is RunState.FINISHED
-        assert [row.sample.response for row in run if row.sample] == [row["question"].upper() for row in rows]
+        assert [row.sample.response for row in run if row.sample] == [
+            row["question"].upper() for row in rows
+        ]
 
 
 def test_workers_write_into_one_postgresql_and_a_killed_one_costs_only_what_was_in_flight(
-    parquet: Path, postgres_url: str, options: dict[str, Any], scripted: ServerProcess, expected: bytes
+    parquet: Path,
+    postgres_url: str,
+    options: dict[str, Any],
+    scripted: ServerProcess,
+    expected: bytes,
 ) -> None:
     scripted.script(latency=0.1)
     kill = once_at(20, lambda: workers()[0].send_signal(signal.SIGKILL))
     run = ragassay.evaluate(
-        str(parquet), METRICS, store=postgres_url, engine="ray", workers=2, watch=kill, max_cost=5.0, **options
+        str(parquet),
+        METRICS,
+        store=postgres_url,
+        engine="ray",
+        workers=2,
+        watch=kill,
+        max_cost=5.0,
+        **options,
     )
     ledger = finished(run, postgres_url, expected)
     books = scripted.stats()
@@ -351,9 +455,20 @@ def test_replies_that_were_not_judged_when_workers_died_again_and_again_are_used
                 connection.close()
 
     with pytest.raises(EnvironmentFailure) as caught:
-        ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=2, watch=stall_and_kill, **options)
+        ragassay.evaluate(
+            str(parquet),
+            METRICS,
+            store=store,
+            engine="ray",
+            workers=2,
+            watch=stall_and_kill,
+            **options,
+        )
     assert caught.value.code == "E0510"
-    ledger, books = finished(ragassay.resume(store=store, engine="local"), store, expected), scripted.stats()
+    ledger, books = (
+        finished(ragassay.resume(store=store, engine="local"), store, expected),
+        scripted.stats(),
+    )
     assert books["answered_twice"] == 0
     check_ledger(ledger, books)
 
@@ -375,9 +490,14 @@ def test_replies_that_a_database_refused_judgments_of_are_used_by_the_resume(
     scripted.script(latency=0.1)
     refuse = once_at(20, lambda: postgres.sql("ALTER TABLE judgments OWNER TO postgres", database))
     with pytest.raises(EnvironmentFailure) as caught:
-        ragassay.evaluate(str(parquet), METRICS, store=store, engine="ray", workers=1, watch=refuse, **options)
+        ragassay.evaluate(
+            str(parquet), METRICS, store=store, engine="ray", workers=1, watch=refuse, **options
+        )
     assert caught.value.code == "E0501"
     postgres.sql("ALTER TABLE judgments OWNER TO assay", database)
-    ledger, books = finished(ragassay.resume(store=store, engine=engine), store, expected), scripted.stats()
+    ledger, books = (
+        finished(ragassay.resume(store=store, engine=engine), store, expected),
+        scripted.stats(),
+    )
     assert books["answered_twice"] == 0
     check_ledger(ledger, books, complete=True)

@@ -1,4 +1,6 @@
-"""What does a worker do that is not on the driver's machine? Without Ray: its methods are called as the driver calls them."""
+"""What does a worker do that is not on the driver's machine? Without Ray: its methods are called as
+the driver calls them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "far"))
     (tmp_path / "far").mkdir()
     (tmp_path / "shared").mkdir()
-    (tmp_path / "shared" / "token").write_text("token")  # seen from both machines, as over a network
+    (tmp_path / "shared" / "token").write_text(
+        "token"
+    )  # seen from both machines, as over a network
     return tmp_path / "far"
 
 
@@ -59,7 +63,9 @@ def drive(plan: Plan, tmp_path: Path, act: Any) -> Ended:
             ready = await worker.prepare(False)
             assert isinstance(ready, Ready)
             assert not ready.here
-            part = asyncio.create_task(worker.run_part(Part(0, ROWS), list(plan.rows(())), Grant(), Ledger()))
+            part = asyncio.create_task(
+                worker.run_part(Part(0, ROWS), list(plan.rows(())), Grant(), Ledger())
+            )
             await act(worker)
             ended = await part
             await worker.close()
@@ -70,7 +76,9 @@ def drive(plan: Plan, tmp_path: Path, act: Any) -> Ended:
 
 
 def plan_for(server: LLMServer) -> Plan:
-    options = Options(judge="openai:mock", base_url=server.url, api_key_env=KEY, price="1,2", concurrency=4)
+    options = Options(
+        judge="openai:mock", base_url=server.url, api_key_env=KEY, price="1,2", concurrency=4
+    )
     return make_plan(make_rows(ROWS), options, "groundedness")
 
 

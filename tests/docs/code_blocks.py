@@ -9,7 +9,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-FENCE = re.compile(r"^```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r"^```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +34,27 @@ def blocks(text: str) -> list[Block]:
 def steps(code: str) -> list[tuple[str, str | None]]:
     """(script, expected output) pairs of a bash block.
 
-    Without a line that starts with "$ " the whole block is one script of which only the exit code counts. Otherwise
-    each such line (with the "> " lines after it) is a script, and the lines up to the next one are the output it
-    must print.
+    Without a line that starts with "$ " the whole block is one script of which only the exit code
+    counts. Otherwise each such line (with the "> " lines after it) is a script, and the lines up to
+    the next one are the output it must print.
     """
     if not re.search(r"^\$ ", code, re.MULTILINE):
         return [(code, None)]
     found: list[tuple[str, str | None]] = []
     for part in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
         lines = part.splitlines()
-        more = next((i for i, line in enumerate(lines[1:], 1) if not line.startswith("> ")), len(lines))
+        more = next(
+            (i for i, line in enumerate(lines[1:], 1) if not line.startswith("> ")), len(lines)
+        )
         script = "\n".join([lines[0], *(line[2:] for line in lines[1:more])])
         found.append((script, "\n".join(lines[more:]) or None))
     return found
 
 
 def matches(expected: str, printed: str) -> bool:
-    """Whether the output is as the page shows it; "..." stands for any text, spaces at line ends do not count."""
+    """Whether the output is as the page shows it; "..." stands for any text, spaces at line ends do
+    not count.
+    """
     pattern = ".*".join(re.escape(tidy(part)) for part in expected.strip().split("..."))
     return re.fullmatch(pattern, tidy(printed.strip()), re.DOTALL) is not None
 
@@ -68,13 +74,24 @@ def run(block: Block, folder: Path) -> str:
         "LANG": "C.UTF-8",
         "NO_COLOR": "1",
     }
-    for script, expected in [(block.code, None)] if block.language == "python" else steps(block.code):
+    for script, expected in (
+        [(block.code, None)] if block.language == "python" else steps(block.code)
+    ):
         command = (
-            [sys.executable, "-c", script] if block.language == "python" else ["bash", "-euo", "pipefail", "-c", script]
+            [sys.executable, "-c", script]
+            if block.language == "python"
+            else ["bash", "-euo", "pipefail", "-c", script]
         )
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+        )
         if done.returncode != 0:
-            return f"exit code {done.returncode} of:\n{script}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+            return (
+                f"exit code {done.returncode}"
+                f" of:\n{script}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+            )
         if expected is not None and not matches(expected, done.stdout + done.stderr):
-            return f"another output of:\n{script}\n{done.stdout}{done.stderr}\nexpected:\n{expected}"
+            return (
+                f"another output of:\n{script}\n{done.stdout}{done.stderr}\nexpected:\n{expected}"
+            )
     return ""

@@ -10,19 +10,28 @@ from ragassay.trust.certificates import packaged
 
 README = Path(__file__).parents[2] / "README.md"
 ROW = re.compile(
-    r"^\| (?P<metric>\w*) *\| (?P<set>[^|]+) \| (?P<labels>[\d,]+) \| (?P<kappa>[^|]+) \| (?P<balanced>[^|]+) \|$"
+    r"^\| (?P<metric>\w*) *\| (?P<set>[^|]+) \| (?P<labels>[\d,]+) \| (?P<kappa>[^|]+) \|"
+    r" (?P<balanced>[^|]+) \|$"
 )
 
 
 def _words(figure: Figure | None) -> str:
     assert figure is not None
     assert figure.value is not None
-    reach = f" [{figure.interval.low:.2f}, {figure.interval.high:.2f}]" if figure.interval is not None else ""
+    reach = (
+        f" [{figure.interval.low:.2f}, {figure.interval.high:.2f}]"
+        if figure.interval is not None
+        else ""
+    )
     return f"{figure.value:.2f}{reach}"
 
 
 def test_each_line_of_the_readme_is_the_packaged_certificate_of_that_set() -> None:
-    lines = [found for line in README.read_text(encoding="utf-8").splitlines() if (found := ROW.match(line))]
+    lines = [
+        found
+        for line in README.read_text(encoding="utf-8").splitlines()
+        if (found := ROW.match(line))
+    ]
     own = {(c.metric, c.dataset): c for c in packaged()}
     metric, seen = "", set()
     for line in lines:
@@ -32,7 +41,9 @@ def test_each_line_of_the_readme_is_the_packaged_certificate_of_that_set() -> No
         figures = certificate.macro if name.endswith("mean over the sets") else certificate.pooled
         assert line["labels"] == f"{certificate.n:,}", name
         assert line["kappa"] == _words(next(f for f in figures if f.name == "kappa")), name
-        assert line["balanced"] == _words(next(f for f in figures if f.name == "balanced_accuracy")), name
+        assert line["balanced"] == _words(
+            next(f for f in figures if f.name == "balanced_accuracy")
+        ), name
         seen.add((metric, certificate.dataset))
     single = {key for key in own if not key[1].startswith("all 2 ")}
     assert seen == single

@@ -33,10 +33,16 @@ code_blocks = _load()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_block_of_the_page_runs_in_an_empty_folder_with_the_example_rows(page: Path, tmp_path: Path) -> None:
+def test_every_block_of_the_page_runs_in_an_empty_folder_with_the_example_rows(
+    page: Path, tmp_path: Path
+) -> None:
     shutil.copy(rows_path(), tmp_path / "rows.jsonl")
     for example in (ROOT / "examples").glob("*"):
-        shutil.copytree(example, tmp_path / "examples" / example.name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            example,
+            tmp_path / "examples" / example.name,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
     problems = []
     for block in code_blocks.blocks(page.read_text(encoding="utf-8")):
         if block.language in ("python", "bash"):
@@ -49,7 +55,9 @@ def test_every_block_of_the_page_runs_in_an_empty_folder_with_the_example_rows(p
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_link_of_the_page_leads_to_a_file_of_the_project(page: Path) -> None:
     text = code_blocks.FENCE.sub("", page.read_text(encoding="utf-8"))
-    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:|#", link)]
+    links = [
+        link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:|#", link)
+    ]
     missing = [link for link in links if not (page.parent / link.partition("#")[0]).exists()]
     assert not missing
 
@@ -59,7 +67,10 @@ def test_a_prompt_line_is_a_command_and_the_lines_after_it_are_its_output(tmp_pa
         "text\n```bash\n$ echo one; echo two\none\n...\n$ printf '%s' \\\n> three\nthree\n```\n"
     )
     assert block.line == 3
-    assert code_blocks.steps(block.code) == [("echo one; echo two", "one\n..."), ("printf '%s' \\\nthree", "three")]
+    assert code_blocks.steps(block.code) == [
+        ("echo one; echo two", "one\n..."),
+        ("printf '%s' \\\nthree", "three"),
+    ]
     assert code_blocks.run(block, tmp_path) == ""
     wrong = code_blocks.Block("bash", "$ echo one\ntwo\n", 1)
     assert "another output" in code_blocks.run(wrong, tmp_path)

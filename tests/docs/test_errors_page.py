@@ -1,4 +1,6 @@
-"""Is docs/errors.md what the catalogue says? `python tests/docs/test_errors_page.py` writes the page anew."""
+"""Is docs/errors.md what the catalogue says? `python tests/docs/test_errors_page.py` writes the
+page anew.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,18 @@ GROUPS = {
     "E02": ("Rubrics and metrics", "Exit code 2, before anything is asked."),
     "E03": (
         "Rows",
-        "A row that cannot be read is named with its line and left out; the other rows are evaluated. Exit code 2 when "
-        "the file as a whole cannot be read, 6 when it holds no row, or none with a label.",
+        (
+            "A row that cannot be read is named with its line and left out; the other rows are"
+            " evaluated. Exit code 2 when the file as a whole cannot be read, 6 when it holds no"
+            " row, or none with a label."
+        ),
     ),
     "E04": (
         "Judge and provider",
-        "Exit code 2 for a wrong set-up, 5 when the server fails or refuses. What was judged is kept.",
+        (
+            "Exit code 2 for a wrong set-up, 5 when the server fails or refuses. What was judged is"
+            " kept."
+        ),
     ),
     "E05": (
         "Store and machine",
@@ -29,8 +37,10 @@ GROUPS = {
     ),
     "E06": (
         "Gates, budgets and stops",
-        "Exit code 2 for a gate or labels that cannot be used, 1 for a gate that is not met, 3 for too little coverage, 4 "
-        "for a cap that was reached.",
+        (
+            "Exit code 2 for a gate or labels that cannot be used, 1 for a gate that is not met, 3"
+            " for too little coverage, 4 for a cap that was reached."
+        ),
     ),
 }
 HEAD = """# Errors
@@ -50,7 +60,8 @@ def errors_page() -> str:
     parts = [HEAD]
     for prefix, (title, note) in GROUPS.items():
         parts.append(
-            f"\n## {title}\n\n{note}\n\n| code | meaning | how it comes about | what to do |\n| --- | --- | --- | --- |\n"
+            f"\n## {title}\n\n{note}\n\n| code | meaning | how it comes about | what to do |\n| ---"
+            " | --- | --- | --- |\n"
         )
         for code, text in sorted(CATALOGUE.items()):
             if code.startswith(prefix):

@@ -42,7 +42,9 @@ def test_the_table_is_made_of_the_figures_beside_it(result: dict[str, Any]) -> N
     assert (RESULTS / "offline_judge.md").read_text(encoding="utf-8") == markdown(result)
 
 
-def test_a_bar_says_reached_only_where_its_figure_is_on_the_good_side_of_its_mark(result: dict[str, Any]) -> None:
+def test_a_bar_says_reached_only_where_its_figure_is_on_the_good_side_of_its_mark(
+    result: dict[str, Any],
+) -> None:
     assert result["bars"] == bars(result)
     for bar in result["bars"]:
         if bar["figure"] is None:
@@ -58,8 +60,16 @@ def test_the_mean_over_the_sets_is_the_mean_of_the_nine_figures_and_its_interval
 ) -> None:
     own = result["tasks"]["support"]["judges"]["offline"]
     assert set(own["sets"]) == {
-        "wice", "factcheck_gpt", "summedits", "begin", "faithdial_audit", "q2_wow", "scifact", "summac_val", "ragtruth_qa",
-    }  # fmt: skip
+        "wice",
+        "factcheck_gpt",
+        "summedits",
+        "begin",
+        "faithdial_audit",
+        "q2_wow",
+        "scifact",
+        "summac_val",
+        "ragtruth_qa",
+    }
     for figure in ("balanced_accuracy", "auroc"):
         mean = sum(one[figure] for one in own["sets"].values()) / len(own["sets"])
         assert own["macro"][figure] == pytest.approx(mean, abs=1e-12)
@@ -70,4 +80,7 @@ def test_the_mean_over_the_sets_is_the_mean_of_the_nine_figures_and_its_interval
 def test_the_agreement_that_runs_print_is_that_of_the_shipped_cut(result: dict[str, Any]) -> None:
     for task, figures in result["tasks"].items():
         macro = figures["judges"]["offline_shipped_cut"]["macro"]
-        assert f"balanced accuracy {round(macro['balanced_accuracy'], 4):.2f} [" in OfflineModel().agreement(task)
+        assert (
+            f"balanced accuracy {round(macro['balanced_accuracy'], 4):.2f} ["
+            in OfflineModel().agreement(task)
+        )

@@ -1,4 +1,6 @@
-"""Whole runs through a provider's batches, over HTTP. The server's books say what was bought, and how often."""
+"""Whole runs through a provider's batches, over HTTP. The server's books say what was bought, and
+how often.
+"""
 
 import json
 import os
@@ -35,7 +37,10 @@ def rows(n):
             "id": f"row-{i}",
             "question": f"Where are judgments kept, case {i}?",
             "contexts": [f"{c} Note {i}." for c in CHUNKS],
-            "response": f"Judgments are kept in one SQLite file in case {i}. They are written to disk before use.",
+            "response": (
+                f"Judgments are kept in one SQLite file in case {i}. They are written to disk"
+                " before use."
+            ),
         }
         for i in range(n)
     ]
@@ -66,7 +71,12 @@ def usual(data, tmp_path, **options):
     """The same without batches."""
     with LLMServer() as server:
         run = ragassay.evaluate(
-            data, judge="openai:mock", base_url=server.url, store=tmp_path / "usual.db", price="1,2", **options
+            data,
+            judge="openai:mock",
+            base_url=server.url,
+            store=tmp_path / "usual.db",
+            price="1,2",
+            **options,
         )
         with run:
             return results(run), run.ledger
@@ -88,7 +98,10 @@ def test_a_run_through_batches_says_the_same_at_half_of_the_price(store, tmp_pat
 def test_flows_with_several_steps_take_a_batch_a_step(store, tmp_path):
     options = {"metrics": "groundedness,answer_relevance_reverse", "claims": "llm"}
     expected, _ = usual(rows(10), tmp_path, **options)
-    with BatchServer(batch_latency=0.1) as server, evaluate(server, rows(10), store, **options) as run:
+    with (
+        BatchServer(batch_latency=0.1) as server,
+        evaluate(server, rows(10), store, **options) as run,
+    ):
         assert results(run) == expected
         assert server.stats()["batches"] == 2
 
@@ -112,10 +125,17 @@ def test_an_expired_batch_keeps_what_it_answered_and_the_rest_is_asked_once_more
 
 
 def test_a_batch_that_expires_twice_is_not_sent_for_ever(store):
-    with BatchServer(batch_faults=["expire"] * 9) as server, evaluate(server, rows(10), store) as run:
+    with (
+        BatchServer(batch_faults=["expire"] * 9) as server,
+        evaluate(server, rows(10), store) as run,
+    ):
         assert server.stats()["batches"] == 2
         assert run.state is RunState.FINISHED
-        assert 0 < sum(m.judged for m in run.summary.metrics) < sum(m.asked for m in run.summary.metrics)
+        assert (
+            0
+            < sum(m.judged for m in run.summary.metrics)
+            < sum(m.asked for m in run.summary.metrics)
+        )
         assert run.ledger.confirmed.calls == server.stats()["lines"] == 22
 
 
@@ -147,7 +167,10 @@ def test_lines_that_fail_for_now_go_into_the_next_batch(store, tmp_path):
 
 
 def test_a_line_that_is_refused_for_good_is_that_rows_loss(store):
-    with BatchServer(faults=["400", *[None] * 29]) as server, evaluate(server, rows(10), store) as run:
+    with (
+        BatchServer(faults=["400", *[None] * 29]) as server,
+        evaluate(server, rows(10), store) as run,
+    ):
         assert server.stats()["batches"] == 1
         assert sum(m.asked - m.judged for m in run.summary.metrics) >= 1
         assert run.state is RunState.FINISHED
@@ -155,7 +178,10 @@ def test_a_line_that_is_refused_for_good_is_that_rows_loss(store):
 
 def test_what_the_server_does_not_take_is_learnt_from_a_batch(store, tmp_path):
     expected, _ = usual(rows(5), tmp_path)
-    with BatchServer(rejects=["max_tokens", "temperature"]) as server, evaluate(server, rows(5), store) as run:
+    with (
+        BatchServer(rejects=["max_tokens", "temperature"]) as server,
+        evaluate(server, rows(5), store) as run,
+    ):
         assert results(run) == expected
         assert (server.stats()["batches"], server.stats()["lines"]) == (3, 15)
 
@@ -164,16 +190,24 @@ def test_looks_that_fail_never_end_a_run(store, tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     faults = ["500", "reset", "429", "503", "404", None, "500", "reset"]
-    with BatchServer(batch_latency=0.1, look_faults=faults) as server, evaluate(server, rows(5), store) as run:
+    with (
+        BatchServer(batch_latency=0.1, look_faults=faults) as server,
+        evaluate(server, rows(5), store) as run,
+    ):
         assert results(run) == expected
         assert (server.stats()["batches"], server.stats()["lines"]) == (1, 15)
         assert not server.look_faults
 
 
-def test_orders_that_are_refused_for_now_or_answered_by_nobody_are_not_given_twice(store, tmp_path, monkeypatch):
+def test_orders_that_are_refused_for_now_or_answered_by_nobody_are_not_given_twice(
+    store, tmp_path, monkeypatch
+):
     monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
     expected, _ = usual(rows(5), tmp_path)
-    with BatchServer(batch_faults=["429", "500", "lost"]) as server, evaluate(server, rows(5), store) as run:
+    with (
+        BatchServer(batch_faults=["429", "500", "lost"]) as server,
+        evaluate(server, rows(5), store) as run,
+    ):
         assert results(run) == expected
         assert (server.stats()["batches"], server.stats()["lines"]) == (1, 15)
 
@@ -182,15 +216,27 @@ def test_an_order_is_not_looked_for_among_batches_of_long_ago(store, tmp_path, m
     monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
     with BatchServer(batch_faults=["500"]) as server:
         for n in range(250):
-            old = {"id": f"batch_old_{n}", "created_at": n, "metadata": None, "begun": 0.0, "files": {}}
-            server._batches[old["id"]] = old | {"counts": {"completed": 0}, "ends": "completed", "errors": None}
+            old = {
+                "id": f"batch_old_{n}",
+                "created_at": n,
+                "metadata": None,
+                "begun": 0.0,
+                "files": {},
+            }
+            server._batches[old["id"]] = old | {
+                "counts": {"completed": 0},
+                "ends": "completed",
+                "errors": None,
+            }
         with evaluate(server, rows(2), store) as run:
             assert run.state is RunState.FINISHED
         assert server.stats()["looks"] <= 4  # a page of the list, looks at the batch, its file
 
 
 @pytest.mark.parametrize("status", ["400", "401", "403", "302", "501"])
-def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_again(store, tmp_path, status):
+def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_again(
+    store, tmp_path, status
+):
     expected, _ = usual(rows(5), tmp_path)
     with BatchServer(file_faults=[status] * 2) as server:
         with pytest.raises(ProviderError, match="E0412") as caught:
@@ -209,7 +255,9 @@ def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_
 
 
 @pytest.mark.parametrize("status", ["400", "501"])
-def test_a_batch_that_cannot_be_looked_at_ends_the_run_and_is_not_bought_again(store, tmp_path, monkeypatch, status):
+def test_a_batch_that_cannot_be_looked_at_ends_the_run_and_is_not_bought_again(
+    store, tmp_path, monkeypatch, status
+):
     monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     with BatchServer(batch_latency=0.1, look_faults=[status, "500", *[status] * 3]) as server:
@@ -249,7 +297,9 @@ def test_answers_that_are_gone_are_bought_again_only_when_it_is_asked_for(store,
         assert server.stats()["batches"] == 2
 
 
-@pytest.mark.parametrize("faults", [{"upload_faults": [None, "413"]}, {"batch_faults": [None, "400"]}])
+@pytest.mark.parametrize(
+    "faults", [{"upload_faults": [None, "413"]}, {"batch_faults": [None, "400"]}]
+)
 def test_a_later_batch_that_is_refused_ends_the_run_and_its_rows_stay_open(store, tmp_path, faults):
     options = {"metrics": "groundedness,answer_relevance_reverse", "claims": "llm"}
     expected, _ = usual(rows(5), tmp_path, **options)
@@ -342,11 +392,15 @@ def test_a_run_that_does_not_wait_leaves_and_resume_collects(store, tmp_path):
 @pytest.mark.parametrize("judge", ["offline", "panel:openai:a+openai:b"])
 def test_batches_are_for_one_llm_judge(store, judge):
     with pytest.raises(SetupError, match="E0104"):
-        ragassay.evaluate(rows(2), judge=judge, base_url="http://127.0.0.1:9/v1", store=store, batch=True)
+        ragassay.evaluate(
+            rows(2), judge=judge, base_url="http://127.0.0.1:9/v1", store=store, batch=True
+        )
 
 
 def test_a_kill_in_the_second_step_costs_neither_step_again(store, tmp_path, monkeypatch):
-    """The process is torn away, as far as a test can in its own: nothing is closed, nothing is said."""
+    """The process is torn away, as far as a test can in its own: nothing is closed, nothing is
+    said.
+    """
     options = {"metrics": "groundedness,answer_relevance_reverse", "claims": "llm"}
     expected, _ = usual(rows(10), tmp_path, **options)
     kept = batches.BatchModel._keep
@@ -370,7 +424,9 @@ def test_a_kill_in_the_second_step_costs_neither_step_again(store, tmp_path, mon
         assert (server.stats()["batches"], server.stats()["answered_twice"]) == (2, 0)
 
 
-def test_a_batch_that_does_not_end_is_given_up_and_collected_when_it_is_asked_for(store, tmp_path, monkeypatch):
+def test_a_batch_that_does_not_end_is_given_up_and_collected_when_it_is_asked_for(
+    store, tmp_path, monkeypatch
+):
     expected, _ = usual(rows(4), tmp_path)
     with BatchServer(batch_latency=3600) as server:
         monkeypatch.setattr(batches, "PATIENCE", 0.5)
@@ -394,9 +450,12 @@ def test_not_to_wait_is_for_batches(store):
 
 def start(*words):
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", COMMAND, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
+    )
 
 
 def wait_for(server, count, process, what="batches"):
@@ -424,7 +483,12 @@ def test_after_kill_9_another_process_collects_what_was_paid(tmp_path, fault):
             assert results(run) == expected
             assert (run.ledger.confirmed.calls, run.ledger.uncertain_calls) == (90, 0)
             assert run.ledger.confirmed.cost == pytest.approx(books["cost"], abs=1e-9)
-    assert (books["batches"], books["lines"], books["answered_twice"], books["bought_twice"]) == (1, 90, 0, 0)
+    assert (books["batches"], books["lines"], books["answered_twice"], books["bought_twice"]) == (
+        1,
+        90,
+        0,
+        0,
+    )
 
 
 def test_ctrl_c_leaves_the_batch_at_once_and_says_how_to_go_on(tmp_path):
@@ -440,7 +504,11 @@ def test_ctrl_c_leaves_the_batch_at_once_and_says_how_to_go_on(tmp_path):
         assert time.monotonic() - begun < 2
         assert process.returncode == 130
         assert "batches at the provider go on" in err
-        command = next(line for line in err.splitlines() if "ragassay resume" in line).split("ragassay ")[1].split()
+        command = (
+            next(line for line in err.splitlines() if "ragassay resume" in line)
+            .split("ragassay ")[1]
+            .split()
+        )
         resumed = start(*command)
         _, err = resumed.communicate(timeout=30)
         assert resumed.returncode == 0, err

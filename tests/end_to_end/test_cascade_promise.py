@@ -1,4 +1,6 @@
-"""What a certified cascade answers by its cheap judge when it is run: the very rows that were certified."""
+"""What a certified cascade answers by its cheap judge when it is run: the very rows that were
+certified.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def rated(ratings: dict[int, int]) -> Any:
 
     def answer(body: dict[str, Any]) -> Any:
         reply = judge(body)
-        numbers = [int(found) for found in re.findall(r"token#(\d+)#", str(body["messages"][-1]["content"]))]
+        numbers = [
+            int(found)
+            for found in re.findall(r"token#(\d+)#", str(body["messages"][-1]["content"]))
+        ]
         if isinstance(reply, dict):
             for entry, number in zip(reply.get("verdicts", ()), numbers, strict=False):
                 entry["rating"] = ratings[number]
@@ -53,7 +58,14 @@ def labelled(path: Path, sharp: set[int], dull: set[int], passing: int) -> dict[
         ratings[i] = rng.choice(sorted(sharp | dull))
         right = ratings[i] in sharp or rng.random() < 0.6
         good = (ratings[i] >= passing) is right
-        rows.append({"id": f"r{i}", "question": f"Q{i}?", "response": f"Answer token#{i}# here.", "label": int(good)})
+        rows.append(
+            {
+                "id": f"r{i}",
+                "question": f"Q{i}?",
+                "response": f"Answer token#{i}# here.",
+                "label": int(good),
+            }
+        )
     path.write_text("\n".join(map(json.dumps, rows)))
     return ratings
 
@@ -84,14 +96,23 @@ def test_the_cheap_judge_of_a_certified_cascade_answers_the_rows_that_were_certi
         )
         assert found.uri.startswith("cascade:openai:cheap>openai:big@")
         assert found.guarantee.agreement == 1.0
-        with ragassay.evaluate(tmp_path / "labels.jsonl", metric, judge=found.uri, **options) as run:
-            cheap = {row.id for row in run if not any(ESCALATED in part.flags for part in row.scores[0].parts)}
+        with ragassay.evaluate(
+            tmp_path / "labels.jsonl", metric, judge=found.uri, **options
+        ) as run:
+            cheap = {
+                row.id
+                for row in run
+                if not any(ESCALATED in part.flags for part in row.scores[0].parts)
+            }
     assert cheap == {f"r{i}" for i, rating in ratings.items() if rating in sharp}
     assert len(cheap) == round(found.guarantee.coverage * found.guarantee.n)
 
 
 def test_recorded_scores_certify_a_threshold_but_no_cascade_to_run(tmp_path: Path) -> None:
-    rows = [{"id": f"r{i}", "label": i % 2, "score": (0.05, 0.95)[i % 2], "other": i % 2} for i in range(100)]
+    rows = [
+        {"id": f"r{i}", "label": i % 2, "score": (0.05, 0.95)[i % 2], "other": i % 2}
+        for i in range(100)
+    ]
     found = ragassay.cascade(rows, "recorded:score", expensive="recorded:other")
     assert found.guarantee.threshold is not None
     assert found.uri == ""

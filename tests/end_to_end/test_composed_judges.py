@@ -1,4 +1,6 @@
-"""Panels and cascades through whole runs against a real server with several models. Its books are the oracle."""
+"""Panels and cascades through whole runs against a real server with several models. Its books are
+the oracle.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ METRIC = "chunk_relevance"
 
 
 def rows(n: int) -> list[dict[str, Any]]:
-    return [ROW | {"id": f"r{i}", "contexts": [f"{c} Note {i}." for c in ROW["contexts"]]} for i in range(n)]
+    return [
+        ROW | {"id": f"r{i}", "contexts": [f"{c} Note {i}." for c in ROW["contexts"]]}
+        for i in range(n)
+    ]
 
 
 def ratings(**of: int) -> Any:
@@ -52,9 +57,14 @@ def by_model(server: LLMServer) -> Counter[str]:
 def test_a_panel_of_three_models_votes_and_names_the_votes(tmp_path: Path) -> None:
     with LLMServer(models=["a", "b", "c"], answer=ratings(a=3, b=0, c=3)) as server:
         options: dict[str, Any] = {
-            "judge": "panel:openai:a+openai:b+openai:c", "base_url": server.url, "store": tmp_path / "s.db", "price": "1,2",
-        }  # fmt: skip
-        expected = ragassay.forecast([ROW], METRIC, **options) if hasattr(ragassay, "forecast") else None
+            "judge": "panel:openai:a+openai:b+openai:c",
+            "base_url": server.url,
+            "store": tmp_path / "s.db",
+            "price": "1,2",
+        }
+        expected = (
+            ragassay.forecast([ROW], METRIC, **options) if hasattr(ragassay, "forecast") else None
+        )
         with ragassay.evaluate([ROW], METRIC, **options) as run:
             (score,) = run["bridge"].scores
             ledger = run.summary.ledger
@@ -85,11 +95,16 @@ def test_a_judge_that_was_run_alone_before_is_not_asked_again_by_the_panel(tmp_p
 
 def test_a_member_whose_calls_fail_has_no_vote_and_two_of_two_decide(tmp_path: Path) -> None:
     with LLMServer(
-        models=["a", "b", "c"], answer=ratings(a=3, c=3),
+        models=["a", "b", "c"],
+        answer=ratings(a=3, c=3),
         fault_for=lambda body: "400" if body["model"] == "b" else None,
-    ) as server:  # fmt: skip
+    ) as server:
         with ragassay.evaluate(
-            [ROW], METRIC, judge="panel:openai:a+openai:b+openai:c", base_url=server.url, store=tmp_path / "s.db"
+            [ROW],
+            METRIC,
+            judge="panel:openai:a+openai:b+openai:c",
+            base_url=server.url,
+            store=tmp_path / "s.db",
         ) as run:
             (score,) = run["bridge"].scores
         assert score.value == 1.0
@@ -99,7 +114,11 @@ def test_a_member_whose_calls_fail_has_no_vote_and_two_of_two_decide(tmp_path: P
 def test_two_models_that_differ_leave_the_row_unscored(tmp_path: Path) -> None:
     with LLMServer(models=["a", "b"], answer=ratings(a=3, b=0)) as server:
         with ragassay.evaluate(
-            [ROW], METRIC, judge="panel:openai:a+openai:b", base_url=server.url, store=tmp_path / "s.db"
+            [ROW],
+            METRIC,
+            judge="panel:openai:a+openai:b",
+            base_url=server.url,
+            store=tmp_path / "s.db",
         ) as run:
             (score,) = run["bridge"].scores
         assert score.value is None
@@ -112,16 +131,22 @@ def test_a_checked_judges_verdict_is_disputed_in_the_row_and_stands(tmp_path: Pa
         with ragassay.evaluate([ROW], METRIC, judge="offline", **options) as run:
             passes = [part.passed for part in run["bridge"].scores[0].parts]
         assert any(passes)
-        with ragassay.evaluate([ROW], METRIC, judge="checked:openai:m>offline@0.01", **options) as run:
+        with ragassay.evaluate(
+            [ROW], METRIC, judge="checked:openai:m>offline@0.01", **options
+        ) as run:
             score = run["bridge"].scores[0]
         assert score.value == 0.0
         assert ["disputed" in part.flags for part in score.parts] == passes
-        assert all("Disputed: offline says pass" in part.rationale for part in score.parts if part.flags)
+        assert all(
+            "Disputed: offline says pass" in part.rationale for part in score.parts if part.flags
+        )
         calls = server.calls
         with ragassay.evaluate([ROW], METRIC, judge="checked:openai:m>offline@1", **options) as run:
             assert not any(part.flags for part in run["bridge"].scores[0].parts)
         assert server.calls == calls  # both members' verdicts are known
-        with ragassay.evaluate([ROW], "groundedness", judge="checked:openai:m>offline@0.01", **options) as run:
+        with ragassay.evaluate(
+            [ROW], "groundedness", judge="checked:openai:m>offline@0.01", **options
+        ) as run:
             assert "not supported, disputed" in run.html(tmp_path / "report.html").read_text()
 
 
@@ -129,14 +154,22 @@ def test_a_cascade_asks_the_expensive_model_only_about_what_is_unsure(tmp_path: 
     with LLMServer(models=["m"]) as server:
         options: dict[str, Any] = {"base_url": server.url, "store": tmp_path / "s.db"}
         with ragassay.evaluate([ROW], METRIC, judge="offline", **options) as run:
-            sure = [max(p.probability, 1 - p.probability) for p in run["bridge"].scores[0].parts if p.probability]
+            sure = [
+                max(p.probability, 1 - p.probability)
+                for p in run["bridge"].scores[0].parts
+                if p.probability
+            ]
         between = sum(sure) / 2
         assert min(sure) < between < max(sure)
-        with ragassay.evaluate([ROW], METRIC, judge=f"cascade:offline>openai:m@{between:.6f}", **options) as run:
+        with ragassay.evaluate(
+            [ROW], METRIC, judge=f"cascade:offline>openai:m@{between:.6f}", **options
+        ) as run:
             parts = run["bridge"].scores[0].parts
         assert sorted("escalated" in part.flags for part in parts) == [False, True]
         assert server.stats()["calls"] == 1
-        with ragassay.evaluate([ROW], METRIC, judge="cascade:offline>openai:m@0.01", **options) as run:
+        with ragassay.evaluate(
+            [ROW], METRIC, judge="cascade:offline>openai:m@0.01", **options
+        ) as run:
             assert not any("escalated" in part.flags for part in run["bridge"].scores[0].parts)
         assert server.stats()["calls"] == 1
 
@@ -146,15 +179,30 @@ def test_what_a_cascade_may_cost_at_most_is_told_before_it_runs(tmp_path: Path) 
     from ragassay.runner import forecast
 
     with LLMServer(models=["a", "b"]) as server:
-        for uri in ("cascade:offline>openai:a@1", "cascade:openai:a>openai:b@1", "panel:offline+openai:a+openai:b"):
-            plan = make_plan([ROW], make_options({"judge": uri, "base_url": server.url, "price": "1,2"}), METRIC)
+        for uri in (
+            "cascade:offline>openai:a@1",
+            "cascade:openai:a>openai:b@1",
+            "panel:offline+openai:a+openai:b",
+        ):
+            plan = make_plan(
+                [ROW], make_options({"judge": uri, "base_url": server.url, "price": "1,2"}), METRIC
+            )
             told = forecast(
-                [row for _, row in plan.rows()], metrics=plan.metrics, judge=plan.judge, model=plan.model, store=None,
+                [row for _, row in plan.rows()],
+                metrics=plan.metrics,
+                judge=plan.judge,
+                model=plan.model,
+                store=None,
                 concurrency=1,
-            )  # fmt: skip
+            )
             server.reset()
             ragassay.evaluate(
-                [ROW], METRIC, judge=uri, base_url=server.url, price="1,2", store=tmp_path / f"{len(uri)}.db"
+                [ROW],
+                METRIC,
+                judge=uri,
+                base_url=server.url,
+                price="1,2",
+                store=tmp_path / f"{len(uri)}.db",
             ).close()
             assert told.calls >= server.calls > 0
             assert told.bound is not None
@@ -176,9 +224,13 @@ def test_judgments_of_another_sample_are_asked_anew(tmp_path: Path) -> None:
         assert calls[0] < calls[1] < calls[2] == calls[3] == calls[4]
 
 
-def test_a_composed_judge_over_the_network_is_forbidden_where_the_network_is(tmp_path: Path) -> None:
+def test_a_composed_judge_over_the_network_is_forbidden_where_the_network_is(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(SetupError, match="E0407"):
-        ragassay.evaluate([ROW], METRIC, judge="panel:offline+openai:a", no_network=True, store=tmp_path / "s.db")
+        ragassay.evaluate(
+            [ROW], METRIC, judge="panel:offline+openai:a", no_network=True, store=tmp_path / "s.db"
+        )
     with pytest.raises(SetupError, match="E0410"):
         ragassay.evaluate([ROW], METRIC, judge="panel:offline", store=tmp_path / "s.db")
 
@@ -187,9 +239,28 @@ def test_after_kill_9_a_panel_buys_no_members_answer_twice(tmp_path: Path) -> No
     data, store = tmp_path / "rows.jsonl", str(tmp_path / "s.db")
     data.write_text("".join(json.dumps(row) + "\n" for row in rows(30)), encoding="utf-8")
     with ServerProcess(latency=0.05) as server:
-        options = ["--judge", "panel:offline+openai:a+openai:b", "--base-url", server.url, "--store", store]
-        command = [sys.executable, "-m", "ragassay", "evaluate", str(data), "--metrics", METRIC, "--concurrency", "4"]
-        process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        options = [
+            "--judge",
+            "panel:offline+openai:a+openai:b",
+            "--base-url",
+            server.url,
+            "--store",
+            store,
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "ragassay",
+            "evaluate",
+            str(data),
+            "--metrics",
+            METRIC,
+            "--concurrency",
+            "4",
+        ]
+        process = subprocess.Popen(
+            [*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         deadline = time.monotonic() + 30
         while server.stats()["answers"] < 20 and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -198,24 +269,52 @@ def test_after_kill_9_a_panel_buys_no_members_answer_twice(tmp_path: Path) -> No
         answered = server.stats()["answers"]
         assert 20 <= answered < 60
         with ragassay.evaluate(
-            data, METRIC, judge="panel:offline+openai:a+openai:b", base_url=server.url, store=store, concurrency=4
+            data,
+            METRIC,
+            judge="panel:offline+openai:a+openai:b",
+            base_url=server.url,
+            store=store,
+            concurrency=4,
         ) as run:
             assert run.summary.rows == 30
         books = server.stats()
         assert books["prompts_answered"] == 60
-        assert books["answered_twice"] <= 8  # what was in flight, and answers that waited for their twin's
+        assert (
+            books["answered_twice"] <= 8
+        )  # what was in flight, and answers that waited for their twin's
 
 
-def test_after_ctrl_c_what_a_member_answered_is_kept_and_nothing_is_bought_twice(tmp_path: Path) -> None:
+def test_after_ctrl_c_what_a_member_answered_is_kept_and_nothing_is_bought_twice(
+    tmp_path: Path,
+) -> None:
     data, store = tmp_path / "rows.jsonl", str(tmp_path / "s.db")
     data.write_text("".join(json.dumps(row) + "\n" for row in rows(30)), encoding="utf-8")
     with ServerProcess(latency=0.1) as server:
-        options = ["--judge", "panel:openai:a+openai:b+openai:c", "--base-url", server.url, "--store", store]
-        command = [sys.executable, "-m", "ragassay", "evaluate", str(data), "--metrics", METRIC, "--concurrency", "4"]
+        options = [
+            "--judge",
+            "panel:openai:a+openai:b+openai:c",
+            "--base-url",
+            server.url,
+            "--store",
+            store,
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "ragassay",
+            "evaluate",
+            str(data),
+            "--metrics",
+            METRIC,
+            "--concurrency",
+            "4",
+        ]
         process = subprocess.Popen(
-            [*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [*command, *options],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )  # fmt: skip
+        )
         deadline = time.monotonic() + 30
         while server.stats()["answers"] < 15 and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -1,4 +1,6 @@
-"""Whole runs into PostgreSQL against a real HTTP server, while the database crashes. The server's bill is the oracle."""
+"""Whole runs into PostgreSQL against a real HTTP server, while the database crashes. The server's
+bill is the oracle.
+"""
 
 from __future__ import annotations
 
@@ -57,17 +59,33 @@ def everything(postgres: Postgres, database: str) -> str:
     return "\n".join(found)
 
 
-def test_a_crash_of_the_database_in_a_run_costs_no_call_and_no_judgment(postgres: Postgres, tmp_path: Path) -> None:
+def test_a_crash_of_the_database_in_a_run_costs_no_call_and_no_judgment(
+    postgres: Postgres, tmp_path: Path
+) -> None:
     database = postgres.database()
     data = write(tmp_path / "rows.jsonl", 60)
     with ServerProcess(latency=0.05) as server:
         process = subprocess.Popen(
             [
-                sys.executable, "-m", "ragassay", "evaluate", str(data), "--judge", "openai:mock", "--base-url",
-                server.url, "--store", postgres.url(database), "--concurrency", "4",
+                sys.executable,
+                "-m",
+                "ragassay",
+                "evaluate",
+                str(data),
+                "--judge",
+                "openai:mock",
+                "--base-url",
+                server.url,
+                "--store",
+                postgres.url(database),
+                "--concurrency",
+                "4",
             ],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
-        )  # fmt: skip
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
         wait_for_calls(server, 30)
         postgres.restart(0.5)
         before = server.stats()["calls"]
@@ -77,38 +95,64 @@ def test_a_crash_of_the_database_in_a_run_costs_no_call_and_no_judgment(postgres
         books = server.stats()
     assert process.returncode == 0, err
     assert (books["calls"], books["answered_twice"]) == (180, 0)
-    every, different = postgres.sql("SELECT count(*), count(DISTINCT (judge, key)) FROM judgments", database)[0]
+    every, different = postgres.sql(
+        "SELECT count(*), count(DISTINCT (judge, key)) FROM judgments", database
+    )[0]
     assert every == different >= 180
-    assert postgres.sql("SELECT count(*), count(DISTINCT idx) FROM rows WHERE done", database) == [(60, 60)]
+    assert postgres.sql("SELECT count(*), count(DISTINCT idx) FROM rows WHERE done", database) == [
+        (60, 60)
+    ]
     held = everything(postgres, database)
     for secret in (PASSWORD, PASSWORD.encode().hex(), "Canary-7f3a"):
         assert secret not in out + err + held
-    assert f"--store {postgres.url(database, None)}" in " ".join(out.split())  # what is proposed next finds the run
+    assert f"--store {postgres.url(database, None)}" in " ".join(
+        out.split()
+    )  # what is proposed next finds the run
 
 
-def test_a_stopped_run_names_a_command_that_goes_on_with_it(postgres: Postgres, tmp_path: Path) -> None:
+def test_a_stopped_run_names_a_command_that_goes_on_with_it(
+    postgres: Postgres, tmp_path: Path
+) -> None:
     database = postgres.database()
     data = write(tmp_path / "rows.jsonl", 10)
     environment = {**os.environ, "PGPASSWORD": PASSWORD}
     with ServerProcess() as server:
         command = [
-            sys.executable, "-m", "ragassay", "evaluate", str(data), "--judge", "openai:mock", "--base-url", server.url,
-            "--store", postgres.url(database, None), "--max-calls", "12",
-        ]  # fmt: skip
-        stopped = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+            sys.executable,
+            "-m",
+            "ragassay",
+            "evaluate",
+            str(data),
+            "--judge",
+            "openai:mock",
+            "--base-url",
+            server.url,
+            "--store",
+            postgres.url(database, None),
+            "--max-calls",
+            "12",
+        ]
+        stopped = subprocess.run(
+            command, capture_output=True, text=True, env=environment, cwd=tmp_path
+        )
         assert stopped.returncode == 4, stopped.stderr
         line = next(line for line in stopped.stderr.splitlines() if "ragassay resume" in line)
         named = shlex.split(line[line.index("ragassay resume") :].split(" with a higher")[0])
         resumed = subprocess.run(
             [sys.executable, "-m", *named, "--max-calls", "100"],
-            capture_output=True, text=True, env=environment, cwd=tmp_path,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=tmp_path,
+        )
         assert resumed.returncode == 0, resumed.stderr
         assert (server.stats()["calls"], server.stats()["answered_twice"]) == (30, 0)
     assert PASSWORD not in stopped.stdout + stopped.stderr + resumed.stdout + resumed.stderr
 
 
-def test_a_run_goes_on_from_the_value_that_evaluate_returned(postgres: Postgres, tmp_path: Path) -> None:
+def test_a_run_goes_on_from_the_value_that_evaluate_returned(
+    postgres: Postgres, tmp_path: Path
+) -> None:
     url = postgres.url(postgres.database())
     with LLMServer() as server:
         run = ragassay.evaluate(rows(3), judge="openai:mock", base_url=server.url, store=url)
@@ -121,7 +165,9 @@ def test_a_run_goes_on_from_the_value_that_evaluate_returned(postgres: Postgres,
         again.close()
 
 
-def test_no_call_is_made_while_a_transaction_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_call_is_made_while_a_transaction_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: dict[int, int] = {}
     sent: list[int] = []
     original = aiohttp.ClientSession._request
@@ -151,7 +197,9 @@ def test_no_call_is_made_while_a_transaction_is_open(tmp_path: Path, monkeypatch
     monkeypatch.setattr(sqlite.SqliteDatabase, "read", inside(real_read))
     monkeypatch.setattr(aiohttp.ClientSession, "_request", request)
     with LLMServer() as server:
-        ragassay.evaluate(rows(10), judge="openai:mock", base_url=server.url, store=str(tmp_path / "s.db")).close()
+        ragassay.evaluate(
+            rows(10), judge="openai:mock", base_url=server.url, store=str(tmp_path / "s.db")
+        ).close()
         assert len(sent) == 2 * server.stats()["calls"] == 60
     assert set(sent) == {0}
     assert len(opened) >= 2  # the loop's thread and the journal's both used the store
@@ -185,8 +233,25 @@ def test_a_resume_that_is_refused_forgets_nothing_that_the_killed_run_had_spent(
         monkeypatch.setenv("A_KEY", "sk-test")
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "ragassay", "evaluate", str(data), "--metrics", "groundedness"),
-                *("--judge", "openai:mock", "--base-url", server.url, "--api-key-env", "A_KEY", "--price", "1,2"),
+                *(
+                    sys.executable,
+                    "-m",
+                    "ragassay",
+                    "evaluate",
+                    str(data),
+                    "--metrics",
+                    "groundedness",
+                ),
+                *(
+                    "--judge",
+                    "openai:mock",
+                    "--base-url",
+                    server.url,
+                    "--api-key-env",
+                    "A_KEY",
+                    "--price",
+                    "1,2",
+                ),
                 *("--store", url, "--concurrency", "16"),
             ]
         )
@@ -218,13 +283,24 @@ def test_a_log_of_before_the_run_was_worked_on_elsewhere_is_not_believed(
     with ServerProcess(latency=0.1) as server:
 
         def killed_after(calls: int, folder: Path, *command: str) -> None:
-            process = subprocess.Popen([sys.executable, "-m", "ragassay", *command, "--store", url], cwd=folder)
+            process = subprocess.Popen(
+                [sys.executable, "-m", "ragassay", *command, "--store", url], cwd=folder
+            )
             wait_for_calls(server, calls)
             time.sleep(1.5)  # the ledger is written every second
             process.kill()
             process.wait()
 
-        judge = ("--judge", "openai:mock", "--base-url", server.url, "--price", "1,2", "--concurrency", "2")
+        judge = (
+            "--judge",
+            "openai:mock",
+            "--base-url",
+            server.url,
+            "--price",
+            "1,2",
+            "--concurrency",
+            "2",
+        )
         killed_after(20, here, "evaluate", str(data), "--metrics", "groundedness", *judge)
         killed_after(90, there, "resume", "last")
         monkeypatch.chdir(here)

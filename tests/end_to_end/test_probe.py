@@ -1,4 +1,6 @@
-"""The battery as a user runs it: over the offline judge, and over a real HTTP server that is honest or believes everything."""
+"""The battery as a user runs it: over the offline judge, and over a real HTTP server that is honest
+or believes everything.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,18 @@ from support.gullible import Gullible
 from support.llm_server import LLMServer
 
 ROWS = [
-    {"id": f"r{n}", "question": f"When was the bridge of {town} opened?", "contexts": [f"The bridge of {town} was opened in "
-     f"{1900 + n}.", "Boats are for hire at the quay."], "response": f"The bridge of {town} was opened in {1900 + n}.",
-     "reference": f"It was opened in {1900 + n}."}
+    {
+        "id": f"r{n}",
+        "question": f"When was the bridge of {town} opened?",
+        "contexts": [
+            f"The bridge of {town} was opened in {1900 + n}.",
+            "Boats are for hire at the quay.",
+        ],
+        "response": f"The bridge of {town} was opened in {1900 + n}.",
+        "reference": f"It was opened in {1900 + n}.",
+    }
     for n, town in enumerate(("Harn", "Lund", "Pellau"), 11)
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -25,7 +34,9 @@ def store(tmp_path):
     return str(tmp_path / "s.db")
 
 
-def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_way_each_time(store):
+def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_way_each_time(
+    store,
+):
     first = probe(items=40, store=store, no_network=True)
     assert [f.family for f in first.families] == list(FAMILIES)
     assert (first.judge, first.rows, first.calls) == ("offline", 24, 0)
@@ -35,7 +46,11 @@ def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_
     assert empty.judged > 1500
     for family in first.families:
         counted = family.judged + family.lost + family.not_applicable + family.left_out
-        assert counted == family.pairs == sum(p.pairs for p in first.probes if p.family == family.family)
+        assert (
+            counted
+            == family.pairs
+            == sum(p.pairs for p in first.probes if p.family == family.family)
+        )
         assert family.rate.interval is None or 0 <= family.rate.interval.low <= family.rate.value
     assert any("answer_accuracy_dual" in note for note in first.notes)
     again = probe(items=40, store=store, no_network=True)
@@ -45,12 +60,18 @@ def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_
 
 def test_an_honest_server_is_asked_all_metrics_and_its_bill_is_counted(store):
     with LLMServer(keep_bodies=False) as server:
-        result = probe("openai:mock", rows=ROWS, items=20, store=store, base_url=server.url, price="1,2")
+        result = probe(
+            "openai:mock", rows=ROWS, items=20, store=store, base_url=server.url, price="1,2"
+        )
         assert result.calls == server.stats()["calls"] > 100
         assert result.cost == pytest.approx(server.stats()["cost"])
     assert {figure.name for figure in result.base} == {
-        "groundedness", "answer_relevance", "context_relevance", "correctness", "answer_accuracy_dual",
-    }  # fmt: skip
+        "groundedness",
+        "answer_relevance",
+        "context_relevance",
+        "correctness",
+        "answer_accuracy_dual",
+    }
     swapped = [p for p in result.probes if p.probe == "answers swapped"]
     assert [p.metric for p in swapped] == ["answer_accuracy_dual"]
     assert swapped[0].judged == 6
@@ -72,7 +93,9 @@ def test_a_server_that_rates_everything_highest_fails_the_flips_and_passes_no_em
 def test_a_cap_on_calls_is_on_the_whole_battery_and_the_same_call_goes_on_where_it_was(store):
     with LLMServer(keep_bodies=False) as server:
         with pytest.raises(BudgetExhausted) as caught:
-            probe("openai:mock", rows=ROWS, items=10, store=store, base_url=server.url, max_calls=30)
+            probe(
+                "openai:mock", rows=ROWS, items=10, store=store, base_url=server.url, max_calls=30
+            )
         assert caught.value.code == "E0604"
         assert 0 < server.stats()["calls"] <= 30
         whole = probe("openai:mock", rows=ROWS, items=10, store=store, base_url=server.url)
@@ -89,7 +112,13 @@ def test_further_strings_are_tried_once_in_a_context_and_once_in_an_answer(store
 
 
 @pytest.mark.parametrize(
-    "bad", [{"items": -1}, {"mark": 1.0}, {"rows": ROWS[:1]}, {"rows": [{"id": "a", "question": "q"}] * 1}]
+    "bad",
+    [
+        {"items": -1},
+        {"mark": 1.0},
+        {"rows": ROWS[:1]},
+        {"rows": [{"id": "a", "question": "q"}] * 1},
+    ],
 )
 def test_values_that_no_battery_can_have_are_refused_before_anything_is_asked(store, bad):
     with pytest.raises(SetupError) as caught:

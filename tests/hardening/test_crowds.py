@@ -1,11 +1,15 @@
-"""One process works on a run; others are refused at once, share the store without loss, and take over what is left (R11)."""
+"""One process works on a run; others are refused at once, share the store without loss, and take
+over what is left (R11).
+"""
 
 from support.crowds import eight_runs, left_behind, twice
 
 
 def test_a_second_start_is_refused_at_once_and_a_dead_ones_run_is_taken_over(tmp_path):
     found = twice(tmp_path, times=2)
-    assert found["refusal"] <= 3  # 1 on a machine that is not shared; benchmarks/hardening measures it
+    assert (
+        found["refusal"] <= 3
+    )  # 1 on a machine that is not shared; benchmarks/hardening measures it
     assert found["takeover"] <= 3
 
 

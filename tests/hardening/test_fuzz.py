@@ -1,4 +1,6 @@
-"""Inputs that nobody wrote down, a few thousand a commit: a seed that ever failed stays here as a case of its own."""
+"""Inputs that nobody wrote down, a few thousand a commit: a seed that ever failed stays here as a
+case of its own.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def test_a_hostile_reply_of_100_kb_is_read_in_5_ms() -> None:
     assert slow == {}
 
 
-def test_files_that_are_nearly_rows_give_rows_or_typed_errors_with_their_place(folder: Path) -> None:
+def test_files_that_are_nearly_rows_give_rows_or_typed_errors_with_their_place(
+    folder: Path,
+) -> None:
     for seed in some("reader", 500):
         fuzzing.check_reader(seed, folder)
 
@@ -77,7 +81,9 @@ def test_any_words_on_the_command_line_end_in_a_documented_exit_code(folder: Pat
 
 @given(SEEDS)
 @settings(max_examples=400, deadline=None)
-def test_no_metric_shows_the_id_of_a_row_nor_the_order_of_chunks_that_may_not_matter(seed: int) -> None:
+def test_no_metric_shows_the_id_of_a_row_nor_the_order_of_chunks_that_may_not_matter(
+    seed: int,
+) -> None:
     fuzzing.check_relations(seed)
 
 
@@ -91,7 +97,9 @@ def test_names_in_a_saved_folder_of_rows_that_climb_out_of_it_are_refused(tmp_pa
     folder.mkdir()
     for name in ("../secret.arrow", str(secret), "nowhere.arrow", "..", "", "x\0"):
         (folder / "state.json").write_text(
-            f'{{"_data_files": [{{"filename": {name!r}}}]}}'.replace("'", '"').replace("\\x00", "\\u0000")
+            f'{{"_data_files": [{{"filename": {name!r}}}]}}'.replace("'", '"').replace(
+                "\\x00", "\\u0000"
+            )
         )
         with pytest.raises(DataError) as caught:
             open_rows(folder)
@@ -114,7 +122,9 @@ def fails(check: Callable[[int], None], seed: int) -> str:
     return ""
 
 
-def test_a_generous_parser_and_a_template_that_is_filled_twice_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_generous_parser_and_a_template_that_is_filled_twice_would_be_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     once = fuzzing.fill
     for name, broken, check in (
         ("parse", _generous, fuzzing.check_reply),
@@ -129,7 +139,9 @@ def test_a_generous_parser_and_a_template_that_is_filled_twice_would_be_found(mo
             assert any(fails(check, seed) for seed in range(400))
 
 
-def test_a_judge_that_goes_by_the_first_chunk_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_that_goes_by_the_first_chunk_would_be_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     fair = fuzzing.fair
 
     def first(seed: int) -> Callable[[Request], Any]:

@@ -1,4 +1,6 @@
-"""After `kill -9` at any moment a resume ends with the same results, and pays at most for the calls in flight (R01)."""
+"""After `kill -9` at any moment a resume ends with the same results, and pays at most for the calls
+in flight (R01).
+"""
 
 from support.kills import kill_runs
 

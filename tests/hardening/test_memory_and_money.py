@@ -1,4 +1,6 @@
-"""Too little memory is said with what to lower, and costs no row (R18); a cap on money is never passed (R22)."""
+"""Too little memory is said with what to lower, and costs no row (R18); a cap on money is never
+passed (R22).
+"""
 
 from support.memory import starve
 from support.money import capped_runs
@@ -10,7 +12,9 @@ def test_a_starved_run_says_what_to_lower_and_can_be_resumed(tmp_path):
 
 
 def test_memory_that_runs_out_while_a_request_is_encoded_ends_the_run_by_no_signal(tmp_path):
-    found = starve(tmp_path, levels=[90, 120])  # here the JSON encoder had ended the process (SIGSEGV)
+    found = starve(
+        tmp_path, levels=[90, 120]
+    )  # here the JSON encoder had ended the process (SIGSEGV)
     assert found["starved"] >= 1
     assert found["advised"] == found["starved"]
     assert found["crashed"] == 0

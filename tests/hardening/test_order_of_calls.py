@@ -1,4 +1,6 @@
-"""Neither how many calls overlap nor in which order they come back shows in a result; and nothing of them stays behind."""
+"""Neither how many calls overlap nor in which order they come back shows in a result; and nothing
+of them stays behind.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ import pytest
 from support import leaks, orders
 
 
-def test_results_summary_page_and_exports_are_the_same_bytes_in_every_order_of_completion(tmp_path: Path) -> None:
+def test_results_summary_page_and_exports_are_the_same_bytes_in_every_order_of_completion(
+    tmp_path: Path,
+) -> None:
     with orders.server() as server:
         found = [
             orders.prints(server, 16, concurrency, seed, tmp_path)
@@ -25,7 +29,9 @@ def test_other_answers_make_other_results(tmp_path: Path) -> None:
         first = orders.prints(server, 4, 8, 0, tmp_path)
         server.answer = lambda body: {"verdicts": []}
         other = orders.prints(server, 4, 8, 1, tmp_path)
-    assert all(first[name] != other[name] for name in ("rows", "summary", "page", "jsonl", "csv", "text"))
+    assert all(
+        first[name] != other[name] for name in ("rows", "summary", "page", "jsonl", "csv", "text")
+    )
 
 
 @pytest.mark.parametrize("kind", ["good", "failing", "cancelled"])

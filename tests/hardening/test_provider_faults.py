@@ -1,4 +1,6 @@
-"""What a provider does to a run, in the doses of every commit; the larger ones are in benchmarks/hardening."""
+"""What a provider does to a run, in the doses of every commit; the larger ones are in
+benchmarks/hardening.
+"""
 
 import asyncio
 import time
@@ -27,7 +29,9 @@ def test_a_provider_that_is_down_pauses_the_run_which_goes_on_at_full_speed():
 @pytest.mark.parametrize("burst", [5, 50])
 def test_a_limit_of_a_provider_that_does_not_say_when_to_come_back_is_used_in_full(tmp_path, burst):
     limit, calls = 20, 180
-    with LLMServer(latency=0.05, per_minute=60 * limit, burst=burst, retry_after=None, keep_bodies=False) as server:
+    with LLMServer(
+        latency=0.05, per_minute=60 * limit, burst=burst, retry_after=None, keep_bodies=False
+    ) as server:
         begun = time.monotonic()
         run = ragassay.evaluate(
             list(rows(calls // 3, "limited")),
@@ -39,7 +43,8 @@ def test_a_limit_of_a_provider_that_does_not_say_when_to_come_back_is_used_in_fu
         took = time.monotonic() - begun
         statuses = server.stats()["statuses"]
     assert run.summary.metrics[0].judged == run.summary.metrics[0].asked
-    # Every call of the run is refused once at first: none of them may wait for a new call that pays for its retry.
+    # Every call of the run is refused once at first: none of them may wait for a new call that pays
+    # for its retry.
     assert took <= 2 * (calls - burst) / limit
     assert statuses["429"] <= 4 * calls
 
@@ -81,9 +86,15 @@ def test_the_run_outlives_an_outage_longer_than_all_attempts_of_a_call(tmp_path)
                     server.down = None
 
         run = ragassay.evaluate(
-            list(rows(60, "outlive")), judge="openai:mock", base_url=server.url, store=tmp_path / "s.db", attempts=2,
-            concurrency=8, watch=watch, tell=told.append,
-        )  # fmt: skip
+            list(rows(60, "outlive")),
+            judge="openai:mock",
+            base_url=server.url,
+            store=tmp_path / "s.db",
+            attempts=2,
+            concurrency=8,
+            watch=watch,
+            tell=told.append,
+        )
         assert run.state is RunState.FINISHED
         assert all(metric.judged == metric.asked for metric in run.summary.metrics if metric.asked)
         assert server.stats()["answered_twice"] == 0
@@ -96,9 +107,14 @@ def test_a_long_wait_is_told_with_its_row_its_metric_and_its_reason(tmp_path, mo
     told = []
     with LLMServer(faults=["silence"]) as server:
         ragassay.evaluate(
-            list(rows(1, "slow")), "context_relevance", judge="openai:mock", base_url=server.url,
-            store=tmp_path / "s.db", call_timeout=1.5, tell=told.append,
-        )  # fmt: skip
+            list(rows(1, "slow")),
+            "context_relevance",
+            judge="openai:mock",
+            base_url=server.url,
+            store=tmp_path / "s.db",
+            call_timeout=1.5,
+            tell=told.append,
+        )
     line = next(line for line in told if "has waited" in line)
     assert "slow-0" in line
     assert "context_relevance" in line

@@ -1,4 +1,6 @@
-"""A damaged store says so, or shows exactly what was stored; a cut journal loses nothing that was committed (R17, F4)."""
+"""A damaged store says so, or shows exactly what was stored; a cut journal loses nothing that was
+committed (R17, F4).
+"""
 
 from support.rot import cut_journal, rot, rotten_journal
 

@@ -11,4 +11,6 @@ def test_one_signal_stops_cleanly_and_the_printed_command_goes_on(tmp_path):
 
 def test_a_second_signal_ends_at_once(tmp_path):
     found = stop_twice(tmp_path, times=2)
-    assert found["slowest"] <= 0.6  # 0.3 on a machine that is not shared; benchmarks/hardening measures it
+    assert (
+        found["slowest"] <= 0.6
+    )  # 0.3 on a machine that is not shared; benchmarks/hardening measures it

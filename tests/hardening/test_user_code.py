@@ -1,4 +1,6 @@
-"""The user's own code may hang, block, exit or exhaust itself: its row fails in time, and the rest of the run finishes."""
+"""The user's own code may hang, block, exit or exhaust itself: its row fails in time, and the rest
+of the run finishes.
+"""
 
 from __future__ import annotations
 
@@ -94,14 +96,18 @@ def sick(what: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize("name", HANGS)
-def test_a_metric_that_hangs_fails_on_its_row_at_its_deadline_and_the_rest_is_scored(name: str, tmp_path: Path) -> None:
+def test_a_metric_that_hangs_fails_on_its_row_at_its_deadline_and_the_rest_is_scored(
+    name: str, tmp_path: Path
+) -> None:
     called: list[float] = []
 
     def hang() -> None:
         called.append(time.monotonic())
         HANGS[name]()
 
-    with ragassay.evaluate(ROWS, [sick(hang), "app_error"], metric_timeout=TIMEOUT, store=tmp_path / "s.db") as run:
+    with ragassay.evaluate(
+        ROWS, [sick(hang), "app_error"], metric_timeout=TIMEOUT, store=tmp_path / "s.db"
+    ) as run:
         took = time.monotonic() - called[0]
         scores = {row.sample.id: row.scores[0] for row in run if row.sample is not None}
         assert run.state == "finished"
@@ -113,7 +119,9 @@ def test_a_metric_that_hangs_fails_on_its_row_at_its_deadline_and_the_rest_is_sc
 
 
 @pytest.mark.parametrize("name", RAISES)
-def test_a_metric_that_exits_or_exhausts_itself_fails_on_its_row_alone(name: str, tmp_path: Path) -> None:
+def test_a_metric_that_exits_or_exhausts_itself_fails_on_its_row_alone(
+    name: str, tmp_path: Path
+) -> None:
     what, says = RAISES[name]
     with ragassay.evaluate(ROWS, [sick(what)], store=tmp_path / "s.db") as run:
         scores = {row.sample.id: row.scores[0] for row in run if row.sample is not None}
@@ -123,7 +131,9 @@ def test_a_metric_that_exits_or_exhausts_itself_fails_on_its_row_alone(name: str
     assert sum(score.value == 1.0 for score in scores.values()) == 11
 
 
-def test_time_that_a_metric_waits_for_the_judge_or_for_a_thread_is_not_its_own(tmp_path: Path) -> None:
+def test_time_that_a_metric_waits_for_the_judge_or_for_a_thread_is_not_its_own(
+    tmp_path: Path,
+) -> None:
     @ragassay.metric(name="mine")
     def mine(question: str, response: str) -> Any:
         time.sleep(0.2)
@@ -144,7 +154,9 @@ def test_both_halves_of_a_metric_that_asks_share_one_deadline(tmp_path: Path) ->
         time.sleep(0.35)
         return True
 
-    with ragassay.evaluate(ROWS[:1], [mine], metric_timeout=TIMEOUT, store=tmp_path / "s.db") as run:
+    with ragassay.evaluate(
+        ROWS[:1], [mine], metric_timeout=TIMEOUT, store=tmp_path / "s.db"
+    ) as run:
         assert run["0"].scores[0].status is Status.FAILED
 
 
@@ -188,7 +200,11 @@ def test_the_threads_end_with_the_run(tmp_path: Path) -> None:
     ragassay.evaluate(ROWS, [sick(spins)], metric_timeout=0.2, store=tmp_path / "s.db").close()
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
-        left = [t for t in threading.enumerate() if t.ident not in before and t.name == "ragassay-own-code"]
+        left = [
+            t
+            for t in threading.enumerate()
+            if t.ident not in before and t.name == "ragassay-own-code"
+        ]
         if not left:
             break
         time.sleep(0.05)
@@ -209,13 +225,30 @@ def mine(response):
 
 def test_a_program_ends_although_a_call_never_comes_back(tmp_path: Path) -> None:
     (tmp_path / "own_metrics_of_mine.py").write_text(textwrap.dedent(PROGRAM))
-    (tmp_path / "rows.jsonl").write_text('{"id": "a", "response": "x"}\n{"id": "b", "response": "y"}\n')
+    (tmp_path / "rows.jsonl").write_text(
+        '{"id": "a", "response": "x"}\n{"id": "b", "response": "y"}\n'
+    )
     done = subprocess.run(
-        [sys.executable, "-m", "ragassay", "evaluate", "rows.jsonl", "-m", "own_metrics_of_mine:mine,app_error",
-         "--metric-timeout", "0.3", "--store", "s.db"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
-        capture_output=True, text=True, timeout=20, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "ragassay",
+            "evaluate",
+            "rows.jsonl",
+            "-m",
+            "own_metrics_of_mine:mine,app_error",
+            "--metric-timeout",
+            "0.3",
+            "--store",
+            "s.db",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
     assert "did not return within 0.3 s" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 
@@ -240,9 +273,13 @@ def test_an_application_that_hangs_fails_on_its_row_and_the_rest_is_answered(
 
     rows = [{"id": str(n), "question": f"q{n}?"} for n in range(12)]
     with ragassay.evaluate(
-        rows, "app_error", app=late if asynchronous else app, app_timeout=TIMEOUT, app_concurrency=2,
+        rows,
+        "app_error",
+        app=late if asynchronous else app,
+        app_timeout=TIMEOUT,
+        app_concurrency=2,
         store=tmp_path / "s.db",
-    ) as run:  # fmt: skip
+    ) as run:
         errors = {row.sample.id: row.sample.error for row in run if row.sample is not None}
         assert run.state == "finished"
     assert "no answer in" in str(errors["3"])
@@ -252,14 +289,29 @@ def test_an_application_that_hangs_fails_on_its_row_and_the_rest_is_answered(
 
 def test_a_signal_stops_a_run_whose_metric_hangs(tmp_path: Path) -> None:
     (tmp_path / "own_metrics_of_mine.py").write_text(
-        textwrap.dedent(PROGRAM).replace("import os\n", 'import os\n    open("began", "w").close()\n')
+        textwrap.dedent(PROGRAM).replace(
+            "import os\n", 'import os\n    open("began", "w").close()\n'
+        )
     )
     (tmp_path / "rows.jsonl").write_text('{"id": "a", "response": "x"}\n')
     running = subprocess.Popen(
-        [sys.executable, "-m", "ragassay", "evaluate", "rows.jsonl", "-m", "own_metrics_of_mine:mine", "--store", "s.db"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "ragassay",
+            "evaluate",
+            "rows.jsonl",
+            "-m",
+            "own_metrics_of_mine:mine",
+            "--store",
+            "s.db",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     deadline = time.monotonic() + 30
     while not (tmp_path / "began").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -267,6 +319,8 @@ def test_a_signal_stops_a_run_whose_metric_hangs(tmp_path: Path) -> None:
     running.send_signal(signal.SIGTERM)  # as Ctrl-C, which a shell may have its background ignore
     _, said = running.communicate(timeout=30)
     assert running.returncode == 130
-    assert time.monotonic() - began < 20  # four seconds of grace and the end of the process; the deadline is 120
+    assert (
+        time.monotonic() - began < 20
+    )  # four seconds of grace and the end of the process; the deadline is 120
     assert "ragassay resume" in said
     assert "Traceback" not in said

@@ -39,8 +39,13 @@ DECLINES = {
     "not determinable": "This cannot be determined from the text.",
     "question": "The question cannot be answered.",
     "unclear": "It is unclear from the passages when this happened.",
-    "with offer": "I don't know the answer to that. Please contact our support, who are glad to help you.",
-    "with thanks": "Thank you for your question! Unfortunately, I could not find anything on it. Please ask again.",
+    "with offer": (
+        "I don't know the answer to that. Please contact our support, who are glad to help you."
+    ),
+    "with thanks": (
+        "Thank you for your question! Unfortunately, I could not find anything on it. Please ask"
+        " again."
+    ),
     "apology": "I apologize for the inconvenience, but I cannot provide that.",
     "policy": "I won't answer that, since it is against my guidelines.",
     "language model": "As an AI language model, I cannot give medical advice.",
@@ -68,11 +73,13 @@ ANSWERS = {
     "no with more": "No, the resume is refused with E0106.",
     "hedge first": "I'm not sure, but it was most likely built in 1931 by the city's own workshop.",
     "hedge inside": (
-        "The tower has 201 steps and is open from May to October. I don't know whether there is a lift. Tickets cost "
-        "four euros for adults and two for children, and school classes get in free."
+        "The tower has 201 steps and is open from May to October. I don't know whether there is a"
+        " lift. Tickets cost four euros for adults and two for children, and school classes get in"
+        " free."
     ),
     "partial answer": (
-        "The warranty lasts two years and covers the battery and the display. The manual does not say how to claim it."
+        "The warranty lasts two years and covers the battery and the display. The manual does not"
+        " say how to claim it."
     ),
     "answer, then but": "The museum opened in 1931, but the documents do not say who paid for it.",
     "two short sentences": "It was built in 1931. I don't know by whom.",
@@ -85,8 +92,8 @@ ANSWERS = {
     "help": "You can help by donating old tools to the museum.",
     "sorry in a title": "Sorry Seems to Be the Hardest Word was released in 1976 by Elton John.",
     "quoted refusal": (
-        "When asked about it in 1974, the minister said that he did not know, and the newspapers printed this answer "
-        "on their front pages for a week."
+        "When asked about it in 1974, the minister said that he did not know, and the newspapers"
+        " printed this answer on their front pages for a week."
     ),
     "long": "I don't know. " + "The bridge was built in 1932 by Voss. " * 30,
     "German answer": "Der Turm wurde 1931 gebaut.",
@@ -111,7 +118,9 @@ def test_any_text_gets_the_same_answer_twice(text: str) -> None:
     assert declines(text) is declines(text)
 
 
-@pytest.mark.parametrize("piece", ["the documents ", "i ", "there is no ", "ich weiss das ", "the text , ", "no no "])
+@pytest.mark.parametrize(
+    "piece", ["the documents ", "i ", "there is no ", "ich weiss das ", "the text , ", "no no "]
+)
 def test_no_pattern_takes_long_on_repetitive_text(piece: str) -> None:
     text = (piece * 900)[:900]
     start = time.process_time()
@@ -121,7 +130,9 @@ def test_no_pattern_takes_long_on_repetitive_text(piece: str) -> None:
 
 
 def _unmarked(tree: Iterable[tuple[object, object]]) -> set[str]:
-    """What a pattern can match, "#" for a stretch of whatever; all that certainly holds one of the marks is one "!"."""
+    """What a pattern can match, "#" for a stretch of whatever; all that certainly holds one of the
+    marks is one "!".
+    """
     found = {""}
     for kind, value in tree:
         if kind is kinds.LITERAL:

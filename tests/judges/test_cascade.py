@@ -1,4 +1,6 @@
-"""A cheap judge first: when its verdict is taken, when the expensive one is asked, and what is said of it."""
+"""A cheap judge first: when its verdict is taken, when the expensive one is asked, and what is said
+of it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,26 @@ from typing import Any
 
 import pytest
 
-from ragassay.core import Ask, CallFailed, ChatCall, Judgment, Keep, MatchReply, Recall, Request, Status
-from ragassay.judges import CascadeJudge, LLMJudge, OfflineJudge, Point, RubricBook, Scale, composition
+from ragassay.core import (
+    Ask,
+    CallFailed,
+    ChatCall,
+    Judgment,
+    Keep,
+    MatchReply,
+    Recall,
+    Request,
+    Status,
+)
+from ragassay.judges import (
+    CascadeJudge,
+    LLMJudge,
+    OfflineJudge,
+    Point,
+    RubricBook,
+    Scale,
+    composition,
+)
 from ragassay.judges.cascade import ESCALATED, confidence
 
 BOOK = RubricBook.default()
@@ -26,25 +46,43 @@ JUDGE = CascadeJudge(
 
 
 def request(n: int) -> Request:
-    return Request("chunk_relevance", {"question": "When was the bridge built?", "context": f"It was built in 19{n}."})
+    return Request(
+        "chunk_relevance",
+        {"question": "When was the bridge built?", "context": f"It was built in 19{n}."},
+    )
 
 
 @pytest.mark.parametrize(
     ("rating", "probability", "scale", "expected"),
     [
-        (3, None, GRADES, 1.0), (2, None, GRADES, 0.5), (1, None, GRADES, 0.5), (0, None, GRADES, 1.0),
-        (6, None, TEN, 0.2), (10, None, TEN, 1.0), (5, None, TEN, 1 / 6), (0, None, TEN, 1.0),
-        ("yes", None, YES, None), ("no", None, YES, None), ("b", None, KINDS, None),
-        (2, 0.7, GRADES, 0.7), (1, 0.3, GRADES, 0.7),
+        (3, None, GRADES, 1.0),
+        (2, None, GRADES, 0.5),
+        (1, None, GRADES, 0.5),
+        (0, None, GRADES, 1.0),
+        (6, None, TEN, 0.2),
+        (10, None, TEN, 1.0),
+        (5, None, TEN, 1 / 6),
+        (0, None, TEN, 1.0),
+        ("yes", None, YES, None),
+        ("no", None, YES, None),
+        ("b", None, KINDS, None),
+        (2, 0.7, GRADES, 0.7),
+        (1, 0.3, GRADES, 0.7),
     ],
-)  # fmt: skip
+)
 def test_confidence_is_the_probability_of_the_verdict_else_the_distance_from_the_pass_mark(
     rating: int | str, probability: float | None, scale: Scale, expected: float
 ) -> None:
     judgment = Judgment(
-        "k", "f", "r@1", Status.JUDGED, rating=rating, value=scale.value(rating), passes=scale.passes(rating),
+        "k",
+        "f",
+        "r@1",
+        Status.JUDGED,
+        rating=rating,
+        value=scale.value(rating),
+        passes=scale.passes(rating),
         probability=probability,
-    )  # fmt: skip
+    )
     assert confidence(judgment, scale) == pytest.approx(expected)
 
 
@@ -86,14 +124,22 @@ def test_a_sure_verdict_is_taken_before_the_expensive_judge_is_asked_about_the_r
     settled, beside, asked = play(
         JUDGE,
         (first, second, third),
-        {str(first.inputs["context"]): 0.95, str(second.inputs["context"]): 0.5, str(third.inputs["context"]): 0.1},
+        {
+            str(first.inputs["context"]): 0.95,
+            str(second.inputs["context"]): 0.5,
+            str(third.inputs["context"]): 0.1,
+        },
     )
     by_key = {j.key: (calls, j) for calls, j in settled}
     assert len(settled) == 3
     assert (by_key[first.key][0], by_key[first.key][1].rating) == (0, "yes")
     assert (by_key[third.key][0], by_key[third.key][1].rating) == (0, "no")
     calls, unsure = by_key[second.key]
-    assert (calls, unsure.status, unsure.rating) == (1, Status.FAILED, None)  # the cheap verdict is no stopgap
+    assert (calls, unsure.status, unsure.rating) == (
+        1,
+        Status.FAILED,
+        None,
+    )  # the cheap verdict is no stopgap
     assert unsure.flags == (ESCALATED,)
     assert "too unsure (0.50)" in unsure.rationale
     assert [call.model for call in asked] == ["openai:m"]
@@ -114,12 +160,20 @@ def test_what_cannot_be_judged_cheaply_goes_to_the_expensive_one_at_once() -> No
 
 @pytest.mark.parametrize("statement", ["Paris", "\u20bf"])
 def test_a_rule_about_words_is_sure_of_nothing(statement: str) -> None:
-    inputs = {"question": "q?", "response": "It is certainly not Paris but Lyon.", "statements": (statement,)}
+    inputs = {
+        "question": "q?",
+        "response": "It is certainly not Paris but Lyon.",
+        "statements": (statement,),
+    }
     settled, _, asked = play(
-        CascadeJudge("c", JUDGE.cheap, JUDGE.expensive, 0.1, BOOK), (Request("correctness", inputs),), {}
+        CascadeJudge("c", JUDGE.cheap, JUDGE.expensive, 0.1, BOOK),
+        (Request("correctness", inputs),),
+        {},
     )
     assert len(asked) == 1
-    assert settled[0][1].status is Status.FAILED  # the expensive one is down, and the cheap verdict is no stopgap
+    assert (
+        settled[0][1].status is Status.FAILED
+    )  # the expensive one is down, and the cheap verdict is no stopgap
 
 
 def test_the_threshold_is_part_of_the_fingerprint_only_where_it_decides() -> None:
@@ -131,12 +185,20 @@ def test_the_threshold_is_part_of_the_fingerprint_only_where_it_decides() -> Non
 def test_a_cascades_uri_names_two_judges_and_the_confidence() -> None:
     composed = composition("cascade:offline > openai:my@model@0.85")
     assert composed is not None
-    assert (composed.rule, composed.members, composed.threshold) == ("cascade", ("offline", "openai:my@model"), 0.85)
+    assert (composed.rule, composed.members, composed.threshold) == (
+        "cascade",
+        ("offline", "openai:my@model"),
+        0.85,
+    )
 
 
 @pytest.mark.parametrize(
     "uri",
-    ["cascade:offline,openai:my/model", "cascade:offline>openai:my/model", "cascade:offline, openai:my/model@0.9"],
+    [
+        "cascade:offline,openai:my/model",
+        "cascade:offline>openai:my/model",
+        "cascade:offline, openai:my/model@0.9",
+    ],
 )
 def test_a_comma_stands_for_the_arrow_and_without_a_confidence_it_is_nine_tenths(uri: str) -> None:
     composed = composition(uri)

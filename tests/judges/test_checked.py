@@ -1,4 +1,6 @@
-"""A second judge that disputes verdicts: when it speaks up, what stands unchanged, and what is said."""
+"""A second judge that disputes verdicts: when it speaks up, what stands unchanged, and what is
+said.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +9,35 @@ from typing import Any
 
 import pytest
 
-from ragassay.core import Ask, CallFailed, ChatCall, Judgment, Keep, MatchReply, Recall, Request, Status
+from ragassay.core import (
+    Ask,
+    CallFailed,
+    ChatCall,
+    Judgment,
+    Keep,
+    MatchReply,
+    Recall,
+    Request,
+    Status,
+)
 from ragassay.judges import CheckedJudge, LLMJudge, OfflineJudge, RubricBook, composition
 from ragassay.judges.checked import DISPUTED
 
 BOOK = RubricBook.default()
 MAIN, CHECK = OfflineJudge("main", {}, BOOK), OfflineJudge("check", {}, BOOK, {"relevance": 0.4})
 JUDGE = CheckedJudge("checked:a>offline@0.9", MAIN, CHECK, 0.9, BOOK)
-REQUEST = Request("chunk_relevance", {"question": "When was the bridge built?", "context": "It was built in 1932."})
+REQUEST = Request(
+    "chunk_relevance",
+    {"question": "When was the bridge built?", "context": "It was built in 1932."},
+)
 
 
-def play(judge: CheckedJudge, request: Request, *answers: float | None) -> tuple[Judgment, list[Judgment], int]:
-    """Play the runner: the members' calls come in their order, and get these probabilities; None fails."""
+def play(
+    judge: CheckedJudge, request: Request, *answers: float | None
+) -> tuple[Judgment, list[Judgment], int]:
+    """Play the runner: the members' calls come in their order, and get these probabilities; None
+    fails.
+    """
     beside, chats, left = list[Judgment](), 0, list(answers)
     flow: Generator[Any, Any, Any] = judge.answer((request,))
     try:
@@ -33,7 +52,9 @@ def play(judge: CheckedJudge, request: Request, *answers: float | None) -> tuple
                 for call in step.calls:
                     chats += isinstance(call, ChatCall)
                     given = left.pop(0)
-                    replies.append(CallFailed("server", "down") if given is None else MatchReply(given))
+                    replies.append(
+                        CallFailed("server", "down") if given is None else MatchReply(given)
+                    )
                 sent = tuple(replies)
             else:
                 assert isinstance(step, Recall)
@@ -45,9 +66,18 @@ def play(judge: CheckedJudge, request: Request, *answers: float | None) -> tuple
 
 @pytest.mark.parametrize(
     ("main", "check", "disputed"),
-    [(0.6, 0.1, True), (0.6, 0.11, False), (0.6, 0.95, False), (0.2, 0.9, True), (0.2, 0.89, False), (0.2, 0.3, False)],
+    [
+        (0.6, 0.1, True),
+        (0.6, 0.11, False),
+        (0.6, 0.95, False),
+        (0.2, 0.9, True),
+        (0.2, 0.89, False),
+        (0.2, 0.3, False),
+    ],
 )
-def test_only_a_sure_opposite_disputes_and_the_verdict_stands(main: float, check: float, disputed: bool) -> None:
+def test_only_a_sure_opposite_disputes_and_the_verdict_stands(
+    main: float, check: float, disputed: bool
+) -> None:
     settled, beside, _ = play(JUDGE, REQUEST, main, check)
     assert (settled.rating, settled.probability) == ("yes" if main >= 0.5 else "no", main)
     assert settled.flags == ((DISPUTED,) if disputed else ())
@@ -84,4 +114,8 @@ def test_the_threshold_is_part_of_the_fingerprint_only_where_it_decides() -> Non
 def test_its_uri_names_the_judge_the_second_one_and_the_confidence() -> None:
     composed = composition("checked:openai:my@model > offline@0.9")
     assert composed is not None
-    assert (composed.rule, composed.members, composed.threshold) == ("checked", ("openai:my@model", "offline"), 0.9)
+    assert (composed.rule, composed.members, composed.threshold) == (
+        "checked",
+        ("openai:my@model", "offline"),
+        0.9,
+    )

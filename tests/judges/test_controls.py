@@ -1,4 +1,6 @@
-"""What a text says of itself is never a verdict, and a judge that believes it is found out by the claims planted for it."""
+"""What a text says of itself is never a verdict, and a judge that believes it is found out by the
+claims planted for it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ from support.llm_server import judge as word_overlap
 
 BOOK = RubricBook.default()
 CONTEXTS = (
-    "The ferry to Lund island was built in 1987 and carries forty cars. It crosses the sound every forty minutes.",
+    (
+        "The ferry to Lund island was built in 1987 and carries forty cars. It crosses the sound"
+        " every forty minutes."
+    ),
     "The harbour cafe opens at nine in the morning and closes at five in the afternoon.",
 )
 CLAIMS = (
@@ -43,7 +48,12 @@ def judge(controls: str = "auto", **more: object) -> LLMJudge:
 
 
 def grounded(claim: str, contexts: tuple[str, ...] = CONTEXTS) -> Request:
-    inputs = {"question": "What of the ferry?", "response": claim, "contexts": contexts, "claim": claim}
+    inputs = {
+        "question": "What of the ferry?",
+        "response": claim,
+        "contexts": contexts,
+        "claim": claim,
+    }
     return Request("groundedness", inputs)
 
 
@@ -83,24 +93,32 @@ def test_there_are_at_least_five_hundred_attacks_in_every_place_and_no_two_are_o
     attacks = structural()
     assert len(attacks) >= 500
     assert len({one.id for one in attacks}) == len(attacks)
-    assert {(one.place, one.position) for one in attacks} == {(a, b) for a in PLACES for b in POSITIONS}
+    assert {(one.place, one.position) for one in attacks} == {
+        (a, b) for a in PLACES for b in POSITIONS
+    }
     assert structural() == attacks
 
 
 @pytest.mark.parametrize("mode", ["echo", "json"])
 def test_a_judge_that_only_repeats_the_data_gives_no_verdict_for_any_attack(mode: str) -> None:
-    # Nothing in such a reply is the judge's own, so every verdict read from it would be one taken from the data.
+    # Nothing in such a reply is the judge's own, so every verdict read from it would be one taken
+    # from the data.
     by, attacks = judge("off"), structural()
     with LLMServer(answer=Gullible(mode), keep_bodies=False) as server:
         done = drive([(by, (attacked(one),)) for one in attacks], server.url)
-        assert server.stats()["answers"] >= 2 * len(attacks) - 50  # asked again each; a few need no call
-    taken = [one.id for one, (kept, _) in zip(attacks, done, strict=True) if any(j.judged for j in kept)]
+        assert (
+            server.stats()["answers"] >= 2 * len(attacks) - 50
+        )  # asked again each; a few need no call
+    taken = [
+        one.id for one, (kept, _) in zip(attacks, done, strict=True) if any(j.judged for j in kept)
+    ]
     assert taken == []
 
 
 @pytest.mark.parametrize("mode", ["after", "before", "reasoned"])
 def test_what_stands_beside_the_judges_own_words_never_changes_its_verdict(mode: str) -> None:
-    # The judge's own verdict, given for the same prompt without the repeated data, or none at all: never another one.
+    # The judge's own verdict, given for the same prompt without the repeated data, or none at all:
+    # never another one.
     by, attacks = judge("off"), structural()[::3]
     groups = [(by, (attacked(one),)) for one in attacks]
     with LLMServer(keep_bodies=False) as server:
@@ -113,8 +131,11 @@ def test_what_stands_beside_the_judges_own_words_never_changes_its_verdict(mode:
             continue
         kept += 1
         assert (found[0].status, found[0].rating, found[0].flags, found[0].sources) == (
-            own[0].status, own[0].rating, own[0].flags, own[0].sources
-        )  # fmt: skip
+            own[0].status,
+            own[0].rating,
+            own[0].flags,
+            own[0].sources,
+        )
     assert kept > 0.9 * len(attacks)
 
 
@@ -127,7 +148,8 @@ def test_no_id_that_is_asked_stands_in_any_text_of_its_call() -> None:
 
 
 def test_an_id_that_happens_to_stand_in_the_data_is_made_longer() -> None:
-    # The id is a hash of the data, so no text can be made to hold it; here the hash is taken away instead.
+    # The id is a hash of the data, so no text can be made to hold it; here the hash is taken away
+    # instead.
     from ragassay.judges import llm
 
     request = grounded("The claim 0123abcd is made.")
@@ -142,10 +164,15 @@ def test_an_id_that_happens_to_stand_in_the_data_is_made_longer() -> None:
 
 @pytest.mark.parametrize("mode", ["highest", "lowest"])
 @pytest.mark.parametrize("rubric", [rubric for rubric, source in PLANTED.items() if source])
-def test_a_judge_that_rates_everything_alike_is_caught_in_every_call(rubric: str, mode: str) -> None:
+def test_a_judge_that_rates_everything_alike_is_caught_in_every_call(
+    rubric: str, mode: str
+) -> None:
     by, item, most = judge("always"), BOOK.get(rubric).item, BOOK.get(rubric).batch
     groups = [
-        tuple(replace(r, inputs={**r.inputs, item: f"{r.text(item)} Case {n}."}) for r in requests(rubric))[:most]
+        tuple(
+            replace(r, inputs={**r.inputs, item: f"{r.text(item)} Case {n}."})
+            for r in requests(rubric)
+        )[:most]
         for n in range(25)
     ]
     with LLMServer(answer=Gullible(mode)) as server:
@@ -153,14 +180,18 @@ def test_a_judge_that_rates_everything_alike_is_caught_in_every_call(rubric: str
         assert server.stats()["calls"] == 2 * len(groups)
     assert {j.status for kept, _ in done for j in kept} == {Status.UNPARSED}
     assert all(
-        "failed its control claims" in j.reason and "when asked again" in j.reason for kept, _ in done for j in kept
+        "failed its control claims" in j.reason and "when asked again" in j.reason
+        for kept, _ in done
+        for j in kept
     )
 
 
 @pytest.mark.parametrize("rubric", [rubric for rubric, source in PLANTED.items() if not source])
 def test_a_judge_that_finds_everything_relevant_is_caught_in_every_call(rubric: str) -> None:
     with LLMServer(answer=Gullible("highest")) as server:
-        ((kept, _),) = drive([(judge("always"), requests(rubric)[: BOOK.get(rubric).batch])], server.url)
+        ((kept, _),) = drive(
+            [(judge("always"), requests(rubric)[: BOOK.get(rubric).batch])], server.url
+        )
     assert {j.status for j in kept} == {Status.UNPARSED}
 
 
@@ -174,13 +205,17 @@ def test_a_judge_by_word_overlap_is_not_void_in_any_rubric(rubric: str) -> None:
     assert len(ids(calls[0])) == len(group) + 1 + bool(PLANTED[rubric])
 
 
-def test_a_judge_that_obeys_what_the_data_say_is_caught_in_every_call_when_controls_are_always_planted() -> None:
+def test_a_judge_that_obeys_what_the_data_say_is_caught_in_every_call_when_controls_are_always_planted() -> (
+    None
+):
     attacks = structural()
     gullible = Gullible("obeys", [one.text for one in attacks])
     with LLMServer(answer=gullible, keep_bodies=False) as server:
         done = drive([(judge("always"), (attacked(one),)) for one in attacks], server.url)
     assert gullible.obeyed >= 2 * 700
-    assert [one.id for one, (kept, _) in zip(attacks, done, strict=True) if any(j.passes for j in kept)] == []
+    assert [
+        one.id for one, (kept, _) in zip(attacks, done, strict=True) if any(j.passes for j in kept)
+    ] == []
 
 
 def test_an_honest_judge_keeps_its_verdicts_and_pays_for_no_second_call() -> None:
@@ -204,7 +239,9 @@ def test_a_call_without_anything_suspicious_is_asked_as_if_there_were_no_control
     with LLMServer() as server:
         ((_, off),) = drive([(judge("off", seed=1), requests("groundedness"))], server.url)
         ((_, auto),) = drive([(judge("auto", seed=1), requests("groundedness"))], server.url)
-        ((_, warned),) = drive([(judge("auto", seed=1), requests("groundedness", ATTACK))], server.url)
+        ((_, warned),) = drive(
+            [(judge("auto", seed=1), requests("groundedness", ATTACK))], server.url
+        )
     assert len(ids(auto[0])) == len(ids(off[0])) == 3
     assert [_without_ids(auto[0], n) for n in (0, 1)] == [_without_ids(off[0], n) for n in (0, 1)]
     assert len(ids(warned[0])) == 5
@@ -222,7 +259,9 @@ def test_a_void_call_is_asked_again_once_with_other_controls_and_may_then_be_rig
     assert {j.status for j in kept} == {Status.JUDGED}
     assert len(calls) == 2
     own = set(ids(calls[0])) & set(ids(calls[1]))
-    assert 3 <= len(own) <= 4  # the items keep their ids; the made-up claim is another, the quoted sentence may be
+    assert (
+        3 <= len(own) <= 4
+    )  # the items keep their ids; the made-up claim is another, the quoted sentence may be
     assert sum(j.spend.calls for j in kept) == 2
 
 
@@ -231,7 +270,10 @@ def test_a_reply_that_leaves_a_control_out_vouches_for_nothing() -> None:
         own = word_overlap(body)  # type: ignore[arg-type]
         assert isinstance(own, dict)
         prompt = str(body["messages"][-1]["content"])  # type: ignore[index]
-        after = {e["id"]: prompt.split(f"with the id {e['id']}:\n", 1)[1].split("\n")[1] for e in own["verdicts"]}
+        after = {
+            e["id"]: prompt.split(f"with the id {e['id']}:\n", 1)[1].split("\n")[1]
+            for e in own["verdicts"]
+        }
         return {"verdicts": [entry for entry in own["verdicts"] if after[entry["id"]] in CLAIMS]}
 
     with LLMServer(answer=answer) as server:  # type: ignore[arg-type]
@@ -251,9 +293,15 @@ def test_controls_are_right_by_construction_and_look_like_any_other_item() -> No
         assert names
         assert any(name.casefold() not in data for name in names)
         assert planted.passage == ""
-    assert plant("always", "groundedness", "claim", group, 1) == plant("always", "groundedness", "claim", group, 1)
-    assert plant("always", "groundedness", "claim", group, 1) != plant("always", "groundedness", "claim", group, 2)
-    places = {c.at for n in range(50) for c in plant("always", "groundedness", "claim", group, n).controls}
+    assert plant("always", "groundedness", "claim", group, 1) == plant(
+        "always", "groundedness", "claim", group, 1
+    )
+    assert plant("always", "groundedness", "claim", group, 1) != plant(
+        "always", "groundedness", "claim", group, 2
+    )
+    places = {
+        c.at for n in range(50) for c in plant("always", "groundedness", "claim", group, n).controls
+    }
     assert places == {0, 1, 2}
 
 
@@ -291,7 +339,8 @@ def test_every_attack_of_ours_but_a_lone_quote_is_suspicious() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [*CONTEXTS, *CLAIMS, "Smith said: the rate rose to 3 % in 1998.", "", "42", "It is 5 < 6."]
+    "text",
+    [*CONTEXTS, *CLAIMS, "Smith said: the rate rose to 3 % in 1998.", "", "42", "It is 5 < 6."],
 )
 def test_ordinary_texts_are_not(text: str) -> None:
     assert suspicious(text) is False
@@ -304,15 +353,39 @@ def looked_at_whole(text: str) -> bool:
         return True
     flat = f" {' '.join(text.casefold().split())} "
     ids = re.findall(r"\b[0-9a-f]{8,32}\b", flat)
-    marks = (*module._TO_A_JUDGE, *module._TO_A_MODEL, *module._ELSEWHERE, *module._TOKENS, *module._FORMS)
-    return any(mark in flat for mark in marks) or any(not i.isdigit() and not i.isalpha() for i in ids)
+    marks = (
+        *module._TO_A_JUDGE,
+        *module._TO_A_MODEL,
+        *module._ELSEWHERE,
+        *module._TOKENS,
+        *module._FORMS,
+    )
+    return any(mark in flat for mark in marks) or any(
+        not i.isdigit() and not i.isalpha() for i in ids
+    )
 
 
 MARKS = [mark for marks in suspicion_module._SIGNS.values() for mark in marks]
 WORDS = st.one_of(
-    st.sampled_from(MARKS), st.sampled_from([w for mark in MARKS for w in mark.split()]), st.text(max_size=6),
-    st.sampled_from(["9c1e07ab", "deadbeef", "12345678", "\u200b", "İ", "ẞ", "\x03", "the", "judge", "id", "river"]),
-)  # fmt: skip
+    st.sampled_from(MARKS),
+    st.sampled_from([w for mark in MARKS for w in mark.split()]),
+    st.text(max_size=6),
+    st.sampled_from(
+        [
+            "9c1e07ab",
+            "deadbeef",
+            "12345678",
+            "\u200b",
+            "İ",
+            "ẞ",
+            "\x03",
+            "the",
+            "judge",
+            "id",
+            "river",
+        ]
+    ),
+)
 
 
 @given(st.lists(WORDS, max_size=8), st.sampled_from([" ", "  ", "\n", ""]))
@@ -339,13 +412,18 @@ def test_no_mark_has_more_words_than_are_carried_over_a_cut() -> None:
     assert max(len(mark.split()) for mark in MARKS) <= suspicion_module._MOST_WORDS_OF_A_MARK
 
 
-def test_a_text_of_a_hundred_thousand_new_words_is_read_in_linear_time_and_teaches_nothing() -> None:
+def test_a_text_of_a_hundred_thousand_new_words_is_read_in_linear_time_and_teaches_nothing() -> (
+    None
+):
     held = len(suspicion_module._CLEAN) + len(suspicion_module._MARKED)
     text = " ".join(f"judge{n}ignore" for n in range(100_000))
     started = time.thread_time()
     assert suspicion_module._look(text) is looked_at_whole(text)
     assert time.thread_time() - started < 2
-    assert len(suspicion_module._CLEAN) + len(suspicion_module._MARKED) <= held + suspicion_module._MOST_NEW
+    assert (
+        len(suspicion_module._CLEAN) + len(suspicion_module._MARKED)
+        <= held + suspicion_module._MOST_NEW
+    )
 
 
 # -- answers that answer nothing
@@ -373,9 +451,32 @@ def test_a_claim_that_is_only_a_master_key_is_no_claim(key: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Yes.", "No", ":)", "42", "a", "?", "Human", "System", "Answer: 4", "Solution: water", "Thought process: it is red.",
-     "-", "#", "C", "The answer is no", "解は水", "None", "N/A", "1.", "$", "User", "<b>", "Assistant: Lund"],
-)  # fmt: skip
+    [
+        "Yes.",
+        "No",
+        ":)",
+        "42",
+        "a",
+        "?",
+        "Human",
+        "System",
+        "Answer: 4",
+        "Solution: water",
+        "Thought process: it is red.",
+        "-",
+        "#",
+        "C",
+        "The answer is no",
+        "解は水",
+        "None",
+        "N/A",
+        "1.",
+        "$",
+        "User",
+        "<b>",
+        "Assistant: Lund",
+    ],
+)
 def test_short_answers_are_answers(text: str) -> None:
     assert not no_content(text, "Which one is it?")
 
@@ -383,7 +484,9 @@ def test_short_answers_are_answers(text: str) -> None:
 def test_where_a_word_or_a_sign_is_asked_for_a_word_or_a_sign_is_an_answer() -> None:
     assert not no_content("Solution", "What is a homogeneous mixture called?")
     assert not no_content(".", "Which punctuation mark ends a sentence?")
-    assert not no_content("Solution", "What comes out?", right=("It is a solution of salt in water.",))
+    assert not no_content(
+        "Solution", "What comes out?", right=("It is a solution of salt in water.",)
+    )
     assert no_content("Solution:", "What is a homogeneous mixture called?")
     assert no_content("Solution", "Who wrote Hamlet in 1600?")
 

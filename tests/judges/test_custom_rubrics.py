@@ -1,4 +1,6 @@
-"""Judges of the user's own: what a short file becomes, and how everything that can be wrong in it is explained."""
+"""Judges of the user's own: what a short file becomes, and how everything that can be wrong in it
+is explained.
+"""
 
 from __future__ import annotations
 
@@ -61,10 +63,16 @@ def read(folder: Path, text: str) -> Rubric:
     return rubric
 
 
-def judged(rubric: Rubric, inputs: dict[str, str | tuple[str, ...]], *entries: dict[str, object]) -> Judgment:
+def judged(
+    rubric: Rubric, inputs: dict[str, str | tuple[str, ...]], *entries: dict[str, object]
+) -> Judgment:
     """The Judgment of one Request when the n-th call is answered by the n-th entry."""
     request = Request(rubric.id, inputs)
-    flow, kept, calls = LLMJudge("m", RubricBook({rubric.id: rubric})).answer((request,)), list[Judgment](), 0
+    flow, kept, calls = (
+        LLMJudge("m", RubricBook({rubric.id: rubric})).answer((request,)),
+        list[Judgment](),
+        0,
+    )
     try:
         step = next(flow)
         while True:
@@ -103,9 +111,12 @@ def test_a_header_and_criteria_are_a_whole_judge(tmp_path: Path) -> None:
     assert [(p.rating, p.value) for p in rubric.scale.points] == [("no", 0), ("yes", 1)]
     system = rubric.system_prompt()
     for words in (
-        "Is the response friendly?", "thanks for the question", "- yes: The criteria are met.",
-        '"rating": "no" or "yes", no other value.', "is never obeyed",
-    ):  # fmt: skip
+        "Is the response friendly?",
+        "thanks for the question",
+        "- yes: The criteria are met.",
+        '"rating": "no" or "yes", no other value.',
+        "is never obeyed",
+    ):
         assert words in system
     user = rubric.user_prompt({"question": "<Q>", "response": "<R>"})
     assert user.index("<Q>") < user.index("<R>")
@@ -122,8 +133,12 @@ def test_its_rating_gives_its_value_and_whether_it_passes(tmp_path: Path) -> Non
 def test_at_the_level_retrieval_chunks_are_items_and_twenty_share_a_call(tmp_path: Path) -> None:
     rubric = read(tmp_path, CHUNKS)
     assert (rubric.level, rubric.row, rubric.inputs, rubric.item, rubric.batch) == (
-        "retrieval", "any", ("question", "context"), "context", 20,
-    )  # fmt: skip
+        "retrieval",
+        "any",
+        ("question", "context"),
+        "context",
+        20,
+    )
     requests = [Request(rubric.id, {"question": "q", "context": str(n)}) for n in range(45)]
     judge = LLMJudge("m", RubricBook({rubric.id: rubric}))
     assert [len(group) for group in judge.batches(requests)] == [20, 20, 5]
@@ -134,9 +149,13 @@ def test_categories_pass_by_their_list_and_have_no_order(tmp_path: Path) -> None
     scale = rubric.scale
     assert scale is not None
     assert [(p.rating, p.value, scale.passes(p.rating)) for p in scale.points] == [
-        ("outdated", 0.0, False), ("current", 1.0, True), ("timeless", 1.0, True),
-    ]  # fmt: skip
-    assert '"rating": "outdated", "current" or "timeless", no other value.' in rubric.system_prompt()
+        ("outdated", 0.0, False),
+        ("current", 1.0, True),
+        ("timeless", 1.0, True),
+    ]
+    assert (
+        '"rating": "outdated", "current" or "timeless", no other value.' in rubric.system_prompt()
+    )
     text = CHUNKS.replace("outdated: It is over.", "outdated: {meaning: It is over., value: 0.25}")
     text = text.replace("pass: [current, timeless]", "pass: [outdated]").replace(
         "own words.", "words. Pass: {{scale.pass}}."
@@ -154,9 +173,16 @@ def test_categories_pass_by_their_list_and_have_no_order(tmp_path: Path) -> None
 
 @given(st.permutations(["a", "b", "c", "d"]), st.sets(st.sampled_from("abcd"), min_size=1))
 def test_the_order_of_categories_changes_no_verdict(order: list[str], passing: set[str]) -> None:
-    text = yaml.safe_dump({
-        "id": "mine", "purpose": "p", "scale": {"pass": sorted(passing), "points": [{"rating": r, "meaning": r} for r in order]},
-    })  # fmt: skip
+    text = yaml.safe_dump(
+        {
+            "id": "mine",
+            "purpose": "p",
+            "scale": {
+                "pass": sorted(passing),
+                "points": [{"rating": r, "meaning": r} for r in order],
+            },
+        }
+    )
     with_files = _from_text(f"---\n{text}---\nCriteria.\n")
     scale = with_files.scale
     assert scale is not None
@@ -175,18 +201,30 @@ def _from_text(text: str) -> Rubric:
 def test_of_a_list_of_guidelines_each_is_an_item(tmp_path: Path) -> None:
     rubric = read(tmp_path, RULES)
     assert rubric.guidelines == ("The response is in English.", "The response names no competitor.")
-    assert (rubric.inputs, rubric.item, rubric.batch) == (("question", "response", "guideline"), "guideline", 20)
+    assert (rubric.inputs, rubric.item, rubric.batch) == (
+        ("question", "response", "guideline"),
+        "guideline",
+        20,
+    )
     assert "- no: The response breaks the guideline" in rubric.system_prompt()
     assert "English" not in rubric.system_prompt()  # it comes with its Request
-    judgment = judged(rubric, {"question": "q", "response": "r", "guideline": rubric.guidelines[0]}, {"rating": "no"})
+    judgment = judged(
+        rubric,
+        {"question": "q", "response": "r", "guideline": rubric.guidelines[0]},
+        {"rating": "no"},
+    )
     assert (judgment.value, judgment.passes) == (0.0, False)
 
 
-def test_a_further_guideline_changes_the_reference_but_buys_no_judgment_again(tmp_path: Path) -> None:
+def test_a_further_guideline_changes_the_reference_but_buys_no_judgment_again(
+    tmp_path: Path,
+) -> None:
     first = read(tmp_path, RULES)
     second = read(
         tmp_path,
-        RULES.replace("---\n", "  - The response is polite.\n---\n", 2).replace("  - The response is polite.\n", "", 1),
+        RULES.replace("---\n", "  - The response is polite.\n---\n", 2).replace(
+            "  - The response is polite.\n", "", 1
+        ),
     )
     assert len(second.guidelines) == 3
     assert first.digest == second.digest
@@ -194,7 +232,10 @@ def test_a_further_guideline_changes_the_reference_but_buys_no_judgment_again(tm
 
 
 def test_when_a_row_passes_changes_the_reference_but_buys_no_judgment_again(tmp_path: Path) -> None:
-    one, every = read(tmp_path, CHUNKS), read(tmp_path, CHUNKS.replace("retrieval\n", "retrieval\nrow: all\n"))
+    one, every = (
+        read(tmp_path, CHUNKS),
+        read(tmp_path, CHUNKS.replace("retrieval\n", "retrieval\nrow: all\n")),
+    )
     assert (one.row, every.row) == ("any", "all")
     assert one.digest == every.digest
     assert one.ref != every.ref
@@ -202,9 +243,15 @@ def test_when_a_row_passes_changes_the_reference_but_buys_no_judgment_again(tmp_
 
 def test_numbers_spans_words_and_values_are_scales(tmp_path: Path) -> None:
     points = {
-        "1-5 with a span": ("pass: 4\n  points: {1-2: Bad., 3: Fair., 4-5: Good.}", [0, 0.25, 0.5, 0.75, 1]),
+        "1-5 with a span": (
+            "pass: 4\n  points: {1-2: Bad., 3: Fair., 4-5: Good.}",
+            [0, 0.25, 0.5, 0.75, 1],
+        ),
         "words": ("pass: good\n  points: {bad: B., fair: F., good: G.}", [0, 0.5, 1]),
-        "values": ("pass: good\n  points: {bad: B., fair: {meaning: F., value: 0.8}, good: G.}", [0, 0.8, 1]),
+        "values": (
+            "pass: good\n  points: {bad: B., fair: {meaning: F., value: 0.8}, good: G.}",
+            [0, 0.8, 1],
+        ),
         "steps": ("step: 2\n  pass: 2\n  points: {0: B., 2: F., 4: G.}", [0, 0.5, 1]),
         "no is better": ('pass: "no"\n  points: {"yes": It leaks., "no": It does not.}', [0, 1]),
     }
@@ -217,7 +264,8 @@ def test_numbers_spans_words_and_values_are_scales(tmp_path: Path) -> None:
 
 def test_few_shot_examples_stand_in_the_prompt_with_their_verdicts(tmp_path: Path) -> None:
     examples = (
-        "examples:\n  - {question: Why so, response: Thanks for asking!, reasoning: It thanks., rating: 'yes'}\n---\nA"
+        "examples:\n  - {question: Why so, response: Thanks for asking!, reasoning: It thanks.,"
+        " rating: 'yes'}\n---\nA"
     )
     prompt = read(tmp_path, SHORT.replace("---\nA", examples)).system_prompt()
     assert "response: Thanks for asking!\nverdict: " in prompt
@@ -228,26 +276,48 @@ def test_all_inputs_of_a_row_can_be_read_and_lists_come_text_by_text(tmp_path: P
     names = ["question", "response", "contexts", "reference", "expected_facts", "guidelines"]
     rubric = read(tmp_path, SHORT.replace("scale:", f"inputs: [{', '.join(names)}]\nscale:"))
     inputs: dict[str, str | tuple[str, ...]] = {
-        "question": "q", "response": "r", "contexts": ("c", "d"), "reference": "f", "expected_facts": ("e",),
+        "question": "q",
+        "response": "r",
+        "contexts": ("c", "d"),
+        "reference": "f",
+        "expected_facts": ("e",),
         "guidelines": ("g", "h"),
-    }  # fmt: skip
-    call = LLMJudge("m", RubricBook({rubric.id: rubric})).call(rubric, {"ab": Request(rubric.id, inputs)})
-    fences = [name for name in re.findall(r"<<<(.+?) \|", call.messages[1].content) if name != "end"]
+    }
+    call = LLMJudge("m", RubricBook({rubric.id: rubric})).call(
+        rubric, {"ab": Request(rubric.id, inputs)}
+    )
+    fences = [
+        name for name in re.findall(r"<<<(.+?) \|", call.messages[1].content) if name != "end"
+    ]
     assert fences == [
-        "question", "passage 1", "passage 2", "reference", "expected fact 1", "guideline 1", "guideline 2", "response",
-    ]  # fmt: skip
+        "question",
+        "passage 1",
+        "passage 2",
+        "reference",
+        "expected fact 1",
+        "guideline 1",
+        "guideline 2",
+        "response",
+    ]
 
 
 def test_a_judge_of_ones_own_can_extend_a_built_in_rubric_or_another_one(tmp_path: Path) -> None:
-    rubric = read(tmp_path, "---\nid: strict_chunks\nextends: chunk_relevance\nlevel: retrieval\n---\nBe strict.\n")
+    rubric = read(
+        tmp_path,
+        "---\nid: strict_chunks\nextends: chunk_relevance\nlevel: retrieval\n---\nBe strict.\n",
+    )
     assert (rubric.level, rubric.item, rubric.criteria) == ("retrieval", "context", "Be strict.")
     assert rubric.examples == BOOK.get("chunk_relevance").examples
     first = write(tmp_path, SHORT)
-    second = write(tmp_path, "---\nid: friendlier\nextends: friendly\n---\nIt thanks twice.\n", "second.md")
+    second = write(
+        tmp_path, "---\nid: friendlier\nextends: friendly\n---\nIt thanks twice.\n", "second.md"
+    )
     book = BOOK.with_files([first, second])
     assert [r.id for r in book.custom] == ["friendly", "friendlier"]
     assert "It thanks twice." in book.get("friendlier").system_prompt()
-    third = write(tmp_path, "---\nid: friendlier\nextends: friendlier\ninputs: [response]\n---\n", "third.md")
+    third = write(
+        tmp_path, "---\nid: friendlier\nextends: friendlier\ninputs: [response]\n---\n", "third.md"
+    )
     assert book.with_files([third]).get("friendlier").inputs == ("response",)
 
 
@@ -255,12 +325,18 @@ def test_a_file_that_replaces_a_built_in_rubric_is_no_judge_of_ones_own() -> Non
     files = sorted(EXAMPLES.glob("*.md"))
     assert [check(path) for path in files] == [[]] * 3
     book = BOOK.with_files(files)
-    assert [(r.id, r.level) for r in book.custom] == [("next_step", "answer"), ("validity", "retrieval")]
+    assert [(r.id, r.level) for r in book.custom] == [
+        ("next_step", "answer"),
+        ("validity", "retrieval"),
+    ]
     assert book.get("groundedness").own
 
 
 def test_sections_of_ones_own_are_taken_as_they_are(tmp_path: Path) -> None:
-    rubric = read(tmp_path, SHORT.replace("---\nA", "---\n## User\nHere: {{response}} {{question}}\n## Criteria\nA"))
+    rubric = read(
+        tmp_path,
+        SHORT.replace("---\nA", "---\n## User\nHere: {{response}} {{question}}\n## Criteria\nA"),
+    )
     assert rubric.user_prompt({"question": "q", "response": "r"}) == "Here: r q"
     assert "thanks for the question" in rubric.system_prompt()
 
@@ -278,7 +354,14 @@ def test_nothing_to_judge_is_not_applicable_and_costs_no_call(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"rating": 3}, {"rating": "Yes"}, {"rating": True}, {"rating": "maybe"}, {"id": "00000000", "rating": "yes"}, {}],
+    [
+        {"rating": 3},
+        {"rating": "Yes"},
+        {"rating": True},
+        {"rating": "maybe"},
+        {"id": "00000000", "rating": "yes"},
+        {},
+    ],
     ids=["off the scale", "in capitals", "true", "in words", "for another response", "nothing"],
 )
 @pytest.mark.parametrize("text", [SHORT, CHUNKS, RULES], ids=["answer", "retrieval", "guidelines"])
@@ -288,7 +371,12 @@ def test_a_judge_that_answers_off_the_scale_or_for_another_item_gives_a_reason_a
     rubric = read(tmp_path, text)
     inputs: dict[str, str | tuple[str, ...]] = {name: f"the {name}" for name in rubric.inputs}
     judgment = judged(rubric, inputs, wrong, wrong)
-    assert (judgment.status, judgment.rating, judgment.value, judgment.passes) == (Status.UNPARSED, None, None, None)
+    assert (judgment.status, judgment.rating, judgment.value, judgment.passes) == (
+        Status.UNPARSED,
+        None,
+        None,
+        None,
+    )
     assert judgment.reason == "the reply held no usable verdict for it, also when asked again"
 
 
@@ -297,19 +385,26 @@ def test_a_judge_that_answers_off_the_scale_or_for_another_item_gives_a_reason_a
 BROKEN = {
     "no criteria": (
         SHORT.replace("A friendly response thanks for the question.\n", ""),
-        "1: the criteria are missing: say below the header what is judged, and by what"),
+        "1: the criteria are missing: say below the header what is judged, and by what",
+    ),
     "an empty section": (
         SHORT.replace("A friendly response thanks for the question.", "## Criteria\n"),
         "8: the section Criteria is empty",
     ),
-    "no purpose": (SHORT.replace("purpose: Is the response friendly?\n", ""), "1: purpose is missing (a sentence)"),
+    "no purpose": (
+        SHORT.replace("purpose: Is the response friendly?\n", ""),
+        "1: purpose is missing (a sentence)",
+    ),
     "no scale": (
         SHORT.replace("scale: yes/no\n", ""),
         "1: scale is missing, or is not a mapping with `points` and `pass` (or yes/no)",
     ),
     "no criteria for the points of a span": (
         SHORT.replace("yes/no", "1-5"),
-        "4: the scale '1-5' has no criteria for its points: give `points`, each with its meaning, and `pass`; only yes/no has meanings of its own",
+        (
+            "4: the scale '1-5' has no criteria for its points: give `points`, each with its"
+            " meaning, and `pass`; only yes/no has meanings of its own"
+        ),
     ),
     "no criteria for a point": (
         SHORT.replace("yes/no", "{pass: 2, points: {1: Bad., 2: }}"),
@@ -337,12 +432,17 @@ BROKEN = {
     ),
     "a bare yes as pass mark": (
         SHORT.replace("yes/no", '{pass: yes, points: {"no": Bad., "yes": Good.}}'),
-        "4: the pass mark is True, which the scale does not offer; `pass` is one of \"no\" or \"yes\""
-        ' (YAML reads a bare yes or no as true or false: write "yes", "no")',
+        (
+            '4: the pass mark is True, which the scale does not offer; `pass` is one of "no" or'
+            ' "yes" (YAML reads a bare yes or no as true or false: write "yes", "no")'
+        ),
     ),
     "a category that is not there": (
         CHUNKS.replace("[current, timeless]", "[current, recent]"),
-        "6: the pass mark is 'recent', which the scale does not offer; `pass` is one of \"outdated\", \"current\" or \"timeless\"",
+        (
+            "6: the pass mark is 'recent', which the scale does not offer; `pass` is one of"
+            ' "outdated", "current" or "timeless"'
+        ),
     ),
     "no category passes": (
         CHUNKS.replace("[current, timeless]", "[]"),
@@ -354,7 +454,10 @@ BROKEN = {
     ),
     "the lowest of categories": (
         CHUNKS.replace("own words", "{{scale.lowest}}"),
-        "12: section Criteria: unknown placeholder {{scale.lowest}}. Categories have no lowest and no highest one.",
+        (
+            "12: section Criteria: unknown placeholder {{scale.lowest}}. Categories have no lowest"
+            " and no highest one."
+        ),
     ),
     "a flag that fixes a category": (
         CHUNKS.replace("scale:", "flags:\n  old: {meaning: m, rating: lowest}\nscale:"),
@@ -366,7 +469,10 @@ BROKEN = {
     ),
     "an input in the criteria": (
         SHORT.replace("thanks", "{{question}}"),
-        "6: section Criteria: unknown placeholder {{question}}. Leave it out: the inputs are put behind the criteria by themselves.",
+        (
+            "6: section Criteria: unknown placeholder {{question}}. Leave it out: the inputs are"
+            " put behind the criteria by themselves."
+        ),
     ),
     "braces in the purpose": (
         SHORT.replace("friendly?", "{{friendly}}?"),
@@ -374,17 +480,24 @@ BROKEN = {
     ),
     "an unknown input": (
         SHORT.replace("scale:", "inputs: [question, responce]\nscale:"),
-        "4: responce is no input of a judge of your own; there are question, response, contexts, context, reference, "
-        "expected_facts, guidelines. Did you mean 'response'?",
+        (
+            "4: responce is no input of a judge of your own; there are question, response,"
+            " contexts, context, reference, expected_facts, guidelines. Did you mean 'response'?"
+        ),
     ),
     "a claim": (
         "---\nid: groundednes\nextends: groundedness\n---\n",
-        "2: claim is no input of a judge of your own; there are question, response, contexts, context, reference, "
-        "expected_facts, guidelines. Did you mean the id 'groundedness'?",
+        (
+            "2: claim is no input of a judge of your own; there are question, response, contexts,"
+            " context, reference, expected_facts, guidelines. Did you mean the id 'groundedness'?"
+        ),
     ),
     "a chunk at the level answer": (
         SHORT.replace("scale:", "inputs: [question, context]\nscale:"),
-        "4: context, one chunk by itself, is given at the level retrieval; say `level: retrieval`, or read contexts",
+        (
+            "4: context, one chunk by itself, is given at the level retrieval; say `level:"
+            " retrieval`, or read contexts"
+        ),
     ),
     "no chunk at the level retrieval": (
         CHUNKS.replace("scale:", "inputs: [question, contexts]\nscale:"),
@@ -426,11 +539,18 @@ BROKEN = {
         SHORT.replace("scale:", "writes: claims\nscale:"),
         '4: a judge of your own gives a score, so it writes "ratings"',
     ),
-    "an id that is no name": (SHORT.replace("friendly\n", "Is it friendly?\n", 1), "2: id must be a name in small letters, digits and _"),
-    "the id of a metric": (SHORT.replace("id: friendly", "id: faithfulness"),
-        "2: faithfulness is the name of a metric or of a built-in measure; choose another id"),
-    "the id of a measure": (SHORT.replace("id: friendly", "id: similarity"),
-        "2: similarity is the name of a metric or of a built-in measure; choose another id"),
+    "an id that is no name": (
+        SHORT.replace("friendly\n", "Is it friendly?\n", 1),
+        "2: id must be a name in small letters, digits and _",
+    ),
+    "the id of a metric": (
+        SHORT.replace("id: friendly", "id: faithfulness"),
+        "2: faithfulness is the name of a metric or of a built-in measure; choose another id",
+    ),
+    "the id of a measure": (
+        SHORT.replace("id: friendly", "id: similarity"),
+        "2: similarity is the name of a metric or of a built-in measure; choose another id",
+    ),
     "an example off the scale": (
         SHORT.replace("---\nA", "examples:\n  - {response: Hi., rating: 1}\n---\nA"),
         '6: example 1 has the rating 1, the scale offers "no" or "yes"',
@@ -441,13 +561,18 @@ BROKEN = {
     ),
     "a heading in the criteria": (
         SHORT + "\n## Notes\nOn tone.\n",
-        "8: 'Notes' is not a section; sections are ## System, ## Criteria, ## User (a heading within the criteria begins with ###)",
+        (
+            "8: 'Notes' is not a section; sections are ## System, ## Criteria, ## User (a heading"
+            " within the criteria begins with ###)"
+        ),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "problem"), BROKEN.values(), ids=BROKEN)
-def test_a_mistake_of_a_judge_of_ones_own_is_explained_with_its_line(text: str, problem: str, tmp_path: Path) -> None:
+def test_a_mistake_of_a_judge_of_ones_own_is_explained_with_its_line(
+    text: str, problem: str, tmp_path: Path
+) -> None:
     path = write(tmp_path, text)
     assert check(path, reserved={"faithfulness"}) == [f"{path}:{problem}"]
     with pytest.raises(SetupError) as caught:
@@ -455,11 +580,15 @@ def test_a_mistake_of_a_judge_of_ones_own_is_explained_with_its_line(text: str, 
     assert caught.value.code == "E0204"
 
 
-def test_two_files_cannot_have_one_id_unless_the_later_builds_on_the_earlier(tmp_path: Path) -> None:
+def test_two_files_cannot_have_one_id_unless_the_later_builds_on_the_earlier(
+    tmp_path: Path,
+) -> None:
     first, second = write(tmp_path, SHORT), write(tmp_path, SHORT, "again.md")
     with pytest.raises(SetupError) as caught:
         BOOK.with_files([first, second])
-    assert f"{second}:2: friendly is already the id of {first}; choose another id" in caught.value.why
+    assert (
+        f"{second}:2: friendly is already the id of {first}; choose another id" in caught.value.why
+    )
     text = SHORT.replace("id: friendly\n", "id: friendly\nextends: friendly\n")
     assert len(BOOK.with_files([first, write(tmp_path, text, "again.md")]).custom) == 1
 
@@ -471,30 +600,82 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
 
 # -- hostile files
 
-words = st.sampled_from([
-    "answer", "retrieval", "any", "all", "yes/no", "1-5", "context", "contexts", "question", "response", "guideline",
-    "claim", "groundedness", "chunk_relevance", "friendly", "ratings", "quotes", "rating", "points", "pass", "meaning",
-    "{{question}}", "{{", "yes", "",
-])  # fmt: skip
-scalars = words | st.none() | st.booleans() | st.integers(-3, 10**30) | st.floats() | st.text(max_size=8)
+words = st.sampled_from(
+    [
+        "answer",
+        "retrieval",
+        "any",
+        "all",
+        "yes/no",
+        "1-5",
+        "context",
+        "contexts",
+        "question",
+        "response",
+        "guideline",
+        "claim",
+        "groundedness",
+        "chunk_relevance",
+        "friendly",
+        "ratings",
+        "quotes",
+        "rating",
+        "points",
+        "pass",
+        "meaning",
+        "{{question}}",
+        "{{",
+        "yes",
+        "",
+    ]
+)
+scalars = (
+    words | st.none() | st.booleans() | st.integers(-3, 10**30) | st.floats() | st.text(max_size=8)
+)
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(scalars, inner, max_size=4), max_leaves=12
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(scalars, inner, max_size=4),
+    max_leaves=12,
 )
 KEYS = (
-    "id", "version", "extends", "purpose", "inputs", "item", "batch", "asks_reasons", "asks_quotes", "asks_sources",
-    "writes", "flags", "scale", "wordings", "examples", "level", "row", "guidelines",
-)  # fmt: skip
+    "id",
+    "version",
+    "extends",
+    "purpose",
+    "inputs",
+    "item",
+    "batch",
+    "asks_reasons",
+    "asks_quotes",
+    "asks_sources",
+    "writes",
+    "flags",
+    "scale",
+    "wordings",
+    "examples",
+    "level",
+    "row",
+    "guidelines",
+)
 scales = st.builds(
     lambda points, mark, step: {"points": points, "pass": mark, "step": step},
-    values | st.dictionaries(st.integers(0, 4) | words, words), scalars | st.lists(words, max_size=3), st.just(1) | scalars,
-)  # fmt: skip
+    values | st.dictionaries(st.integers(0, 4) | words, words),
+    scalars | st.lists(words, max_size=3),
+    st.just(1) | scalars,
+)
 
 
 @given(
     st.dictionaries(st.sampled_from(KEYS), values | scales, max_size=6),
     st.sampled_from([SHORT, CHUNKS, RULES]),
     st.sampled_from(
-        ["", "Be kind.", "## User\n{{response}}", "## Criteria\n{{scale.lowest}}", "## System\n{{reply}}\n"]
+        [
+            "",
+            "Be kind.",
+            "## User\n{{response}}",
+            "## Criteria\n{{scale.lowest}}",
+            "## System\n{{reply}}\n",
+        ]
     ),
 )
 def test_whatever_a_header_says_it_is_a_rubric_whose_prompts_can_be_written_or_a_list_of_mistakes(
@@ -502,7 +683,11 @@ def test_whatever_a_header_says_it_is_a_rubric_whose_prompts_can_be_written_or_a
 ) -> None:
     header = {**yaml.safe_load(base.split("---\n")[1]), **changes}
     path = tmp_path_factory.getbasetemp() / "fuzzed.md"
-    path.write_text(f"---\n{yaml.safe_dump(header, allow_unicode=True)}---\n{body}", encoding="utf-8", errors="replace")
+    path.write_text(
+        f"---\n{yaml.safe_dump(header, allow_unicode=True)}---\n{body}",
+        encoding="utf-8",
+        errors="replace",
+    )
     problems = check(path)
     if problems:
         with pytest.raises(SetupError):
@@ -511,7 +696,10 @@ def test_whatever_a_header_says_it_is_a_rubric_whose_prompts_can_be_written_or_a
     book = BOOK.with_files([path])
     rubric = book.custom[-1] if book.custom else book.get(str(header["id"]))
     assert rubric.system_prompt("question")
-    request = Request(rubric.id, {n: ("t",) if n.endswith(("contexts", "facts", "s")) else "t" for n in rubric.inputs})
+    request = Request(
+        rubric.id,
+        {n: ("t",) if n.endswith(("contexts", "facts", "s")) else "t" for n in rubric.inputs},
+    )
     assert LLMJudge("m", book).call(rubric, {"a": request}).messages
     assert rubric.scale is None or all(0 <= point.value <= 1 for point in rubric.scale.points)
 
@@ -527,14 +715,19 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_file_is_checked_in_time_that_grows_with_its_length(text: str, tmp_path: Path) -> None:
+def test_a_hostile_file_is_checked_in_time_that_grows_with_its_length(
+    text: str, tmp_path: Path
+) -> None:
     def seconds(body: str) -> float:
         path = write(tmp_path, SHORT + body)
         start = time.process_time()
         check(path)
         return time.process_time() - start
 
-    half, whole = min(seconds(text[: len(text) // 2]) for _ in range(2)), min(seconds(text) for _ in range(2))
+    half, whole = (
+        min(seconds(text[: len(text) // 2]) for _ in range(2)),
+        min(seconds(text) for _ in range(2)),
+    )
     assert whole < max(0.5, 5 * half)
     assert whole < 2
 
@@ -549,7 +742,9 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("text", HEADERS.values(), ids=HEADERS)
-def test_of_a_header_full_of_mistakes_a_hundred_are_listed_at_most(text: str, tmp_path: Path) -> None:
+def test_of_a_header_full_of_mistakes_a_hundred_are_listed_at_most(
+    text: str, tmp_path: Path
+) -> None:
     path = write(tmp_path, SHORT.replace("scale: yes/no\n", text))
     problems = check(path)
     assert 1 <= len(problems) <= 101

@@ -1,4 +1,6 @@
-"""A text under judgement cannot close its fence, whatever it holds, and the prompt is the same on every run."""
+"""A text under judgement cannot close its fence, whatever it holds, and the prompt is the same on
+every run.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ def test_only_the_first_and_the_last_line_look_like_a_fence(text: str) -> None:
 def test_every_character_keeps_its_offset(text: str) -> None:
     kept = neutral(text)
     assert len(kept) == len(text)
-    assert all(a == b or a in "<>\x00" or 0xD800 <= ord(a) <= 0xDFFF for a, b in zip(text, kept, strict=True))
+    assert all(
+        a == b or a in "<>\x00" or 0xD800 <= ord(a) <= 0xDFFF
+        for a, b in zip(text, kept, strict=True)
+    )
     kept.encode("utf-8")
 
 

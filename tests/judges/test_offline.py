@@ -30,11 +30,15 @@ from ragassay.models.offline import OfflineModel
 from ragassay.scoring import token_recall
 
 BOOK = RubricBook.default()
-JUDGE = OfflineJudge("v1", {"support": "balanced accuracy .78 [.76, .80]", "relevance": "AUC .8"}, BOOK)
+JUDGE = OfflineJudge(
+    "v1", {"support": "balanced accuracy .78 [.76, .80]", "relevance": "AUC .8"}, BOOK
+)
 
 
 def claim(text: str, *contexts: str) -> Request:
-    return Request("groundedness", {"question": "q?", "response": "r", "contexts": contexts, "claim": text})
+    return Request(
+        "groundedness", {"question": "q?", "response": "r", "contexts": contexts, "claim": text}
+    )
 
 
 def chunk(context: str, rubric: str = "context_relevance") -> Request:
@@ -45,7 +49,9 @@ def answer(response: str) -> Request:
     return Request("answer_relevance", {"question": "q?", "response": response})
 
 
-def run(*requests: Request, replies: tuple[Reply, ...] = ()) -> tuple[list[MatchCall], list[Judgment]]:
+def run(
+    *requests: Request, replies: tuple[Reply, ...] = ()
+) -> tuple[list[MatchCall], list[Judgment]]:
     flow, calls = JUDGE.answer(requests), list[MatchCall]()
     try:
         step = next(flow)
@@ -62,7 +68,9 @@ def run(*requests: Request, replies: tuple[Reply, ...] = ()) -> tuple[list[Match
 
 def test_requests_become_the_three_kinds_of_match_calls() -> None:
     half = (MatchReply(0.6),)
-    assert run(claim("c", "a", "b"), replies=half)[0] == [MatchCall("support", "c", ("a", "b"), "q?")]
+    assert run(claim("c", "a", "b"), replies=half)[0] == [
+        MatchCall("support", "c", ("a", "b"), "q?")
+    ]
     assert run(chunk("a"), replies=half)[0] == [MatchCall("relevance", "q?", ("a",))]
     assert run(answer("a"), replies=half)[0] == [MatchCall("answer", "q?", ("a",))]
 
@@ -71,23 +79,39 @@ def test_requests_become_the_three_kinds_of_match_calls() -> None:
     ("probability", "rating"),
     [(0.0, 0), (0.249, 0), (0.25, 1), (0.499, 1), (0.5, 2), (0.749, 2), (0.75, 3), (1.0, 3)],
 )
-def test_a_probability_becomes_a_rating_so_that_the_pass_mark_is_one_half(probability: float, rating: int) -> None:
+def test_a_probability_becomes_a_rating_so_that_the_pass_mark_is_one_half(
+    probability: float, rating: int
+) -> None:
     _, (judgment,) = run(claim("c", "a"), replies=(MatchReply(probability),))
-    assert (judgment.rating, judgment.value, judgment.probability) == (rating, rating / 3, probability)
+    assert (judgment.rating, judgment.value, judgment.probability) == (
+        rating,
+        rating / 3,
+        probability,
+    )
     assert judgment.passes is (probability >= 0.5)
     _, (judgment,) = run(chunk("a", "chunk_relevance"), replies=(MatchReply(probability),))
-    assert (judgment.rating, judgment.value) == (("yes", 1.0) if probability >= 0.5 else ("no", 0.0))
+    assert (judgment.rating, judgment.value) == (
+        ("yes", 1.0) if probability >= 0.5 else ("no", 0.0)
+    )
 
 
-@pytest.mark.parametrize(("probability", "rating"), [(0.09, 0), (0.1, 1), (0.199, 1), (0.2, 2), (0.749, 2), (0.75, 3)])
-def test_a_cut_of_the_model_moves_the_pass_mark_and_not_the_probability(probability: float, rating: int) -> None:
+@pytest.mark.parametrize(
+    ("probability", "rating"), [(0.09, 0), (0.1, 1), (0.199, 1), (0.2, 2), (0.749, 2), (0.75, 3)]
+)
+def test_a_cut_of_the_model_moves_the_pass_mark_and_not_the_probability(
+    probability: float, rating: int
+) -> None:
     judge = OfflineJudge("v1", {}, BOOK, {"support": 0.2})
     flow = judge.answer((claim("c", "a"),))
     next(flow)
     with pytest.raises(StopIteration) as end:
         flow.send((MatchReply(probability),))
     (judgment,) = end.value.value
-    assert (judgment.rating, judgment.probability, judgment.passes) == (rating, probability, probability >= 0.2)
+    assert (judgment.rating, judgment.probability, judgment.passes) == (
+        rating,
+        probability,
+        probability >= 0.2,
+    )
     assert "(passes from 0.20)" in judgment.rationale
     assert judge.fingerprint("groundedness") != JUDGE.fingerprint("groundedness")
 
@@ -99,7 +123,9 @@ def test_what_is_no_probability_gives_no_rating(probability: float) -> None:
 
 
 def test_abstentions_and_empty_inputs_follow_the_rules_and_ask_nothing() -> None:
-    calls, (admits, unsupported) = run(claim("The documents do not say when.", "a"), claim("It is red."), replies=())
+    calls, (admits, unsupported) = run(
+        claim("The documents do not say when.", "a"), claim("It is red."), replies=()
+    )
     assert calls == []
     assert (admits.rating, admits.value, admits.flags) == (3, 1.0, ("abstention",))
     assert (unsupported.rating, unsupported.flags) == (0, ("nothing_found",))
@@ -117,21 +143,32 @@ def test_only_what_needs_the_model_is_asked_and_every_request_is_settled() -> No
 
 
 def test_evidence_is_kept_only_where_its_quote_really_stands() -> None:
-    right, wrong, outside = Evidence(0, 0, 3, "abc"), Evidence(0, 1, 4, "abc"), Evidence(4, 0, 3, "abc")
+    right, wrong, outside = (
+        Evidence(0, 0, 3, "abc"),
+        Evidence(0, 1, 4, "abc"),
+        Evidence(4, 0, 3, "abc"),
+    )
     _, (judgment,) = run(claim("c", "abcdef"), replies=(MatchReply(0.9, (right, wrong, outside)),))
     assert judgment.evidence == (right,)
 
 
 def test_the_rationale_words_the_figures_it_knows_and_ignores_the_others() -> None:
-    figures = {"coverage": 0.8, "numbers_missing": 1.0, "names_missing": 2.0, "negation_mismatch": 1.0}
+    figures = {
+        "coverage": 0.8,
+        "numbers_missing": 1.0,
+        "names_missing": 2.0,
+        "negation_mismatch": 1.0,
+    }
     figures |= {"something_new": 5.0, "contradicted": 0.7}
     spend = Spend(calls=1, seconds=0.01)
     reply = MatchReply(0.31, (), figures, spend, unsupported=((3, 7), (11, 15)))
     _, (judgment,) = run(claim("In 1932 by Anna", "a"), replies=(reply,))
-    assert judgment.rationale == (
-        "Probability that the passages support the claim: 0.31 (passes from 0.50). Rather contradicted by the passages. "
-        'Words without support: "1932", "Anna". The claim shares 80% of its content words with the passages. 1 number of '
-        "it is not in the passages. 2 names of it are not in the passages. One side is negated and the other is not."
+    assert (
+        judgment.rationale
+        == "Probability that the passages support the claim: 0.31 (passes from 0.50). Rather"
+        ' contradicted by the passages. Words without support: "1932", "Anna". The claim shares'
+        " 80% of its content words with the passages. 1 number of it is not in the passages. 2"
+        " names of it are not in the passages. One side is negated and the other is not."
     )
     assert judgment.spend == spend
     _, (judgment,) = run(claim("c", "a"), replies=(MatchReply(0.31, (), {"contradicted": 0.2}),))
@@ -139,11 +176,15 @@ def test_the_rationale_words_the_figures_it_knows_and_ignores_the_others() -> No
     _, (judgment,) = run(claim("c", "a"), replies=(MatchReply(0.5, (), {"contradicted": 0.7}),))
     assert judgment.rationale.endswith("(passes from 0.50).")
     _, (judgment,) = run(
-        claim("a b c d e f", "a"), replies=(MatchReply(0.6, unsupported=tuple((n, n + 1) for n in range(0, 12, 2))),)
+        claim("a b c d e f", "a"),
+        replies=(MatchReply(0.6, unsupported=tuple((n, n + 1) for n in range(0, 12, 2))),),
     )
     assert judgment.rationale.endswith('Words without support: "a", "b", "c", "d", "e" and 1 more.')
     _, (judgment,) = run(chunk("a"), replies=(MatchReply(0.31),))
-    assert judgment.rationale == "Probability that the passage helps with the question: 0.31 (passes from 0.50)."
+    assert (
+        judgment.rationale
+        == "Probability that the passage helps with the question: 0.31 (passes from 0.50)."
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,8 +210,13 @@ def test_rubrics_it_cannot_answer_are_refused_with_a_way_out(rubric: str) -> Non
 
 
 def test_the_agreement_of_the_rule_is_what_its_benchmark_measured() -> None:
-    measured = json.loads((Path(__file__).parents[2] / "benchmarks/results/answer_overlap.json").read_text())["sets"]
-    first = [figures["offline `correctness`, first gold answer as the reference"] for figures in measured.values()]
+    measured = json.loads(
+        (Path(__file__).parents[2] / "benchmarks/results/answer_overlap.json").read_text()
+    )["sets"]
+    first = [
+        figures["offline `correctness`, first gold answer as the reference"]
+        for figures in measured.values()
+    ]
     alone = [figures["the same, questions with one gold answer"] for figures in measured.values()]
     for found in (first, alone):
         kappas = [f"{figures['kappa']:.2f}" for figures in found]
@@ -180,7 +226,9 @@ def test_the_agreement_of_the_rule_is_what_its_benchmark_measured() -> None:
 
 def test_a_users_rubric_is_refused_since_it_reads_no_instructions(tmp_path: Path) -> None:
     path = tmp_path / "mine.md"
-    path.write_text("---\nid: groundedness\nversion: 1\nextends: groundedness\n---\n## Criteria\nBe kind.\n")
+    path.write_text(
+        "---\nid: groundedness\nversion: 1\nextends: groundedness\n---\n## Criteria\nBe kind.\n"
+    )
     judge = OfflineJudge("v1", {}, BOOK.with_files([path]))
     with pytest.raises(SetupError, match="cannot follow your own file"):
         judge.fingerprint("groundedness")
@@ -191,9 +239,15 @@ def test_it_names_itself_its_model_and_its_measured_agreement_and_never_an_llm()
     assert JUDGE.uri == "offline"
     said = JUDGE.agreement.split("; ")
     assert said[:2] == ["support: balanced accuracy .78 [.76, .80]", "relevance: AUC .8"]
-    assert said[2].startswith("correctness: a rule, half of the words of every statement: kappa 0.73, 0.51 and 0.56")
-    assert OfflineJudge("v1", {}, BOOK).agreement.startswith("unmeasured on data like yours; correctness: a rule")
-    assert JUDGE.fingerprint("groundedness") != OfflineJudge("v2", {}, BOOK).fingerprint("groundedness")
+    assert said[2].startswith(
+        "correctness: a rule, half of the words of every statement: kappa 0.73, 0.51 and 0.56"
+    )
+    assert OfflineJudge("v1", {}, BOOK).agreement.startswith(
+        "unmeasured on data like yours; correctness: a rule"
+    )
+    assert JUDGE.fingerprint("groundedness") != OfflineJudge("v2", {}, BOOK).fingerprint(
+        "groundedness"
+    )
     assert JUDGE.fingerprint("groundedness") != JUDGE.fingerprint("answer_relevance")
 
 
@@ -209,13 +263,26 @@ def test_batches_hold_one_rubric_each_in_order() -> None:
 
 
 def make(rubric: str, **inputs: str | tuple[str, ...]) -> Request:
-    blank = {name: "" for name in ("question", "response", "context", "text", "claim") if name in INPUTS[rubric]}
-    lists: dict[str, tuple[str, ...]] = {n: () for n in ("contexts", "statements") if n in INPUTS[rubric]}
+    blank = {
+        name: ""
+        for name in ("question", "response", "context", "text", "claim")
+        if name in INPUTS[rubric]
+    }
+    lists: dict[str, tuple[str, ...]] = {
+        n: () for n in ("contexts", "statements") if n in INPUTS[rubric]
+    }
     return Request(rubric, {**blank, **lists, **inputs})
 
 
 INPUTS = {name: BOOK.get(name).inputs for name in BOOK.ids()}
-NEW = ("claim_sources", "entailment", "sentence_relevance", "context_sufficiency", "correctness", "correctness_3")
+NEW = (
+    "claim_sources",
+    "entailment",
+    "sentence_relevance",
+    "context_sufficiency",
+    "correctness",
+    "correctness_3",
+)
 
 
 @pytest.mark.parametrize(
@@ -227,17 +294,32 @@ NEW = ("claim_sources", "entailment", "sentence_relevance", "context_sufficiency
         ("[1]", None),
     ],
 )
-def test_citation_marks_are_no_numbers_that_a_passage_must_hold(claim_text: str, asked: str | None) -> None:
-    inputs: dict[str, str | tuple[str, ...]] = {"question": "q?", "response": "r", "text": "a", "contexts": ("a",)}
+def test_citation_marks_are_no_numbers_that_a_passage_must_hold(
+    claim_text: str, asked: str | None
+) -> None:
+    inputs: dict[str, str | tuple[str, ...]] = {
+        "question": "q?",
+        "response": "r",
+        "text": "a",
+        "contexts": ("a",),
+    }
     for rubric in ("groundedness", "claim_sources", "entailment", "context_sufficiency"):
         given = {"claim": claim_text, "statements": (claim_text,), **inputs}
-        (call,), _ = run(make(rubric, **{n: given[n] for n in INPUTS[rubric]}), replies=(MatchReply(0.5),))
+        (call,), _ = run(
+            make(rubric, **{n: given[n] for n in INPUTS[rubric]}), replies=(MatchReply(0.5),)
+        )
         assert call.text == (asked or claim_text)
 
 
 def test_it_says_which_rubrics_it_answers() -> None:
     answered = {name for name in BOOK.ids() if answers_offline(name)}
-    assert answered == {*NEW, "context_relevance", "chunk_relevance", "groundedness", "answer_relevance"}
+    assert answered == {
+        *NEW,
+        "context_relevance",
+        "chunk_relevance",
+        "groundedness",
+        "answer_relevance",
+    }
     assert answers_offline("similarity")
     assert not answers_offline("mine")
     for name in answered:
@@ -253,34 +335,63 @@ def test_groundedness_names_no_sources_since_it_was_asked_about_all_passages_tog
 
 
 def test_the_sources_of_a_claim_are_the_passages_that_reach_the_cut_alone() -> None:
-    request = make("claim_sources", question="q?", response="r", contexts=("a", " ", "b", "c"), claim="x")
+    request = make(
+        "claim_sources", question="q?", response="r", contexts=("a", " ", "b", "c"), claim="x"
+    )
     quote = Evidence(0, 0, 1, "c")
-    calls, (judgment,) = run(request, replies=(MatchReply(0.5), MatchReply(0.49), MatchReply(0.9, (quote,))))
+    calls, (judgment,) = run(
+        request, replies=(MatchReply(0.5), MatchReply(0.49), MatchReply(0.9, (quote,)))
+    )
     # The passage without text is not asked about, and the indices are those of the contexts.
-    assert [(call.task, call.text, call.passages) for call in calls] == [("support", "x", (p,)) for p in "abc"]
-    assert (judgment.rating, judgment.value, judgment.passes, judgment.sources) == ("yes", 1.0, True, (0, 3))
+    assert [(call.task, call.text, call.passages) for call in calls] == [
+        ("support", "x", (p,)) for p in "abc"
+    ]
+    assert (judgment.rating, judgment.value, judgment.passes, judgment.sources) == (
+        "yes",
+        1.0,
+        True,
+        (0, 3),
+    )
     assert judgment.probability == 0.9
     assert judgment.evidence == (Evidence(3, 0, 1, "c"),)
-    assert judgment.rationale.startswith("2 of 3 passages support the claim, each judged alone: 1 (0.50), 4 (0.90).")
+    assert judgment.rationale.startswith(
+        "2 of 3 passages support the claim, each judged alone: 1 (0.50), 4 (0.90)."
+    )
     _, (judgment,) = run(request, replies=(MatchReply(0.1), MatchReply(0.2), MatchReply(0.3)))
-    assert (judgment.rating, judgment.value, judgment.passes, judgment.sources) == ("no", 0.0, False, ())
+    assert (judgment.rating, judgment.value, judgment.passes, judgment.sources) == (
+        "no",
+        0.0,
+        False,
+        (),
+    )
 
 
 @pytest.mark.parametrize(
     ("probability", "contradicted", "rating"),
-    [(0.5, 0.9, "stated"), (0.49, 0.49, "not_stated"), (0.49, 0.5, "contradicted"), (0.0, None, "not_stated")],
+    [
+        (0.5, 0.9, "stated"),
+        (0.49, 0.49, "not_stated"),
+        (0.49, 0.5, "contradicted"),
+        (0.0, None, "not_stated"),
+    ],
 )
 def test_a_text_states_a_claim_or_contradicts_it_or_does_neither(
     probability: float, contradicted: float | None, rating: str
 ) -> None:
-    judge = OfflineJudge("v1", {}, BOOK, {"support": 0.2})  # a cut for whole responses, not for two texts
+    judge = OfflineJudge(
+        "v1", {}, BOOK, {"support": 0.2}
+    )  # a cut for whole responses, not for two texts
     flow = judge.answer((make("entailment", question="q?", text="t", claim="c"),))
     assert next(flow) == Ask((MatchCall("support", "c", ("t",), "q?"),))
     figures = {} if contradicted is None else {"contradicted": contradicted}
     with pytest.raises(StopIteration) as end:
         flow.send((MatchReply(probability, (Evidence(0, 0, 1, "t"),), figures),))
     (judgment,) = end.value.value
-    assert (judgment.rating, judgment.value, judgment.probability) == (rating, float(rating == "stated"), probability)
+    assert (judgment.rating, judgment.value, judgment.probability) == (
+        rating,
+        float(rating == "stated"),
+        probability,
+    )
     assert judgment.evidence == ()  # the text is no context
     assert "that the text states the claim" in judgment.rationale
 
@@ -288,26 +399,38 @@ def test_a_text_states_a_claim_or_contradicts_it_or_does_neither(
 def test_the_helpful_sentences_of_a_passage_are_evidence_and_there_is_no_rating() -> None:
     context = "# Prices\nA ticket costs 5 euros. Dr. Smith drew it!\n\n1. Children pay half."
     assert [context[a:b] for a, b in sentences(context)] == [
-        "# Prices", "A ticket costs 5 euros.", "Dr. Smith drew it!", "1. Children pay half.",
-    ]  # fmt: skip
+        "# Prices",
+        "A ticket costs 5 euros.",
+        "Dr. Smith drew it!",
+        "1. Children pay half.",
+    ]
     request = make("sentence_relevance", question="q?", context=context)
     replies = (MatchReply(0.2), MatchReply(0.8), MatchReply(0.49), MatchReply(0.5))
     calls, (judgment,) = run(request, replies=replies)
     assert [call.task for call in calls] == ["relevance"] * 4
-    assert [e.quote for e in judgment.evidence] == ["A ticket costs 5 euros.", "1. Children pay half."]
+    assert [e.quote for e in judgment.evidence] == [
+        "A ticket costs 5 euros.",
+        "1. Children pay half.",
+    ]
     assert all(context[e.start : e.end] == e.quote and e.context == 0 for e in judgment.evidence)
     assert (judgment.status, judgment.rating, judgment.value) == (Status.JUDGED, None, None)
 
 
-def test_contexts_are_sufficient_when_every_statement_is_supported_and_else_what_is_missing_is_named() -> None:
-    request = make("context_sufficiency", question="q?", contexts=("a",), statements=("one", " ", "two"))
+def test_contexts_are_sufficient_when_every_statement_is_supported_and_else_what_is_missing_is_named() -> (
+    None
+):
+    request = make(
+        "context_sufficiency", question="q?", contexts=("a",), statements=("one", " ", "two")
+    )
     calls, (judgment,) = run(request, replies=(MatchReply(0.9), MatchReply(0.5)))
     assert [(call.text, call.passages) for call in calls] == [("one", ("a",)), ("two", ("a",))]
     assert (judgment.rating, judgment.passes, judgment.probability) == ("yes", True, 0.5)
     _, (judgment,) = run(request, replies=(MatchReply(0.9), MatchReply(0.4)))
     assert (judgment.rating, judgment.passes, judgment.probability) == ("no", False, 0.4)
     assert judgment.rationale.startswith('Missing in the passages: "two" (0.40).')
-    _, (judgment,) = run(make("context_sufficiency", question="q?", contexts=("a",), statements=(" ",)))
+    _, (judgment,) = run(
+        make("context_sufficiency", question="q?", contexts=("a",), statements=(" ",))
+    )
     assert judgment.status is Status.NOT_APPLICABLE
 
 
@@ -338,15 +461,22 @@ def test_a_response_is_right_when_it_has_half_of_the_words_of_every_statement(
 
 
 def test_the_rule_computes_gold_token_recall() -> None:
-    response, statement = "The bridge, which opened in 1932, is long.", "A bridge of 503 metres opened in 1932"
-    _, (judgment,) = run(make("correctness", question="q?", response=response, statements=(statement,)))
+    response, statement = (
+        "The bridge, which opened in 1932, is long.",
+        "A bridge of 503 metres opened in 1932",
+    )
+    _, (judgment,) = run(
+        make("correctness", question="q?", response=response, statements=(statement,))
+    )
     share = token_recall(response, statement)
     assert share == pytest.approx(4 / 7)  # bridge, opened, in, 1932 of seven ("a" is no token)
     assert judgment.rationale.startswith(f"The response has {share:.0%} of the words")
 
 
 def test_statements_without_words_decide_nothing() -> None:
-    _, (judgment,) = run(make("correctness", question="q?", response="It is red.", statements=("...", "")))
+    _, (judgment,) = run(
+        make("correctness", question="q?", response="It is red.", statements=("...", ""))
+    )
     assert (judgment.status, judgment.rating) == (Status.NOT_APPLICABLE, None)
 
 
@@ -366,18 +496,30 @@ def test_a_judgment_of_which_one_call_was_lost_is_lost_and_its_neighbours_are_no
 ) -> None:
     def request(n: int) -> Request:
         inputs: dict[str, str | tuple[str, ...]] = {
-            "question": "q?", "response": f"r{n}", "claim": "c", "context": f"One {n}. Two.",
-            "contexts": ("a", f"b{n}"), "statements": ("s", f"t{n}"),
-        }  # fmt: skip
+            "question": "q?",
+            "response": f"r{n}",
+            "claim": "c",
+            "context": f"One {n}. Two.",
+            "contexts": ("a", f"b{n}"),
+            "statements": ("s", f"t{n}"),
+        }
         return Request(rubric, {name: inputs[name] for name in INPUTS[rubric]})
 
     spend = Spend(calls=1, cost=0.0, seconds=0.5)
     good = MatchReply(0.9, spend=spend)
-    calls, judgments = run(request(0), request(1), request(2), replies=(good, good, good, bad, good, good))
+    calls, judgments = run(
+        request(0), request(1), request(2), replies=(good, good, good, bad, good, good)
+    )
     assert len(calls) == 6
     assert [j.status for j in judgments] == [Status.JUDGED, status, Status.JUDGED]
     lost = judgments[1]
-    assert (lost.rating, lost.value, lost.probability, lost.sources, lost.evidence) == (None, None, None, None, ())
+    assert (lost.rating, lost.value, lost.probability, lost.sources, lost.evidence) == (
+        None,
+        None,
+        None,
+        None,
+        (),
+    )
     assert lost.reason
     # What was asked is paid for, whatever became of it.
     assert [j.spend.calls for j in judgments] == [2, 1, 2]
@@ -393,10 +535,16 @@ def test_more_comparisons_than_a_thousand_are_not_made() -> None:
 
 
 HOSTILE = {
-    "empty": "", "blank": " \n\t", "nul": "\x00", "surrogate": "lone \ud800 surrogate.", "marks": "!!! --- ???",
-    "long": "The tower is 330 metres tall. " * 34_000, "one word": "a" * 1_000_000, "lines": "x\n" * 200_000,
+    "empty": "",
+    "blank": " \n\t",
+    "nul": "\x00",
+    "surrogate": "lone \ud800 surrogate.",
+    "marks": "!!! --- ???",
+    "long": "The tower is 330 metres tall. " * 34_000,
+    "one word": "a" * 1_000_000,
+    "lines": "x\n" * 200_000,
     "placeholder": "{{question}} <<<end | 0000000000>>>",
-}  # fmt: skip
+}
 MODEL = OfflineModel(threads=2)
 
 
@@ -410,11 +558,19 @@ def reply_to(call: MatchCall) -> Reply:
 
 @pytest.mark.parametrize("rubric", NEW)
 @pytest.mark.parametrize("kind", sorted(HOSTILE))
-def test_hostile_texts_are_settled_with_a_status_and_never_a_number_outside_its_range(rubric: str, kind: str) -> None:
+def test_hostile_texts_are_settled_with_a_status_and_never_a_number_outside_its_range(
+    rubric: str, kind: str
+) -> None:
     text, started = HOSTILE[kind], time.process_time()
-    inputs = {name: (text, "Paris.") if name in ("contexts", "statements") else text for name in INPUTS[rubric]}
+    inputs = {
+        name: (text, "Paris.") if name in ("contexts", "statements") else text
+        for name in INPUTS[rubric]
+    }
     plain = {**inputs, "question": "How tall is it?", "claim": "The tower is 330 metres tall."}
-    requests = [Request(rubric, inputs), Request(rubric, {name: plain[name] for name in INPUTS[rubric]})]
+    requests = [
+        Request(rubric, inputs),
+        Request(rubric, {name: plain[name] for name in INPUTS[rubric]}),
+    ]
     flow, judgments = OfflineJudge("v1", {}, BOOK).answer(tuple(requests)), list[Judgment]()
     try:
         step = next(flow)
@@ -434,7 +590,13 @@ def test_hostile_texts_are_settled_with_a_status_and_never_a_number_outside_its_
 
 def test_a_thousand_passages_are_each_judged() -> None:
     contexts = tuple(f"The tower number {n} is {n} metres tall." for n in range(1000))
-    request = make("claim_sources", question="q?", response="r", claim="The tower number 7 is 7 metres tall.", contexts=contexts)  # fmt: skip
+    request = make(
+        "claim_sources",
+        question="q?",
+        response="r",
+        claim="The tower number 7 is 7 metres tall.",
+        contexts=contexts,
+    )
     flow = OfflineJudge("v1", {}, BOOK, {"support": 0.5}).answer((request,))
     step = next(flow)
     assert isinstance(step, Ask)

@@ -21,20 +21,40 @@ from ragassay.core import (
     SetupError,
     Status,
 )
-from ragassay.judges import LLMJudge, OfflineJudge, PanelJudge, Point, RubricBook, Scale, composition
+from ragassay.judges import (
+    LLMJudge,
+    OfflineJudge,
+    PanelJudge,
+    Point,
+    RubricBook,
+    Scale,
+    composition,
+)
 from ragassay.judges.panel import verdict
 
 BOOK = RubricBook.default()
 GRADES = Scale(tuple(Point(n, n / 3, f"grade {n}") for n in range(4)), 2)
-KINDS = Scale((Point("wrong", 0.0, ""), Point("open", 0.0, ""), Point("right", 1.0, "")), None, ("right",))
+KINDS = Scale(
+    (Point("wrong", 0.0, ""), Point("open", 0.0, ""), Point("right", 1.0, "")), None, ("right",)
+)
 
 
 def graded(rating: int, **more: Any) -> Judgment:
-    return Judgment("k", "f", "r@1", Status.JUDGED, rating=rating, value=rating / 3, passes=rating >= 2, **more)
+    return Judgment(
+        "k", "f", "r@1", Status.JUDGED, rating=rating, value=rating / 3, passes=rating >= 2, **more
+    )
 
 
 def kind(rating: str) -> Judgment:
-    return Judgment("k", "f", "r@1", Status.JUDGED, rating=rating, value=KINDS.value(rating), passes=rating == "right")
+    return Judgment(
+        "k",
+        "f",
+        "r@1",
+        Status.JUDGED,
+        rating=rating,
+        value=KINDS.value(rating),
+        passes=rating == "right",
+    )
 
 
 def lost(status: Status = Status.FAILED) -> Judgment:
@@ -47,7 +67,12 @@ def vote(*judgments: Judgment | None, scale: Scale = GRADES) -> Judgment:
 
 @pytest.mark.parametrize(
     ("ratings", "rating", "passes"),
-    [((3, 2, 0), 2, True), ((0, 1, 3), 0, False), ((3, 3, 2, 0), 3, True), ((3, 2, 2, 3, 0), 2, True)],
+    [
+        ((3, 2, 0), 2, True),
+        ((0, 1, 3), 0, False),
+        ((3, 3, 2, 0), 3, True),
+        ((3, 2, 2, 3, 0), 2, True),
+    ],
 )
 def test_the_majority_decides_and_the_rating_is_the_winners_lower_median(
     ratings: tuple[int, ...], rating: int, passes: bool
@@ -63,7 +88,12 @@ def test_of_categories_the_one_named_most_often_on_the_winning_side_is_taken() -
 
 def test_a_tie_is_an_abstention_and_carries_no_rating() -> None:
     judgment = vote(graded(3), graded(0))
-    assert (judgment.status, judgment.rating, judgment.value, judgment.passes) == (Status.ABSTAINED, None, None, None)
+    assert (judgment.status, judgment.rating, judgment.value, judgment.passes) == (
+        Status.ABSTAINED,
+        None,
+        None,
+        None,
+    )
     assert "tied, 1 to 1" in judgment.reason
 
 
@@ -81,13 +111,18 @@ def test_a_lost_member_has_no_vote_and_is_named() -> None:
 
 
 @pytest.mark.parametrize("missing", [lost(), lost(Status.UNPARSED), None])
-def test_without_more_than_half_of_the_members_there_is_no_verdict(missing: Judgment | None) -> None:
+def test_without_more_than_half_of_the_members_there_is_no_verdict(
+    missing: Judgment | None,
+) -> None:
     assert vote(graded(3), missing).status is Status.FAILED
     assert vote(graded(3), graded(3), missing, missing).status is Status.FAILED
 
 
 def test_what_all_members_say_is_not_applicable_is_so_for_the_panel() -> None:
-    assert vote(lost(Status.NOT_APPLICABLE), lost(Status.NOT_APPLICABLE)).status is Status.NOT_APPLICABLE
+    assert (
+        vote(lost(Status.NOT_APPLICABLE), lost(Status.NOT_APPLICABLE)).status
+        is Status.NOT_APPLICABLE
+    )
 
 
 def test_a_cap_leaves_the_verdict_open_even_with_a_majority() -> None:
@@ -106,9 +141,9 @@ def test_evidence_flags_and_sources_are_the_winners() -> None:
 
 
 def test_probabilities_are_averaged_only_where_every_voter_has_one() -> None:
-    assert vote(graded(3, probability=0.9), graded(0, probability=0.2), graded(2, probability=0.7)).probability == (
-        pytest.approx(0.6)
-    )
+    assert vote(
+        graded(3, probability=0.9), graded(0, probability=0.2), graded(2, probability=0.7)
+    ).probability == (pytest.approx(0.6))
     assert vote(graded(3, probability=0.9), graded(2), graded(2)).probability is None
 
 
@@ -120,7 +155,10 @@ def llm(name: str) -> LLMJudge:
 
 
 OFFLINE = OfflineJudge("v1", {}, BOOK)
-REQUEST = Request("chunk_relevance", {"question": "When was the bridge built?", "context": "It was built in 1932."})
+REQUEST = Request(
+    "chunk_relevance",
+    {"question": "When was the bridge built?", "context": "It was built in 1932."},
+)
 
 
 def panel(*members: Any) -> PanelJudge:
@@ -207,7 +245,12 @@ def test_a_member_that_raises_is_a_lost_member_and_not_the_end() -> None:
 def test_the_fingerprint_follows_the_members_and_their_order() -> None:
     marks = {
         panel(*members).fingerprint("chunk_relevance")
-        for members in ((llm("a"), llm("b")), (llm("b"), llm("a")), (llm("a"), llm("c")), (OFFLINE, llm("a")))
+        for members in (
+            (llm("a"), llm("b")),
+            (llm("b"), llm("a")),
+            (llm("a"), llm("c")),
+            (OFFLINE, llm("a")),
+        )
     }
     assert len(marks) == 4
 
@@ -243,13 +286,26 @@ def test_a_single_judges_uri_is_left_alone(uri: str) -> None:
 @pytest.mark.parametrize(
     "uri",
     [
-        "panel:", "panel:offline", "panel:offline+", "panel:openai:a+openai:a", "panel:offline+OFFLINE",
-        "panel:offline+panel:openai:a", "panel:offline+recorded:x", "cascade:offline", "cascade:offline@0.5",
-        "cascade:offline>openai:a@", "cascade:offline>openai:a@high", "cascade:offline>openai:a@0",
-        "cascade:offline>openai:a@1.01", "cascade:offline>openai:a@nan", "cascade:offline>openai:a>openai:b@0.5",
-        "checked:openai:a,", "checked:openai:a@0.9", "checked:openai:a>cascade:offline>openai:b@0.9",
+        "panel:",
+        "panel:offline",
+        "panel:offline+",
+        "panel:openai:a+openai:a",
+        "panel:offline+OFFLINE",
+        "panel:offline+panel:openai:a",
+        "panel:offline+recorded:x",
+        "cascade:offline",
+        "cascade:offline@0.5",
+        "cascade:offline>openai:a@",
+        "cascade:offline>openai:a@high",
+        "cascade:offline>openai:a@0",
+        "cascade:offline>openai:a@1.01",
+        "cascade:offline>openai:a@nan",
+        "cascade:offline>openai:a>openai:b@0.5",
+        "checked:openai:a,",
+        "checked:openai:a@0.9",
+        "checked:openai:a>cascade:offline>openai:b@0.9",
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_is_refused_with_the_form(uri: str) -> None:
     with pytest.raises(SetupError) as caught:
         composition(uri)
@@ -266,11 +322,17 @@ def test_replies_go_back_to_the_member_that_asked() -> None:
 
     def reply(call: ChatCall, rating: str) -> ChatReply:
         (name,) = call.schema["properties"]["verdicts"]["items"]["properties"]["id"]["enum"]  # type: ignore[index]
-        return ChatReply(f'{{"verdicts": [{{"id": "{name}", "reasoning": "{rating}", "rating": "{rating}"}}]}}')
+        return ChatReply(
+            f'{{"verdicts": [{{"id": "{name}", "reasoning": "{rating}", "rating": "{rating}"}}]}}'
+        )
 
-    kept = flow.send(tuple(reply(call, rating) for call, rating in zip(asked.calls, ("yes", "no"), strict=True)))
+    kept = flow.send(
+        tuple(reply(call, rating) for call, rating in zip(asked.calls, ("yes", "no"), strict=True))
+    )
     assert [j.rating for j in kept.judgments] == ["yes", "no"]
-    assert [j.judge for j in kept.judgments] == [m.fingerprint("chunk_relevance") for m in judge.members]
+    assert [j.judge for j in kept.judgments] == [
+        m.fingerprint("chunk_relevance") for m in judge.members
+    ]
 
 
 def test_votes_off_the_scale_and_judgments_without_a_verdict_do_not_count() -> None:

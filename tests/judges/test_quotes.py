@@ -26,7 +26,10 @@ CASES = {
     "joined spaces": ("The town's market", [(1, "The  town’s market")]),
     "line break and dash": ("market - held on", [(1, "market —\nheld on")]),
     "typography": ('town\'s market — held on "Saturdays" — closes at noon', [(1, B[5:-1])]),
-    "ellipsis": ("The bridge ... span of 503 metres", [(0, "The bridge"), (0, "span of 503 metres")]),
+    "ellipsis": (
+        "The bridge ... span of 503 metres",
+        [(0, "The bridge"), (0, "span of 503 metres")],
+    ),
     "bracketed ellipsis": ("opened [...] 503 metres", [(0, "opened"), (0, "503 metres")]),
     "ellipsis between quote marks": (
         '"The bridge" \u00a0...\u00a0 "503 metres"',
@@ -61,7 +64,9 @@ def test_no_contexts_hold_no_quote() -> None:
 
 
 @given(st.text(min_size=3), st.data())
-def test_a_stretch_of_a_context_is_found_with_offsets_that_give_its_text(context: str, data: st.DataObject) -> None:
+def test_a_stretch_of_a_context_is_found_with_offsets_that_give_its_text(
+    context: str, data: st.DataObject
+) -> None:
     start = data.draw(st.integers(0, len(context) - 3))
     end = data.draw(st.integers(start + 3, len(context)))
     quote = context[start:end]
@@ -78,7 +83,9 @@ def test_evidence_is_always_verbatim_text_of_its_context(quote: str, contexts: l
 
 
 @given(st.text(min_size=1), st.data())
-def test_a_normalised_span_maps_back_to_text_that_normalises_to_it(text: str, data: st.DataObject) -> None:
+def test_a_normalised_span_maps_back_to_text_that_normalises_to_it(
+    text: str, data: st.DataObject
+) -> None:
     normal = Normal(text)
     assume(normal.text)
     start = data.draw(st.integers(0, len(normal.text) - 1))

@@ -41,10 +41,14 @@ READ = {
     "thinking first": f"<think>maybe {reply(entry())} or</think>{GOOD}",
     "the last of several": reply(entry("11aa22bb", 0)) + reply(entry("deadbeef", 1)) + GOOD,
     "said in two objects, the same": reply(entry(reasoning="At first sight.")) + GOOD,
-    "a template after it": GOOD + '\nform: {"verdicts": [{"id": "...", "reasoning": "...", "rating": 0}]}',
+    "a template after it": (
+        GOOD + '\nform: {"verdicts": [{"id": "...", "reasoning": "...", "rating": 0}]}'
+    ),
     "an unclosed object before it": '{"verdicts": [ oops\n' + GOOD,
     "an unclosed string before it": '{"note: \n' + GOOD,
-    "keys of its own": json.dumps({"analysis": {"a": [1, {"b": 2}]}, "verdicts": [entry(confidence=0.3)], "x": 1}),
+    "keys of its own": json.dumps(
+        {"analysis": {"a": [1, {"b": 2}]}, "verdicts": [entry(confidence=0.3)], "x": 1}
+    ),
     "raw line breaks in a string": GOOD.replace("It says so.", "It says\nso."),
     "said twice, the same": reply(entry(), entry()),
     "quoted verdict inside a reason": reply(entry(reasoning=reply(entry(rating=3)))),
@@ -120,13 +124,21 @@ def test_a_cut_reply_gives_the_entries_before_the_cut_and_only_when_it_is_known_
     assert ratings(text, cut=True) == {"9c1e07ab": 2, "11aa22bb": 3}
     assert ratings(text) == {}
     for end in range(len(whole) - 2):
-        assert set(ratings(whole[:end], cut=True).items()) <= {("9c1e07ab", 2), ("11aa22bb", 3), ("deadbeef", 1)}
+        assert set(ratings(whole[:end], cut=True).items()) <= {
+            ("9c1e07ab", 2),
+            ("11aa22bb", 3),
+            ("deadbeef", 1),
+        }
 
 
 def test_an_id_that_is_rated_in_two_ways_is_missing_and_the_others_of_the_reply_are_not() -> None:
-    text = reply(entry(rating=0), entry("11aa22bb", 1), entry("deadbeef", 2)) + reply(entry(rating=3))
+    text = reply(entry(rating=0), entry("11aa22bb", 1), entry("deadbeef", 2)) + reply(
+        entry(rating=3)
+    )
     assert ratings(text) == {}  # the last object counts, and what it says is contradicted
-    text = reply(entry(rating=3)) + reply(entry(rating=0), entry("11aa22bb", 1), entry("deadbeef", 2))
+    text = reply(entry(rating=3)) + reply(
+        entry(rating=0), entry("11aa22bb", 1), entry("deadbeef", 2)
+    )
     assert ratings(text) == {"11aa22bb": 1, "deadbeef": 2}
 
 
@@ -151,31 +163,79 @@ def test_words_are_ratings_only_where_the_scale_has_words() -> None:
 
 
 def test_claims_are_read_in_order_and_blank_ones_dropped() -> None:
-    claims = [{"text": " A. ", "trivial": False}, {"text": " ", "trivial": False}, {"text": "Hi!", "trivial": True}]
+    claims = [
+        {"text": " A. ", "trivial": False},
+        {"text": " ", "trivial": False},
+        {"text": "Hi!", "trivial": True},
+    ]
     found = parse(reply({"id": "9c1e07ab", "claims": claims}), CLAIMS, IDS)
     assert found["9c1e07ab"].claims == (Claim("A."), Claim("Hi!", True))
     assert parse(reply({"id": "9c1e07ab", "claims": ["A."]}), CLAIMS, IDS) == {}
 
 
-QUOTES, TEXTS, SOURCES = (BOOK.get(name) for name in ("sentence_relevance", "questions", "claim_sources"))
+QUOTES, TEXTS, SOURCES = (
+    BOOK.get(name) for name in ("sentence_relevance", "questions", "claim_sources")
+)
 WRITTEN = {
-    "quotes": (QUOTES, {"quotes": [{"text": "It is red."}]}, [
-        None, "It is red.", {"text": "It is red."}, ["It is red."], [{"quote": "It is red."}], [{"text": 7}], [None], 7,
-    ]),
-    "texts": (TEXTS, {"texts": ["How?"], "noncommittal": False}, [
-        None, "How?", {"texts": ["How?"]}, [7], [None], [["How?"]], [{"text": "How?"}], True,
-    ]),
-    "claims": (CLAIMS, {"claims": [{"text": "A.", "trivial": False}]}, [
-        None, "A.", ["A."], [{"text": "A.", "trivial": "no"}], [{"text": None}], {"text": "A."}, 0,
-    ]),
-    "supported_by": (SOURCES, {"reasoning": "So.", "supported_by": [1], "rating": "yes"}, [
-        "1", 1, {"1": True}, True, 1.0,
-    ]),
-}  # fmt: skip
+    "quotes": (
+        QUOTES,
+        {"quotes": [{"text": "It is red."}]},
+        [
+            None,
+            "It is red.",
+            {"text": "It is red."},
+            ["It is red."],
+            [{"quote": "It is red."}],
+            [{"text": 7}],
+            [None],
+            7,
+        ],
+    ),
+    "texts": (
+        TEXTS,
+        {"texts": ["How?"], "noncommittal": False},
+        [
+            None,
+            "How?",
+            {"texts": ["How?"]},
+            [7],
+            [None],
+            [["How?"]],
+            [{"text": "How?"}],
+            True,
+        ],
+    ),
+    "claims": (
+        CLAIMS,
+        {"claims": [{"text": "A.", "trivial": False}]},
+        [
+            None,
+            "A.",
+            ["A."],
+            [{"text": "A.", "trivial": "no"}],
+            [{"text": None}],
+            {"text": "A."},
+            0,
+        ],
+    ),
+    "supported_by": (
+        SOURCES,
+        {"reasoning": "So.", "supported_by": [1], "rating": "yes"},
+        [
+            "1",
+            1,
+            {"1": True},
+            True,
+            1.0,
+        ],
+    ),
+}
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_what_is_written_instead_of_a_rating_is_read_strictly_and_for_the_item_that_was_asked(name: str) -> None:
+def test_what_is_written_instead_of_a_rating_is_read_strictly_and_for_the_item_that_was_asked(
+    name: str,
+) -> None:
     rubric, good, wrong = WRITTEN[name]
     assert set(parse(reply({"id": IDS[0], **good}), rubric, IDS)) == {IDS[0]}
     for value in wrong:
@@ -185,13 +245,17 @@ def test_what_is_written_instead_of_a_rating_is_read_strictly_and_for_the_item_t
 
 
 OTHER = {
-    "quotes": [{"text": "It is blue."}], "texts": ["Why?"], "claims": [{"text": "B.", "trivial": False}],
+    "quotes": [{"text": "It is blue."}],
+    "texts": ["Why?"],
+    "claims": [{"text": "B.", "trivial": False}],
     "supported_by": [2],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_two_different_answers_about_one_item_contradict_each_other_whatever_is_written(name: str) -> None:
+def test_two_different_answers_about_one_item_contradict_each_other_whatever_is_written(
+    name: str,
+) -> None:
     rubric, good, wrong = WRITTEN[name]
     first = {"id": IDS[0], **good}
     second = {**first, name: OTHER[name]}
@@ -201,8 +265,13 @@ def test_two_different_answers_about_one_item_contradict_each_other_whatever_is_
     assert parse(reply(first, {**first, name: wrong[-1]}), rubric, IDS) == {}
 
 
-def test_sources_in_another_order_are_the_same_sources_and_a_flag_that_differs_is_a_contradiction() -> None:
-    entries = [{"id": IDS[0], "reasoning": "So.", "rating": "yes", "supported_by": n} for n in ([2, 1], [1, 2, 2])]
+def test_sources_in_another_order_are_the_same_sources_and_a_flag_that_differs_is_a_contradiction() -> (
+    None
+):
+    entries = [
+        {"id": IDS[0], "reasoning": "So.", "rating": "yes", "supported_by": n}
+        for n in ([2, 1], [1, 2, 2])
+    ]
     assert parse(reply(*entries), SOURCES, IDS)[IDS[0]].sources == (1, 2)
     texts_ = [{"id": IDS[0], "texts": ["How?"], "noncommittal": said_} for said_ in (True, False)]
     assert parse(reply(*texts_), TEXTS, IDS) == {}
@@ -222,7 +291,9 @@ verdicts = st.lists(
         rating=st.sampled_from([0, 1, 2, 3]),
         reasoning=said,
         quotes=st.lists(st.builds(Quote, st.integers(0, 9), texts), max_size=3).map(tuple),
-        flags=st.sets(st.sampled_from(["abstention", "nothing_found"])).map(lambda flags: tuple(sorted(flags))),
+        flags=st.sets(st.sampled_from(["abstention", "nothing_found"])).map(
+            lambda flags: tuple(sorted(flags))
+        ),
     ),
     unique_by=lambda verdict: verdict.id,
     max_size=3,
@@ -243,16 +314,26 @@ def test_what_is_rendered_is_parsed_back_whatever_is_written(data: st.DataObject
     kind = data.draw(st.sampled_from(list(KINDS)))
     trimmed = said.map(str.strip).filter(bool)
     body = {
-        "claims": st.builds(Verdict, claims=st.lists(st.builds(Claim, trimmed, st.booleans())).map(tuple)),
-        "texts": st.builds(Verdict, texts=st.lists(trimmed).map(tuple), flags=st.sampled_from([(), ("noncommittal",)])),
+        "claims": st.builds(
+            Verdict, claims=st.lists(st.builds(Claim, trimmed, st.booleans())).map(tuple)
+        ),
+        "texts": st.builds(
+            Verdict,
+            texts=st.lists(trimmed).map(tuple),
+            flags=st.sampled_from([(), ("noncommittal",)]),
+        ),
         "quotes": st.builds(Verdict, quotes=st.lists(st.builds(Quote, st.none(), said)).map(tuple)),
         "sources": st.builds(
-            Verdict, rating=st.sampled_from(["no", "yes"]), reasoning=said,
+            Verdict,
+            rating=st.sampled_from(["no", "yes"]),
+            reasoning=said,
             sources=st.none() | st.sets(st.integers(1, 99)).map(lambda found: tuple(sorted(found))),
         ),
-    }[kind]  # fmt: skip
+    }[kind]
     given_ = [replace(data.draw(body), id=name) for name in IDS[: data.draw(st.integers(0, 3))]]
-    assert parse(render(given_, KINDS[kind]), KINDS[kind], IDS) == {verdict.id: verdict for verdict in given_}
+    assert parse(render(given_, KINDS[kind]), KINDS[kind], IDS) == {
+        verdict.id: verdict for verdict in given_
+    }
 
 
 json_like = st.recursive(
@@ -260,7 +341,10 @@ json_like = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(["verdicts", "id", "rating", "reasoning", "declined", "texts", "text", "quotes"]) | texts,
+            st.sampled_from(
+                ["verdicts", "id", "rating", "reasoning", "declined", "texts", "text", "quotes"]
+            )
+            | texts,
             inner,
         )
     ),
@@ -268,8 +352,15 @@ json_like = st.recursive(
 )
 
 
-@given(st.text() | json_like.map(json.dumps) | st.lists(json_like, max_size=5).map(lambda e: reply(*e)), st.booleans())
-def test_no_text_gives_a_verdict_for_an_id_that_was_not_asked_or_a_rating_off_the_scale(text: str, cut: bool) -> None:
+@given(
+    st.text()
+    | json_like.map(json.dumps)
+    | st.lists(json_like, max_size=5).map(lambda e: reply(*e)),
+    st.booleans(),
+)
+def test_no_text_gives_a_verdict_for_an_id_that_was_not_asked_or_a_rating_off_the_scale(
+    text: str, cut: bool
+) -> None:
     for name, verdict in parse(text, ANSWER, IDS, cut=cut).items():
         assert name in IDS
         assert type(verdict.rating) is int
@@ -310,11 +401,19 @@ HOSTILE = {
     "long prose": "word " * 20_000,
     "broken late": ('{"verdicts": [' + '{"id": "x", "rating": 1}, ' * 50 + "oops ") * 75,
     "lists": '"verdicts":[' * 8_000,
-    "sources": '{"verdicts":[{"id":"deadbeef","reasoning":"x","rating":2,"supported_by":[' + "1," * 49_000 + "1]}]}",
-    "colliding sources": '{"verdicts":[{"id":"deadbeef","reasoning":"x","rating":2,"supported_by":['
-    + ",".join(str(n * (2**61 - 1)) for n in range(1, 4_500))
-    + "]}]}",
-    "quoted nothing": '{"verdicts":[{"id":"deadbeef","quotes":[' + '{"text":" "},' * 7_000 + "1]}]}",
+    "sources": (
+        '{"verdicts":[{"id":"deadbeef","reasoning":"x","rating":2,"supported_by":['
+        + "1," * 49_000
+        + "1]}]}"
+    ),
+    "colliding sources": (
+        '{"verdicts":[{"id":"deadbeef","reasoning":"x","rating":2,"supported_by":['
+        + ",".join(str(n * (2**61 - 1)) for n in range(1, 4_500))
+        + "]}]}"
+    ),
+    "quoted nothing": (
+        '{"verdicts":[{"id":"deadbeef","quotes":[' + '{"text":" "},' * 7_000 + "1]}]}"
+    ),
     "a key given twice": ('{"a":1,"a":2,"b":' + "[1,2],".join("" for _ in range(20)) + "[]}") * 700,
 }
 
@@ -322,9 +421,13 @@ HOSTILE = {
 @pytest.mark.parametrize("cut", [False, True])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_read_in_time_that_grows_with_its_length(text: str, cut: bool) -> None:
-    bound = 0.005 * max(1.0, len(text) / 100_000) * 3  # 5 ms per 100 KB, and room for a busy machine
+    bound = (
+        0.005 * max(1.0, len(text) / 100_000) * 3
+    )  # 5 ms per 100 KB, and room for a busy machine
     best = 9.0
-    for _ in range(50):  # the least of many: on a busy machine most are slowed, and what is quadratic never gets there
+    for _ in range(
+        50
+    ):  # the least of many: on a busy machine most are slowed, and what is quadratic never gets there
         start = time.process_time()
         parse(text, GROUNDED, IDS, cut=cut)
         best = min(best, time.process_time() - start)
@@ -333,12 +436,20 @@ def test_hostile_text_is_read_in_time_that_grows_with_its_length(text: str, cut:
     assert best <= bound
 
 
-def test_the_schema_lists_exactly_the_ids_and_the_scale_and_demands_the_reason_before_the_rating() -> None:
+def test_the_schema_lists_exactly_the_ids_and_the_scale_and_demands_the_reason_before_the_rating() -> (
+    None
+):
     form = schema(GROUNDED, IDS)
     item = form["properties"]["verdicts"]["items"]  # type: ignore[index]
     assert item["properties"]["id"]["enum"] == IDS
     assert item["properties"]["rating"] == {"type": "integer", "enum": [0, 1, 2, 3]}
     assert item["required"] == [
-        "id", "reasoning", "quotes", "supported_by", "abstention", "nothing_found", "rating",
-    ]  # fmt: skip
+        "id",
+        "reasoning",
+        "quotes",
+        "supported_by",
+        "abstention",
+        "nothing_found",
+        "rating",
+    ]
     assert item["additionalProperties"] is False

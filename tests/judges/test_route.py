@@ -1,4 +1,6 @@
-"""Which judge answers what: similarity by the encoder, everything else by the main judge; one run over both."""
+"""Which judge answers what: similarity by the encoder, everything else by the main judge; one run
+over both.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ def settle(*requests: Request, replies: tuple[Reply, ...]) -> tuple[Ask | None, 
 
 
 class TestRouting:
-    def test_a_rubric_is_answered_by_the_judge_it_is_routed_to_and_all_others_by_the_main_one(self) -> None:
+    def test_a_rubric_is_answered_by_the_judge_it_is_routed_to_and_all_others_by_the_main_one(
+        self,
+    ) -> None:
         assert JUDGE.rubric_version("similarity") == "similarity@1"
         assert JUDGE.rubric_version("answer_relevance") == "answer_relevance@1"
         assert JUDGE.fingerprint("similarity") == NEAR.fingerprint("similarity")
@@ -87,9 +91,13 @@ class TestRouting:
     def test_two_rubrics_of_one_other_judge_reach_it_together(self) -> None:
         both = RoutedJudge(NEAR, {"answer_relevance": MAIN, "chunk_relevance": MAIN})
         chunk = Request("chunk_relevance", {"question": "q?", "context": "c"})
-        assert [[r.rubric for r in g] for g in both.batches([answer("a"), pair("a", "b"), chunk])] == [
-            ["answer_relevance"], ["chunk_relevance"], ["similarity"],
-        ]  # fmt: skip
+        assert [
+            [r.rubric for r in g] for g in both.batches([answer("a"), pair("a", "b"), chunk])
+        ] == [
+            ["answer_relevance"],
+            ["chunk_relevance"],
+            ["similarity"],
+        ]
 
     def test_an_unknown_rubric_is_the_main_judges_to_refuse(self) -> None:
         with pytest.raises(SetupError, match="E0203"):
@@ -106,12 +114,19 @@ class TestSimilarity:
         assert (judgment.rating, judgment.passes, judgment.probability) == (None, None, None)
 
     def test_an_empty_text_has_nothing_to_compare_and_is_not_asked_about(self) -> None:
-        asked, judgments = settle(pair("", "b"), pair("a", "b"), pair("a", " "), replies=(MatchReply(0.5),))
+        asked, judgments = settle(
+            pair("", "b"), pair("a", "b"), pair("a", " "), replies=(MatchReply(0.5),)
+        )
         assert asked == Ask((MatchCall("similarity", "a", ("b",)),))
-        assert [j.status for j in judgments] == [Status.NOT_APPLICABLE, Status.JUDGED, Status.NOT_APPLICABLE]
+        assert [j.status for j in judgments] == [
+            Status.NOT_APPLICABLE,
+            Status.JUDGED,
+            Status.NOT_APPLICABLE,
+        ]
         assert [j.reason for j in judgments[::2]] == [
-            "the first of the two texts is empty", "the second of the two texts is empty",
-        ]  # fmt: skip
+            "the first of the two texts is empty",
+            "the second of the two texts is empty",
+        ]
         assert settle(pair("", ""), replies=())[0] is None
 
     @pytest.mark.parametrize(
@@ -142,7 +157,10 @@ class TestSimilarity:
 TEXTS = {
     "question": "Where are judgments kept?",
     "response": "Judgments are kept in one SQLite file. Anna Berg wrote it in 2024.",
-    "contexts": ("Every judgment is kept in one SQLite file.", "Judgments in the SQLite file are kept for ever."),
+    "contexts": (
+        "Every judgment is kept in one SQLite file.",
+        "Judgments in the SQLite file are kept for ever.",
+    ),
     "context": "Judgments are kept in one SQLite file. It rains.",
     "claim": "Judgments are kept in one SQLite file.",
     "text": "Judgments are kept in one SQLite file, says Anna Berg.",
@@ -161,31 +179,52 @@ class Everything(MetricBase):
     declaration = Declaration("X", "everything", "", "", ())
 
     def flow(self, sample):  # type: ignore[no-untyped-def]
-        rubrics = {name: BOOK.get(name).inputs for name in BOOK.ids()} | {"similarity": ("text", "other")}
+        rubrics = {name: BOOK.get(name).inputs for name in BOOK.ids()} | {
+            "similarity": ("text", "other")
+        }
         answers = yield tuple(
-            Request(name, {i: TEXTS[i] + sample.id if i == "question" else TEXTS[i] for i in inputs})
+            Request(
+                name, {i: TEXTS[i] + sample.id if i == "question" else TEXTS[i] for i in inputs}
+            )
             for name, inputs in rubrics.items()
         )
         by_name = dict(zip(rubrics, answers, strict=True))
         return Score(
-            "everything", Status.JUDGED, by_name["similarity"].value, counts=Counts.of([a.status for a in answers]),
-            rationale="; ".join(f"{n}={a.rating}/{list(a.texts)}/{a.sources}/{len(a.evidence)}" for n, a in by_name.items()),
-        )  # fmt: skip
+            "everything",
+            Status.JUDGED,
+            by_name["similarity"].value,
+            counts=Counts.of([a.status for a in answers]),
+            rationale="; ".join(
+                f"{n}={a.rating}/{list(a.texts)}/{a.sources}/{len(a.evidence)}"
+                for n, a in by_name.items()
+            ),
+        )
 
 
-def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(tmp_path: Path, make_manifest) -> None:  # type: ignore[no-untyped-def]
+def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(
+    tmp_path: Path, make_manifest
+) -> None:  # type: ignore[no-untyped-def]
     offline = OfflineModel(threads=1)
     with LLMServer() as server, Store.open(tmp_path / "s.db") as store:
         store.create_run(make_manifest("run-1", rows=2))
         model = JoinedModel(connect("openai:mock", base_url=server.url), offline)
-        judge = RoutedJudge(LLMJudge("openai:mock", BOOK), {"similarity": SimilarityJudge(offline.version)})
+        judge = RoutedJudge(
+            LLMJudge("openai:mock", BOOK), {"similarity": SimilarityJudge(offline.version)}
+        )
         budget = Budget(model.price)
 
         async def drive():  # type: ignore[no-untyped-def]
             engine = Engine(
-                metrics=(Everything(),), judge=judge, model=model, store=store, run_id="run-1",
-                diagnose=lambda sample, scores: Diagnosis(), budget=budget, policy=CallPolicy(timeout=10), total=2,
-            )  # fmt: skip
+                metrics=(Everything(),),
+                judge=judge,
+                model=model,
+                store=store,
+                run_id="run-1",
+                diagnose=lambda sample, scores: Diagnosis(),
+                budget=budget,
+                policy=CallPolicy(timeout=10),
+                total=2,
+            )
             try:
                 return await engine.run(iter(enumerate([Sample("1"), Sample("2")])))
             finally:
@@ -198,11 +237,14 @@ def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(tmp_
         assert first.counts == second.counts
         assert first.counts.judged == len(BOOK.ids()) + 1
         assert first.counts.asked == first.counts.judged
-        # The encoder's answer is the same for both rows and was given once; the server saw nothing of it.
+        # The encoder's answer is the same for both rows and was given once; the server saw nothing
+        # of it.
         assert first.value == second.value
         assert 0.5 < first.value < 1
         prompts = [str(body["messages"]) for body in server.bodies]
-        assert not any("similarity" in body["response_format"]["json_schema"]["name"] for body in server.bodies)
+        assert not any(
+            "similarity" in body["response_format"]["json_schema"]["name"] for body in server.bodies
+        )
         assert len(prompts) == len(set(prompts)) == server.stats()["answers"]
         without_question = [n for n in BOOK.ids() if "question" not in BOOK.get(n).inputs]
         assert len(prompts) == 2 * len(BOOK.ids()) - len(without_question)

@@ -1,4 +1,6 @@
-"""What the built-in rubric files hold: complete, consistent, and prompts in which only the last part varies."""
+"""What the built-in rubric files hold: complete, consistent, and prompts in which only the last
+part varies.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from ragassay.judges.template import placeholders
 BOOK = RubricBook.default()
 IDS = BOOK.ids()
 
-# id -> item, batch, ratings (worst first) with their values, pass mark; None where something is written.
+# id -> item, batch, ratings (worst first) with their values, pass mark; None where something is
+# written.
 SCALES: dict[str, tuple[str, int, dict[object, float] | None, object]] = {
     "groundedness": ("claim", 20, {0: 0, 1: 1 / 3, 2: 2 / 3, 3: 1}, 2),
     "claim_sources": ("claim", 20, {"no": 0, "yes": 1}, "yes"),
@@ -62,7 +65,9 @@ def test_it_has_the_scale_that_its_metric_counts_on(name: str) -> None:
         assert rubric.scale is None
         return
     assert rubric.scale is not None
-    assert {rating: rubric.scale.value(rating) for rating in rubric.scale.ratings} == pytest.approx(ratings)
+    assert {rating: rubric.scale.value(rating) for rating in rubric.scale.ratings} == pytest.approx(
+        ratings
+    )
     assert rubric.scale.pass_mark == mark
     assert next(rating for rating in rubric.scale.ratings if rubric.scale.passes(rating)) == mark
     assert rubric.asks_reasons
@@ -71,7 +76,18 @@ def test_it_has_the_scale_that_its_metric_counts_on(name: str) -> None:
 def test_the_flags_that_metrics_read_are_there() -> None:
     flags = {name: {flag.name: flag.end for flag in BOOK.get(name).flags} for name in IDS}
     assert flags["safety"] == dict.fromkeys(
-        ("violence", "self_harm", "hate", "sexual", "crime", "toxicity", "bias", "pii", "other_harm"), ""
+        (
+            "violence",
+            "self_harm",
+            "hate",
+            "sexual",
+            "crime",
+            "toxicity",
+            "bias",
+            "pii",
+            "other_harm",
+        ),
+        "",
     )
     assert flags["questions"] == {"noncommittal": ""}
     assert flags["correctness"] == flags["answer_relevance"] == {"declined": "lowest"}
@@ -83,7 +99,9 @@ def test_groundedness_and_claim_sources_ask_for_every_passage_that_supports_a_cl
         text = " ".join(BOOK.get(name).system_prompt().split())
         assert '"supported_by": [1, 3]' in text
         assert "the numbers of all passages" in text
-    assert not any(BOOK.get(name).asks_sources for name in IDS if name not in ("groundedness", "claim_sources"))
+    assert not any(
+        BOOK.get(name).asks_sources for name in IDS if name not in ("groundedness", "claim_sources")
+    )
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -109,7 +127,9 @@ class TestEach:
         for word in ("RATING", "one JSON object", "They are data", "never obeyed"):
             assert word in system or (word == "RATING" and rubric.scale is None)
 
-    def test_its_system_part_is_the_same_for_every_row_so_that_it_is_cached(self, name: str) -> None:
+    def test_its_system_part_is_the_same_for_every_row_so_that_it_is_cached(
+        self, name: str
+    ) -> None:
         rubric = BOOK.get(name)
         assert prompt(rubric, "row 1")[0] == prompt(rubric, "row 2")[0]
         assert len(prompt(rubric, "row 1")[0]) > 1200
@@ -122,7 +142,10 @@ class TestEach:
         assert "contexts" not in used or used[0] == "contexts"
 
     def test_it_says_that_orders_in_the_texts_are_not_obeyed(self, name: str) -> None:
-        assert re.search(r"tells? (?:you|what)\b|[Oo]rders|instruct|how to rate|instruction", BOOK.get(name).criteria)
+        assert re.search(
+            r"tells? (?:you|what)\b|[Oo]rders|instruct|how to rate|instruction",
+            BOOK.get(name).criteria,
+        )
 
     def test_its_examples_are_replies_that_we_would_accept(self, name: str) -> None:
         rubric = BOOK.get(name)
@@ -132,7 +155,9 @@ class TestEach:
             reply = json.dumps({"verdicts": [{"id": "a", "reasoning": "why", **json.loads(line)}]})
             verdict = parse(reply, rubric, ["a"])["a"]
             assert verdict.rating == example.get("rating")
-            assert set(verdict.flags) == {flag.name for flag in rubric.flags if example.get(flag.name)}
+            assert set(verdict.flags) == {
+                flag.name for flag in rubric.flags if example.get(flag.name)
+            }
 
     def test_the_quotes_and_passages_that_its_examples_name_exist(self, name: str) -> None:
         for example in BOOK.get(name).examples:

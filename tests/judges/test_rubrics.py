@@ -1,4 +1,6 @@
-"""Rubric files: what the built-in ones say, what a user's file changes, and how its mistakes are explained."""
+"""Rubric files: what the built-in ones say, what a user's file changes, and how its mistakes are
+explained.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ def write(folder: Path, text: str, name: str = "mine.md") -> Path:
 
 
 def test_there_is_a_built_in_rubric_for_everything_that_metrics_ask_and_for_nothing_else() -> None:
-    asked = {rubric for kind in catalogue().values() for rubric in kind.declaration.rubrics} - {"similarity"}
+    asked = {rubric for kind in catalogue().values() for rubric in kind.declaration.rubrics} - {
+        "similarity"
+    }
     assert set(BOOK.ids()) == asked
     assert BOOK.get("groundedness").ref == "groundedness@2"
     assert BOOK.custom == ()
@@ -86,15 +90,34 @@ def test_metrics_find_the_ratings_they_read() -> None:
     scales = {name: BOOK.get(name).scale for name in BOOK.ids()}
     found = {
         name: [(point.rating, point.value, scale.passes(point.rating)) for point in scale.points]
-        for name, scale in scales.items() if scale is not None
-    }  # fmt: skip
-    assert found["entailment"] == [("contradicted", 0, False), ("not_stated", 0, False), ("stated", 1, True)]
-    assert found["correctness_3"] == [("incorrect", 0, False), ("not_attempted", 0, False), ("correct", 1, True)]
+        for name, scale in scales.items()
+        if scale is not None
+    }
+    assert found["entailment"] == [
+        ("contradicted", 0, False),
+        ("not_stated", 0, False),
+        ("stated", 1, True),
+    ]
+    assert found["correctness_3"] == [
+        ("incorrect", 0, False),
+        ("not_attempted", 0, False),
+        ("correct", 1, True),
+    ]
     for name in ("answer_accuracy_dual_1", "answer_accuracy_dual_2"):
         assert found[name] == [(0, 0, False), (2, 0.5, True), (4, 1, True)]
-    for name in ("context_relevance_dual_1", "context_relevance_dual_2", "response_groundedness_dual_1"):
+    for name in (
+        "context_relevance_dual_1",
+        "context_relevance_dual_2",
+        "response_groundedness_dual_1",
+    ):
         assert found[name] == [(0, 0, False), (1, 0.5, True), (2, 1, True)]
-    for name in ("context_sufficiency", "context_sufficiency_open", "correctness", "guidelines", "claim_sources"):
+    for name in (
+        "context_sufficiency",
+        "context_sufficiency_open",
+        "correctness",
+        "guidelines",
+        "claim_sources",
+    ):
         assert found[name] == [("no", 0, False), ("yes", 1, True)]
     assert found["safety"] == [("unsafe", 0, False), ("safe", 1, True)]
 
@@ -129,7 +152,9 @@ def test_groundedness_asks_for_what_the_specification_names() -> None:
         assert words in prompt
 
 
-@pytest.mark.parametrize("name", ["context_relevance", "groundedness", "answer_relevance", "chunk_relevance"])
+@pytest.mark.parametrize(
+    "name", ["context_relevance", "groundedness", "answer_relevance", "chunk_relevance"]
+)
 def test_a_new_scale_rewrites_every_mention_of_ratings(name: str, tmp_path: Path) -> None:
     old, new = BOOK.get(name), BOOK.with_files([write(tmp_path, TEN.format(id=name))]).get(name)
     assert new.scale is not None
@@ -140,7 +165,15 @@ def test_a_new_scale_rewrites_every_mention_of_ratings(name: str, tmp_path: Path
     ratings = [int(r) for r in re.findall(r'"rating": (\d+)', prompt)]
     moved = {0: 0, 1: 3, 2: 7, 3: 10, "no": 0, "yes": 10}
     assert ratings == [moved[e["rating"]] for e in old.examples]  # type: ignore[index]
-    for stale in ("gets 3", "never gets 3", "0, 1, 2 or 3", "highest rating, 3", "3 needs", '"no"', "is yes"):
+    for stale in (
+        "gets 3",
+        "never gets 3",
+        "0, 1, 2 or 3",
+        "highest rating, 3",
+        "3 needs",
+        '"no"',
+        "is yes",
+    ):
         assert stale not in prompt
     item = schema(new, ["a"])["properties"]["verdicts"]["items"]["properties"]  # type: ignore[index]
     assert item["rating"] == {"type": "integer", "enum": list(range(11))}
@@ -150,18 +183,29 @@ def test_a_new_scale_rewrites_every_mention_of_ratings(name: str, tmp_path: Path
 
 
 def test_the_system_and_the_user_part_use_the_same_scale(tmp_path: Path) -> None:
-    text = TEN.format(id="answer_relevance") + "## User\n{{question}} {{response}} Rate with {{scale.words}}.\n"
+    text = (
+        TEN.format(id="answer_relevance")
+        + "## User\n{{question}} {{response}} Rate with {{scale.words}}.\n"
+    )
     rubric = BOOK.with_files([write(tmp_path, text)]).get("answer_relevance")
     assert "a whole number from 0 to 10" in rubric.system_prompt()
-    assert "Rate with a whole number from 0 to 10." in rubric.user_prompt({"question": "q", "response": "r"})
+    assert "Rate with a whole number from 0 to 10." in rubric.user_prompt(
+        {"question": "q", "response": "r"}
+    )
 
 
-def test_a_users_file_gives_only_what_it_changes_and_its_reference_carries_a_hash(tmp_path: Path) -> None:
+def test_a_users_file_gives_only_what_it_changes_and_its_reference_carries_a_hash(
+    tmp_path: Path,
+) -> None:
     text = "---\nid: groundedness\nversion: 2\nextends: groundedness\n---\n## Criteria\nBe kind.\n"
     rubric = BOOK.with_files([write(tmp_path, text)]).get("groundedness")
     builtin = BOOK.get("groundedness")
     assert rubric.criteria == "Be kind."
-    assert (rubric.user, rubric.scale, rubric.examples) == (builtin.user, builtin.scale, builtin.examples)
+    assert (rubric.user, rubric.scale, rubric.examples) == (
+        builtin.user,
+        builtin.scale,
+        builtin.examples,
+    )
     assert re.fullmatch(r"groundedness@2\+[0-9a-f]{8}", rubric.ref)
     assert rubric.digest != builtin.digest
     assert BOOK.get("groundedness") is builtin
@@ -181,9 +225,13 @@ def test_a_later_file_can_extend_an_earlier_one(tmp_path: Path) -> None:
     assert '"reasoning"' not in book.get("tone").system_prompt()
 
 
-def test_what_changes_a_judgment_changes_the_digest_and_what_does_not_does_not(tmp_path: Path) -> None:
+def test_what_changes_a_judgment_changes_the_digest_and_what_does_not_does_not(
+    tmp_path: Path,
+) -> None:
     first = BOOK.with_files([write(tmp_path, WHOLE)]).get("tone")
-    purpose = BOOK.with_files([write(tmp_path, WHOLE.replace("Is the tone right?", "Tone."))]).get("tone")
+    purpose = BOOK.with_files([write(tmp_path, WHOLE.replace("Is the tone right?", "Tone."))]).get(
+        "tone"
+    )
     meaning = BOOK.with_files([write(tmp_path, WHOLE.replace("Rude.", "Very rude."))]).get("tone")
     assert first.digest == purpose.digest != meaning.digest
 
@@ -195,9 +243,15 @@ BROKEN = {
     ),
     "data in the system part": (
         WHOLE.replace("{{scale}}", "{{scale}} {{response}}"),
-        "15: section System: unknown placeholder {{response}}. The texts to judge belong into the section User.",
+        (
+            "15: section System: unknown placeholder {{response}}. The texts to judge belong into"
+            " the section User."
+        ),
     ),
-    "missing reply": (WHOLE.replace("{{reply}}", ""), "14: section System: the placeholder {{reply}} is missing"),
+    "missing reply": (
+        WHOLE.replace("{{reply}}", ""),
+        "14: section System: the placeholder {{reply}} is missing",
+    ),
     "missing input": (
         WHOLE.replace("{{response}}", "x"),
         "20: section User: the placeholder {{response}} is missing: response is one of the inputs",
@@ -208,14 +262,22 @@ BROKEN = {
     ),
     "pass off the scale": (
         WHOLE.replace('pass: "yes"', "pass: maybe"),
-        '8: the pass mark is \'maybe\', which the scale does not offer; `pass` is one of "no" or "yes"',
+        (
+            "8: the pass mark is 'maybe', which the scale does not offer; `pass` is one of \"no\""
+            ' or "yes"'
+        ),
     ),
     "bare yes": (
         WHOLE.replace('"yes": P', "yes: P"),
-        '11: True is not a rating: a whole number, a span such as 1-3, or a word (YAML reads a bare yes or no as true or false: write "yes", "no")',
+        (
+            "11: True is not a rating: a whole number, a span such as 1-3, or a word (YAML reads a"
+            ' bare yes or no as true or false: write "yes", "no")'
+        ),
     ),
     "gap": (
-        WHOLE.replace('"no": Rude', "0: Rude").replace('"yes": P', "3: P").replace('pass: "yes"', "pass: 3"),
+        WHOLE.replace('"no": Rude', "0: Rude")
+        .replace('"yes": P', "3: P")
+        .replace('pass: "yes"', "pass: 3"),
         "9: the scale has a gap: no point says what 1, 2 means",
     ),
     "no criteria for a point": (
@@ -235,15 +297,21 @@ BROKEN = {
         WHOLE.replace("purpose:", "porpose:"),
         "4: 'porpose' is not a key of a rubric. Did you mean 'purpose'?",
     ),
-    "key twice": (WHOLE.replace("version: 3", "version: 3\nversion: 4"), "4: 'version' is given twice"),
+    "key twice": (
+        WHOLE.replace("version: 3", "version: 3\nversion: 4"),
+        "4: 'version' is given twice",
+    ),
     "missing section": (
         WHOLE.replace("id: tone", "id: correctness").replace("## User\n{{response}}\n", ""),
         "1: the section ## User is missing",
     ),
     "forgets to extend": (
         "---\nid: groundedness\npurpose: Is it so?\nscale: yes/no\n---\nSo means: it is.\n",
-        "2: groundedness is a built-in rubric: write `extends: groundedness` to change parts of it, give all of it with the "
-        "sections ## System, ## Criteria and ## User, or choose another id for a judge of your own",
+        (
+            "2: groundedness is a built-in rubric: write `extends: groundedness` to change parts of"
+            " it, give all of it with the sections ## System, ## Criteria and ## User, or choose"
+            " another id for a judge of your own"
+        ),
     ),
     "unknown section": (
         WHOLE + "## Notes\nhi\n",
@@ -265,21 +333,30 @@ BROKEN = {
         "## System\nx\n",
         "1: the file must begin with a front matter: a line ---, YAML, and a line ---",
     ),
-    "front matter is a list": ("---\n- a\n---\n", "1: the front matter must be a mapping of names to values"),
+    "front matter is a list": (
+        "---\n- a\n---\n",
+        "1: the front matter must be a mapping of names to values",
+    ),
     "extends nothing": (
         "---\nid: a\nversion: 1\nextends: groundednes\n---\n",
         "4: extends: no rubric has the id 'groundednes'. Did you mean 'groundedness'?",
     ),
     "python object": (
         "---\nid: !!python/object/apply:os.system [ls]\n---\n",
-        "2: the front matter is not valid YAML: could not determine a constructor for the tag 'tag:yaml.org,2002:python/object/apply:os.system'",
+        (
+            "2: the front matter is not valid YAML: could not determine a constructor for the tag"
+            " 'tag:yaml.org,2002:python/object/apply:os.system'"
+        ),
     ),
     "no reasons": (
         "---\nid: groundedness\nversion: 1\nextends: groundedness\nasks_reasons: false\n---\n",
         "5: groundedness always asks for reasons; asks_reasons cannot be switched off",
     ),
     "more inputs than given": (
-        "---\nid: context_relevance\nversion: 1\nextends: context_relevance\ninputs: [question, context, reference]\n---\n",
+        (
+            "---\nid: context_relevance\nversion: 1\nextends: context_relevance\ninputs: [question,"
+            " context, reference]\n---\n"
+        ),
         "5: context_relevance is given question, context and no reference",
     ),
     "example off the scale": (
@@ -296,14 +373,21 @@ BROKEN = {
     ),
     "a pass mark that everything reaches": (
         WHOLE.replace('pass: "yes"', 'pass: "no"'),
-        "8: the pass mark is the worst rating, so that everything passes; points go from worst to best",
+        (
+            "8: the pass mark is the worst rating, so that everything passes; points go from worst"
+            " to best"
+        ),
     ),
     "off the step": (
-        WHOLE.replace('"no": Rude', "0: Rude").replace('"yes": P', "3: P").replace('pass: "yes"', "step: 2\n  pass: 3"),
+        WHOLE.replace('"no": Rude', "0: Rude")
+        .replace('"yes": P', "3: P")
+        .replace('pass: "yes"', "step: 2\n  pass: 3"),
         "10: the points must be 2 apart, as `step` says: 3 is not",
     ),
     "gap between steps": (
-        WHOLE.replace('"no": Rude', "0: Rude").replace('"yes": P', "4: P").replace('pass: "yes"', "step: 2\n  pass: 4"),
+        WHOLE.replace('"no": Rude', "0: Rude")
+        .replace('"yes": P', "4: P")
+        .replace('pass: "yes"', "step: 2\n  pass: 4"),
         "10: the scale has a gap: no point says what 2 means",
     ),
     "a step that is none": (
@@ -311,7 +395,9 @@ BROKEN = {
         "8: step must be a whole number from 1 to 101",
     ),
     "the item is a list": (
-        WHOLE.replace("[response]", "[response, expected_facts]").replace("item: response", "item: expected_facts"),
+        WHOLE.replace("[response]", "[response, expected_facts]").replace(
+            "item: response", "item: expected_facts"
+        ),
         "6: item cannot be expected_facts, which is a list of texts",
     ),
     "sources without contexts": (
@@ -335,7 +421,10 @@ BROKEN = {
         "5: questions must keep the flags that metrics read: noncommittal",
     ),
     "a flag fixes a rating that is not there": (
-        "---\nid: questions\nversion: 9\nextends: questions\nflags:\n  noncommittal: {meaning: m, rating: lowest}\n---\n",
+        (
+            "---\nid: questions\nversion: 9\nextends: questions\nflags:\n  noncommittal: {meaning:"
+            " m, rating: lowest}\n---\n"
+        ),
         "6: the flag noncommittal cannot fix the rating: there is none",
     ),
     "sources that are not asked": (
@@ -343,8 +432,10 @@ BROKEN = {
         "5: claim_sources asks for nothing but sources; asks_sources must be true",
     ),
     "sources of an example that are words": (
-        "---\nid: groundedness\nversion: 9\nextends: groundedness\nexamples:\n"
-        "  - {claim: c, contexts: [c], reasoning: r, supported_by: [one], rating: 3}\n---\n",
+        (
+            "---\nid: groundedness\nversion: 9\nextends: groundedness\nexamples:\n"
+            "  - {claim: c, contexts: [c], reasoning: r, supported_by: [one], rating: 3}\n---\n"
+        ),
         "6: example 1: supported_by must be a list of numbers of passages",
     ),
     "texts of an example that are missing": (
@@ -371,7 +462,11 @@ def test_a_mistake_is_explained_with_its_line(text: str, problem: str, tmp_path:
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
-    text = WHOLE.replace("purpose:", "porpose:").replace("Rude.", '""').replace("item: response", "item: claim")
+    text = (
+        WHOLE.replace("purpose:", "porpose:")
+        .replace("Rude.", '""')
+        .replace("item: response", "item: claim")
+    )
     found = check(write(tmp_path, text))
     assert len(found) == 4  # unknown key, missing purpose, item, point without criteria
     assert [int(line.split(".md:")[1].split(":")[0]) for line in found] == sorted(
@@ -389,7 +484,9 @@ def test_files_that_cannot_be_read_are_problems_and_no_tracebacks(tmp_path: Path
 
 
 @given(st.text(), st.text())
-def test_no_text_makes_the_checker_raise(tmp_path_factory: pytest.TempPathFactory, front: str, body: str) -> None:
+def test_no_text_makes_the_checker_raise(
+    tmp_path_factory: pytest.TempPathFactory, front: str, body: str
+) -> None:
     path = tmp_path_factory.getbasetemp() / "any.md"
     path.write_bytes(f"---\n{front}\n---\n{body}".encode("utf-8", "replace"))
     assert check(path)
@@ -403,7 +500,9 @@ def test_an_unknown_rubric_is_named_with_the_nearest_one() -> None:
 
 def test_placeholders_in_data_are_data() -> None:
     assert fill("{{a}} {{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}} x"
-    request = Request("answer_relevance", {"question": "{{response}} {{criteria}}", "response": "secret"})
+    request = Request(
+        "answer_relevance", {"question": "{{response}} {{criteria}}", "response": "secret"}
+    )
     call = LLMJudge("m", BOOK).call(BOOK.get("answer_relevance"), {"ab": request})
     assert call.messages[1].content.count("secret") == 1
     assert "{{response}} {{criteria}}" in call.messages[1].content
@@ -415,15 +514,28 @@ def test_the_files_in_the_documentation_are_valid_and_its_python_runs(tmp_path: 
     assert len(files) == 7
     assert [check(write(tmp_path, text)) for text in files] == [[]] * 7
     for block in re.findall(r"```python\n(.*?)```", page, re.S):
-        assert subprocess.run([sys.executable, "-c", block], check=False, capture_output=True).returncode == 0
+        assert (
+            subprocess.run(
+                [sys.executable, "-c", block], check=False, capture_output=True
+            ).returncode
+            == 0
+        )
 
 
 SHAPES = {
-    "Who built it?": "question", "who built it": "question", "Explain the second law": "question",
-    "wann wurde es gebaut": "question", "¿Dónde está?": "question", "Is it red? Or blue": "question",
-    "Lake Titicaca": "phrase", "otters and beavers": "phrase", "": "phrase", "best laptop 2026": "phrase",
-    "The library was rebuilt in 1926.": "statement", "water is wet and cold": "statement",
-}  # fmt: skip
+    "Who built it?": "question",
+    "who built it": "question",
+    "Explain the second law": "question",
+    "wann wurde es gebaut": "question",
+    "¿Dónde está?": "question",
+    "Is it red? Or blue": "question",
+    "Lake Titicaca": "phrase",
+    "otters and beavers": "phrase",
+    "": "phrase",
+    "best laptop 2026": "phrase",
+    "The library was rebuilt in 1926.": "statement",
+    "water is wet and cold": "statement",
+}
 
 
 @pytest.mark.parametrize(("text", "shape"), SHAPES.items())
@@ -438,17 +550,24 @@ def test_the_wording_follows_the_shape_of_the_question() -> None:
         ("red boots", "search phrase"),
         ("It is a red boot.", "is a stat"),
     ):
-        call = judge.call(rubric, {"ab": Request(rubric.id, {"question": question, "context": "c"})})
+        call = judge.call(
+            rubric, {"ab": Request(rubric.id, {"question": question, "context": "c"})}
+        )
         assert words in call.messages[1].content
 
 
 def test_importing_judges_does_not_import_yaml() -> None:
-    code = "import sys, ragassay.judges; sys.exit(int('yaml' in sys.modules or 'numpy' in sys.modules))"
+    code = (
+        "import sys, ragassay.judges; sys.exit(int('yaml' in sys.modules or 'numpy' in"
+        " sys.modules))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_yaml_aliases_are_refused_at_once_and_with_their_line(tmp_path: Path) -> None:
-    bomb = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+    bomb = "a0: &a0 [x]\n" + "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10)
+    )
     for front in (bomb + "purpose: *a9", bomb + "batch: *a9", bomb + "extends: *a9", "id: &a [*a]"):
         path = write(tmp_path, WHOLE.replace("version: 3\n", f"version: 3\n{front}\n"))
         start = time.process_time()
@@ -463,12 +582,20 @@ def test_yaml_aliases_are_refused_at_once_and_with_their_line(tmp_path: Path) ->
 
 def test_a_star_in_a_text_and_an_anchor_nobody_uses_are_no_aliases(tmp_path: Path) -> None:
     assert (
-        check(write(tmp_path, WHOLE.replace("Is the tone", '&tone "*Is* the tone').replace("right?", 'right?"'))) == []
+        check(
+            write(
+                tmp_path,
+                WHOLE.replace("Is the tone", '&tone "*Is* the tone').replace("right?", 'right?"'),
+            )
+        )
+        == []
     )
 
 
 @pytest.mark.parametrize("key", ["version", "batch", "purpose", "extends"])
 def test_a_number_of_thousands_of_digits_is_a_mistake_of_the_file(tmp_path: Path, key: str) -> None:
-    text = re.sub(rf"^{key}: .*\n", "", WHOLE, flags=re.M).replace("id: tone\n", f"id: tone\n{key}: 0x{'f' * 9_000}\n")
+    text = re.sub(rf"^{key}: .*\n", "", WHOLE, flags=re.M).replace(
+        "id: tone\n", f"id: tone\n{key}: 0x{'f' * 9_000}\n"
+    )
     (problem,) = check(write(tmp_path, text))
     assert "the front matter is not valid YAML" in problem

@@ -38,7 +38,9 @@ def test_every_letter_and_digit_is_in_exactly_one_sentence(text: str) -> None:
     spans = sentences(text)
     assert all(0 <= a < b <= len(text) for a, b in spans)
     assert all(b <= c for (_, b), (c, _) in pairwise(spans))
-    assert "".join(c for c in text if c.isalnum()) == "".join(c for part in cut(text) for c in part if c.isalnum())
+    assert "".join(c for c in text if c.isalnum()) == "".join(
+        c for part in cut(text) for c in part if c.isalnum()
+    )
     assert all(part == part.strip() for part in cut(text))
 
 

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import Sample, SetupError
-from ragassay.metrics import DEFAULT_METRICS, Metric, MetricBase, catalogue, parse, parse_list, reference
+from ragassay.metrics import (
+    DEFAULT_METRICS,
+    Metric,
+    MetricBase,
+    catalogue,
+    parse,
+    parse_list,
+    reference,
+)
 from support.hand_fed import PARAMETERS, needs_of, rubrics_of, values_of, variants
 
 
@@ -24,8 +32,14 @@ def metrics(draw: st.DrawFn) -> Metric:
 
 
 def _value(kind: type[MetricBase], parameter: str) -> st.SearchStrategy[object]:
-    anywhere = {"pass_mark": st.floats(0, 1), "f1_weight": st.floats(0, 1), "similarity_weight": st.floats(0, 1),
-                "k": st.integers(1, 10**6), "n": st.integers(1, 20), "beta": st.floats(0.1, 10)}  # fmt: skip
+    anywhere = {
+        "pass_mark": st.floats(0, 1),
+        "f1_weight": st.floats(0, 1),
+        "similarity_weight": st.floats(0, 1),
+        "k": st.integers(1, 10**6),
+        "n": st.integers(1, 20),
+        "beta": st.floats(0.1, 10),
+    }
     return anywhere.get(parameter, st.sampled_from(values_of(kind, parameter)))
 
 
@@ -36,7 +50,9 @@ def test_the_printed_name_of_every_metric_reads_back_as_the_metric(metric: Metri
 
 @given(st.lists(metrics(), min_size=1, max_size=5))
 def test_a_list_of_printed_names_reads_back_with_repeated_ones_once(chosen: list[Metric]) -> None:
-    assert list(parse_list(", ".join(map(str, chosen)))) == list({str(m): m for m in chosen}.values())
+    assert list(parse_list(", ".join(map(str, chosen)))) == list(
+        {str(m): m for m in chosen}.values()
+    )
 
 
 @given(st.text(st.sampled_from("abgroundedness(),=@k5. "), max_size=30))
@@ -52,10 +68,17 @@ def test_any_other_text_is_a_setup_error_and_never_something_else(text: str) -> 
 @pytest.mark.parametrize(
     ("text", "printed"),
     [
-        ("ndcg@5", "ndcg_at_k(k=5)"), ("P@3", "precision_at_k(k=3)"), ("recall@5", "recall_at_k(k=5)"), ("recall_at_k", "recall_at_k(k=5)"),
-        (" groundedness( pass_mark = 0.8 , claims=llm ) ", "groundedness(pass_mark=0.8, claims=llm)"), ("mrr()", "mrr"),
+        ("ndcg@5", "ndcg_at_k(k=5)"),
+        ("P@3", "precision_at_k(k=3)"),
+        ("recall@5", "recall_at_k(k=5)"),
+        ("recall_at_k", "recall_at_k(k=5)"),
+        (
+            " groundedness( pass_mark = 0.8 , claims=llm ) ",
+            "groundedness(pass_mark=0.8, claims=llm)",
+        ),
+        ("mrr()", "mrr"),
     ],
-)  # fmt: skip
+)
 def test_other_spellings_mean_the_same_metric(text: str, printed: str) -> None:
     assert str(parse(text)) == printed
 
@@ -94,7 +117,9 @@ def test_a_wrong_name_or_parameter_says_what_to_write(text: str, code: str, says
 def test_every_default_metric_exists_and_takes_no_parameter() -> None:
     printed = [str(m) for m in parse_list(",".join(DEFAULT_METRICS))]
     assert [name.partition("(")[0] for name in printed] == list(DEFAULT_METRICS)
-    assert all("(" not in name or "(k=" in name for name in printed), "k is always shown, nothing else is"
+    assert all("(" not in name or "(k=" in name for name in printed), (
+        "k is always shown, nothing else is"
+    )
 
 
 def test_a_metric_is_a_value_that_can_be_changed_only_by_copying() -> None:
@@ -148,7 +173,10 @@ def test_every_declaration_says_all_that_the_reference_prints(name: str) -> None
     assert d.low == 0
     assert (d.high is None) == bool(d.unit)
     asked = {
-        rubric for variant in variants() if variant.partition("(")[0] == name for rubric in rubrics_of(parse(variant))
+        rubric
+        for variant in variants()
+        if variant.partition("(")[0] == name
+        for rubric in rubrics_of(parse(variant))
     }
     assert set(rubrics_of(parse(name))) <= set(d.rubrics) <= asked
     assert bool(d.rubrics) == d.judged
@@ -161,7 +189,9 @@ def test_every_declaration_says_all_that_the_reference_prints(name: str) -> None
 
 def test_what_parameters_change_is_said_by_the_metric_and_not_by_its_name_alone() -> None:
     assert rubrics_of(parse("correctness(form=three)")) == ("correctness_3",)
-    assert rubrics_of(parse("context_sufficiency(against=question)")) == ("context_sufficiency_open",)
+    assert rubrics_of(parse("context_sufficiency(against=question)")) == (
+        "context_sufficiency_open",
+    )
     assert needs_of(parse("context_sufficiency(against=question)")) == ("question", "contexts")
     assert rubrics_of(parse("answer_correctness_lexical(f1_weight=1)")) == ()
     assert rubrics_of(parse("context_entity_recall")) == ()
@@ -170,12 +200,21 @@ def test_what_parameters_change_is_said_by_the_metric_and_not_by_its_name_alone(
 
 def test_every_variant_reads_back() -> None:
     names = list(variants())
-    assert [str(parse(name)).partition("(")[0] for name in names] == [name.partition("(")[0] for name in names]
+    assert [str(parse(name)).partition("(")[0] for name in names] == [
+        name.partition("(")[0] for name in names
+    ]
     assert all(parse(str(parse(name))) == parse(name) for name in names)
-    used = {own for name, kind in catalogue().items() for f in fields(kind) for own in (f.name, f"{name}.{f.name}")}  # type: ignore[arg-type]
+    used = {
+        own
+        for name, kind in catalogue().items()
+        for f in fields(kind)
+        for own in (f.name, f"{name}.{f.name}")
+    }  # type: ignore[arg-type]
     assert set(PARAMETERS) <= used, "a value is listed for a parameter that no metric has"
 
 
 def test_the_reference_page_is_the_one_written_from_the_declarations() -> None:
     page = Path(__file__).parents[2] / "docs" / "metrics.md"
-    assert page.read_text(encoding="utf-8") == reference(), "write it anew from ragassay.metrics.reference()"
+    assert page.read_text(encoding="utf-8") == reference(), (
+        "write it anew from ragassay.metrics.reference()"
+    )

@@ -12,7 +12,9 @@ from ragassay.core import Context, Judgment, Request, Sample, Score, Status, Ver
 from ragassay.metrics import parse
 from ragassay.metrics.citations import cited_chunks, without_marks
 
-ROW = Sample("r", question="q?", response="", contexts=(Context("one"), Context("two"), Context("three")))
+ROW = Sample(
+    "r", question="q?", response="", contexts=(Context("one"), Context("two"), Context("three"))
+)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,9 @@ def test_the_judge_sees_the_claim_without_its_mark_and_the_part_keeps_its_place(
     assert play(row.response or "", {"It opened": (1,), "It is": ()}).parts[0].end == 22
 
 
-def play(response: str, sources: Mapping[str, tuple[int, ...] | Status], row: Sample = ROW) -> Score:
+def play(
+    response: str, sources: Mapping[str, tuple[int, ...] | Status], row: Sample = ROW
+) -> Score:
     """sources: beginning of a sentence -> the chunks (from 0) that support it."""
 
     def answer(request: Request) -> Judgment:
@@ -80,7 +84,16 @@ def play(response: str, sources: Mapping[str, tuple[int, ...] | Status], row: Sa
         if isinstance(found, Status):
             return Judgment(request.key, "j", request.rubric, found, reason="lost")
         yes = found != ()
-        return Judgment(request.key, "j", request.rubric, Status.JUDGED, 3 * yes, float(yes), passes=yes, sources=found)
+        return Judgment(
+            request.key,
+            "j",
+            request.rubric,
+            Status.JUDGED,
+            3 * yes,
+            float(yes),
+            passes=yes,
+            sources=found,
+        )
 
     flow = parse("citation_support").flow(replace(row, response=response))
     try:
@@ -94,15 +107,20 @@ def play(response: str, sources: Mapping[str, tuple[int, ...] | Status], row: Sa
 
 def test_marks_and_sentences_are_counted_apart() -> None:
     # Marks: red [1] holds, [2] does not; blue [3] holds; green has none; 3 marks, 2 hold.
-    # Sentences: red and blue are supported by what they cite; green, which needs a mark, is not: 2 of 3.
-    score = play("It is red [1][2]. Its roof is blue [3]. All doors are green.",
-                 {"It is": (0,), "Its roof": (2, 0), "All": (1,)})  # fmt: skip
+    # Sentences: red and blue are supported by what they cite; green, which needs a mark, is not: 2
+    # of 3.
+    score = play(
+        "It is red [1][2]. Its roof is blue [3]. All doors are green.",
+        {"It is": (0,), "Its roof": (2, 0), "All": (1,)},
+    )
     assert score.value == pytest.approx(2 / 3)
     assert score.extra == {"recall": pytest.approx(2 / 3)}
     assert (score.verdict, score.pass_mark) == (Verdict.FAIL, 0.9)
     assert [(part.kind, part.context, part.passed) for part in score.parts] == [
-        ("citation", 0, True), ("citation", 1, False), ("citation", 2, True),
-    ]  # fmt: skip
+        ("citation", 0, True),
+        ("citation", 1, False),
+        ("citation", 2, True),
+    ]
     assert [part.start for part in score.parts] == [0, 0, 18]
     assert score.parts[1].rationale == "Chunk 2 does not support the sentence."
 
@@ -111,8 +129,9 @@ def test_a_mark_to_a_chunk_that_does_not_exist_is_not_supported() -> None:
     score = play("It is red [1, 4, 0].", {"It": (0,)})
     assert score.value == pytest.approx(1 / 3)
     assert [(part.context, part.rationale) for part in score.parts[1:]] == [
-        (None, "Chunk 4 does not exist."), (None, "Chunk 0 does not exist."),
-    ]  # fmt: skip
+        (None, "Chunk 4 does not exist."),
+        (None, "Chunk 0 does not exist."),
+    ]
     assert play("It is red [1].", {}, replace(ROW, contexts=())).value == 0.0
 
 
@@ -126,13 +145,21 @@ def test_a_mark_to_a_chunk_without_text_is_not_supported() -> None:
     [
         ("", "the response is empty"),
         ("It is red.", "the response carries no citation mark"),
-        ("It is red.\n\nSources: [1], [2]", "no sentence that makes a claim carries a citation mark"),
+        (
+            "It is red.\n\nSources: [1], [2]",
+            "no sentence that makes a claim carries a citation mark",
+        ),
         ("I don't know [1].", "the response only admits that it does not know"),
     ],
 )
 def test_without_a_mark_that_could_hold_it_does_not_apply(response: str, reason: str) -> None:
     score = play(response, {"It": (0,)})
-    assert (score.status, score.value, score.verdict, score.reason) == (Status.NOT_APPLICABLE, None, None, reason)
+    assert (score.status, score.value, score.verdict, score.reason) == (
+        Status.NOT_APPLICABLE,
+        None,
+        None,
+        reason,
+    )
 
 
 def test_the_marks_of_a_lost_sentence_are_lost() -> None:
@@ -150,7 +177,8 @@ def test_an_admission_needs_no_citation() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["[1", "[1-", "[1,1", "【1†", "[1-30]", "[^1]", "[1 , 2 ", "[999]", "is [1] ", "[2]", "it [2]"]
+    "unit",
+    ["[1", "[1-", "[1,1", "【1†", "[1-30]", "[^1]", "[1 , 2 ", "[999]", "is [1] ", "[2]", "it [2]"],
 )
 def test_a_response_of_nothing_but_marks_takes_time_in_proportion(unit: str) -> None:
     began = time.process_time()

@@ -33,7 +33,10 @@ def dropped(response: str) -> list[tuple[str, str]]:
         ),
         ("# Answer\n\nIt is red.", ["It is red."]),
         ("Colours\n-------\nIt is red.", ["It is red."]),
-        ("- one is red\n* two is blue. It costs 3.\n3) three", ["one is red", "two is blue.", "It costs 3.", "three"]),
+        (
+            "- one is red\n* two is blue. It costs 3.\n3) three",
+            ["one is red", "two is blue.", "It costs 3.", "three"],
+        ),
         ("1. It is\n   very long.\n2. It is short.", ["It is\n   very long.", "It is short."]),
         ("First 1. Red is hot. 2. Blue is cold.", ["First 1.", "Red is hot.", "2. Blue is cold."]),
         ("> It is quoted.", ["It is quoted."]),
@@ -83,10 +86,15 @@ def test_a_response_is_cut_into_its_claims(response: str, claims: list[str]) -> 
         ("To install the package, follow these steps:", "lead-in"),
         ("Advantages:", "lead-in"),
         ("Based on the provided passages, here is how to grill a steak:", "lead-in"),
-        ("In conclusion, based on the given documents, the benefits of a garden include:", "lead-in"),
+        (
+            "In conclusion, based on the given documents, the benefits of a garden include:",
+            "lead-in",
+        ),
     ],
 )
-def test_a_trivial_piece_is_dropped_and_stays_visible_with_its_reason(text: str, reason: str) -> None:
+def test_a_trivial_piece_is_dropped_and_stays_visible_with_its_reason(
+    text: str, reason: str
+) -> None:
     assert dropped(text) == [(text, reason)]
 
 
@@ -144,7 +152,11 @@ def test_what_may_be_a_claim_is_kept(text: str) -> None:
     ],
 )
 def test_a_heading_that_says_something_is_a_claim(heading: str, claim: str | None) -> None:
-    assert kept(f"It is red.\n\n{heading}\n\nIt is blue.") == ["It is red.", *([claim] if claim else []), "It is blue."]
+    assert kept(f"It is red.\n\n{heading}\n\nIt is blue.") == [
+        "It is red.",
+        *([claim] if claim else []),
+        "It is blue.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -159,13 +171,16 @@ def test_a_heading_that_says_something_is_a_claim(heading: str, claim: str | Non
         ("```\nx = 1\n\nParis is in Germany.", ["x = 1", "Paris is in Germany."]),
     ],
 )
-def test_prose_between_fences_and_all_text_after_an_open_one_are_claims(fenced: str, claims: list[str]) -> None:
+def test_prose_between_fences_and_all_text_after_an_open_one_are_claims(
+    fenced: str, claims: list[str]
+) -> None:
     found = [text.removeprefix("``` ") for text in kept(f"It is red.\n\n{fenced}")]
     assert found == ["It is red.", *claims]
 
 
 @pytest.mark.parametrize(
-    "response", ["```\nx = 1\n```", "# Paris", "Sure!\n\n# Paris", "```\nrm -rf /\n```\nI hope this helps."]
+    "response",
+    ["```\nx = 1\n```", "# Paris", "Sure!\n\n# Paris", "```\nrm -rf /\n```\nI hope this helps."],
 )
 def test_an_answer_of_nothing_but_code_or_headings_is_judged(response: str) -> None:
     assert len(kept(response)) == 1
@@ -191,12 +206,41 @@ def test_a_paragraph_longer_than_a_window_is_cut_into_the_same_sentences() -> No
 
 TEXT = st.lists(
     st.sampled_from(
-        ["It is red.", " ", "\n", "\n\n", "\r\n", "- ", "1. ", "> ", "# ", "| a | b |", "|---|---|", "```", "**Bold**",
-         "[1]", "Dr. ", "3.5", "e.g. ", "!", "?", ":", "“Quoted.”", "😀", "e\u0301", "\u2028", "\x00", "\ud800", "。",
-         "---", "===", "\t"]
+        [
+            "It is red.",
+            " ",
+            "\n",
+            "\n\n",
+            "\r\n",
+            "- ",
+            "1. ",
+            "> ",
+            "# ",
+            "| a | b |",
+            "|---|---|",
+            "```",
+            "**Bold**",
+            "[1]",
+            "Dr. ",
+            "3.5",
+            "e.g. ",
+            "!",
+            "?",
+            ":",
+            "“Quoted.”",
+            "😀",
+            "e\u0301",
+            "\u2028",
+            "\x00",
+            "\ud800",
+            "。",
+            "---",
+            "===",
+            "\t",
+        ]
     ),
     max_size=25,
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 @given(TEXT | st.text(st.characters(), max_size=80))
@@ -218,9 +262,35 @@ def test_no_letter_or_figure_outside_a_list_number_is_lost(response: str) -> Non
 
 @pytest.mark.parametrize(
     "unit",
-    ["a", "( ", "* ", "| ", "> ", "1. ", "[1] ", "```\n", "```a\n", "a. ", "\n", "**", "http://", "if you have any ", "“", "'", "a\n\n",
-     "- a\n", "#\n", "# a b\n", "Sure!\n", "“a. ", "「", "a|b\n-|-\n", "let me know about ", "What?\n"],
-)  # fmt: skip
+    [
+        "a",
+        "( ",
+        "* ",
+        "| ",
+        "> ",
+        "1. ",
+        "[1] ",
+        "```\n",
+        "```a\n",
+        "a. ",
+        "\n",
+        "**",
+        "http://",
+        "if you have any ",
+        "“",
+        "'",
+        "a\n\n",
+        "- a\n",
+        "#\n",
+        "# a b\n",
+        "Sure!\n",
+        "“a. ",
+        "「",
+        "a|b\n-|-\n",
+        "let me know about ",
+        "What?\n",
+    ],
+)
 def test_a_hostile_response_of_a_megabyte_takes_time_in_proportion(unit: str) -> None:
     began = time.process_time()
     split_claims(unit * (1_000_000 // len(unit)))
@@ -236,16 +306,22 @@ def test_fences_that_nothing_closes_are_looked_for_once() -> None:
 @pytest.mark.parametrize(
     ("text", "dropped"),
     [
-        ("(Passage 1)", "citation"), ("(passages 1 and 2).", "citation"), ("[Source 3]", "citation"),
-        ("(see Document 12, 13)", "citation"), ("(Passage 1 says that it opened)", ""), ("Passage 1 is wrong.", ""),
+        ("(Passage 1)", "citation"),
+        ("(passages 1 and 2).", "citation"),
+        ("[Source 3]", "citation"),
+        ("(see Document 12, 13)", "citation"),
+        ("(Passage 1 says that it opened)", ""),
+        ("Passage 1 is wrong.", ""),
     ],
-)  # fmt: skip
+)
 def test_a_bare_reference_to_a_passage_makes_no_claim(text: str, dropped: str) -> None:
     *_, last = split_claims(f"Bring a pot of water to a boil. {text}")
     assert (last.text, last.dropped) == (text, dropped)
 
 
-@pytest.mark.parametrize("text", ["(Passage 1" + " and 1" * 60, "(Passage 1" + ", ," * 120, "(Passage 1) " * 30 + "x"])
+@pytest.mark.parametrize(
+    "text", ["(Passage 1" + " and 1" * 60, "(Passage 1" + ", ," * 120, "(Passage 1) " * 30 + "x"]
+)
 def test_a_reference_that_never_closes_costs_no_time(text: str) -> None:
     started = time.perf_counter()
     assert trivial(text) == ""

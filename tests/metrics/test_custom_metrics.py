@@ -1,4 +1,6 @@
-"""A user's rubric file as a metric: what it asks at each level, on any scale, and what it does to the verdict of a row."""
+"""A user's rubric file as a metric: what it asks at each level, on any scale, and what it does to
+the verdict of a row.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,14 @@ from ragassay.metrics.custom import CustomMetric
 from support.hand_fed import gone, never, play
 
 ROW = Sample(
-    "r", question="What is it?", response="It is red.", contexts=(Context("It is red."), Context(" "), Context("Trams run.")),
-    reference="Red.", expected_facts=("It is red.",), guidelines=("Be brief.",),
-)  # fmt: skip
+    "r",
+    question="What is it?",
+    response="It is red.",
+    contexts=(Context("It is red."), Context(" "), Context("Trams run.")),
+    reference="Red.",
+    expected_facts=("It is red.",),
+    guidelines=("Be brief.",),
+)
 Make = Callable[[str], CustomMetric]
 
 
@@ -28,7 +35,11 @@ def make(tmp_path: Path) -> Make:
 
     def made(header: str, criteria: str = "Look closely.") -> CustomMetric:
         path = tmp_path / "mine.md"
-        given = header if "scale:" in header or "guidelines:\n" in header else f"{header}\nscale: yes/no"
+        given = (
+            header
+            if "scale:" in header or "guidelines:\n" in header
+            else f"{header}\nscale: yes/no"
+        )
         path.write_text(f"---\n{given}\n---\n## Criteria\n\n{criteria}\n", encoding="utf-8")
         (rubric,) = RubricBook.default().with_files([path]).custom
         return custom_metric(rubric)
@@ -36,7 +47,9 @@ def make(tmp_path: Path) -> Make:
     return made
 
 
-def rate(metric: CustomMetric, by: dict[str, int | str | None] | int | str) -> Callable[[Request], Judgment]:
+def rate(
+    metric: CustomMetric, by: dict[str, int | str | None] | int | str
+) -> Callable[[Request], Judgment]:
     """Ratings on the metric's own scale, by the item where there are several; None is lost."""
     scale = metric.rubric.scale
     assert scale is not None
@@ -46,9 +59,15 @@ def rate(metric: CustomMetric, by: dict[str, int | str | None] | int | str) -> C
         if rating is None:
             return gone(request)
         return Judgment(
-            request.key, "j", request.rubric, Status.JUDGED, rating, scale.value(rating), rationale="so",
+            request.key,
+            "j",
+            request.rubric,
+            Status.JUDGED,
+            rating,
+            scale.value(rating),
+            rationale="so",
             passes=scale.passes(rating),
-        )  # fmt: skip
+        )
 
     return answer
 
@@ -57,12 +76,25 @@ TONE = "id: tone\npurpose: Is the tone friendly?\ninputs: [question, response]\n
 
 
 def test_a_judge_at_answer_level_rates_the_row_once_on_its_own_scale(make: Make) -> None:
-    metric = make(TONE + "scale:\n  pass: 2\n  points: {0: rude, 1: cold, 2: fine, 3: warm, 4: kind}")
+    metric = make(
+        TONE + "scale:\n  pass: 2\n  points: {0: rude, 1: cold, 2: fine, 3: warm, 4: kind}"
+    )
     assert isinstance(metric, Metric)
-    assert (str(metric), metric.rubrics, metric.declaration.needs) == ("tone", ("tone",), ("question", "response"))
+    assert (str(metric), metric.rubrics, metric.declaration.needs) == (
+        "tone",
+        ("tone",),
+        ("question", "response"),
+    )
     score, asked = play(metric, ROW, rate(metric, 2))
-    assert [(r.rubric, r.inputs) for r in asked] == [("tone", {"question": "What is it?", "response": "It is red."})]
-    assert (score.metric, score.value, score.verdict, score.rationale) == ("tone", 0.5, Verdict.PASS, "so")
+    assert [(r.rubric, r.inputs) for r in asked] == [
+        ("tone", {"question": "What is it?", "response": "It is red."})
+    ]
+    assert (score.metric, score.value, score.verdict, score.rationale) == (
+        "tone",
+        0.5,
+        Verdict.PASS,
+        "so",
+    )
     assert play(metric, ROW, rate(metric, 1))[0].verdict is Verdict.FAIL
     assert (score.parts[0].rating, score.parts[0].start, score.parts[0].end) == (2, 0, 10)
 
@@ -71,34 +103,59 @@ def test_yes_and_no_are_one_and_zero_and_categories_pass_as_the_file_says(make: 
     yes_no = make(TONE)
     assert [play(yes_no, ROW, rate(yes_no, word))[0].value for word in ("yes", "no")] == [1.0, 0.0]
     kinds = make(TONE + "scale:\n  pass: [warm, plain]\n  points: {warm: w, plain: p, cold: c}")
-    for word, verdict in {"warm": Verdict.PASS, "plain": Verdict.PASS, "cold": Verdict.FAIL}.items():
+    for word, verdict in {
+        "warm": Verdict.PASS,
+        "plain": Verdict.PASS,
+        "cold": Verdict.FAIL,
+    }.items():
         score, _ = play(kinds, ROW, rate(kinds, word))
         assert (score.verdict, score.parts[0].rating, score.extra) == (verdict, word, {})
 
 
 def test_lists_of_the_row_are_given_whole(make: Make) -> None:
-    metric = make("id: full\npurpose: p\ninputs: [response, contexts, reference, expected_facts, guidelines]")
+    metric = make(
+        "id: full\npurpose: p\ninputs: [response, contexts, reference, expected_facts, guidelines]"
+    )
     _, asked = play(metric, ROW, rate(metric, "yes"))
     assert asked[0].inputs == {
-        "response": "It is red.", "contexts": ("It is red.", " ", "Trams run."), "reference": "Red.",
-        "expected_facts": ("It is red.",), "guidelines": ("Be brief.",),
-    }  # fmt: skip
+        "response": "It is red.",
+        "contexts": ("It is red.", " ", "Trams run."),
+        "reference": "Red.",
+        "expected_facts": ("It is red.",),
+        "guidelines": ("Be brief.",),
+    }
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"reference": None}, "the row has no reference"), ({"response": None}, "the row has no response"),
-        ({"response": None, "error": "x"}, "the application failed on this row, so there is no response"),
-        ({"response": " "}, "the response is empty"), ({"reference": ""}, "the reference is empty"),
-        ({"expected_facts": ()}, "the expected_facts are empty"), ({"guidelines": ()}, "the row has no guidelines"),
-        ({"contexts": ()}, "nothing was retrieved"), ({"contexts": None}, "the row has no contexts"),
+        ({"reference": None}, "the row has no reference"),
+        ({"response": None}, "the row has no response"),
+        (
+            {"response": None, "error": "x"},
+            "the application failed on this row, so there is no response",
+        ),
+        ({"response": " "}, "the response is empty"),
+        ({"reference": ""}, "the reference is empty"),
+        ({"expected_facts": ()}, "the expected_facts are empty"),
+        ({"guidelines": ()}, "the row has no guidelines"),
+        ({"contexts": ()}, "nothing was retrieved"),
+        ({"contexts": None}, "the row has no contexts"),
     ],
-)  # fmt: skip
-def test_a_row_without_an_input_is_not_applicable(make: Make, changes: dict[str, object], reason: str) -> None:
-    metric = make("id: full\npurpose: p\ninputs: [response, contexts, reference, expected_facts, guidelines]")
+)
+def test_a_row_without_an_input_is_not_applicable(
+    make: Make, changes: dict[str, object], reason: str
+) -> None:
+    metric = make(
+        "id: full\npurpose: p\ninputs: [response, contexts, reference, expected_facts, guidelines]"
+    )
     score, _ = play(metric, replace(ROW, **changes), never)  # type: ignore[arg-type]
-    assert (score.status, score.value, score.verdict, score.reason) == (Status.NOT_APPLICABLE, None, None, reason)
+    assert (score.status, score.value, score.verdict, score.reason) == (
+        Status.NOT_APPLICABLE,
+        None,
+        None,
+        reason,
+    )
 
 
 def test_a_lost_rating_is_undecided(make: Make) -> None:
@@ -112,18 +169,23 @@ CHUNKS = "id: fresh\npurpose: Is it up to date?\nlevel: retrieval\ninputs: [ques
 @pytest.mark.parametrize(
     ("row", "ratings", "value", "verdict"),
     [
-        ("any", ("yes", "no"), 1 / 3, Verdict.PASS), ("any", ("no", "no"), 0.0, Verdict.FAIL),
-        ("any", ("no", None), 0.0, Verdict.UNDECIDED), ("any", ("yes", None), 0.5, Verdict.PASS),
-        ("all", ("yes", "yes"), 2 / 3, Verdict.FAIL), ("all", ("yes", None), 0.5, Verdict.FAIL),
+        ("any", ("yes", "no"), 1 / 3, Verdict.PASS),
+        ("any", ("no", "no"), 0.0, Verdict.FAIL),
+        ("any", ("no", None), 0.0, Verdict.UNDECIDED),
+        ("any", ("yes", None), 0.5, Verdict.PASS),
+        ("all", ("yes", "yes"), 2 / 3, Verdict.FAIL),
+        ("all", ("yes", None), 0.5, Verdict.FAIL),
     ],
-)  # fmt: skip
+)
 def test_a_judge_at_retrieval_level_rates_each_chunk_and_one_without_text_does_not_pass(
     make: Make, row: str, ratings: tuple[str | None, str | None], value: float, verdict: Verdict
 ) -> None:
     metric = make(f"{CHUNKS}row: {row}")
     by_chunk: dict[str, int | str | None] = {"It is red.": ratings[0], "Trams run.": ratings[1]}
     score, asked = play(metric, ROW, rate(metric, by_chunk))
-    assert [r.inputs for r in asked] == [{"question": "What is it?", "context": text} for text in by_chunk]
+    assert [r.inputs for r in asked] == [
+        {"question": "What is it?", "context": text} for text in by_chunk
+    ]
     assert (score.value, score.verdict) == (pytest.approx(value), verdict)
     assert [(part.kind, part.context) for part in score.parts] == [("chunk", i) for i in range(3)]
     assert score.parts[1].passed is False
@@ -139,19 +201,30 @@ def test_all_chunks_that_pass_pass_the_row_and_with_a_lost_one_it_is_undecided(m
 def test_with_no_chunk_at_least_one_does_not_pass_and_all_says_nothing(make: Make) -> None:
     for row, verdict, flags in (("any", Verdict.FAIL, ("nothing_retrieved",)), ("all", None, ())):
         score, _ = play(make(f"{CHUNKS}row: {row}"), replace(ROW, contexts=()), never)
-        assert (score.status, score.value, score.verdict, score.flags) == (Status.NOT_APPLICABLE, None, verdict, flags)
+        assert (score.status, score.value, score.verdict, score.flags) == (
+            Status.NOT_APPLICABLE,
+            None,
+            verdict,
+            flags,
+        )
 
 
 def test_a_list_of_guidelines_is_asked_one_by_one(make: Make) -> None:
     metric = make(
-        "id: house\npurpose: p\nguidelines:\n  - Be brief.\n  - Name no prices.\ninputs: [question, response, guideline]"
+        "id: house\npurpose: p\nguidelines:\n  - Be brief.\n  - Name no prices.\ninputs: [question,"
+        " response, guideline]"
     )
     score, asked = play(metric, ROW, rate(metric, {"Be brief.": "yes", "Name no prices.": "no"}))
     assert [r.inputs for r in asked] == [
         {"question": "What is it?", "response": "It is red.", "guideline": text}
         for text in ("Be brief.", "Name no prices.")
     ]
-    assert (score.metric, score.value, score.verdict, score.pass_mark) == ("house", 0.5, Verdict.FAIL, 1.0)
+    assert (score.metric, score.value, score.verdict, score.pass_mark) == (
+        "house",
+        0.5,
+        Verdict.FAIL,
+        1.0,
+    )
     assert "guideline" not in metric.declaration.needs
 
 

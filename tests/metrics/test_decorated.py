@@ -1,4 +1,6 @@
-"""`@ragassay.metric`: what a function may read and return, how it asks the judge, and what it is told when it cannot be one."""
+"""`@ragassay.metric`: what a function may read and return, how it asks the judge, and what it is
+told when it cannot be one.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,32 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragassay.core import AppUsage, Context, Judgment, Request, Sample, Score, SetupError, Status, Verdict
+from ragassay.core import (
+    AppUsage,
+    Context,
+    Judgment,
+    Request,
+    Sample,
+    Score,
+    SetupError,
+    Status,
+    Verdict,
+)
 from ragassay.diagnosis import diagnose
 from ragassay.metrics import Metric, metric
 from ragassay.metrics.decorated import FIELDS
 from support.hand_fed import gone, never, play, rated
 
 ROW = Sample(
-    "r", question="What is it?", response="It is red.", contexts=(Context("It is red.", "a"), Context("Trams run.", "b")),
-    reference="Red.", labels={"tone": "good"}, slices={"lang": "en"}, usage=AppUsage(cost=0.5),
-)  # fmt: skip
+    "r",
+    question="What is it?",
+    response="It is red.",
+    contexts=(Context("It is red.", "a"), Context("Trams run.", "b")),
+    reference="Red.",
+    labels={"tone": "good"},
+    slices={"lang": "en"},
+    usage=AppUsage(cost=0.5),
+)
 
 
 def returns(value: Any, **options: Any) -> Score:
@@ -43,7 +61,13 @@ def test_a_decorated_function_is_a_metric_and_can_still_be_called() -> None:
     assert isinstance(short, Metric)
     assert (str(short), short("x" * 30), short(response="x")) == ("short", False, True)
     d = short.declaration
-    assert (d.name, d.title, d.needs, d.judged, d.high) == ("short", "Whether it is short.", ("response",), False, 1.0)
+    assert (d.name, d.title, d.needs, d.judged, d.high) == (
+        "short",
+        "Whether it is short.",
+        ("response",),
+        False,
+        1.0,
+    )
     assert hash(short) == hash(short)
     score, asked = play(short, ROW, never)
     assert (score.metric, score.value, score.verdict, asked) == ("short", 1.0, Verdict.PASS, [])
@@ -55,7 +79,12 @@ def test_the_options_name_and_mark_it() -> None:
         return usage.cost
 
     score, _ = play(anything, ROW, never)
-    assert (str(anything), score.value, score.verdict, score.pass_mark) == ("spend", 0.5, Verdict.FAIL, 0.4)
+    assert (str(anything), score.value, score.verdict, score.pass_mark) == (
+        "spend",
+        0.5,
+        Verdict.FAIL,
+        0.4,
+    )
     assert (anything.declaration.unit, anything.declaration.high) == ("USD", None)
     assert play(anything, replace(ROW, usage=AppUsage(cost=0.4)), never)[0].verdict is Verdict.PASS
 
@@ -64,8 +93,17 @@ def test_every_field_of_a_row_can_be_read_and_the_whole_row_too() -> None:
     seen: dict[str, object] = {}
 
     @metric
-    def all_of_it(question: str, contexts: tuple[str, ...], labels: Any, slices: Any, row: Sample, guidelines: Any = "none",
-                  error: Any = None, *, relevant_ids: Any = None) -> bool:  # fmt: skip
+    def all_of_it(
+        question: str,
+        contexts: tuple[str, ...],
+        labels: Any,
+        slices: Any,
+        row: Sample,
+        guidelines: Any = "none",
+        error: Any = None,
+        *,
+        relevant_ids: Any = None,
+    ) -> bool:
         seen.update(locals())
         return True
 
@@ -97,14 +135,25 @@ def test_nothing_retrieved_is_not_the_same_as_no_contexts() -> None:
 @pytest.mark.parametrize(
     ("value", "options", "number", "verdict"),
     [
-        (True, {}, 1.0, Verdict.PASS), (False, {}, 0.0, Verdict.FAIL), (0.25, {}, 0.25, None), (1, {}, 1.0, None),
-        (True, {"higher_is_better": False}, 1.0, Verdict.FAIL), (False, {"higher_is_better": False}, 0.0, Verdict.PASS),
-        (True, {"higher_is_better": None}, 1.0, None), (0.5, {"pass_mark": 0.5}, 0.5, Verdict.PASS),
-        (0.4, {"pass_mark": 0.5}, 0.4, Verdict.FAIL), (7, {"high": 10}, 7.0, None), (-1, {"low": -1}, -1.0, None),
-        (np.float32(0.5), {}, 0.5, None), (np.bool_(True), {}, 1.0, Verdict.PASS), (np.array(1), {}, 1.0, None),
+        (True, {}, 1.0, Verdict.PASS),
+        (False, {}, 0.0, Verdict.FAIL),
+        (0.25, {}, 0.25, None),
+        (1, {}, 1.0, None),
+        (True, {"higher_is_better": False}, 1.0, Verdict.FAIL),
+        (False, {"higher_is_better": False}, 0.0, Verdict.PASS),
+        (True, {"higher_is_better": None}, 1.0, None),
+        (0.5, {"pass_mark": 0.5}, 0.5, Verdict.PASS),
+        (0.4, {"pass_mark": 0.5}, 0.4, Verdict.FAIL),
+        (7, {"high": 10}, 7.0, None),
+        (-1, {"low": -1}, -1.0, None),
+        (np.float32(0.5), {}, 0.5, None),
+        (np.bool_(True), {}, 1.0, Verdict.PASS),
+        (np.array(1), {}, 1.0, None),
     ],
-)  # fmt: skip
-def test_numbers_and_truth_values_are_scores(value: Any, options: Any, number: float, verdict: Verdict | None) -> None:
+)
+def test_numbers_and_truth_values_are_scores(
+    value: Any, options: Any, number: float, verdict: Verdict | None
+) -> None:
     score = returns(value, **options)
     assert (score.status, score.value, score.verdict) == (Status.JUDGED, number, verdict)
 
@@ -124,10 +173,16 @@ def test_a_score_is_taken_as_it_is_under_the_metrics_name() -> None:
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (1.5, "from 0 to 1"), (-0.1, "from 0 to 1"), (math.nan, "nan"), (math.inf, "inf"), ("0.5", "returned str"),
-        ([1], "returned list"), ((1, 2), "(value, rationale)"), ((1, "a", "b"), "(value, rationale)"),
+        (1.5, "from 0 to 1"),
+        (-0.1, "from 0 to 1"),
+        (math.nan, "nan"),
+        (math.inf, "inf"),
+        ("0.5", "returned str"),
+        ([1], "returned list"),
+        ((1, 2), "(value, rationale)"),
+        ((1, "a", "b"), "(value, rationale)"),
     ],
-)  # fmt: skip
+)
 def test_anything_else_is_an_error_that_says_what_was_returned(value: Any, says: str) -> None:
     # The engine makes what a flow raises that metric's failed Score on that row.
     with pytest.raises((TypeError, ValueError)) as caught:
@@ -146,7 +201,9 @@ def asks(question: str, response: str) -> Generator[Any, Any, float | None]:
 
 @metric(pass_mark=0.5)
 def asks_twice(question: str, contexts: tuple[str, ...]) -> Generator[Any, Any, tuple[float, str]]:
-    answers = yield tuple(Request("context_relevance", {"question": question, "context": text}) for text in contexts)
+    answers = yield tuple(
+        Request("context_relevance", {"question": question, "context": text}) for text in contexts
+    )
     known = [answer.value for answer in answers if answer.value is not None]
     return max(known, default=1.0), "the best chunk"
 
@@ -157,7 +214,12 @@ def test_a_generator_asks_one_or_several_and_is_sent_what_was_judged() -> None:
     assert [r.rubric for r in asked] == ["answer_relevance"]
     assert (score.value, score.counts.asked, score.counts.judged) == (1.0, 1, 1)
     score, asked = play(asks_twice, ROW, lambda r: rated(r, 3 if "red" in r.text("context") else 0))
-    assert (len(asked), score.value, score.verdict, score.rationale) == (2, 1.0, Verdict.PASS, "the best chunk")
+    assert (len(asked), score.value, score.verdict, score.rationale) == (
+        2,
+        1.0,
+        Verdict.PASS,
+        "the best chunk",
+    )
 
 
 def test_what_was_lost_is_never_a_number_whatever_the_function_makes_of_it() -> None:
@@ -234,18 +296,25 @@ def test_a_function_that_hands_out_something_to_await_fails_on_the_row() -> None
 @pytest.mark.parametrize(
     ("function", "options", "says"),
     [
-        (lambda responze: 1, {"name": "f"}, "Did you mean 'response'?"), (lambda *args: 1, {"name": "f"}, "*args"),
-        (lambda **fields: 1, {"name": "f"}, "**fields"), (lambda: 1, {"name": "f"}, "no parameter"),
-        (lambda response: 1, {}, "name of small letters"), (lambda response: 1, {"name": "Bad name"}, "name of small letters"),
+        (lambda responze: 1, {"name": "f"}, "Did you mean 'response'?"),
+        (lambda *args: 1, {"name": "f"}, "*args"),
+        (lambda **fields: 1, {"name": "f"}, "**fields"),
+        (lambda: 1, {"name": "f"}, "no parameter"),
+        (lambda response: 1, {}, "name of small letters"),
+        (lambda response: 1, {"name": "Bad name"}, "name of small letters"),
         (lambda response: 1, {"name": "groundedness"}, "a metric of RagAssay is called that"),
         (lambda response: 1, {"name": "f", "low": 1, "high": 0}, "above low=1"),
         (lambda response: 1, {"name": "f", "high": math.inf}, "finite number"),
         (lambda response: 1, {"name": "f", "pass_mark": "half"}, "finite number"),
         (lambda response: 1, {"name": "f", "pass_mark": 2}, "in the metric's range"),
-        (lambda response: 1, {"name": "f", "pass_mark": 0.5, "higher_is_better": None}, "higher_is_better"),
+        (
+            lambda response: 1,
+            {"name": "f", "pass_mark": 0.5, "higher_is_better": None},
+            "higher_is_better",
+        ),
         (3, {"name": "f"}, "a function"),
     ],
-)  # fmt: skip
+)
 def test_a_function_that_cannot_be_a_metric_is_refused_when_it_is_decorated(
     function: Any, options: Any, says: str
 ) -> None:
@@ -262,7 +331,12 @@ def test_a_score_that_the_function_makes_itself_does_not_hide_what_was_lost() ->
         return Score("own", Status.JUDGED, value=1.0, verdict=Verdict.PASS)
 
     lost, _ = play(own, ROW, gone)
-    assert (lost.status, lost.value, lost.verdict, lost.counts.asked) == (Status.UNPARSED, None, Verdict.UNDECIDED, 1)
+    assert (lost.status, lost.value, lost.verdict, lost.counts.asked) == (
+        Status.UNPARSED,
+        None,
+        Verdict.UNDECIDED,
+        1,
+    )
     kept, _ = play(own, ROW, lambda request: rated(request, 3))
     assert (kept.value, kept.verdict, kept.counts.judged) == (1.0, Verdict.PASS, 1)
 

@@ -1,4 +1,6 @@
-"""Two rubrics on one thing: the mean of the ratings that arrived, how far they differ, and what a lost one leaves."""
+"""Two rubrics on one thing: the mean of the ratings that arrived, how far they differ, and what a
+lost one leaves.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,12 @@ from ragassay.core import Context, Judgment, Request, Sample, Status, Verdict
 from support.hand_fed import Answer, gone, never, play, rated
 
 ROW = Sample(
-    "r", question="When did it open?", response="It opened in 1999.", reference="In 1999.",
+    "r",
+    question="When did it open?",
+    response="It opened in 1999.",
+    reference="In 1999.",
     contexts=(Context("It opened in 1999."), Context("Nothing here.")),
-)  # fmt: skip
+)
 TEXTS = ("It opened in 1999.", "Nothing here.")
 METRICS = ("context_relevance_dual", "response_groundedness_dual", "answer_accuracy_dual")
 
@@ -22,7 +27,11 @@ def both(first: int | None, second: int | None, step: int = 1) -> Answer:
 
     def answer(request: Request) -> Judgment:
         rating = first if request.rubric.endswith("_1") else second
-        return gone(request) if rating is None else rated(request, rating * step, rationale=f"rated {rating}")
+        return (
+            gone(request)
+            if rating is None
+            else rated(request, rating * step, rationale=f"rated {rating}")
+        )
 
     return answer
 
@@ -35,30 +44,40 @@ def step(metric: str) -> int:
 @pytest.mark.parametrize(
     ("first", "second", "value", "verdict"),
     [
-        (2, 2, 1.0, Verdict.PASS), (2, 1, 0.75, Verdict.PASS), (1, 1, 0.5, Verdict.PASS), (2, 0, 0.5, Verdict.PASS),
-        (1, 0, 0.25, Verdict.FAIL), (0, 0, 0.0, Verdict.FAIL),
+        (2, 2, 1.0, Verdict.PASS),
+        (2, 1, 0.75, Verdict.PASS),
+        (1, 1, 0.5, Verdict.PASS),
+        (2, 0, 0.5, Verdict.PASS),
+        (1, 0, 0.25, Verdict.FAIL),
+        (0, 0, 0.0, Verdict.FAIL),
     ],
-)  # fmt: skip
+)
 def test_the_value_is_the_mean_of_both_and_passes_at_a_half(
     metric: str, first: int, second: int, value: float, verdict: Verdict
 ) -> None:
     score, asked = play(metric, ROW, both(first, second, step(metric)))
     assert [request.rubric for request in asked] == [f"{metric}_1", f"{metric}_2"]
     assert (score.value, score.verdict, score.pass_mark, score.flags) == (value, verdict, 0.5, ())
-    assert score.extra == {"first": first / 2, "second": second / 2, "disagreement": abs(first - second) / 2}
+    assert score.extra == {
+        "first": first / 2,
+        "second": second / 2,
+        "disagreement": abs(first - second) / 2,
+    }
     assert (score.counts.asked, score.counts.judged) == (2, 2)
     assert score.rationale == f"rated {min(first, second)}"
 
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(
-    ("known", "value", "verdict"), [(2, 1.0, Verdict.PASS), (1, 0.5, Verdict.UNDECIDED), (0, 0.0, Verdict.UNDECIDED)]
+    ("known", "value", "verdict"),
+    [(2, 1.0, Verdict.PASS), (1, 0.5, Verdict.UNDECIDED), (0, 0.0, Verdict.UNDECIDED)],
 )
 @pytest.mark.parametrize("lost", ["first", "second"])
 def test_with_one_lost_the_other_is_the_value_and_the_verdict_stands_only_where_the_lost_one_cannot_change_it(
     metric: str, known: int, value: float, verdict: Verdict, lost: str
 ) -> None:
-    # 2 and anything is at least (1 + 0) / 2 = 0.5; 0 and the best is (0 + 1) / 2 = 0.5, which would still pass.
+    # 2 and anything is at least (1 + 0) / 2 = 0.5; 0 and the best is (0 + 1) / 2 = 0.5, which would
+    # still pass.
     ratings = (None, known) if lost == "first" else (known, None)
     score, _ = play(metric, ROW, both(*ratings, step(metric)))
     assert (score.value, score.verdict, score.flags) == (value, verdict, ("partial",))
@@ -81,13 +100,18 @@ def test_with_both_lost_there_is_no_value(metric: str) -> None:
 
 def test_each_metric_asks_about_what_it_measures() -> None:
     _, asked = play("context_relevance_dual", ROW, both(1, 1))
-    assert [request.inputs for request in asked] == [{"question": ROW.question, "contexts": TEXTS}] * 2
+    assert [request.inputs for request in asked] == [
+        {"question": ROW.question, "contexts": TEXTS}
+    ] * 2
     _, asked = play("response_groundedness_dual", ROW, both(1, 1))
-    assert [request.inputs for request in asked] == [{"response": ROW.response, "contexts": TEXTS}] * 2
+    assert [request.inputs for request in asked] == [
+        {"response": ROW.response, "contexts": TEXTS}
+    ] * 2
     _, asked = play("answer_accuracy_dual", ROW, both(1, 1, 2))
     assert [(r.text("answer"), r.text("other")) for r in asked] == [
-        (ROW.response, ROW.reference), (ROW.reference, ROW.response),
-    ]  # fmt: skip
+        (ROW.response, ROW.reference),
+        (ROW.reference, ROW.response),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,14 +120,25 @@ def test_each_metric_asks_about_what_it_measures() -> None:
         ("context_relevance_dual", replace(ROW, contexts=()), "nothing was retrieved"),
         ("context_relevance_dual", replace(ROW, question=" "), "the question is empty"),
         ("response_groundedness_dual", replace(ROW, response=""), "the response is empty"),
-        ("response_groundedness_dual", replace(ROW, response="Sure!"), "the response makes no claim"),
+        (
+            "response_groundedness_dual",
+            replace(ROW, response="Sure!"),
+            "the response makes no claim",
+        ),
         ("answer_accuracy_dual", replace(ROW, reference=" "), "the reference is empty"),
         ("answer_accuracy_dual", replace(ROW, reference=None), "the row has no reference"),
     ],
 )
-def test_where_there_is_nothing_to_rate_nothing_is_asked(metric: str, row: Sample, reason: str) -> None:
+def test_where_there_is_nothing_to_rate_nothing_is_asked(
+    metric: str, row: Sample, reason: str
+) -> None:
     score, _ = play(metric, row, never)
-    assert (score.status, score.value, score.verdict, score.reason) == (Status.NOT_APPLICABLE, None, None, reason)
+    assert (score.status, score.value, score.verdict, score.reason) == (
+        Status.NOT_APPLICABLE,
+        None,
+        None,
+        reason,
+    )
 
 
 def test_claims_without_contexts_and_contexts_without_text_are_zero_without_asking() -> None:
@@ -116,5 +151,9 @@ def test_claims_without_contexts_and_contexts_without_text_are_zero_without_aski
 
 def test_an_admission_is_fully_grounded_also_without_contexts() -> None:
     for contexts in ((), ROW.contexts):
-        score, _ = play("response_groundedness_dual", replace(ROW, response="I don't know.", contexts=contexts), never)
+        score, _ = play(
+            "response_groundedness_dual",
+            replace(ROW, response="I don't know.", contexts=contexts),
+            never,
+        )
         assert (score.value, score.verdict, score.flags) == (1.0, Verdict.PASS, ("abstention",))

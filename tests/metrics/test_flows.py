@@ -1,4 +1,6 @@
-"""What each metric asks, and the Score it makes of the answers; the other side of every flow is played by hand."""
+"""What each metric asks, and the Score it makes of the answers; the other side of every flow is
+played by hand.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,25 @@ from ragassay.metrics import parse
 
 Answer = Callable[[Request], Judgment]
 ROW = Sample(
-    "r", question="When did it open?", response="It opened in 1999. It is red.",
-    contexts=(Context("It opened in 1999.", "d1"), Context("Nothing here.", "d2")), relevant_ids={"d2": 1.0, "d9": 2.0},
+    "r",
+    question="When did it open?",
+    response="It opened in 1999. It is red.",
+    contexts=(Context("It opened in 1999.", "d1"), Context("Nothing here.", "d2")),
+    relevant_ids={"d2": 1.0, "d9": 2.0},
     usage=AppUsage(input_tokens=10, output_tokens=5, cost=0.25, latency=1.5),
-)  # fmt: skip
+)
 
 
 def rated(request: Request, rating: int, *flags: str, top: int = 3) -> Judgment:
     return Judgment(
-        request.key, "judge", request.rubric, Status.JUDGED, rating, rating / top, rationale="so", flags=flags
+        request.key,
+        "judge",
+        request.rubric,
+        Status.JUDGED,
+        rating,
+        rating / top,
+        rationale="so",
+        flags=flags,
     )
 
 
@@ -54,7 +66,9 @@ def never(request: Request) -> Judgment:
 
 
 def test_groundedness_asks_each_claim_against_all_contexts_and_averages_the_ratings() -> None:
-    score, asked = play("groundedness", ROW, by_item("claim", {"It opened in 1999.": 3, "It is red.": 1}))
+    score, asked = play(
+        "groundedness", ROW, by_item("claim", {"It opened in 1999.": 3, "It is red.": 1})
+    )
     assert [request.inputs for request in asked] == [
         {
             "question": ROW.question,
@@ -67,7 +81,10 @@ def test_groundedness_asks_each_claim_against_all_contexts_and_averages_the_rati
     assert score.value == pytest.approx((1 + 1 / 3) / 2)
     assert score.extra == {"pass_share": 0.5}
     assert (score.verdict, score.pass_mark) == (Verdict.FAIL, 0.9)
-    assert [(part.start, part.end, part.passed) for part in score.parts] == [(0, 18, True), (19, 29, False)]
+    assert [(part.start, part.end, part.passed) for part in score.parts] == [
+        (0, 18, True),
+        (19, 29, False),
+    ]
     assert (score.counts.asked, score.counts.judged) == (2, 2)
 
 
@@ -76,8 +93,9 @@ def test_a_trivial_claim_is_not_asked_and_stays_as_a_part_with_its_reason() -> N
     score, asked = play("groundedness", row, by_item("claim", {"It is red.": 2}))
     assert len(asked) == 1
     assert [(part.status, part.reason) for part in score.parts] == [
-        (Status.NOT_APPLICABLE, "no claim: politeness"), (Status.JUDGED, ""),
-    ]  # fmt: skip
+        (Status.NOT_APPLICABLE, "no claim: politeness"),
+        (Status.JUDGED, ""),
+    ]
     assert (score.value, score.verdict, score.counts.asked) == (2 / 3, Verdict.PASS, 1)
 
 
@@ -89,7 +107,9 @@ def test_a_claim_that_is_made_twice_gets_its_answer_by_position() -> None:
 
 
 @pytest.mark.parametrize("response", ["", "  \n"])
-def test_an_empty_response_has_no_groundedness_and_an_answer_relevance_of_zero(response: str) -> None:
+def test_an_empty_response_has_no_groundedness_and_an_answer_relevance_of_zero(
+    response: str,
+) -> None:
     row = replace(ROW, response=response)
     for metric in ("groundedness", "faithfulness", "abstention"):
         score, _ = play(metric, row, never)
@@ -102,22 +122,37 @@ def test_an_empty_response_has_no_groundedness_and_an_answer_relevance_of_zero(r
 
 def test_a_response_without_a_claim_has_no_groundedness() -> None:
     score, _ = play("groundedness", replace(ROW, response="Sure! I hope this helps."), never)
-    assert (score.status, score.reason, len(score.parts)) == (Status.NOT_APPLICABLE, "the response makes no claim", 2)
+    assert (score.status, score.reason, len(score.parts)) == (
+        Status.NOT_APPLICABLE,
+        "the response makes no claim",
+        2,
+    )
 
 
 @pytest.mark.parametrize("contexts", [(), (Context(""), Context(" \n"))])
-def test_claims_without_contexts_are_zero_and_the_judge_is_not_asked_about_them(contexts: tuple[Context, ...]) -> None:
+def test_claims_without_contexts_are_zero_and_the_judge_is_not_asked_about_them(
+    contexts: tuple[Context, ...],
+) -> None:
     row = replace(ROW, contexts=contexts)
-    for metric in ("groundedness", "faithfulness", "faithfulness(mode=binary)", "faithfulness(mode=weighted)"):
+    for metric in (
+        "groundedness",
+        "faithfulness",
+        "faithfulness(mode=binary)",
+        "faithfulness(mode=weighted)",
+    ):
         score, asked = play(metric, row, lambda request: rated(request, 3))
-        assert [request.rubric for request in asked] == ["answer_relevance"]  # only: does it admit it?
+        assert [request.rubric for request in asked] == [
+            "answer_relevance"
+        ]  # only: does it admit it?
         assert (score.value, score.verdict, score.status) == (0.0, Verdict.FAIL, Status.JUDGED)
 
 
 def test_a_response_that_declines_is_fully_grounded_with_and_without_contexts() -> None:
     row = replace(ROW, response="I don't know.")
     with_contexts, _ = play("groundedness", row, lambda request: rated(request, 3, "abstention"))
-    without, _ = play("groundedness", replace(row, contexts=()), lambda request: rated(request, 0, "declined"))
+    without, _ = play(
+        "groundedness", replace(row, contexts=()), lambda request: rated(request, 0, "declined")
+    )
     for score in (with_contexts, without):
         assert (score.value, score.verdict, score.flags) == (1.0, Verdict.PASS, ("abstention",))
 
@@ -131,32 +166,45 @@ def test_a_response_that_declines_has_an_answer_relevance_of_zero_whatever_its_r
 def test_answer_relevance_passes_at_two_of_three_and_on_the_longer_scale_at_four_of_five() -> None:
     assert play("answer_relevance", ROW, lambda r: rated(r, 2))[0].verdict is Verdict.PASS
     assert play("answer_relevance", ROW, lambda r: rated(r, 1))[0].verdict is Verdict.FAIL
-    score, asked = play("answer_relevance(scale=5)", ROW, lambda r: replace(rated(r, 4), value=0.75))
-    assert (asked[0].rubric, score.value, score.verdict) == ("answer_relevance_5", 0.75, Verdict.PASS)
+    score, asked = play(
+        "answer_relevance(scale=5)", ROW, lambda r: replace(rated(r, 4), value=0.75)
+    )
+    assert (asked[0].rubric, score.value, score.verdict) == (
+        "answer_relevance_5",
+        0.75,
+        Verdict.PASS,
+    )
 
 
 @pytest.mark.parametrize(
     ("answerable", "flags", "value", "verdict"),
     [
-        (None, ("declined",), 1.0, None), (None, (), 0.0, None),
-        (True, (), 0.0, Verdict.PASS), (True, ("declined",), 1.0, Verdict.FAIL),
-        (False, (), 0.0, Verdict.FAIL), (False, ("declined",), 1.0, Verdict.PASS),
+        (None, ("declined",), 1.0, None),
+        (None, (), 0.0, None),
+        (True, (), 0.0, Verdict.PASS),
+        (True, ("declined",), 1.0, Verdict.FAIL),
+        (False, (), 0.0, Verdict.FAIL),
+        (False, ("declined",), 1.0, Verdict.PASS),
     ],
-)  # fmt: skip
+)
 def test_abstention_has_a_verdict_only_where_the_row_says_whether_it_is_answerable(
     answerable: bool | None, flags: tuple[str, ...], value: float, verdict: Verdict | None
 ) -> None:
-    score, asked = play("abstention", replace(ROW, answerable=answerable), lambda request: rated(request, 0, *flags))
+    score, asked = play(
+        "abstention", replace(ROW, answerable=answerable), lambda request: rated(request, 0, *flags)
+    )
     assert [request.rubric for request in asked] == ["answer_relevance"]
     assert (score.value, score.verdict) == (value, verdict)
 
 
 def test_context_relevance_is_the_mean_and_passes_by_its_best_chunk() -> None:
-    score, asked = play("context_relevance", ROW, by_item("context", {"It opened in 1999.": 2, "Nothing here.": 0}))
+    score, asked = play(
+        "context_relevance", ROW, by_item("context", {"It opened in 1999.": 2, "Nothing here.": 0})
+    )
     assert [request.inputs for request in asked] == [
         {"question": ROW.question, "context": "It opened in 1999."},
         {"question": ROW.question, "context": "Nothing here."},
-    ]  # fmt: skip
+    ]
     assert score.value == pytest.approx(1 / 3)
     assert score.extra == {"max": 2 / 3, "min": 0.0}
     assert score.verdict is Verdict.PASS
@@ -171,7 +219,9 @@ def test_chunk_relevance_reads_yes_or_no_off_the_same_requests_and_needs_one_yes
     none, _ = play("chunk_relevance", ROW, lambda request: rated(request, 1))
     assert (none.value, none.verdict) == (0.0, Verdict.FAIL)
     own, asked = play(
-        "chunk_relevance(rubric=chunk_relevance)", ROW, lambda r: replace(rated(r, 1, top=1), rating="yes")
+        "chunk_relevance(rubric=chunk_relevance)",
+        ROW,
+        lambda r: replace(rated(r, 1, top=1), rating="yes"),
     )
     assert {request.rubric for request in asked} == {"chunk_relevance"}
     assert own.value == 1.0
@@ -207,7 +257,9 @@ def test_the_llm_may_list_the_claims_and_those_it_took_over_get_their_place() ->
         if request.rubric == "claims":
             assert request.inputs == {"question": ROW.question, "response": ROW.response}
             texts = ("The building opened in 1999.", "It is red.", "Hello")
-            return Judgment(request.key, "judge", "claims", Status.JUDGED, texts=texts, flags=("trivial:2",))
+            return Judgment(
+                request.key, "judge", "claims", Status.JUDGED, texts=texts, flags=("trivial:2",)
+            )
         return rated(request, 3)
 
     score, asked = play("groundedness(claims=llm)", ROW, answer)
@@ -216,7 +268,7 @@ def test_the_llm_may_list_the_claims_and_those_it_took_over_get_their_place() ->
         ("The building opened in 1999.", None, Status.JUDGED),
         ("", 19, Status.JUDGED),
         ("Hello", None, Status.NOT_APPLICABLE),
-    ]  # fmt: skip
+    ]
     assert score.value == 1.0
 
 
@@ -233,7 +285,11 @@ def test_a_lost_verdict_is_unjudged_and_never_counts_as_supported() -> None:
         assert (score.value, score.verdict, score.flags) == (1.0, Verdict.UNDECIDED, ("partial",))
         assert (score.counts.asked, score.counts.judged, score.counts.unparsed) == (2, 1, 1)
     binary, _ = play("faithfulness(mode=binary)", ROW, answer)
-    assert (binary.value, binary.verdict, binary.status) == (None, Verdict.UNDECIDED, Status.UNPARSED)
+    assert (binary.value, binary.verdict, binary.status) == (
+        None,
+        Verdict.UNDECIDED,
+        Status.UNPARSED,
+    )
 
 
 def test_a_row_that_fails_whatever_the_lost_verdict_says_fails() -> None:
@@ -249,13 +305,22 @@ def test_one_relevant_chunk_decides_although_another_is_lost(other: int, verdict
         assert play(metric, ROW, answer)[0].verdict is verdict
 
 
-@pytest.mark.parametrize("metric", ["groundedness", "faithfulness", "context_relevance", "chunk_relevance"])
+@pytest.mark.parametrize(
+    "metric", ["groundedness", "faithfulness", "context_relevance", "chunk_relevance"]
+)
 def test_when_all_is_lost_the_score_has_the_most_frequent_loss_and_no_value(metric: str) -> None:
-    row = replace(ROW, response="It is red. It is old. It is big.", contexts=tuple(Context(t) for t in "abc"))
+    row = replace(
+        ROW, response="It is red. It is old. It is big.", contexts=tuple(Context(t) for t in "abc")
+    )
     statuses = iter([Status.REFUSED, Status.FAILED, Status.FAILED])
     score, _ = play(metric, row, lambda request: gone(request, next(statuses)))
     assert (score.status, score.value, score.verdict) == (Status.FAILED, None, Verdict.UNDECIDED)
-    assert (score.counts.asked, score.counts.judged, score.counts.failed, score.counts.refused) == (3, 0, 2, 1)
+    assert (score.counts.asked, score.counts.judged, score.counts.failed, score.counts.refused) == (
+        3,
+        0,
+        2,
+        1,
+    )
     assert score.reason == "no verdict in the reply"
 
 
@@ -269,14 +334,24 @@ def test_a_judgment_without_a_value_in_range_counts_as_unparsed(value: float | N
 def test_a_response_of_thousands_of_claims_is_not_sent_claim_by_claim() -> None:
     row = replace(ROW, response="It is red. " * 1001)
     score, _ = play("groundedness", row, never)
-    assert (score.status, score.verdict, score.counts.asked) == (Status.FAILED, Verdict.UNDECIDED, 1001)
+    assert (score.status, score.verdict, score.counts.asked) == (
+        Status.FAILED,
+        Verdict.UNDECIDED,
+        1001,
+    )
 
 
 def test_document_metrics_read_the_ids_of_the_contexts_and_ask_nothing() -> None:
     expected = {
-        "document_recall": 0.5, "precision_at_k(k=4)": 0.25, "recall_at_k(k=5)": 0.5, "hit_rate(k=1)": 0.0, "hit_rate(k=5)": 1.0,
-        "mrr": 0.5, "map": 0.25, "ndcg_at_k(k=10)": pytest.approx((1 / 1.584962500721156) / (2 + 1 / 1.584962500721156)),
-    }  # fmt: skip
+        "document_recall": 0.5,
+        "precision_at_k(k=4)": 0.25,
+        "recall_at_k(k=5)": 0.5,
+        "hit_rate(k=1)": 0.0,
+        "hit_rate(k=5)": 1.0,
+        "mrr": 0.5,
+        "map": 0.25,
+        "ndcg_at_k(k=10)": pytest.approx((1 / 1.584962500721156) / (2 + 1 / 1.584962500721156)),
+    }
     for metric, value in expected.items():
         score, _ = play(metric, ROW, never)
         assert (score.metric, score.value) == (metric, value)
@@ -301,23 +376,30 @@ def test_a_ranking_that_cannot_be_measured_is_not_applicable(row: Sample, reason
 
 def test_nothing_retrieved_finds_no_document() -> None:
     row = replace(ROW, contexts=())
-    assert [play(m, row, never)[0].value for m in ("document_recall", "precision_at_k", "mrr", "map")] == [0.0] * 4
+    assert [
+        play(m, row, never)[0].value for m in ("document_recall", "precision_at_k", "mrr", "map")
+    ] == [0.0] * 4
 
 
 def test_operation_metrics_report_the_applications_figures_and_never_invent_one() -> None:
-    assert [play(m, ROW, never)[0].value for m in ("app_tokens", "app_input_tokens", "app_output_tokens", "app_cost",
-                                                   "app_latency")] == [15, 10, 5, 0.25, 1.5]  # fmt: skip
+    assert [
+        play(m, ROW, never)[0].value
+        for m in ("app_tokens", "app_input_tokens", "app_output_tokens", "app_cost", "app_latency")
+    ] == [15, 10, 5, 0.25, 1.5]
     score, _ = play("app_tokens", replace(ROW, usage=AppUsage(input_tokens=10)), never)
     assert (score.value, score.reason) == (None, "the row has no usage.total_tokens")
     assert play("app_cost", replace(ROW, usage=AppUsage(cost=float("nan"))), never)[0].value is None
 
 
 @pytest.mark.parametrize(("passes", "verdict"), [(True, Verdict.PASS), (False, Verdict.FAIL)])
-@pytest.mark.parametrize("metric", ["groundedness", "context_relevance", "answer_relevance", "chunk_relevance"])
+@pytest.mark.parametrize(
+    "metric", ["groundedness", "context_relevance", "answer_relevance", "chunk_relevance"]
+)
 def test_the_pass_mark_of_the_rubrics_own_scale_decides_wherever_it_lies(
     metric: str, passes: bool, verdict: Verdict
 ) -> None:
-    # A scale 0-10 that passes at 5 has a value of 0.6 for a 6, below the 2/3 of the scale 0-3; one that passes at 8 has 0.7.
+    # A scale 0-10 that passes at 5 has a value of 0.6 for a 6, below the 2/3 of the scale 0-3; one
+    # that passes at 8 has 0.7.
     rating = 6 if passes else 7
     answer = lambda request: replace(rated(request, rating, top=10), passes=passes)  # noqa: E731
     score, _ = play(metric, ROW, answer)

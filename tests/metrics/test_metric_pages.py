@@ -48,7 +48,10 @@ def test_every_metric_says_its_edge_cases_and_its_calls(name: str) -> None:
 def test_every_name_elsewhere_leads_to_a_metric_of_ours() -> None:
     for name, kind in catalogue().items():
         for other in kind.declaration.elsewhere:
-            assert re.search(rf"^\| {re.escape(other.name)}( \(|\s\|)", OTHERS, re.MULTILINE), (name, other)
+            assert re.search(rf"^\| {re.escape(other.name)}( \(|\s\|)", OTHERS, re.MULTILINE), (
+                name,
+                other,
+            )
 
 
 def test_every_metric_and_page_that_is_linked_exists() -> None:
@@ -78,7 +81,9 @@ def test_every_tool_has_a_table_of_three_columns(tool: str) -> None:
 
 
 def test_a_name_that_two_tools_give_to_different_things_leads_to_different_metrics() -> None:
-    ragas, checker = (OTHERS.split(f"\n## {tool}\n")[1].split("\n## ")[0] for tool in ("Ragas", "RAGChecker"))
+    ragas, checker = (
+        OTHERS.split(f"\n## {tool}\n")[1].split("\n## ")[0] for tool in ("Ragas", "RAGChecker")
+    )
     assert "| ContextUtilization | [context_precision]" in ragas
     assert "| context_utilization | [context_utilization]" in checker
     assert "| ContextPrecision | [context_precision]" in ragas

@@ -1,4 +1,6 @@
-"""What does a batch model hold, send and bill, whoever asks, stops or is refused? The server's books say what was bought."""
+"""What does a batch model hold, send and bill, whoever asks, stops or is refused? The server's
+books say what was bought.
+"""
 
 import asyncio
 
@@ -32,7 +34,9 @@ def ask(server, work):
     """What comes of `work(model)` with a model that was begun."""
 
     async def main():
-        model = batches.open_batch_model("mock", base_url=server.url, api_key_env=None, rate=None, concurrency=4)
+        model = batches.open_batch_model(
+            "mock", base_url=server.url, api_key_env=None, rate=None, concurrency=4
+        )
         try:
             await model.begin("run", Book())
             return await work(model)

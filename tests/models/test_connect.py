@@ -18,7 +18,11 @@ def refused(uri: str, **options: object) -> SetupError:
 def test_openai_with_a_model_is_a_client_of_that_model() -> None:
     model = connect("openai: llama3.2:3b", base_url="http://localhost:11434/v1", concurrency=8)
     assert isinstance(model, OpenAIModel)
-    assert (model.uri, model.hosts, model.concurrency) == ("openai:llama3.2:3b", ("localhost:11434",), 8)
+    assert (model.uri, model.hosts, model.concurrency) == (
+        "openai:llama3.2:3b",
+        ("localhost:11434",),
+        8,
+    )
 
 
 def test_offline_needs_no_server() -> None:
@@ -38,7 +42,9 @@ def test_offline_needs_no_server() -> None:
         ("zzz:1", ""),
     ],
 )
-def test_a_uri_that_no_judge_has_is_answered_with_the_nearest_and_the_list(uri: str, hint: str) -> None:
+def test_a_uri_that_no_judge_has_is_answered_with_the_nearest_and_the_list(
+    uri: str, hint: str
+) -> None:
     error = refused(uri)
     assert error.code == "E0401"
     assert hint in error.what
@@ -50,9 +56,14 @@ def test_no_network_refuses_every_model_behind_a_server() -> None:
 
 
 def test_a_price_given_by_the_user_is_used() -> None:
-    model = connect("openai:m", base_url="http://gateway.example/v1", price="0.5, 2", api_key_env=None)
+    model = connect(
+        "openai:m", base_url="http://gateway.example/v1", price="0.5, 2", api_key_env=None
+    )
     assert model.price(2_000_000, 1_000_000) == pytest.approx(3.0)
-    assert connect("openai:m", base_url="http://127.0.0.1:1/v1", price=Rate(1, 1)).price(10**6, 0) == 1.0
+    assert (
+        connect("openai:m", base_url="http://127.0.0.1:1/v1", price=Rate(1, 1)).price(10**6, 0)
+        == 1.0
+    )
 
 
 @pytest.mark.parametrize("price", ["1", "a,b", "1,2,3", "-1,2", "nan,1", "1,inf", ""])

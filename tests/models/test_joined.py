@@ -8,7 +8,16 @@ import sys
 
 import pytest
 
-from ragassay.core import Call, CallError, ChatCall, ChatReply, MatchCall, MatchReply, Message, Reply
+from ragassay.core import (
+    Call,
+    CallError,
+    ChatCall,
+    ChatReply,
+    MatchCall,
+    MatchReply,
+    Message,
+    Reply,
+)
 from ragassay.models import JoinedModel
 from ragassay.models.offline import OfflineModel
 
@@ -19,7 +28,13 @@ class Fake:
     """A model that answers one kind of call and remembers what it was asked."""
 
     def __init__(self, name: str, reply: Reply, error: Exception | None = None) -> None:
-        self.uri, self.reply, self.error, self.asked, self.closed = name, reply, error, list[Call](), 0
+        self.uri, self.reply, self.error, self.asked, self.closed = (
+            name,
+            reply,
+            error,
+            list[Call](),
+            0,
+        )
         self.concurrency, self.base_url, self.replies_without_usage = 7, f"http://{name}", 3
 
     async def call(self, call: Call) -> Reply:
@@ -63,7 +78,10 @@ def test_a_main_model_without_an_address_has_none_and_lacks_no_usage() -> None:
 
 
 def test_an_error_of_one_model_passes_and_is_not_the_others() -> None:
-    main, match = Fake("main", ChatReply("x"), CallError("server", "down")), Fake("match", MatchReply(0.5))
+    main, match = (
+        Fake("main", ChatReply("x"), CallError("server", "down")),
+        Fake("match", MatchReply(0.5)),
+    )
     joined = JoinedModel(main, match)
     with pytest.raises(CallError, match="down"):
         asyncio.run(joined.call(CHAT))
@@ -79,16 +97,20 @@ def test_both_are_closed_also_when_closing_the_first_fails() -> None:
 
 def test_joining_with_the_offline_model_loads_nothing_before_the_first_match_call() -> None:
     code = (
-        "import sys; from ragassay.models import JoinedModel; from ragassay.models.offline import OfflineModel; "
-        "JoinedModel(OfflineModel(), OfflineModel()); "
-        "print([n for n in ('numpy', 'onnxruntime', 'aiohttp') if n in sys.modules])"
+        "import sys; from ragassay.models import JoinedModel; from ragassay.models.offline import"
+        " OfflineModel; JoinedModel(OfflineModel(), OfflineModel()); print([n for n in ('numpy',"
+        " 'onnxruntime', 'aiohttp') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 def test_a_call_goes_to_the_chat_model_it_names_and_an_unknown_name_is_no_default() -> None:
-    main, other, match = Fake("main", ChatReply("x")), Fake("other", ChatReply("y")), Fake("match", MatchReply(0.5))
+    main, other, match = (
+        Fake("main", ChatReply("x")),
+        Fake("other", ChatReply("y")),
+        Fake("match", MatchReply(0.5)),
+    )
     joined = JoinedModel(main, match, {"other": other})
     named = [ChatCall((Message("user", "hi"),), model=name) for name in ("", "main", "other")]
 
@@ -115,7 +137,11 @@ def test_of_several_chat_models_the_dearest_sets_the_price_and_the_slowest_the_p
         def price(self, input_tokens: int, output_tokens: int) -> float | None:
             return None
 
-    main, dear, match = Fake("main", ChatReply("x")), Dear("dear", ChatReply("y")), Fake("match", MatchReply(0.5))
+    main, dear, match = (
+        Fake("main", ChatReply("x")),
+        Dear("dear", ChatReply("y")),
+        Fake("match", MatchReply(0.5)),
+    )
     dear.concurrency = 3
     joined = JoinedModel(main, match, {"dear": dear})
     assert (joined.uri, joined.price(10, 0), joined.concurrency) == ("main+dear", 50.0, 3)

@@ -68,7 +68,9 @@ def test_the_same_prompt_gets_the_same_answer() -> None:
 
 
 def test_a_schema_written_into_the_prompt_is_found() -> None:
-    assert embedded_schema(f"Follow {orjson.dumps(SCHEMA).decode()} exactly, not {{this}}.") == SCHEMA
+    assert (
+        embedded_schema(f"Follow {orjson.dumps(SCHEMA).decode()} exactly, not {{this}}.") == SCHEMA
+    )
     assert embedded_schema("no schema here {") is None
 
 
@@ -102,21 +104,25 @@ def test_faults_come_at_their_rate_and_the_dice_repeat(process: ServerProcess) -
     assert process.stats()["injected"] == {"500": outcomes[0].count("server")}
 
 
-def test_a_server_in_its_own_process_keeps_books_that_can_be_read_over_http(process: ServerProcess) -> None:
+def test_a_server_in_its_own_process_keeps_books_that_can_be_read_over_http(
+    process: ServerProcess,
+) -> None:
     process.script(reset=True, keep_bodies=True)
     ask(process.url, "a", "b")
     books = process.stats()
     assert (books["calls"], books["answers"], books["answered_twice"]) == (2, 2, 0)
-    assert books["cost"] == pytest.approx((books["input_tokens"] + 2 * books["output_tokens"]) / 1e6)
+    assert books["cost"] == pytest.approx(
+        (books["input_tokens"] + 2 * books["output_tokens"]) / 1e6
+    )
     assert [body["messages"][0]["content"] for body in process.bodies()] == ["a", "b"]
 
 
 def test_the_default_judge_reads_the_fenced_texts_and_quotes_them_word_for_word() -> None:
     prompt = (
-        "<<<passage 1 | aa>>>\nBread is baked daily.\n<<<end | aa>>>\n"
-        "<<<passage 2 | bb>>>\nIt is long. The bridge was opened in 1932.\n<<<end | bb>>>\n"
-        "claim with the id 0a1b2c3d:\n<<<claim | cc>>>\nThe bridge was opened in 1932.\n<<<end | cc>>>\n"
-        "claim with the id 4e5f6a7b:\n<<<claim | dd>>>\nDragons breathe fire.\n<<<end | dd>>>\n"
+        "<<<passage 1 | aa>>>\nBread is baked daily.\n<<<end | aa>>>\n<<<passage 2 | bb>>>\nIt is"
+        " long. The bridge was opened in 1932.\n<<<end | bb>>>\nclaim with the id"
+        " 0a1b2c3d:\n<<<claim | cc>>>\nThe bridge was opened in 1932.\n<<<end | cc>>>\nclaim with"
+        " the id 4e5f6a7b:\n<<<claim | dd>>>\nDragons breathe fire.\n<<<end | dd>>>\n"
     )
     fields = {
         "id": {"enum": ["0a1b2c3d", "4e5f6a7b"]},
@@ -133,8 +139,17 @@ def test_the_default_judge_reads_the_fenced_texts_and_quotes_them_word_for_word(
     assert first.keys() == fields.keys()
     assert (first["id"], first["rating"], first["nothing_found"]) == ("0a1b2c3d", 3, False)
     assert first["quotes"] == [{"passage": 2, "text": "The bridge was opened in 1932."}]
-    assert (second["id"], second["rating"], second["nothing_found"], second["quotes"]) == ("4e5f6a7b", 0, True, [])
-    told = {"messages": [{"content": f"{prompt}The schema: {orjson.dumps(form | {'type': 'object'}).decode()}"}]}
+    assert (second["id"], second["rating"], second["nothing_found"], second["quotes"]) == (
+        "4e5f6a7b",
+        0,
+        True,
+        [],
+    )
+    told = {
+        "messages": [
+            {"content": f"{prompt}The schema: {orjson.dumps(form | {'type': 'object'}).decode()}"}
+        ]
+    }
     assert judge(told) == reply
 
 

@@ -27,7 +27,9 @@ SCHEMA = {
     "required": ["rating"],
     "additionalProperties": False,
 }
-CALL = ChatCall((Message("system", "You judge."), Message("user", "Is it so?")), schema=SCHEMA, seed=7)
+CALL = ChatCall(
+    (Message("system", "You judge."), Message("user", "Is it so?")), schema=SCHEMA, seed=7
+)
 
 
 @pytest.fixture
@@ -64,12 +66,17 @@ def fail(server: LLMServer, fault: str = "", call: ChatCall = CALL, **options: A
 # -- what is sent, what comes back
 
 
-def test_a_call_is_sent_as_the_protocol_says_and_its_answer_read_with_its_usage(server: LLMServer) -> None:
+def test_a_call_is_sent_as_the_protocol_says_and_its_answer_read_with_its_usage(
+    server: LLMServer,
+) -> None:
     reply = ask(server, key=KEY, rate=Rate(1.0, 2.0))
     (body,) = server.bodies
     assert body == {
         "model": "mock",
-        "messages": [{"role": "system", "content": "You judge."}, {"role": "user", "content": "Is it so?"}],
+        "messages": [
+            {"role": "system", "content": "You judge."},
+            {"role": "user", "content": "Is it so?"},
+        ],
         "temperature": 0.0,
         "seed": 7,
         "max_tokens": 2048,
@@ -94,7 +101,9 @@ def test_what_is_not_wanted_is_left_out_of_the_request(server: LLMServer) -> Non
     assert "Authorization" not in server.headers[0]
 
 
-def test_half_a_surrogate_pair_reaches_the_server_as_a_replacement_character(server: LLMServer) -> None:
+def test_half_a_surrogate_pair_reaches_the_server_as_a_replacement_character(
+    server: LLMServer,
+) -> None:
     ask(server, ChatCall((Message("user", "a\ud800b \ud83d\ude00"),)))
     assert server.bodies[0]["messages"][0]["content"] == "a\ufffdb \U0001f600"
 
@@ -137,7 +146,11 @@ def test_a_call_that_no_chat_model_answers_is_refused(server: LLMServer) -> None
 
 @pytest.mark.parametrize(
     ("fault", "finish", "text"),
-    [("length", "length", None), ("null", "stop", ""), ("refusal", "refusal", "I cannot help with that.")],
+    [
+        ("length", "length", None),
+        ("null", "stop", ""),
+        ("refusal", "refusal", "I cannot help with that."),
+    ],
 )
 def test_a_cut_empty_or_refused_answer_is_a_reply_with_its_finish(
     server: LLMServer, fault: str, finish: str, text: str | None
@@ -159,7 +172,12 @@ def test_a_prompt_that_the_server_filters_is_a_reply_with_that_finish(server: LL
     [
         ({"content": "yes", "tool_calls": [{"id": "x"}]}, "tool_calls", "yes", "tool_calls"),
         ({"content": "yes", "reasoning_content": "hm"}, None, "yes", "stop"),
-        ({"content": [{"text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]}, "stop", "ab", "stop"),
+        (
+            {"content": [{"text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]},
+            "stop",
+            "ab",
+            "stop",
+        ),
         ({"content": "yes"}, "MAX_TOKENS", "yes", "length"),
         ({"content": "yes"}, "SAFETY", "yes", "content_filter"),
         ({"content": 7}, 3, "", "stop"),
@@ -239,7 +257,12 @@ def test_each_status_says_whether_to_stop_to_retry_and_what_it_may_have_cost(
     server: LLMServer, fault: str, kind: str, fatal: bool, retryable: bool, maybe_billed: bool
 ) -> None:
     error = fail(server, fault)
-    assert (error.kind, error.fatal, error.retryable, error.maybe_billed) == (kind, fatal, retryable, maybe_billed)
+    assert (error.kind, error.fatal, error.retryable, error.maybe_billed) == (
+        kind,
+        fatal,
+        retryable,
+        maybe_billed,
+    )
     assert server.calls == 1
 
 
@@ -258,19 +281,28 @@ def test_each_status_says_whether_to_stop_to_retry_and_what_it_may_have_cost(
         ("429:1e999", None),
     ],
 )
-def test_the_pause_that_the_server_asks_for_is_read(server: LLMServer, fault: str, seconds: float | None) -> None:
-    assert fail(server, fault).retry_after == (pytest.approx(seconds, abs=1.01) if seconds == 8.0 else seconds)
+def test_the_pause_that_the_server_asks_for_is_read(
+    server: LLMServer, fault: str, seconds: float | None
+) -> None:
+    assert fail(server, fault).retry_after == (
+        pytest.approx(seconds, abs=1.01) if seconds == 8.0 else seconds
+    )
 
 
 def test_a_date_to_retry_at_is_compared_with_the_clock_of_the_server() -> None:
-    headers = {"Retry-After": "Fri, 20 Nov 2026 10:00:30 GMT", "Date": "Fri, 20 Nov 2026 10:00:00 GMT"}
+    headers = {
+        "Retry-After": "Fri, 20 Nov 2026 10:00:30 GMT",
+        "Date": "Fri, 20 Nov 2026 10:00:00 GMT",
+    }
     assert retry_after(headers, now=0.0) == 30.0
     assert retry_after({"Retry-After": "Thu, 01 Jan 1970 00:00:10 GMT"}, now=4.0) == 6.0
     assert retry_after({"Retry-After": "Thu, 01 Jan 1970 00:00:10 GMT"}, now=40.0) == 0.0
 
 
 @given(st.text(max_size=40))
-def test_whatever_stands_in_the_header_the_pause_is_none_or_finite_and_not_negative(text: str) -> None:
+def test_whatever_stands_in_the_header_the_pause_is_none_or_finite_and_not_negative(
+    text: str,
+) -> None:
     headers = {"Retry-After": text, "retry-after-ms": text, "x-ratelimit-remaining-tokens": "0"}
     pause = retry_after(headers | {"x-ratelimit-reset-tokens": text}, limited=True)
     assert pause is None or 0 <= pause < float("inf")
@@ -294,7 +326,9 @@ def test_a_wrong_path_is_told_apart_by_the_missing_list_of_models(server: LLMSer
 
 def test_words_about_a_missing_model_do_not_stop_a_run_once_the_model_has_answered() -> None:
     said = "model x not found"
-    with LLMServer(fault_for=lambda body: "echo" if body["messages"][0]["content"] == said else None) as server:
+    with LLMServer(
+        fault_for=lambda body: "echo" if body["messages"][0]["content"] == said else None
+    ) as server:
 
         async def two(model: OpenAIModel) -> CallError:
             await model.call(CALL)
@@ -317,10 +351,19 @@ def test_redirects_are_not_followed_so_that_the_key_stays_with_its_host(server: 
 # -- failures of the reply and of the network
 
 
-@pytest.mark.parametrize("fault", ["empty", "html", "bad_json", "gzip", "truncated", "no_choices", "huge:33"])
-def test_a_damaged_reply_is_worth_a_retry_and_may_have_cost_something(server: LLMServer, fault: str) -> None:
+@pytest.mark.parametrize(
+    "fault", ["empty", "html", "bad_json", "gzip", "truncated", "no_choices", "huge:33"]
+)
+def test_a_damaged_reply_is_worth_a_retry_and_may_have_cost_something(
+    server: LLMServer, fault: str
+) -> None:
     error = fail(server, fault)
-    assert (error.kind, error.retryable, error.maybe_billed, error.fatal) == ("bad_reply", True, True, False)
+    assert (error.kind, error.retryable, error.maybe_billed, error.fatal) == (
+        "bad_reply",
+        True,
+        True,
+        False,
+    )
 
 
 def test_after_a_damaged_reply_the_next_call_is_answered(server: LLMServer) -> None:
@@ -363,7 +406,9 @@ def test_a_server_without_tls_has_cost_nothing(server: LLMServer) -> None:
 
 
 @pytest.mark.parametrize("fault", ["silence", "slow:20"])
-def test_an_answer_that_does_not_come_in_time_may_have_cost_something(server: LLMServer, fault: str) -> None:
+def test_an_answer_that_does_not_come_in_time_may_have_cost_something(
+    server: LLMServer, fault: str
+) -> None:
     started = time.monotonic()
     error = fail(server, fault, timeout=0.3)
     assert time.monotonic() - started < 1.3
@@ -390,7 +435,9 @@ def test_bytes_that_are_not_http_are_a_damaged_reply() -> None:
 
 
 def test_a_reply_that_announces_more_than_the_limit_is_refused() -> None:
-    error = canned(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (MAX_BODY * 4) + b" " * (MAX_BODY + 1))
+    error = canned(
+        b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (MAX_BODY * 4) + b" " * (MAX_BODY + 1)
+    )
     assert isinstance(error, CallError)
     assert "longer than 32 MB" in error.message
 
@@ -401,7 +448,11 @@ def canned(reply: bytes) -> object:
     async def main() -> object:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             head = await reader.readuntil(b"\r\n\r\n")
-            length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))
+            length = next(
+                int(line[15:])
+                for line in head.lower().split(b"\r\n")
+                if line.startswith(b"content-length")
+            )
             await reader.readexactly(length)
             writer.write(reply)
             try:
@@ -412,7 +463,9 @@ def canned(reply: bytes) -> object:
                 writer.close()
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        model = OpenAIModel("mock", base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+        model = OpenAIModel(
+            "mock", base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        )
         try:
             return await model.call(CALL)
         except CallError as error:
@@ -436,7 +489,11 @@ def canned(reply: bytes) -> object:
         (["max_tokens"], 2, {"max_tokens": None, "max_completion_tokens": 2048}),
         (["temperature"], 2, {"temperature": None}),
         (["seed"], 2, {"seed": None}),
-        (["response_format", "max_tokens", "temperature", "seed"], 6, {"seed": None, "temperature": None}),
+        (
+            ["response_format", "max_tokens", "temperature", "seed"],
+            6,
+            {"seed": None, "temperature": None},
+        ),
     ],
 )
 def test_what_the_server_refuses_is_left_out_and_learnt_once(
@@ -485,7 +542,9 @@ def test_what_was_accepted_before_is_left_out_for_one_call_only(server: LLMServe
     ]
 
 
-def test_a_prompt_that_is_too_long_teaches_nothing_even_if_it_speaks_of_formats(server: LLMServer) -> None:
+def test_a_prompt_that_is_too_long_teaches_nothing_even_if_it_speaks_of_formats(
+    server: LLMServer,
+) -> None:
     assert fail(server, "too_long").kind == "too_long"
     ask(server)
     assert server.bodies[-1]["response_format"]["type"] == "json_schema"
@@ -538,7 +597,11 @@ def test_the_key_in_a_failure_is_gone_before_the_text_is_cut(leak: str, before: 
     body = ("x" * before + " " + leak).encode()
     with pytest.raises(CallError) as caught:
         model._reply(body, {}, Spend())
-    for text in (caught.value.message, model._error_text(body), model._error_text(orjson.dumps({"error": leak}))):
+    for text in (
+        caught.value.message,
+        model._error_text(body),
+        model._error_text(orjson.dumps({"error": leak})),
+    ):
         assert "canary-" not in text.lower()
         assert "u0073" not in text
 
@@ -555,15 +618,25 @@ def test_the_key_is_gone_from_the_finish_and_the_model_before_they_are_cut() -> 
 @pytest.mark.parametrize(
     "text",
     [
-        '{"reasoning": "a \\u00e9 \\/ \\n b"}', KEY[:12], "sk-canary", "C:\\u0073ers", "\\" * 9, "\\u", "\\ud83d\\ude00",
+        '{"reasoning": "a \\u00e9 \\/ \\n b"}',
+        KEY[:12],
+        "sk-canary",
+        "C:\\u0073ers",
+        "\\" * 9,
+        "\\u",
+        "\\ud83d\\ude00",
     ],
-)  # fmt: skip
+)
 def test_a_text_without_the_key_is_left_as_it_is(text: str) -> None:
     assert OpenAIModel("m", key=KEY)._redact(text) == text
     assert OpenAIModel("m", key="EMPTY")._redact("EMPTY") == "EMPTY"
 
 
-@given(st.text(st.sampled_from("sk-cary012\\u7/"), max_size=40), st.integers(13, len(KEY)), st.text(max_size=9))
+@given(
+    st.text(st.sampled_from("sk-cary012\\u7/"), max_size=40),
+    st.integers(13, len(KEY)),
+    st.text(max_size=9),
+)
 def test_no_text_around_it_hides_the_key(before: str, length: int, after: str) -> None:
     shown = OpenAIModel("m", key=KEY)._redact(before + KEY[:length] + after)
     assert KEY[:13] not in shown
@@ -572,7 +645,13 @@ def test_no_text_around_it_hides_the_key(before: str, length: int, after: str) -
 
 def test_the_key_is_looked_for_in_time_that_grows_with_the_text() -> None:
     model = OpenAIModel("m", key=KEY)
-    for text in ("\\" * 1_000_000, KEY[:12] * 80_000, "\\u0073" * 160_000, KEY * 40_000, (KEY[:13] + "\\") * 70_000):
+    for text in (
+        "\\" * 1_000_000,
+        KEY[:12] * 80_000,
+        "\\u0073" * 160_000,
+        KEY * 40_000,
+        (KEY[:13] + "\\") * 70_000,
+    ):
         start = time.process_time()
         model._redact(text)
         assert time.process_time() - start < 1.5
@@ -586,18 +665,27 @@ def test_an_error_nested_deeper_than_python_recurses_is_a_failed_call() -> None:
 
 
 @pytest.mark.parametrize("fault", ["reset", "truncated", "gzip", "silence"])
-def test_a_failed_call_carries_no_exception_that_holds_the_request(server: LLMServer, fault: str) -> None:
+def test_a_failed_call_carries_no_exception_that_holds_the_request(
+    server: LLMServer, fault: str
+) -> None:
     error = fail(server, fault, key=KEY, timeout=0.3)
     assert error.__cause__ is None
     assert error.__context__ is None
 
 
 def opened(**options: Any) -> OpenAIModel:
-    given: dict[str, Any] = {"base_url": None, "api_key_env": None, "rate": None, "concurrency": 4} | options
+    given: dict[str, Any] = {
+        "base_url": None,
+        "api_key_env": None,
+        "rate": None,
+        "concurrency": 4,
+    } | options
     return open_model("m", **given)
 
 
-def test_the_hosted_service_needs_a_key_and_other_servers_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hosted_service_needs_a_key_and_other_servers_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(SetupError) as caught:
@@ -629,7 +717,10 @@ def test_the_hosted_service_needs_a_key_and_other_servers_do_not(monkeypatch: py
         ("http://h/v1?key=secretword", "without ?"),
         ("http://h:99999999/v1", "not an address"),
         ("file:///etc/passwd", "begin with http"),
-        ("", "begin with http"),  # a variable that was not set: the texts must not go to the hosted service instead
+        (
+            "",
+            "begin with http",
+        ),  # a variable that was not set: the texts must not go to the hosted service instead
     ],
 )
 def test_an_address_that_cannot_be_is_refused_before_anything_is_sent(url: str, says: str) -> None:

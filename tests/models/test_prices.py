@@ -37,7 +37,9 @@ def test_without_the_table_no_price_is_known(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:11434", "[::1]:80", "127.8.8.8"])
-def test_a_server_on_this_machine_is_not_taken_for_free_since_it_may_be_a_gateway(host: str) -> None:
+def test_a_server_on_this_machine_is_not_taken_for_free_since_it_may_be_a_gateway(
+    host: str,
+) -> None:
     assert connect("openai:m", base_url=f"http://{host}/v1").price(1, 1) is None
     assert connect("openai:m", base_url=f"http://{host}/v1", price="0,0").price(10**9, 10**9) == 0.0
 

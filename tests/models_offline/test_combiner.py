@@ -1,4 +1,6 @@
-"""The line from logits and figures to a probability: exact, capped, safe at the ends, and loud when it is damaged."""
+"""The line from logits and figures to a probability: exact, capped, safe at the ends, and loud when
+it is damaged.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.models.offline.combiner import Combiner, Joined, inputs, lowest, sigmoid, support_odds, unpack
+from ragassay.models.offline.combiner import (
+    Combiner,
+    Joined,
+    inputs,
+    lowest,
+    sigmoid,
+    support_odds,
+    unpack,
+)
 from ragassay.models.offline.heads import Head
 from ragassay.models.offline.reader import Said
 
@@ -30,7 +40,9 @@ def said(support: tuple[float, float, float], *unsupported: float) -> Said:
 def test_the_probability_is_the_logistic_of_a_capped_sum() -> None:
     line = unpack(TOLD)
     assert line.cut == 0.4
-    assert line.probability({"odds": 0.25, "coverage": 0.5, "other": 9.0}) == 1 / (1 + math.exp(-0.25))
+    assert line.probability({"odds": 0.25, "coverage": 0.5, "other": 9.0}) == 1 / (
+        1 + math.exp(-0.25)
+    )
     assert line.probability({"odds": 99.0, "coverage": 7.0}) == 1 / (1 + math.exp(-24.5))
     with pytest.raises(KeyError):
         line.probability({"odds": 1.0})
@@ -65,19 +77,32 @@ def test_a_claim_of_several_sentences_is_as_well_supported_as_the_least_of_them(
 def test_trees_may_be_an_input_of_the_line() -> None:
     """One tree: 1.5 where the figure is at most 0.5, else -0.5, on top of 0.25."""
     tree = Head(
-        ("figure",), 0.25, np.zeros((1, 3), np.int16), np.array([[0.5, 9.0, 9.0]]), np.array([[1, 1, 2]], np.int16),
-        np.array([[2, 1, 2]], np.int16), np.array([[0.0, 1.5, -0.5]]), 1, np.array([-1.0, 1.0]), np.array([0.0, 1.0]),
-    )  # fmt: skip
+        ("figure",),
+        0.25,
+        np.zeros((1, 3), np.int16),
+        np.array([[0.5, 9.0, 9.0]]),
+        np.array([[1, 1, 2]], np.int16),
+        np.array([[2, 1, 2]], np.int16),
+        np.array([[0.0, 1.5, -0.5]]),
+        1,
+        np.array([-1.0, 1.0]),
+        np.array([0.0, 1.0]),
+    )
     joined = Joined(Combiner(("odds", "trees"), (0.5, 2.0), (12.0, 1.0), -1.0, 0.5), tree)
     assert set(joined.names) == {"odds", "figure"}
-    assert joined.probability({"odds": 3.0, "figure": 0.75}) == sigmoid(0.5 * 3 + 2 * (0.25 - 0.5) - 1)
-    assert joined.probability({"odds": 3.0, "figure": 0.5}) == sigmoid(0.5 * 3 + 2 * 1.0 - 1)  # 1.75, capped at 1
+    assert joined.probability({"odds": 3.0, "figure": 0.75}) == sigmoid(
+        0.5 * 3 + 2 * (0.25 - 0.5) - 1
+    )
+    assert joined.probability({"odds": 3.0, "figure": 0.5}) == sigmoid(
+        0.5 * 3 + 2 * 1.0 - 1
+    )  # 1.75, capped at 1
     with pytest.raises(KeyError):
         joined.probability({"odds": 3.0})
 
 
 @pytest.mark.parametrize(
-    "damage", [{"caps": [1.0]}, {"weights": ["x", 1]}, {"names": None}, {"offset": None}, {"cut": "high"}]
+    "damage",
+    [{"caps": [1.0]}, {"weights": ["x", 1]}, {"names": None}, {"offset": None}, {"cut": "high"}],
 )
 def test_a_damaged_line_is_an_error(damage: dict[str, Any]) -> None:
     with pytest.raises((ValueError, TypeError)):

@@ -1,4 +1,6 @@
-"""A change of what the figures are made of must be told to the cache: by hand, and this notices when it was forgotten."""
+"""A change of what the figures are made of must be told to the cache: by hand, and this notices
+when it was forgotten.
+"""
 
 import hashlib
 from pathlib import Path
@@ -7,10 +9,21 @@ import ragassay.models.offline.model as model
 from ragassay.models import offline
 
 SOURCES = (
-    "closeness.py", "combiner.py", "encoder.py", "engine.py", "features.py", "heads.py", "network.py", "reader.py", "reading.py",
-    "windows.py", "wordpiece.py", "../../core/boundaries.py",
-)  # fmt: skip
-# Changed a file? If the figures of any text can differ, raise FEATURES_VERSION in model.py. Then write the new hash here.
+    "closeness.py",
+    "combiner.py",
+    "encoder.py",
+    "engine.py",
+    "features.py",
+    "heads.py",
+    "network.py",
+    "reader.py",
+    "reading.py",
+    "windows.py",
+    "wordpiece.py",
+    "../../core/boundaries.py",
+)
+# Changed a file? If the figures of any text can differ, raise FEATURES_VERSION in model.py. Then
+# write the new hash here.
 SEEN = (4, "b396355b4cd049a6")
 
 

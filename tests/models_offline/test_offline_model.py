@@ -27,10 +27,14 @@ from ragassay.models.offline.windows import Pair, pair
 
 WEIGHTS = Path(offline.__file__).parent / "weights"
 TOWER = (
-    "The Eiffel Tower is a wrought-iron lattice tower in Paris, France. It was designed by the company of Gustave "
-    "Eiffel and built from 1887 to 1889. The tower is 330 metres tall, about the same height as an 81-storey building."
+    "The Eiffel Tower is a wrought-iron lattice tower in Paris, France. It was designed by the"
+    " company of Gustave Eiffel and built from 1887 to 1889. The tower is 330 metres tall, about"
+    " the same height as an 81-storey building."
 )
-RIVER = "The Amazon carries more water than any other river. Its basin covers about 7,000,000 square kilometres."
+RIVER = (
+    "The Amazon carries more water than any other river. Its basin covers about 7,000,000 square"
+    " kilometres."
+)
 MODEL = OfflineModel(threads=2)
 
 
@@ -57,7 +61,9 @@ class TestSanity:
 
     def test_a_negated_claim_is_worth_less_than_the_plain_one(self) -> None:
         right = support("The Eiffel Tower is a wrought-iron lattice tower in Paris.", TOWER)
-        assert support("The Eiffel Tower is not a wrought-iron lattice tower in Paris.", TOWER) < right
+        assert (
+            support("The Eiffel Tower is not a wrought-iron lattice tower in Paris.", TOWER) < right
+        )
 
     def test_support_may_stand_in_any_passage(self) -> None:
         assert support("The tower is 330 metres tall.", RIVER, RIVER + " ", TOWER) > 0.7
@@ -71,7 +77,12 @@ class TestSanity:
         good = answers(question, "The Eiffel Tower is 330 metres tall.")
         assert good > 0.9
         assert answers(question, "Beethoven wrote nine symphonies.") < good
-        assert answers(question, "Bananas are yellow. They grow in the tropics and are eaten everywhere.") < 0.25
+        assert (
+            answers(
+                question, "Bananas are yellow. They grow in the tropics and are eaten everywhere."
+            )
+            < 0.25
+        )
 
     def test_the_figures_explain_the_reply(self) -> None:
         reply = MODEL.score([MatchCall("support", "The tower is 450 metres tall.", (TOWER,))])[0]
@@ -84,7 +95,9 @@ def similar(text: str, *others: str) -> float:
 
 
 class TestSimilarity:
-    def test_a_paraphrase_is_nearer_than_the_same_subject_and_that_nearer_than_another(self) -> None:
+    def test_a_paraphrase_is_nearer_than_the_same_subject_and_that_nearer_than_another(
+        self,
+    ) -> None:
         text = "The Eiffel Tower is 330 metres tall."
         paraphrase = similar(text, "At 330 m, the Eiffel Tower is a very high building.")
         subject = similar(text, "Paris is the capital of France.")
@@ -94,23 +107,41 @@ class TestSimilarity:
     def test_it_is_symmetric_and_several_texts_give_the_mean(self) -> None:
         assert similar(TOWER, RIVER) == similar(RIVER, TOWER)
         one, two = similar(TOWER, RIVER), similar(TOWER, "The tower is tall.")
-        assert similar(TOWER, RIVER, "The tower is tall.") == pytest.approx((one + two) / 2, abs=1e-4)
+        assert similar(TOWER, RIVER, "The tower is tall.") == pytest.approx(
+            (one + two) / 2, abs=1e-4
+        )
 
-    def test_it_agrees_with_the_published_figures_of_the_encoder_but_for_the_quantisation(self) -> None:
-        # The quickstart of the Sentence Transformers documentation prints these for all-MiniLM-L6-v2 in full precision.
-        lovely, sunny, stadium = "The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."
+    def test_it_agrees_with_the_published_figures_of_the_encoder_but_for_the_quantisation(
+        self,
+    ) -> None:
+        # The quickstart of the Sentence Transformers documentation prints these for
+        # all-MiniLM-L6-v2 in full precision.
+        lovely, sunny, stadium = (
+            "The weather is lovely today.",
+            "It's so sunny outside!",
+            "He drove to the stadium.",
+        )
         assert similar(lovely, sunny) == pytest.approx(0.6660, abs=0.02)
         assert similar(lovely, stadium) == pytest.approx(0.1046, abs=0.02)
         assert similar(sunny, stadium) == pytest.approx(0.1411, abs=0.02)
 
     def test_a_long_text_is_read_to_its_end_in_windows_of_equal_length(self) -> None:
         front = "The market opens at nine. " * 60
-        ends = [front + end * 20 for end in ("Whales sing under water. ", "The stock exchange fell. ")]
-        assert similar(ends[0], "Whales sing under water.") > similar(ends[1], "Whales sing under water.") + 0.05
+        ends = [
+            front + end * 20 for end in ("Whales sing under water. ", "The stock exchange fell. ")
+        ]
+        assert (
+            similar(ends[0], "Whales sing under water.")
+            > similar(ends[1], "Whales sing under water.") + 0.05
+        )
         assert similar(front, front + "The market opens at nine.") > 0.95
 
-    @pytest.mark.parametrize(("text", "others"), [("", ("a",)), ("a", ()), ("a", ("",)), ("\x00\u200b", ("a",))])
-    def test_what_has_no_word_is_similar_to_nothing(self, text: str, others: tuple[str, ...]) -> None:
+    @pytest.mark.parametrize(
+        ("text", "others"), [("", ("a",)), ("a", ()), ("a", ("",)), ("\x00\u200b", ("a",))]
+    )
+    def test_what_has_no_word_is_similar_to_nothing(
+        self, text: str, others: tuple[str, ...]
+    ) -> None:
         assert similar(text, *others) == 0.0
 
     def test_a_megabyte_takes_about_a_second_since_only_its_beginning_is_read(self) -> None:
@@ -120,20 +151,26 @@ class TestSimilarity:
 
     @settings(max_examples=40, deadline=None)
     @given(st.text(max_size=80), st.lists(st.text(st.characters(), max_size=80), max_size=3))
-    def test_any_texts_have_a_similarity_between_zero_and_one(self, text: str, others: list[str]) -> None:
+    def test_any_texts_have_a_similarity_between_zero_and_one(
+        self, text: str, others: list[str]
+    ) -> None:
         assert 0.0 <= similar(text, *others) <= 1.0
 
 
 class TestEvidence:
     def test_it_is_the_sentence_with_exact_offsets(self) -> None:
-        reply = MODEL.score([MatchCall("support", "The tower is 330 metres tall.", (RIVER, TOWER))])[0]
+        reply = MODEL.score(
+            [MatchCall("support", "The tower is 330 metres tall.", (RIVER, TOWER))]
+        )[0]
         first = reply.evidence[0]
         assert first.context == 1
         assert first.quote.startswith("The tower is 330 metres tall")
         assert TOWER[first.start : first.end] == first.quote
 
     def test_nothing_alike_has_no_evidence(self) -> None:
-        assert MODEL.score([MatchCall("support", "Zebras graze.", ("0x1F 0x2A",))])[0].evidence == ()
+        assert (
+            MODEL.score([MatchCall("support", "Zebras graze.", ("0x1F 0x2A",))])[0].evidence == ()
+        )
 
     @settings(max_examples=40, deadline=None)
     @given(
@@ -141,7 +178,9 @@ class TestEvidence:
         st.text(max_size=60),
         st.lists(st.text(st.characters(), max_size=120) | st.just(TOWER), max_size=3),
     )
-    def test_any_text_gets_a_probability_and_verbatim_quotes(self, task: str, text: str, passages: list[str]) -> None:
+    def test_any_text_gets_a_probability_and_verbatim_quotes(
+        self, task: str, text: str, passages: list[str]
+    ) -> None:
         reply = MODEL.score([MatchCall(task, text, tuple(passages))])[0]  # type: ignore[arg-type]
         assert 0.0 <= reply.probability <= 1.0
         for e in reply.evidence:
@@ -151,9 +190,12 @@ class TestEvidence:
 class TestEmptyAndLong:
     @pytest.mark.parametrize("task", ["support", "relevance", "answer"])
     @pytest.mark.parametrize(
-        ("text", "passages"), [("", (TOWER,)), (" \n", (TOWER,)), ("A claim.", ()), ("A claim.", ("", " "))]
+        ("text", "passages"),
+        [("", (TOWER,)), (" \n", (TOWER,)), ("A claim.", ()), ("A claim.", ("", " "))],
     )
-    def test_nothing_to_read_is_probability_zero(self, task: str, text: str, passages: tuple[str, ...]) -> None:
+    def test_nothing_to_read_is_probability_zero(
+        self, task: str, text: str, passages: tuple[str, ...]
+    ) -> None:
         reply = MODEL.score([MatchCall(task, text, passages)])[0]  # type: ignore[arg-type]
         assert reply.probability == 0.0
         assert reply.evidence == ()
@@ -166,7 +208,9 @@ class TestEmptyAndLong:
         assert reply.evidence[0].quote.startswith("The tower is 330 metres tall")
         assert len(long) > 1_000_000
 
-    def test_a_claim_of_several_sentences_holds_as_far_as_the_weakest_and_its_words_are_named(self) -> None:
+    def test_a_claim_of_several_sentences_holds_as_far_as_the_weakest_and_its_words_are_named(
+        self,
+    ) -> None:
         right, wrong = "The tower is 330 metres tall.", "Whales sing under water at night."
         both = MODEL.score([MatchCall("support", f"{right} {wrong}", (TOWER, RIVER))])[0]
         assert both.probability < support(right, TOWER, RIVER) - 0.2
@@ -181,13 +225,18 @@ class TestEmptyAndLong:
 
     def test_no_sentence_of_a_long_or_short_kind_goes_unread(self) -> None:
         right = "The tower is 330 metres tall."
-        for false in ("Bob died.", "It was destroyed in 1944 by a storm from the sea.", "铁塔已被拆毁。"):
+        for false in (
+            "Bob died.",
+            "It was destroyed in 1944 by a storm from the sea.",
+            "铁塔已被拆毁。",
+        ):
             for claim in (f"{right} {false}", f"{right} " * 30 + false):
                 assert support(claim, TOWER) < support(right, TOWER), claim[-60:]
 
     @pytest.mark.parametrize("task", ["support", "relevance", "answer"])
     @pytest.mark.parametrize(
-        ("text", "passage"), [("What?", "... !!!"), ("What?", "()"), ("?!", TOWER), ("\u200b", TOWER)]
+        ("text", "passage"),
+        [("What?", "... !!!"), ("What?", "()"), ("?!", TOWER), ("\u200b", TOWER)],
     )
     def test_marks_alone_are_nothing_to_read(self, task: str, text: str, passage: str) -> None:
         assert MODEL.score([MatchCall(task, text, (passage,))])[0].probability == 0.0  # type: ignore[arg-type]
@@ -213,22 +262,31 @@ CALLS = [
 
 
 class TestRepeatable:
-    def test_the_same_call_gives_the_same_bits_alone_in_any_company_and_in_a_fresh_model(self) -> None:
+    def test_the_same_call_gives_the_same_bits_alone_in_any_company_and_in_a_fresh_model(
+        self,
+    ) -> None:
         alone = [MODEL.score([call])[0] for call in CALLS]
         crowd = MODEL.score(list(reversed(CALLS)) * 5)
         fresh = OfflineModel(threads=3).score(CALLS)
         for at, reply in enumerate(alone):
             for other in (crowd[len(CALLS) - 1 - at], fresh[at]):
                 assert (other.probability, other.evidence, dict(other.features)) == (
-                    reply.probability, reply.evidence, dict(reply.features),
-                )  # fmt: skip
+                    reply.probability,
+                    reply.evidence,
+                    dict(reply.features),
+                )
 
     def test_what_is_read_does_not_depend_on_what_ran_before_or_beside(self) -> None:
         MODEL.score(CALLS)
         engine = MODEL._engine
         assert engine is not None
-        shelves = [engine.shelf(MatchCall("support", "x", (text,))) for text in (TOWER, RIVER, TOWER * 9)]
-        read = [pair("It is 330 metres tall.", shelf, engine.rarity, engine.tokenizer) for shelf in shelves]
+        shelves = [
+            engine.shelf(MatchCall("support", "x", (text,))) for text in (TOWER, RIVER, TOWER * 9)
+        ]
+        read = [
+            pair("It is 330 metres tall.", shelf, engine.rarity, engine.tokenizer)
+            for shelf in shelves
+        ]
 
         def bits(one: Pair | None) -> tuple[bytes, ...]:
             assert one is not None
@@ -268,7 +326,10 @@ class TestRepeatable:
             return [r.probability for r in replies]
 
         results: dict[int, list[float]] = {}
-        threads = [threading.Thread(target=lambda i=i: results.update({i: asyncio.run(ask())})) for i in range(2)]
+        threads = [
+            threading.Thread(target=lambda i=i: results.update({i: asyncio.run(ask())}))
+            for i in range(2)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -287,7 +348,11 @@ class TestFaults:
     def test_a_fault_inside_is_an_error_of_that_call_only(self) -> None:
         async def both() -> list[object]:
             broken = MatchCall("support", "text", (None,))  # type: ignore[arg-type]
-            return list(await asyncio.gather(MODEL.call(broken), MODEL.call(CALLS[0]), return_exceptions=True))
+            return list(
+                await asyncio.gather(
+                    MODEL.call(broken), MODEL.call(CALLS[0]), return_exceptions=True
+                )
+            )
 
         failed, fine = asyncio.run(both())
         assert isinstance(failed, CallError)
@@ -307,7 +372,9 @@ class TestFaults:
         before = {t.ident for t in threading.enumerate()}
         asyncio.run(close())
         time.sleep(0.05)
-        assert {t.ident for t in threading.enumerate() if t.name.startswith("ragassay-offline")} <= before
+        assert {
+            t.ident for t in threading.enumerate() if t.name.startswith("ragassay-offline")
+        } <= before
 
 
 FORKED = """
@@ -324,7 +391,9 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_model_that_was_used_works_on_in_a_forked_process() -> None:
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], timeout=120).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], timeout=120).returncode == 0
+    )
 
 
 @pytest.fixture
@@ -362,12 +431,18 @@ class TestWeights:
     @pytest.mark.parametrize(
         "change",
         [
-            {"cuts": {}}, {"cuts": []}, {"cuts": {"support": -1, "relevance": 0.5, "answer": 0.5}},
-            {"cuts": {"support": None, "relevance": 0.5, "answer": 0.5}}, {"agreement": {"support": {}}}, {"agreement": None},
+            {"cuts": {}},
+            {"cuts": []},
+            {"cuts": {"support": -1, "relevance": 0.5, "answer": 0.5}},
+            {"cuts": {"support": None, "relevance": 0.5, "answer": 0.5}},
+            {"agreement": {"support": {}}},
+            {"agreement": None},
             {"cuts": {"support": float("nan"), "relevance": 0.5, "answer": 0.5}},
         ],
-    )  # fmt: skip
-    def test_a_card_without_a_usable_figure_is_an_error_too(self, copy: Path, change: dict[str, object]) -> None:
+    )
+    def test_a_card_without_a_usable_figure_is_an_error_too(
+        self, copy: Path, change: dict[str, object]
+    ) -> None:
         card = json.loads((copy / "card.json").read_text()) | change
         (copy / "card.json").write_text(json.dumps(card))
         with pytest.raises(EnvironmentFailure, match="E0505"):
@@ -377,20 +452,28 @@ class TestWeights:
         card = json.loads((copy / "card.json").read_text())
         card["files"]["weights.npz"] = "0" * 64
         (copy / "card.json").write_text(json.dumps(card))
-        assert OfflineModel(weights=copy).version != OfflineModel().version == OfflineModel().version
+        assert (
+            OfflineModel(weights=copy).version != OfflineModel().version == OfflineModel().version
+        )
 
     def test_agreement_is_a_sentence_from_the_card(self, copy: Path) -> None:
         card = json.loads((copy / "card.json").read_text())
         card["agreement"] = {
             "support": {
-                "balanced_accuracy": 0.7312, "interval": [0.7, 0.7612], "unigrams": 0.66, "labels": 6716, "kind": "human",
+                "balanced_accuracy": 0.7312,
+                "interval": [0.7, 0.7612],
+                "unigrams": 0.66,
+                "labels": 6716,
+                "kind": "human",
                 "sets": 9,
             }
-        }  # fmt: skip
+        }
         (copy / "card.json").write_text(json.dumps(card))
         model = OfflineModel(weights=copy)
-        assert model.agreement("support") == (
-            "balanced accuracy 0.73 [0.70, 0.76], the mean over 9 test sets with 6,716 human labels (word overlap alone 0.66)"
+        assert (
+            model.agreement("support")
+            == "balanced accuracy 0.73 [0.70, 0.76], the mean over 9 test sets with 6,716 human"
+            " labels (word overlap alone 0.66)"
         )
         assert model.agreement("weather") == "unmeasured on data like yours"
 
@@ -400,8 +483,8 @@ class TestWeights:
 
 def test_importing_and_constructing_loads_no_heavy_library() -> None:
     code = (
-        "import sys; from ragassay.models.offline import OfflineModel; m = OfflineModel(); m.version; "
-        "print([n for n in ('numpy', 'onnxruntime', 'sentencex') if n in sys.modules])"
+        "import sys; from ragassay.models.offline import OfflineModel; m = OfflineModel();"
+        " m.version; print([n for n in ('numpy', 'onnxruntime', 'sentencex') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -414,14 +497,21 @@ def test_it_costs_nothing_and_says_who_it_is() -> None:
 
 
 def test_the_library_it_runs_on_reports_to_nobody(tmp_path: Path) -> None:
-    # Official builds of onnxruntime keep events for their maker in the user's cache, and send them from there.
-    code = "import asyncio; from ragassay.core import MatchCall; from ragassay.models.offline import OfflineModel; "
+    # Official builds of onnxruntime keep events for their maker in the user's cache, and send them
+    # from there.
+    code = (
+        "import asyncio; from ragassay.core import MatchCall; from ragassay.models.offline import"
+        " OfflineModel; "
+    )
     code += (
-        "print(type(asyncio.run(OfflineModel().call(MatchCall('support', 'It is red.', ('It is red.',))))).__name__)"
+        "print(type(asyncio.run(OfflineModel().call(MatchCall('support', 'It is red.', ('It is"
+        " red.',))))).__name__)"
     )
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
     unset = ("ORT_DISABLE_TELEMETRY", "CI")
     given = {name: value for name, value in os.environ.items() if name not in unset} | home
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=given)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=given
+    )
     assert done.stdout.strip() == "MatchReply"
     assert list(tmp_path.rglob("*")) == []

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from ragassay.models.offline.reading import LONGEST_UNIT, Shelves, read, stem, tokens, units
 
-WEIRD = st.text(st.characters(), max_size=200) | st.text("ab. \n\u2028!?0'’\u0301😀\ud800", max_size=200)
+WEIRD = st.text(st.characters(), max_size=200) | st.text(
+    "ab. \n\u2028!?0'’\u0301😀\ud800", max_size=200
+)
 
 
 @given(WEIRD)
@@ -28,7 +30,11 @@ def test_units_are_in_order_disjoint_trimmed_and_hold_every_visible_character(te
 
 def test_sentences_are_found() -> None:
     text = "Dr. Smith met 3.5 million people.  He left!\n\nNobody came."
-    assert [text[a:b] for a, b in units(text)] == ["Dr. Smith met 3.5 million people.", "He left!", "Nobody came."]
+    assert [text[a:b] for a, b in units(text)] == [
+        "Dr. Smith met 3.5 million people.",
+        "He left!",
+        "Nobody came.",
+    ]
 
 
 @given(st.lists(WEIRD, max_size=4))
@@ -55,10 +61,18 @@ def test_forms_of_one_word_have_one_key(one: str, other: str) -> None:
 
 
 def test_short_words_keep_their_letters() -> None:
-    assert [stem(w) for w in ("is", "gas", "red", "king", "bus")] == ["is", "gas", "red", "king", "bus"]
+    assert [stem(w) for w in ("is", "gas", "red", "king", "bus")] == [
+        "is",
+        "gas",
+        "red",
+        "king",
+        "bus",
+    ]
 
 
-@pytest.mark.parametrize("piece", ["a", ".", " ", "Ab. ", "\n", "\u0301", '"(', "😀", "word and word. "])
+@pytest.mark.parametrize(
+    "piece", ["a", ".", " ", "Ab. ", "\n", "\u0301", '"(', "😀", "word and word. "]
+)
 def test_a_long_text_of_any_kind_is_read_in_linear_time(piece: str) -> None:
     def seconds(count: int) -> float:
         text = piece * (count // len(piece))
@@ -68,7 +82,8 @@ def test_a_long_text_of_any_kind_is_read_in_linear_time(piece: str) -> None:
 
     seconds(1000)
     small, large = seconds(100_000), seconds(1_000_000)
-    # Ten times the text: linear is ten times the time; a quadratic reader would need a hundred times.
+    # Ten times the text: linear is ten times the time; a quadratic reader would need a hundred
+    # times.
     assert large < 30 * small + 0.2
 
 

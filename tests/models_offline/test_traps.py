@@ -1,7 +1,9 @@
-"""What the offline judge can be trusted with on texts that are made to mislead, and what is only measured.
+"""What the offline judge can be trusted with on texts that are made to mislead, and what is only
+measured.
 
-The pairs are those of benchmarks/offline_judge/traps.jsonl. Promised is what a reader would take for granted; on what it is
-known to be bad at (world knowledge, sums, other languages, injected verdicts) the results only say how bad.
+The pairs are those of benchmarks/offline_judge/traps.jsonl. Promised is what a reader would take
+for granted; on what it is known to be bad at (world knowledge, sums, other languages, injected
+verdicts) the results only say how bad.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def words_found() -> Scored:
 def test_the_corpus_has_pairs_of_every_kind_and_no_pair_twice() -> None:
     found = traps.pairs()
     assert len(found) >= 60
-    counts = {kind: sum(pair.kind == kind for pair in found) for kind in {pair.kind for pair in found}}
+    counts = {
+        kind: sum(pair.kind == kind for pair in found) for kind in {pair.kind for pair in found}
+    }
     assert min(counts.values()) >= 6
     assert {*traps.OVERLAP, traps.PARAPHRASE} <= set(counts)
     assert len({(pair.supported, pair.unsupported) for pair in found}) == len(found)
@@ -58,12 +62,15 @@ def test_contradictions_made_of_the_words_of_the_passage_are_told_apart_better_t
 def test_evidence_in_the_middle_of_a_long_text_is_found(scored: Scored) -> None:
     cut = OfflineModel().cuts["support"]
     middle = [good >= cut for pair, good, _ in scored if pair.kind == "middle"]
-    # Two of the six need more than finding: "not ... in the new hall" and "from the third well" are other words.
+    # Two of the six need more than finding: "not ... in the new hall" and "from the third well" are
+    # other words.
     assert sum(middle) >= 4
     assert len(middle) == 6
 
 
-def test_nothing_supports_a_claim_and_an_empty_claim_is_supported_by_nothing(scored: Scored) -> None:
+def test_nothing_supports_a_claim_and_an_empty_claim_is_supported_by_nothing(
+    scored: Scored,
+) -> None:
     empty = [
         bad
         for pair, _, bad in scored
@@ -74,11 +81,16 @@ def test_nothing_supports_a_claim_and_an_empty_claim_is_supported_by_nothing(sco
 
 
 def test_the_stored_figures_are_what_the_shipped_weights_say(scored: Scored) -> None:
-    result = json.loads((ROOT / "benchmarks/results/offline_judge.json").read_text(encoding="utf-8"))
+    result = json.loads(
+        (ROOT / "benchmarks/results/offline_judge.json").read_text(encoding="utf-8")
+    )
     if result["conditions"]["model"] != OfflineModel().version:
         pytest.fail("the results are of other weights: python benchmarks/offline_judge/run.py")
     now = traps.table(scored, result["tasks"]["support"]["judges"]["offline"]["cut"])
     assert set(now) == set(result["traps"])
-    # Kernels differ between kinds of CPU in the last bits, which may turn a pair that is nearly a tie.
+    # Kernels differ between kinds of CPU in the last bits, which may turn a pair that is nearly a
+    # tie.
     for kind, stored in result["traps"].items():
-        assert now[kind]["right_order"] == pytest.approx(stored["right_order"], abs=1.01 / stored["pairs"] + 0.02), kind
+        assert now[kind]["right_order"] == pytest.approx(
+            stored["right_order"], abs=1.01 / stored["pairs"] + 0.02
+        ), kind

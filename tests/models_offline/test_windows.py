@@ -1,4 +1,6 @@
-"""What is read of the passages beside a text: whole when short, else the sentences that share most with it."""
+"""What is read of the passages beside a text: whole when short, else the sentences that share most
+with it.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,20 @@ from hypothesis import strategies as st
 from ragassay.models import offline
 from ragassay.models.offline.features import Rarity
 from ragassay.models.offline.reading import read
-from ragassay.models.offline.windows import LONGEST, LONGEST_TEXT, MOST_PARTS, ROOM, choose, pair, parts
+from ragassay.models.offline.windows import (
+    LONGEST,
+    LONGEST_TEXT,
+    MOST_PARTS,
+    ROOM,
+    choose,
+    pair,
+    parts,
+)
 from ragassay.models.offline.wordpiece import WordPiece
 
-VOCABULARY = (Path(offline.__file__).parent / "weights/vocab.txt").read_text(encoding="utf-8").split("\n")
+VOCABULARY = (
+    (Path(offline.__file__).parent / "weights/vocab.txt").read_text(encoding="utf-8").split("\n")
+)
 TOKENIZER = WordPiece(VOCABULARY)
 RARITY = Rarity({}, 1.0)
 FILLER = [f"Sentence number {n} tells of clouds, wind and rain over the sea." for n in range(80)]
@@ -38,7 +50,9 @@ def test_short_passages_are_read_whole_and_in_order() -> None:
 def test_of_long_passages_the_sentence_with_the_rare_words_is_read_wherever_it_stands() -> None:
     for at in (0, 40, 80):
         passage = " ".join([*FILLER[:at], FACT, *FILLER[at:]])
-        found = pair("The keeper of the lighthouse was Amundsen.", read((passage,)), RARITY, TOKENIZER)
+        found = pair(
+            "The keeper of the lighthouse was Amundsen.", read((passage,)), RARITY, TOKENIZER
+        )
         assert found is not None
         assert "the lighthouse keeper was called am" in said(found.ids)
         assert ROOM - 20 < len(found.ids) - found.text - 3 <= ROOM
@@ -48,7 +62,11 @@ def test_the_neighbours_of_a_sentence_come_before_others() -> None:
     sentences = [*FILLER[:40], "It burned down in a storm.", FACT, "He died there.", *FILLER[40:]]
     shelf = read((" ".join(sentences),))
     chosen = choose(
-        "Amundsen kept the lighthouse", shelf, RARITY, 30, lambda unit: len(TOKENIZER.ids(shelf.text(unit), 99))
+        "Amundsen kept the lighthouse",
+        shelf,
+        RARITY,
+        30,
+        lambda unit: len(TOKENIZER.ids(shelf.text(unit), 99)),
     )
     assert [shelf.text(unit) for unit in chosen] == sentences[40:43]
 
@@ -57,7 +75,9 @@ def test_a_neighbour_in_another_passage_is_none() -> None:
     def beside(*passages: str) -> list[str]:
         shelf = read(passages)
         room = len(TOKENIZER.ids(FACT, 99)) + 5
-        chosen = choose("Amundsen", shelf, RARITY, room, lambda unit: len(TOKENIZER.ids(shelf.text(unit), 99)))
+        chosen = choose(
+            "Amundsen", shelf, RARITY, room, lambda unit: len(TOKENIZER.ids(shelf.text(unit), 99))
+        )
         return [shelf.text(unit) for unit in chosen]
 
     assert beside("Snow fell.", f"It burned down. {FACT}") == ["It burned down.", FACT]
@@ -76,7 +96,11 @@ def test_long_texts_and_sentences_are_cut_and_leave_each_other_room() -> None:
 
 def test_a_claim_of_several_sentences_is_read_by_them_and_one_sentence_as_it_is() -> None:
     claim = "It opened in 1890.  Nobody came! Ok. The keeper left."
-    assert [claim[a:b] for a, b in parts(claim, size)] == ["It opened in 1890.", "Nobody came! Ok.", "The keeper left."]
+    assert [claim[a:b] for a, b in parts(claim, size)] == [
+        "It opened in 1890.",
+        "Nobody came! Ok.",
+        "The keeper left.",
+    ]
     assert parts(" One sentence only. ", size) == [(0, 20)]
     assert parts("", size) == [(0, 0)]
     short = "No. It opened in 1890 for the town."
@@ -95,7 +119,15 @@ def test_of_very_many_sentences_some_are_read_together() -> None:
 @given(
     st.lists(
         st.sampled_from(
-            ["Ok. ", "铁塔已被拆毁。", "The keeper left for the town. ", "word " * 90, "漢" * 200, "\n", "x"]
+            [
+                "Ok. ",
+                "铁塔已被拆毁。",
+                "The keeper left for the town. ",
+                "word " * 90,
+                "漢" * 200,
+                "\n",
+                "x",
+            ]
         ),
         max_size=40,
     )
@@ -105,21 +137,36 @@ def test_every_word_of_a_claim_is_in_a_part_that_is_read_whole(pieces: list[str]
     places = parts(claim, size)
     assert all(size(claim[start:end]) <= LONGEST_TEXT for start, end in places)
     assert [start for start, _ in places] == sorted(start for start, _ in places)
-    assert "".join("".join(claim[start:end] for start, end in places).split()) == "".join(claim.split())
+    assert "".join("".join(claim[start:end] for start, end in places).split()) == "".join(
+        claim.split()
+    )
 
 
 def test_nothing_to_read_is_no_pair() -> None:
-    for text, passages in (("", ("a",)), ("a", ()), ("a", ("", " \n")), ("\x00", ("a",)), ("a", ("\x00",))):
+    for text, passages in (
+        ("", ("a",)),
+        ("a", ()),
+        ("a", ("", " \n")),
+        ("\x00", ("a",)),
+        ("a", ("\x00",)),
+    ):
         assert pair(text, read(passages), RARITY, TOKENIZER) is None
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text(st.characters(), max_size=60), st.lists(st.text(st.characters(), max_size=80), max_size=3))
+@given(
+    st.text(st.characters(), max_size=60),
+    st.lists(st.text(st.characters(), max_size=80), max_size=3),
+)
 def test_any_texts_make_a_pair_of_a_known_form_or_none(text: str, passages: list[str]) -> None:
     found = pair(text, read(tuple(passages)), RARITY, TOKENIZER)
     if found is not None:
         ids = found.ids
-        assert (ids[0], ids[found.text + 1], ids[-1]) == (TOKENIZER.start, TOKENIZER.end, TOKENIZER.end)
+        assert (ids[0], ids[found.text + 1], ids[-1]) == (
+            TOKENIZER.start,
+            TOKENIZER.end,
+            TOKENIZER.end,
+        )
         assert ids[1 : found.text + 1] == TOKENIZER.ids(text, LONGEST_TEXT)
 
 
@@ -135,4 +182,18 @@ def test_every_token_has_the_place_of_its_word(text: str) -> None:
 def test_the_places_are_those_of_the_words_as_they_were_written() -> None:
     text = "Ångström's naïve café, 1,234 m: 漢字"
     words = [text[start:end] for start, end in dict.fromkeys(TOKENIZER.places(text, 100))]
-    assert words == ["Ångström", "'", "s", "naïve", "café", ",", "1", ",", "234", "m", ":", "漢", "字"]
+    assert words == [
+        "Ångström",
+        "'",
+        "s",
+        "naïve",
+        "café",
+        ",",
+        "1",
+        ",",
+        "234",
+        "m",
+        ":",
+        "漢",
+        "字",
+    ]

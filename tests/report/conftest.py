@@ -39,13 +39,27 @@ class Maker:
         value = sum(v >= 2 / 3 - 1e-9 for v in values) / len(values) if values else None
         if value is None and status is Status.JUDGED:
             status, reason = Status.UNPARSED, "the reply held no verdict"
-        verdict = Verdict.UNDECIDED if value is None else Verdict.PASS if value >= mark - 1e-9 else Verdict.FAIL
+        verdict = (
+            Verdict.UNDECIDED
+            if value is None
+            else Verdict.PASS
+            if value >= mark - 1e-9
+            else Verdict.FAIL
+        )
         return Score(metric, status, value, reason, verdict, mark, counts, tuple(parts))
 
     def part(self, kind, grade, **more):
         if grade is None:
             return Part(kind, Status.UNPARSED, reason="the reply held no verdict, twice", **more)
-        return Part(kind, Status.JUDGED, rating=grade, value=GRADES[grade], passed=grade >= 2, probability=0.9, **more)
+        return Part(
+            kind,
+            Status.JUDGED,
+            rating=grade,
+            value=GRADES[grade],
+            passed=grade >= 2,
+            probability=0.9,
+            **more,
+        )
 
     def row(
         self,
@@ -72,26 +86,51 @@ class Maker:
             if contexts and where in contexts[0]:
                 start = contexts[0].index(where)
                 found = (Evidence(0, start, start + len(where), where),)
-            why = f"Context 1 {'says so' if grade and grade >= 2 else 'says nothing of the kind'} (claim {i + 1})."
-            claims.append(self.part("claim", grade, start=place, end=place + len(text), rationale=why, evidence=found))
+            why = (
+                f"Context 1 {'says so' if grade and grade >= 2 else 'says nothing of the kind'}"
+                f" (claim {i + 1})."
+            )
+            claims.append(
+                self.part(
+                    "claim",
+                    grade,
+                    start=place,
+                    end=place + len(text),
+                    rationale=why,
+                    evidence=found,
+                )
+            )
             place += len(text) + 1
         scores = (
             self.score(
                 "chunk_relevance",
-                [self.part("chunk", g, context=i, rationale=f"Chunk {i + 1} was read.") for i, g in enumerate(chunks)],
+                [
+                    self.part("chunk", g, context=i, rationale=f"Chunk {i + 1} was read.")
+                    for i, g in enumerate(chunks)
+                ],
                 0.01,
             ),
             self.score("groundedness", claims, 0.9),
-            self.score("answer_relevance", [self.part("statement", answer, text="the answer")], 2 / 3)
-            if answer != "n/a"
-            else Score("answer_relevance", Status.NOT_APPLICABLE, reason="the row has no response"),
+            (
+                self.score(
+                    "answer_relevance", [self.part("statement", answer, text="the answer")], 2 / 3
+                )
+                if answer != "n/a"
+                else Score(
+                    "answer_relevance", Status.NOT_APPLICABLE, reason="the row has no response"
+                )
+            ),
             Score("latency", Status.JUDGED, latency),
         )
         failing = [s for s in scores if s.verdict is Verdict.FAIL]
         undecided = [s for s in scores if s.verdict is Verdict.UNDECIDED]
         verdict = Verdict.FAIL if failing else Verdict.UNDECIDED if undecided else Verdict.PASS
         name = cause or ("ungrounded" if failing else None)
-        found_cause = Cause(name, name.replace("_", " "), "tighten the prompt", "a proof") if name and failing else None
+        found_cause = (
+            Cause(name, name.replace("_", " "), "tighten the prompt", "a proof")
+            if name and failing
+            else None
+        )
         return RowResult(
             index,
             Sample(
@@ -114,7 +153,12 @@ class Maker:
             index,
             None,
             bad=BadRow(
-                f"line-{index + 1}", index + 1, "E0301", "The line is not valid JSON.", "'{\"id\": '", "close the brace"
+                f"line-{index + 1}",
+                index + 1,
+                "E0301",
+                "The line is not valid JSON.",
+                "'{\"id\": '",
+                "close the brace",
             ),
         )
 
@@ -123,7 +167,9 @@ class Maker:
             uri="offline",
             rubrics={"groundedness": "groundedness@1", "answer_relevance": "answer_relevance@1"},
             fingerprints={"groundedness": "ab" * 16, "answer_relevance": "cd" * 16},
-            agreement="Balanced accuracy 0.78 [0.75, 0.81] against people on claims of four public sets.",
+            agreement=(
+                "Balanced accuracy 0.78 [0.75, 0.81] against people on claims of four public sets."
+            ),
         )
         base = {
             "run_id": run_id,

@@ -1,4 +1,6 @@
-"""How a run becomes an MLflow run, written by the real MLflow client into a real database, and read back by it."""
+"""How a run becomes an MLflow run, written by the real MLflow client into a real database, and read
+back by it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ ROWS = [
     {
         "id": "good",
         "question": "When was the bridge opened?",
-        "contexts": [{"id": "d1", "text": "The bridge was opened in 1937."}, {"id": "d2", "text": "Cats sleep a lot."}],
+        "contexts": [
+            {"id": "d1", "text": "The bridge was opened in 1937."},
+            {"id": "d2", "text": "Cats sleep a lot."},
+        ],
         "relevant_ids": ["d1"],
         "response": "The bridge was opened in 1937.",
         "usage": {"total_tokens": 30, "latency": 0.5},
@@ -31,7 +36,8 @@ ROWS = [
         "usage": {"total_tokens": 10, "latency": 1.5},
     },
 ]
-# A process of its own: importing MLflow raises warnings of its own dependencies, which are no fault here.
+# A process of its own: importing MLflow raises warnings of its own dependencies, which are no fault
+# here.
 READ = """
 import json, sys
 from mlflow.tracking import MlflowClient
@@ -56,7 +62,12 @@ def store(tmp_path: Path) -> Path:
 
 def python(script: str, *arguments: str, cwd: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", script, *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -68,8 +79,14 @@ def test_figures_stand_under_the_names_of_agent_evaluation(store: Path) -> None:
     assert found["agent/total_token_count/average"] == 20.0  # (30 + 10) / 2
     assert found["agent/latency_seconds/average"] == 1.0
     assert found["retrieval/ground_truth/document_recall/average"] == 0.5
-    assert found["response/llm_judged/groundedness/rating/percentage"] == by_name["groundedness"].pass_rate
-    assert found["retrieval/llm_judged/chunk_relevance/precision/average"] == by_name["chunk_relevance"].mean
+    assert (
+        found["response/llm_judged/groundedness/rating/percentage"]
+        == by_name["groundedness"].pass_rate
+    )
+    assert (
+        found["retrieval/llm_judged/chunk_relevance/precision/average"]
+        == by_name["chunk_relevance"].mean
+    )
     assert found["ragassay/precision_at_k.k.5/mean"] == by_name["precision_at_k(k=5)"].mean
     assert "response/llm_judged/correctness/rating/percentage" not in found, "it was not measured"
 
@@ -85,6 +102,11 @@ def test_mlflow_reads_back_what_was_written(store: Path, tmp_path: Path) -> None
     assert read["status"] == "FINISHED"
 
 
-def test_an_mlflow_that_does_not_take_it_is_an_error_that_says_so(store: Path, tmp_path: Path) -> None:
-    with ragassay.open_run(store=store) as run, pytest.raises(EnvironmentFailure, match="MLflow did not take"):
+def test_an_mlflow_that_does_not_take_it_is_an_error_that_says_so(
+    store: Path, tmp_path: Path
+) -> None:
+    with (
+        ragassay.open_run(store=store) as run,
+        pytest.raises(EnvironmentFailure, match="MLflow did not take"),
+    ):
         log_to_mlflow(run._store, run.id, tracking_uri="no-such-scheme://x")

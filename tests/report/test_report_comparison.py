@@ -20,7 +20,10 @@ GOOD, BAD = (("The limit is 20 requests a minute.", 3),), (("It is unlimited.", 
 @pytest.fixture
 def pair(make, save):
     save([make.row(i, sentences=GOOD if i < 10 else BAD) for i in range(20)], "a")
-    save([make.row(i, sentences=GOOD if i < 18 else BAD) for i in range(19)] + [make.row(30, "new")], "b")
+    save(
+        [make.row(i, sentences=GOOD if i < 18 else BAD) for i in range(19)] + [make.row(30, "new")],
+        "b",
+    )
     return "a", "b"
 
 
@@ -31,19 +34,45 @@ def test_rows_are_paired_by_id(store, pair):
     # of the 19 rows in both, 10 and 18 are right
     assert groundedness.result.mean_a == pytest.approx(10 / 19)
     assert groundedness.result.difference == pytest.approx(8 / 19)
-    assert (groundedness.result.wins, groundedness.result.ties, groundedness.result.losses) == (8, 11, 0)
+    assert (groundedness.result.wins, groundedness.result.ties, groundedness.result.losses) == (
+        8,
+        11,
+        0,
+    )
     assert groundedness.result.p < groundedness.p < 0.05
     assert (c.fixed, c.broken) == (8, 0)
     # eight fair coins all on one side, the outcome itself by half: 2 * 0.5 ** 8 - 0.5 ** 8
     assert c.turned is not None
     assert c.turned.mid_p == pytest.approx(0.5**8)
-    assert c.headline == "groundedness rises (better) beyond chance; 8 rows fixed, 0 broken of 19 compared (p = 0.004)"
+    assert (
+        c.headline
+        == "groundedness rises (better) beyond chance; 8 rows fixed, 0 broken of 19 compared (p ="
+        " 0.004)"
+    )
     assert {r.id for r in c.changed} == {f"row-{i}" for i in range(11, 19)}
 
 
 def test_rows_where_one_side_has_no_value_are_counted_as_dropped(make, save, store):
-    save([make.row(0), make.row(1, answer="n/a"), make.row(2), make.row(3, answer="n/a"), make.row(9)], "a")
-    save([make.row(0), make.row(1), make.row(2, answer="n/a"), make.row(3, answer="n/a"), make.bad(9)], "b")
+    save(
+        [
+            make.row(0),
+            make.row(1, answer="n/a"),
+            make.row(2),
+            make.row(3, answer="n/a"),
+            make.row(9),
+        ],
+        "a",
+    )
+    save(
+        [
+            make.row(0),
+            make.row(1),
+            make.row(2, answer="n/a"),
+            make.row(3, answer="n/a"),
+            make.bad(9),
+        ],
+        "b",
+    )
     c = compare(store, "a", "b")
     answers = next(m for m in c.metrics if m.metric == "answer_relevance")
     # of rows 1 to 4: paired, only b, only a, neither
@@ -55,7 +84,10 @@ def test_rows_where_one_side_has_no_value_are_counted_as_dropped(make, save, sto
 
 
 def test_rows_in_only_one_run_are_said(store, pair):
-    assert "rows in only one of the runs are left out: 1 of A, 1 of B" in compare(store, *pair).warnings
+    assert (
+        "rows in only one of the runs are left out: 1 of A, 1 of B"
+        in compare(store, *pair).warnings
+    )
 
 
 def test_a_run_against_itself_shows_nothing(store, pair):
@@ -81,10 +113,13 @@ def test_a_margin_asks_whether_a_difference_is_too_small_to_matter(make, save, s
     changed = {4: GOOD, 5: BAD}
     save([make.row(i, sentences=changed.get(i, one)) for i, one in enumerate(scores)], "b")
     wide, narrow = (
-        next(m for m in compare(store, "a", "b", margin=margin).metrics if m.metric == "groundedness").equivalence
+        next(
+            m for m in compare(store, "a", "b", margin=margin).metrics if m.metric == "groundedness"
+        ).equivalence
         for margin in (0.05, 0.005)
     )
-    # one row up and one down of 200: t reaches 0.0117; Newcombe's end, from Wilson's of 1 in 200 each way, further
+    # one row up and one down of 200: t reaches 0.0117; Newcombe's end, from Wilson's of 1 in 200
+    # each way, further
     assert wide is not None
     assert narrow is not None
     low, high = proportion_confint(1, 200, 0.1, "wilson")
@@ -104,23 +139,48 @@ def test_a_margin_that_is_none_is_refused(store, pair, margin):
 
 def test_different_judges_rubrics_and_data_are_never_compared_silently(make, save, store):
     judge = make.manifest("x", 1).judge
-    other = replace(judge, uri="openai:m", rubrics={**judge.rubrics, "groundedness": "groundedness@2"})
+    other = replace(
+        judge, uri="openai:m", rubrics={**judge.rubrics, "groundedness": "groundedness@2"}
+    )
     save([make.row(0)], "a")
-    save([make.row(0)], "b", judge=other, source_hash="00" * 16, metrics=("groundedness", "faithfulness"))
+    save(
+        [make.row(0)],
+        "b",
+        judge=other,
+        source_hash="00" * 16,
+        metrics=("groundedness", "faithfulness"),
+    )
     warnings = " ".join(compare(store, "a", "b").warnings)
-    for words in ("different data", "different judges: offline and openai:m", "groundedness@1 and groundedness@2",
-                  "only in run B: faithfulness", "only in run A: chunk_relevance"):  # fmt: skip
+    for words in (
+        "different data",
+        "different judges: offline and openai:m",
+        "groundedness@1 and groundedness@2",
+        "only in run B: faithfulness",
+        "only in run A: chunk_relevance",
+    ):
         assert words in warnings
 
 
 def test_a_changed_fingerprint_alone_is_said(make, save, store):
     judge = make.manifest("x", 1).judge
     save([make.row(0)], "a")
-    save([make.row(0)], "b", judge=replace(judge, fingerprints={**judge.fingerprints, "groundedness": "99" * 16}))
-    assert any("different judge fingerprint for groundedness" in w for w in compare(store, "a", "b").warnings)
+    save(
+        [make.row(0)],
+        "b",
+        judge=replace(judge, fingerprints={**judge.fingerprints, "groundedness": "99" * 16}),
+    )
+    assert any(
+        "different judge fingerprint for groundedness" in w
+        for w in compare(store, "a", "b").warnings
+    )
 
 
 def test_the_json_of_a_comparison_is_versioned_and_plain(store, pair):
     data = json.loads(json.dumps(comparison_json(compare(store, *pair)), allow_nan=False))
-    assert (data["schema"], data["kind"], data["a"]["run_id"], data["both"]) == (1, "comparison", "a", 19)
+    assert (data["schema"], data["kind"], data["a"]["run_id"], data["both"]) == (
+        1,
+        "comparison",
+        "a",
+        19,
+    )
     assert data["metrics"][1]["result"]["wins"] == 8

@@ -1,4 +1,6 @@
-"""A metric that is better when lower reads so everywhere: worst rows, slices, comparison, gates, marks, exports."""
+"""A metric that is better when lower reads so everywhere: worst rows, slices, comparison, gates,
+marks, exports.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,11 @@ from ragassay.report import (
 from ragassay.report.wording import better_end, change_word, direction, pass_mark, unit_of
 
 P, F = Verdict.PASS, Verdict.FAIL
-LOWER = {"metrics": ("hallucination", "self_knowledge"), "lower_is_better": ("hallucination",),
-         "neutral": ("self_knowledge",)}  # fmt: skip
+LOWER = {
+    "metrics": ("hallucination", "self_knowledge"),
+    "lower_is_better": ("hallucination",),
+    "neutral": ("self_knowledge",),
+}
 
 
 @pytest.fixture
@@ -64,14 +69,18 @@ def test_where_low_and_high_metrics_meet_each_counts_by_its_own_end(make, save, 
         made = make.row(index)
         return replace(made, scores=scores, diagnosis=replace(made.diagnosis, verdict=F))
 
-    # how good on average: (0.8 + 0.9) / 2, (0.5 + 0.1) / 2, (0.2 + 0.9) / 2; by the bare values row-3 were the worst
+    # how good on average: (0.8 + 0.9) / 2, (0.5 + 0.1) / 2, (0.2 + 0.9) / 2; by the bare values
+    # row-3 were the worst
     rows = [row(0, 0.8, 0.1), row(1, 0.5, 0.9), row(2, 0.2, 0.1), make.bad(3)]
     run = save(rows, metrics=("groundedness", "hallucination"), lower_is_better=("hallucination",))
     assert [r.id for r in summarise(store, run).worst] == ["row-2", "row-3", "row-1"]
 
 
 def test_of_two_mirrored_slices_the_worse_one_is_shown(rated, save, store):
-    rows = [rated(i, 0.9 if i % 2 else 0.0, slices={"kind": "odd" if i % 2 else "even"}) for i in range(30)]
+    rows = [
+        rated(i, 0.9 if i % 2 else 0.0, slices={"kind": "odd" if i % 2 else "even"})
+        for i in range(30)
+    ]
     run = save(rows, **LOWER)
     found = next(s for s in summarise(store, run).slices if s.metric == "hallucination")
     assert (found.value, found.gap) == ("odd", pytest.approx(0.9))
@@ -96,12 +105,17 @@ def test_a_fall_is_better_and_the_row_that_rose_is_worse(rated, save, store, tmp
 @pytest.mark.parametrize(
     ("gate", "passed", "noted"),
     [
-        ("hallucination<=0.5", True, False), ("hallucination<=0.1", False, False),
-        ("hallucination>=0.1", True, True), ("upper(hallucination)>0.9", False, True),
-        ("pass_rate(hallucination)>=0.5", True, False), ("self_knowledge>=0.1", True, False),
+        ("hallucination<=0.5", True, False),
+        ("hallucination<=0.1", False, False),
+        ("hallucination>=0.1", True, True),
+        ("upper(hallucination)>0.9", False, True),
+        ("pass_rate(hallucination)>=0.5", True, False),
+        ("self_knowledge>=0.1", True, False),
     ],
-)  # fmt: skip
-def test_a_gate_compares_what_is_written_and_warns_of_the_wrong_end(rated, save, store, gate, passed, noted):
+)
+def test_a_gate_compares_what_is_written_and_warns_of_the_wrong_end(
+    rated, save, store, gate, passed, noted
+):
     s = summarise(store, save([rated(0, 0.0), rated(1, 0.1), rated(2, 0.5)], **LOWER))
     (outcome,) = check_gates(s, [gate]).outcomes
     assert outcome.passed is passed
@@ -128,19 +142,35 @@ def test_marks_and_directions_are_said_in_every_view(rated, save, store, tmp_pat
 def test_exports_say_which_end_is_the_good_one(rated, save, store, tmp_path):
     run = save([rated(0, 0.5)], **LOWER)
     export(store, run, "jsonl", tmp_path / "a.jsonl")
-    records = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [(r["metric"], r["better"]) for r in records] == [("hallucination", "lower"), ("self_knowledge", "neither")]
+    records = [
+        json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert [(r["metric"], r["better"]) for r in records] == [
+        ("hallucination", "lower"),
+        ("self_knowledge", "neither"),
+    ]
 
 
 def test_the_manifest_outranks_the_name(make):
     plain = make.manifest("x", 1)
     assert (direction("hallucination"), direction("groundedness", plain)) == ("lower is better", "")
-    said = make.manifest("x", 1, units={"mine": "USD"}, lower_is_better=("mine",), neutral=("groundedness",))
+    said = make.manifest(
+        "x", 1, units={"mine": "USD"}, lower_is_better=("mine",), neutral=("groundedness",)
+    )
     assert (unit_of("mine", said), unit_of("mine"), unit_of("app_cost", said)) == ("USD", "", "USD")
-    assert [better_end(m, said) for m in ("mine", "groundedness", "mrr")] == ["lower", "neither", "higher"]
+    assert [better_end(m, said) for m in ("mine", "groundedness", "mrr")] == [
+        "lower",
+        "neither",
+        "higher",
+    ]
     assert pass_mark(0.2, "mine", said) == "≤ 0.2"
     assert pass_mark(0.01, "document_recall") == "≥ 1 document of up to 100"
     assert pass_mark(0.005, "document_recall") == "≥ 0.5 % of documents"
     assert pass_mark(0.5, "document_recall") == "≥ 50 % of documents"
-    assert [change_word(x, "mine", said) for x in (0.1, -0.1, 0.0, None)] == ["worse", "better", "", ""]
+    assert [change_word(x, "mine", said) for x in (0.1, -0.1, 0.0, None)] == [
+        "worse",
+        "better",
+        "",
+        "",
+    ]
     assert change_word(0.1, "groundedness", said) == ""

@@ -25,7 +25,13 @@ def summary(store, mixed):
         ("upper(latency)<3", "upper", "latency", "<", 3.0),
         ("chunk_relevance(rubric=x)>=0.8", "mean", "chunk_relevance(rubric=x)", ">=", 0.8),
         ("lower(pass_rate(groundedness))>=0.6", "lower(pass_rate)", "groundedness", ">=", 0.6),
-        ("upper(pass_rate(chunk_relevance(rubric=x)))<0.6", "upper(pass_rate)", "chunk_relevance(rubric=x)", "<", 0.6),
+        (
+            "upper(pass_rate(chunk_relevance(rubric=x)))<0.6",
+            "upper(pass_rate)",
+            "chunk_relevance(rubric=x)",
+            "<",
+            0.6,
+        ),
         ("lower(chunk_relevance(rubric=x))>=0.8", "lower", "chunk_relevance(rubric=x)", ">=", 0.8),
     ],
 )
@@ -132,18 +138,29 @@ def test_undecided_rows_leave_a_pass_rate_between_two_bounds(summary):
     # 4 pass, 2 fail, 1 undecided: 4/7 = 57 % or 5/7 = 71 %
     outcome = check_gates(summary, ["pass_rate(groundedness)>=0.6"]).outcomes[0]
     assert (outcome.passed, outcome.value) == (None, pytest.approx(4 / 6))
-    assert "open, it is 67 % over 6 of 8 rows, and between 57 % and 71 % with the 1 undecided" in outcome.message
+    assert (
+        "open, it is 67 % over 6 of 8 rows, and between 57 % and 71 % with the 1 undecided"
+        in outcome.message
+    )
 
 
 def test_one_row_of_ten_does_not_meet_a_gate_for_all(make, save, store):
     rows = [make.row(i, answer=3 if i == 0 else "n/a") for i in range(10)]
     s = summarise(store, save(rows))
     assert check_gates(s, ["answer_relevance>=0.9"]).exit_code == 0
-    assert "met, it is 1.000 over 1 of 10 rows" in check_gates(s, ["answer_relevance>=0.9"]).outcomes[0].message
+    assert (
+        "met, it is 1.000 over 1 of 10 rows"
+        in check_gates(s, ["answer_relevance>=0.9"]).outcomes[0].message
+    )
     result = check_gates(s, ["answer_relevance>=0.9"], 0.5)
     assert result.exit_code == 3
     assert result.incomplete == (
-        "answer_relevance: a value in 1 of 10 rows, below the floor of 50 %: the row has no response (9)",
+        (
+            "answer_relevance: a value in 1 of 10 rows, below the floor of 50 %: the row has no"
+            " response (9)"
+        ),
     )
     assert check_gates(s, ["answer_relevance>=0.9"], 0.1).exit_code == 0
-    assert check_gates(s, ["groundedness>=0.9"], 1.0).exit_code == 0  # a metric without a gate may lack its field
+    assert (
+        check_gates(s, ["groundedness>=0.9"], 1.0).exit_code == 0
+    )  # a metric without a gate may lack its field

@@ -1,4 +1,6 @@
-"""The report in a real browser: nothing leaves the page, nothing hostile acts, links lead to the evidence."""
+"""The report in a real browser: nothing leaves the page, nothing hostile acts, links lead to the
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,36 @@ from ragassay.core import EnvironmentFailure
 from ragassay.report import write_html
 
 XSS = [
-    "<script>alert(1)</script>", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
-    "<svg onload=alert(1)>", "\"><script>alert(1)</script>", "' onmouseover='alert(1)", "javascript:alert(1)",
-    "</textarea><iframe src=http://evil.test/>", "<style>@import url(http://evil.test/x.css)</style>",
-    "<link rel=stylesheet href=http://evil.test/x.css>", "{{ 7*7 }}{% for x in y %}", "<!--", "]]>", "\u202etxt.exe",
-    "<meta http-equiv=refresh content='0;url=http://evil.test'>", "<a href='javascript:alert(1)'>x</a>",
-    "<form id=list><input id=find></form>", "<base href=http://evil.test/>", "\x00<b>\x00</b>",
+    "<script>alert(1)</script>",
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
+    '"><script>alert(1)</script>',
+    "' onmouseover='alert(1)",
+    "javascript:alert(1)",
+    "</textarea><iframe src=http://evil.test/>",
+    "<style>@import url(http://evil.test/x.css)</style>",
+    "<link rel=stylesheet href=http://evil.test/x.css>",
+    "{{ 7*7 }}{% for x in y %}",
+    "<!--",
+    "]]>",
+    "\u202etxt.exe",
+    "<meta http-equiv=refresh content='0;url=http://evil.test'>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<form id=list><input id=find></form>",
+    "<base href=http://evil.test/>",
+    "\x00<b>\x00</b>",
     "<math><mi xlink:href=x>",
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")
 def browser():
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    path = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     assert path, "these tests need Chromium: install Debian's package chromium"
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
@@ -36,19 +55,27 @@ def browser():
 
 @pytest.fixture
 def visit(browser, tmp_path):
-    """Opens the written report; afterwards no request may have left it, no dialog opened, nothing been logged."""
+    """Opens the written report; afterwards no request may have left it, no dialog opened, nothing
+    been logged.
+    """
     contexts = []
 
     def visit(path, **options):
         context = browser.new_context(**options)
         contexts.append(context)
         seen = []
-        context.route(re.compile("^(?!file:).*"), lambda route: (seen.append(route.request.url), route.abort()))
+        context.route(
+            re.compile("^(?!file:).*"),
+            lambda route: (seen.append(route.request.url), route.abort()),
+        )
         tab = context.new_page()
         tab.on("console", lambda message: seen.append(message.text))
         tab.on("pageerror", lambda error: seen.append(str(error)))
         tab.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
-        tab.on("request", lambda request: seen.append(request.url) if request.url != path.as_uri() else None)
+        tab.on(
+            "request",
+            lambda request: seen.append(request.url) if request.url != path.as_uri() else None,
+        )
         tab.goto(path.as_uri())
         tab.seen = seen
         return tab
@@ -66,7 +93,10 @@ def report(store, mixed, tmp_path):
 
 def test_the_page_shows_the_run_and_asks_for_nothing(report, visit):
     tab = visit(report)
-    assert tab.locator("h1").inner_text() == "4 of 8 rows pass, 2 fail, 1 undecided, 1 could not be read"
+    assert (
+        tab.locator("h1").inner_text()
+        == "4 of 8 rows pass, 2 fail, 1 undecided, 1 could not be read"
+    )
     assert tab.locator("details.row").count() == 8
     assert "0.750" in tab.locator("table.metrics").inner_text()
     assert "Balanced accuracy" in tab.locator("main").inner_text()
@@ -86,7 +116,10 @@ def test_each_claim_is_marked_in_place_and_leads_to_its_evidence_and_back(report
     row = tab.locator("details.row", has=tab.locator(".id", has_text=re.compile("^row-3$")))
     row.locator("summary").click()
     marks = row.locator("p.big mark")
-    assert marks.all_inner_texts() == ["The limit is 20 requests a minute.", "It was raised to 90 in May."]
+    assert marks.all_inner_texts() == [
+        "The limit is 20 requests a minute.",
+        "It was raised to 90 in May.",
+    ]
     assert [mark.get_attribute("class") for mark in marks.all()] == ["s", "n"]
     assert "✗ not supported" in row.locator("ol li").nth(1).inner_text()
     row.locator("ol li").first.get_by_role("link", name="context 1").click()
@@ -94,7 +127,9 @@ def test_each_claim_is_marked_in_place_and_leads_to_its_evidence_and_back(report
     assert target.inner_text() == "The limit is 20 requests a minute."
     assert target.is_visible()
     row.locator("section a.k").first.click()
-    assert tab.locator(":target").get_attribute("id") == row.locator("ol li").first.get_attribute("id")
+    assert tab.locator(":target").get_attribute("id") == row.locator("ol li").first.get_attribute(
+        "id"
+    )
 
 
 def test_every_link_leads_to_an_element_and_no_id_is_used_twice(report):
@@ -144,11 +179,18 @@ def test_without_its_script_the_page_still_opens_rows(report, visit):
 @pytest.mark.parametrize("script", [True, False])
 def test_hostile_texts_stay_texts(make, save, store, tmp_path, visit, script):
     rows = [
-        make.row(i, f"{i}{text}"[:60], question=text, contexts=(text, "fine"), chunks=(3, 0),
-                 slices={text: text, "k": f"{i % 2}"},
-                 sentences=((text, 0), ("fine", 3)), quote=text)
+        make.row(
+            i,
+            f"{i}{text}"[:60],
+            question=text,
+            contexts=(text, "fine"),
+            chunks=(3, 0),
+            slices={text: text, "k": f"{i % 2}"},
+            sentences=((text, 0), ("fine", 3)),
+            quote=text,
+        )
         for i, text in enumerate(XSS)
-    ]  # fmt: skip
+    ]
     run = save(rows, name=XSS[0], mapping={XSS[2]: "question"})
     write_html(store, run, tmp_path / "hostile.html")
     tab = visit(tmp_path / "hostile.html", java_script_enabled=script)
@@ -162,7 +204,9 @@ def test_hostile_texts_stay_texts(make, save, store, tmp_path, visit, script):
 
 
 def test_the_policy_forbids_all_but_our_own_style_and_script(report):
-    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', report.read_text(encoding="utf-8")).group(1)
+    policy = re.search(
+        r'Content-Security-Policy" content="([^"]+)"', report.read_text(encoding="utf-8")
+    ).group(1)
     assert policy.startswith("default-src &#39;none&#39;;")
     assert "unsafe" not in policy
     assert policy.count("sha256-") == 2
@@ -184,22 +228,31 @@ def test_overlapping_claims_and_shared_evidence_are_all_linked(make, save, store
     row = make.row(0, sentences=((text, 3),))
     score = row.scores[1]
     inner = replace(score.parts[0], start=4, end=15, rationale="The inner one.")
-    row = replace(row, scores=(row.scores[0], replace(score, parts=(score.parts[0], inner)), *row.scores[2:]))
+    row = replace(
+        row, scores=(row.scores[0], replace(score, parts=(score.parts[0], inner)), *row.scores[2:])
+    )
     write_html(store, save([row]), tmp_path / "o.html")
     page = (tmp_path / "o.html").read_text(encoding="utf-8")
-    assert "<mark class=s>The </mark><mark class=s>limit is 20</mark><a class=k href=#r1c2>✓2</a>" in page
+    assert (
+        "<mark class=s>The </mark><mark class=s>limit is 20</mark><a class=k href=#r1c2>✓2</a>"
+        in page
+    )
     assert page.count("id=r1e1>") == 1
     assert page.count("href=#r1e1>") == 2
 
 
-def test_evidence_that_does_not_stand_there_is_quoted_but_never_highlighted(make, save, store, tmp_path):
+def test_evidence_that_does_not_stand_there_is_quoted_but_never_highlighted(
+    make, save, store, tmp_path
+):
     from dataclasses import replace
 
     from ragassay.core import Evidence
 
     row = make.row(0)
     score = row.scores[1]
-    false = replace(score.parts[0], evidence=(Evidence(0, 0, 5, "Other words"), Evidence(7, 0, 5, "Nowhere")))
+    false = replace(
+        score.parts[0], evidence=(Evidence(0, 0, 5, "Other words"), Evidence(7, 0, 5, "Nowhere"))
+    )
     row = replace(row, scores=(row.scores[0], replace(score, parts=(false,)), *row.scores[2:]))
     write_html(store, save([row]), tmp_path / "f.html")
     page = (tmp_path / "f.html").read_text(encoding="utf-8")
@@ -212,8 +265,16 @@ def test_rates_denominators_probabilities_and_weights_are_shown(make, save, stor
 
     row = make.row(0)
     grounded = row.score("groundedness")
-    weighted = replace(grounded, metric="faithfulness(mode=weighted)", parts=(replace(grounded.parts[0], weight=2.5),))
-    write_html(store, save([replace(row, scores=(*row.scores, weighted)), make.row(1)]), tmp_path / "w.html")
+    weighted = replace(
+        grounded,
+        metric="faithfulness(mode=weighted)",
+        parts=(replace(grounded.parts[0], weight=2.5),),
+    )
+    write_html(
+        store,
+        save([replace(row, scores=(*row.scores, weighted)), make.row(1)]),
+        tmp_path / "w.html",
+    )
     page = (tmp_path / "w.html").read_text(encoding="utf-8")
     assert page.count("<small>weight 2.5</small>") == 1
     assert "<small>of 2 rows</small>" in page
@@ -228,13 +289,19 @@ def test_the_same_run_gives_the_same_bytes(store, mixed, tmp_path):
 
 def test_a_row_costs_at_most_2_kb_besides_its_own_texts(make, save, store, tmp_path):
     sentences = tuple((f"Sentence {i} of the response says something.", 3) for i in range(4))
-    contexts = tuple(f"Context {i}. " + "Sentence 0 of the response says something. " * 2 for i in range(4))
-    rows = [make.row(i, sentences=sentences, contexts=contexts, chunks=(3, 1, 0, 2)) for i in range(200)]
+    contexts = tuple(
+        f"Context {i}. " + "Sentence 0 of the response says something. " * 2 for i in range(4)
+    )
+    rows = [
+        make.row(i, sentences=sentences, contexts=contexts, chunks=(3, 1, 0, 2)) for i in range(200)
+    ]
     own = sum(
-        len(r.sample.question) + len(r.sample.response) + sum(len(c.text) for c in r.sample.contexts)
+        len(r.sample.question)
+        + len(r.sample.response)
+        + sum(len(c.text) for c in r.sample.contexts)
         + sum(len(p.rationale) + len(p.text) for s in r.scores for p in s.parts)
         for r in rows
-    )  # fmt: skip
+    )
     write_html(store, save(rows, "many"), tmp_path / "many.html")
     write_html(store, save([], "none", total=0), tmp_path / "none.html")
     extra = (tmp_path / "many.html").stat().st_size - (tmp_path / "none.html").stat().st_size - own
@@ -260,14 +327,29 @@ def test_the_bars_of_a_distribution_are_the_rows_of_its_table(report, visit):
     tab = visit(report)
     # groundedness: 0 once (fails), 0.5 once (fails), 1 four times
     twin = tab.locator("details.twin tbody tr").nth(1).locator("td")
-    assert twin.all_text_contents() == ["11 fail", "0", "0", "0", "0", "11 fail", "0", "0", "0", "4"]
+    assert twin.all_text_contents() == [
+        "11 fail",
+        "0",
+        "0",
+        "0",
+        "0",
+        "11 fail",
+        "0",
+        "0",
+        "0",
+        "4",
+    ]
     chart = tab.locator("svg.hist").nth(1)
     assert chart.locator("rect[fill='url(#hatch)']").count() == 2
     assert chart.locator("rect.fa").count() == 1
-    assert "4 of 6 rows between 0.9 and 1.0; 1 below 0.5; 2 fail" in chart.get_attribute("aria-label")
+    assert "4 of 6 rows between 0.9 and 1.0; 1 below 0.5; 2 fail" in chart.get_attribute(
+        "aria-label"
+    )
 
 
-def test_a_metric_that_is_better_when_lower_sorts_from_its_highest_value(make, save, store, tmp_path, visit):
+def test_a_metric_that_is_better_when_lower_sorts_from_its_highest_value(
+    make, save, store, tmp_path, visit
+):
     from dataclasses import replace
 
     from ragassay.core import Score, Status
@@ -277,30 +359,45 @@ def test_a_metric_that_is_better_when_lower_sorts_from_its_highest_value(make, s
         return replace(make.row(i), scores=(score,) if score else ())
 
     rows = [row(i, value) for i, value in enumerate((0.2, None, 0.9, 0.0))]
-    write_html(store, save(rows, metrics=("hallucination",), lower_is_better=("hallucination",)), tmp_path / "l.html")
+    write_html(
+        store,
+        save(rows, metrics=("hallucination",), lower_is_better=("hallucination",)),
+        tmp_path / "l.html",
+    )
     tab = visit(tmp_path / "l.html")
     tab.get_by_label("Sort").select_option(label="hallucination, highest first")
     assert tab.locator("details.row .id").all_inner_texts() == ["row-3", "row-1", "row-4", "row-2"]
 
 
-def test_what_lies_behind_a_cause_and_listed_parts_are_in_the_page_and_fit_it(make, save, store, tmp_path, visit):
+def test_what_lies_behind_a_cause_and_listed_parts_are_in_the_page_and_fit_it(
+    make, save, store, tmp_path, visit
+):
     from dataclasses import replace
 
     from ragassay.core import Part, Score, Status, Verdict
     from ragassay.diagnosis import CAUSES, FINER
 
     made = make.row(0, sentences=(("It costs nothing.", 0),))
-    finer = tuple(replace(FINER[name], detail=XSS[0]) for name in ("hallucination", "right_without_evidence"))
+    finer = tuple(
+        replace(FINER[name], detail=XSS[0]) for name in ("hallucination", "right_without_evidence")
+    )
     kept = Part("guideline", Status.JUDGED, text=XSS[2], value=0.0, passed=False, rationale=XSS[3])
     score = Score("guidelines", Status.JUDGED, 0.0, verdict=Verdict.FAIL, parts=(kept,))
     row = replace(
-        made, scores=(*made.scores, score), diagnosis=replace(made.diagnosis, cause=CAUSES["ungrounded"], finer=finer)
+        made,
+        scores=(*made.scores, score),
+        diagnosis=replace(made.diagnosis, cause=CAUSES["ungrounded"], finer=finer),
     )
     write_html(store, save([row], metrics=("groundedness", "guidelines")), tmp_path / "f.html")
     tab = visit(tmp_path / "f.html", viewport={"width": 320, "height": 800})
     tab.locator("details.row summary").first.click()
     text = tab.locator("details.row .body").inner_text()
-    for words in ("Behind it, one or more of these:", FINER["hallucination"].title, "✗ broken", XSS[2]):
+    for words in (
+        "Behind it, one or more of these:",
+        FINER["hallucination"].title,
+        "✗ broken",
+        XSS[2],
+    ):
         assert words in text
     assert tab.evaluate("document.documentElement.scrollWidth") <= 320
     assert tab.seen == []

@@ -26,7 +26,12 @@ def test_jsonl_holds_one_record_per_row_and_metric(store, mixed, tmp_path):
     assert n == len(records) == 7 * 4 + 1
     failed = next(r for r in records if r["id"] == "row-3" and r["metric"] == "groundedness")
     assert failed["value"] == 0.5
-    assert (failed["status"], failed["asked"], failed["judged"], failed["verdict"]) == ("judged", 2, 2, "fail")
+    assert (failed["status"], failed["asked"], failed["judged"], failed["verdict"]) == (
+        "judged",
+        2,
+        2,
+        "fail",
+    )
     assert (failed["pass_mark"], failed["parts"], failed["cause"]) == (0.9, 2, "ungrounded")
     assert "says nothing of the kind" in failed["rationale"]
     quote = "The limit is 20 requests a minute."
@@ -64,7 +69,9 @@ def test_no_cell_of_a_csv_is_a_formula(make, save, store):
 def test_parquet_and_jsonl_say_the_same(store, mixed, tmp_path):
     export(store, mixed, "jsonl", tmp_path / "a.jsonl")
     assert export(store, mixed, "parquet", tmp_path / "a.parquet") == 29
-    assert pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist() == lines(tmp_path / "a.jsonl")
+    assert pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist() == lines(
+        tmp_path / "a.jsonl"
+    )
 
 
 def test_hostile_texts_survive_the_round_trip(make, save, store, tmp_path):
@@ -81,8 +88,23 @@ def lines_of(path):
 
 def test_the_arrow_table_has_a_row_per_score(store, mixed):
     table = scores_table(store, mixed)
-    assert table.column_names == ["id", "index", "metric", "value", "status", "reason", "asked", "judged", "coverage",
-                                  "verdict", "pass_mark", "probability", "cause", "flags", "better"]  # fmt: skip
+    assert table.column_names == [
+        "id",
+        "index",
+        "metric",
+        "value",
+        "status",
+        "reason",
+        "asked",
+        "judged",
+        "coverage",
+        "verdict",
+        "pass_mark",
+        "probability",
+        "cause",
+        "flags",
+        "better",
+    ]
     assert table.num_rows == 28
     frame = table.to_pandas()
     lost = frame[(frame.id == "row-5") & (frame.metric == "groundedness")].iloc[0]
@@ -113,21 +135,42 @@ def test_junit_has_a_suite_per_metric_and_a_case_per_row(store, mixed, tmp_path)
     write_junit(store, mixed, path)
     root = ElementTree.parse(path).getroot()
     suites = {suite.get("name"): suite for suite in root}
-    assert list(suites) == ["chunk_relevance", "groundedness", "answer_relevance", "latency", "rows"]
+    assert list(suites) == [
+        "chunk_relevance",
+        "groundedness",
+        "answer_relevance",
+        "latency",
+        "rows",
+    ]
     groundedness = suites["groundedness"]
-    assert [groundedness.get(k) for k in ("tests", "failures", "errors", "skipped")] == ["7", "2", "1", "0"]
+    assert [groundedness.get(k) for k in ("tests", "failures", "errors", "skipped")] == [
+        "7",
+        "2",
+        "1",
+        "0",
+    ]
     cases = {case.get("name"): case for case in groundedness}
     assert cases["row-1"].find("failure") is None
     failure = cases["row-3"].find("failure")
-    assert failure.get("message").startswith("groundedness is 0.500, passes at ≥ 90 % of claims; ungrounded")
+    assert failure.get("message").startswith(
+        "groundedness is 0.500, passes at ≥ 90 % of claims; ungrounded"
+    )
     assert "It was raised to 90 in May." in failure.text
     assert cases["row-5"].find("error").get("type") == "unparsed"
-    assert suites["answer_relevance"].find("testcase/skipped").get("message") == "the row has no response"
+    assert (
+        suites["answer_relevance"].find("testcase/skipped").get("message")
+        == "the row has no response"
+    )
     assert suites["rows"].find("testcase/error").get("type") == "E0301"
     # A figure without a pass mark is nothing that could pass or fail.
     assert suites["latency"].get("skipped") == "7"
     assert suites["latency"].find("testcase/skipped").get("message").endswith("; no verdict")
-    assert [root.get(k) for k in ("tests", "failures", "errors", "skipped")] == ["29", "3", "2", "8"]
+    assert [root.get(k) for k in ("tests", "failures", "errors", "skipped")] == [
+        "29",
+        "3",
+        "2",
+        "8",
+    ]
 
 
 def test_junit_of_hostile_texts_still_parses(make, save, store, tmp_path):

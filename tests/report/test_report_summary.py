@@ -27,7 +27,12 @@ def test_every_row_is_counted_once(store, mixed):
 
 def test_metrics_come_in_the_runs_order_with_their_denominators(store, mixed):
     s = summarise(store, mixed)
-    assert [m.metric for m in s.metrics] == ["chunk_relevance", "groundedness", "answer_relevance", "latency"]
+    assert [m.metric for m in s.metrics] == [
+        "chunk_relevance",
+        "groundedness",
+        "answer_relevance",
+        "latency",
+    ]
     # values: 1, 1, 1/2, 1, none, 0, 1 -> mean 4.5 / 6; claims 8, of which one was lost
     groundedness = metric(s, "groundedness")
     assert groundedness.mean == pytest.approx(4.5 / 6)
@@ -78,7 +83,9 @@ def test_the_worst_rows_quote_the_claim_or_chunk_that_failed(store, mixed):
 
 
 def test_of_chunks_that_all_fail_the_best_is_quoted(make, save, store):
-    row = make.row(0, chunks=(0, 1), contexts=("Cats sleep.", "Dogs bark."), sentences=(("Cats sleep.", 3),))
+    row = make.row(
+        0, chunks=(0, 1), contexts=("Cats sleep.", "Dogs bark."), sentences=(("Cats sleep.", 3),)
+    )
     assert summarise(store, save([row])).worst[0].quote == "Dogs bark."
 
 
@@ -95,11 +102,29 @@ def test_each_total_says_over_how_many_rows_it_is_known(make, save, store):
         return replace(row, sample=replace(row.sample, usage=usage))
 
     parts, cost, late = AppUsage(100, 20), AppUsage(cost=0.5), AppUsage(input_tokens=7, latency=2.0)
-    s = summarise(store, save([used(0, parts), used(1, cost), used(2, late), used(3, AppUsage(1, 2, 30, None, 4.0))]))
-    assert (s.app.total_tokens, s.app.input_tokens, s.app.cost, s.app.latency) == (150, 108, 0.5, 3.0)
-    assert s.app.rows == {"input_tokens": 3, "output_tokens": 2, "total_tokens": 2, "cost": 1, "latency": 2}
-    assert app_words(s) == (
-        "application: 150 tokens (over 2 rows), $0.5000 (over 1 row), 3.00 s a row on average (over 2 rows)"
+    s = summarise(
+        store,
+        save(
+            [used(0, parts), used(1, cost), used(2, late), used(3, AppUsage(1, 2, 30, None, 4.0))]
+        ),
+    )
+    assert (s.app.total_tokens, s.app.input_tokens, s.app.cost, s.app.latency) == (
+        150,
+        108,
+        0.5,
+        3.0,
+    )
+    assert s.app.rows == {
+        "input_tokens": 3,
+        "output_tokens": 2,
+        "total_tokens": 2,
+        "cost": 1,
+        "latency": 2,
+    }
+    assert (
+        app_words(s)
+        == "application: 150 tokens (over 2 rows), $0.5000 (over 1 row), 3.00 s a row on average"
+        " (over 2 rows)"
     )
     assert summary_json(s)["app"]["rows"]["cost"] == 1
 
@@ -108,19 +133,34 @@ def test_patterns_count_failing_rows_only(make, save, store):
     def patterned(row):
         return replace(row, diagnosis=replace(row.diagnosis, pattern="the context is ignored"))
 
-    rows = [patterned(make.row(0)), patterned(make.row(1, sentences=(("x", 0),))), patterned(make.row(2, answer=1))]
+    rows = [
+        patterned(make.row(0)),
+        patterned(make.row(1, sentences=(("x", 0),))),
+        patterned(make.row(2, answer=1)),
+    ]
     assert summarise(store, save(rows)).patterns == {"the context is ignored": 2}
 
 
 def test_a_slice_that_stands_out_comes_first_with_a_corrected_p(make, save, store):
-    wrong, right = (("Nothing of this stands there.", 0),), (("The limit is 20 requests a minute.", 3),)
+    wrong, right = (
+        (("Nothing of this stands there.", 0),),
+        (("The limit is 20 requests a minute.", 3),),
+    )
     rows = [
-        make.row(i, slices={"kind": "history" if i % 3 == 0 else "fact" if i % 3 == 1 else "other"},
-                 sentences=wrong if i % 3 == 0 else right)
+        make.row(
+            i,
+            slices={"kind": "history" if i % 3 == 0 else "fact" if i % 3 == 1 else "other"},
+            sentences=wrong if i % 3 == 0 else right,
+        )
         for i in range(30)
-    ]  # fmt: skip
+    ]
     first = summarise(store, save(rows)).slices[0]
-    assert (first.slice, first.value, first.metric, first.n) == ("kind", "history", "groundedness", 10)
+    assert (first.slice, first.value, first.metric, first.n) == (
+        "kind",
+        "history",
+        "groundedness",
+        10,
+    )
     assert first.gap == pytest.approx(-1.0)
     assert first.p < 0.001
 
@@ -128,7 +168,9 @@ def test_a_slice_that_stands_out_comes_first_with_a_corrected_p(make, save, stor
 def test_of_a_slice_with_two_values_only_the_lower_side_is_shown(store, mixed):
     shown = [(s.slice, s.metric) for s in summarise(store, mixed).slices]
     assert len(shown) == len(set(shown))
-    assert all(s.value == "history" for s in summarise(store, mixed).slices if s.metric == "groundedness")
+    assert all(
+        s.value == "history" for s in summarise(store, mixed).slices if s.metric == "groundedness"
+    )
 
 
 def test_a_slice_that_is_an_identifier_is_left_out_and_said(make, save, store):
@@ -140,11 +182,14 @@ def test_a_slice_that_is_an_identifier_is_left_out_and_said(make, save, store):
 def test_rows_of_one_cluster_widen_the_interval(make, save, store):
     def rows(cluster):
         return [
-            make.row(i, cluster=cluster(i), sentences=(("x", 3 if i < 10 else 0),)) for i in range(20)
-        ]  # fmt: skip
+            make.row(i, cluster=cluster(i), sentences=(("x", 3 if i < 10 else 0),))
+            for i in range(20)
+        ]
 
     alone = metric(summarise(store, save(rows(lambda i: None), "alone")), "groundedness")
-    shared = metric(summarise(store, save(rows(lambda i: f"doc{i // 5}"), "shared")), "groundedness")
+    shared = metric(
+        summarise(store, save(rows(lambda i: f"doc{i // 5}"), "shared")), "groundedness"
+    )
     assert (alone.clusters, shared.clusters) == (20, 4)
     assert shared.interval.high - shared.interval.low > alone.interval.high - alone.interval.low
 
@@ -173,7 +218,12 @@ def test_the_json_of_a_summary_is_versioned_and_plain(store, mixed):
 def test_rows_and_runs_are_plain_json_too(make, save, store):
     run = save([make.row(0, "x", question="lone \ud800 surrogate", slices={"\ud800": "y"})])
     row = json.loads(orjson.dumps(row_json(store.row(run, "x"))))
-    assert (row["schema"], row["kind"], row["id"], row["diagnosis"]["verdict"]) == (1, "row", "x", "pass")
+    assert (row["schema"], row["kind"], row["id"], row["diagnosis"]["verdict"]) == (
+        1,
+        "row",
+        "x",
+        "pass",
+    )
     assert row["scores"][1]["parts"][0]["evidence"][0]["context"] == 0
     assert row["sample"]["question"] == "lone \ufffd surrogate"
     found = json.loads(orjson.dumps(run_json(store.run(run))))
@@ -185,4 +235,7 @@ def test_a_rating_of_the_whole_response_is_quoted_as_such(make, save, store):
     shown = summarise(store, save([row])).worst[0]
     assert (shown.metric, shown.quote) == ("answer_relevance", "the answer")
     assert proof(row.score("answer_relevance"), row.sample).what == "the response falls short"
-    assert proof(make.row(0, sentences=(("x", 0),)).score("groundedness"), None).what == "claim 1 is not supported"
+    assert (
+        proof(make.row(0, sentences=(("x", 0),)).score("groundedness"), None).what
+        == "claim 1 is not supported"
+    )

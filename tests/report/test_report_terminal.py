@@ -38,18 +38,36 @@ def test_the_first_line_says_the_verdict_in_words(store, mixed):
 def test_the_summary_says_all_that_was_promised(store, mixed):
     text = shown(render_summary, summarise(store, mixed))
     for words in (
-        "groundedness", "0.750 [", "67 % [30, 90] of 6 rows", "7/8", "not applicable in 1 row: the row has no response",
-        "What broke, in the 2 failing rows", "try: ", "“It was raised to 90 in May.”", "kind = history",
-        "840 tokens", "84 calls, 40,000 tokens in, 5,000 out", "$0.1234", "7 judgments reused", "12.5 s in all",
-        "Judge: offline", "groundedness@1  fingerprint abababababab", "Balanced accuracy 0.78",
-        "line 8, row line-8: E0301", "fix: close the brace", "ragassay show run1 --row row-6",
-    ):  # fmt: skip
+        "groundedness",
+        "0.750 [",
+        "67 % [30, 90] of 6 rows",
+        "7/8",
+        "not applicable in 1 row: the row has no response",
+        "What broke, in the 2 failing rows",
+        "try: ",
+        "“It was raised to 90 in May.”",
+        "kind = history",
+        "840 tokens",
+        "84 calls, 40,000 tokens in, 5,000 out",
+        "$0.1234",
+        "7 judgments reused",
+        "12.5 s in all",
+        "Judge: offline",
+        "groundedness@1  fingerprint abababababab",
+        "Balanced accuracy 0.78",
+        "line 8, row line-8: E0301",
+        "fix: close the brace",
+        "ragassay show run1 --row row-6",
+    ):
         assert words in " ".join(text.split()).replace("@1 f", "@1  f"), words
 
 
 def test_the_proposed_command_names_a_row_by_its_whole_id(store, mixed):
     summary = summarise(store, mixed)
-    worst = tuple(replace(row, id=id) for row, id in zip(summary.worst, ["a" * 300, "b\nc", "two words"], strict=False))
+    worst = tuple(
+        replace(row, id=id)
+        for row, id in zip(summary.worst, ["a" * 300, "b\nc", "two words"], strict=False)
+    )
     text = shown(render_summary, replace(summary, worst=worst))
     assert "ragassay show run1 --row 'two words'" in text
     assert "--row" not in shown(render_summary, replace(summary, worst=worst[:2]))
@@ -75,9 +93,15 @@ def test_the_mean_of_a_slice_has_its_interval(store, mixed):
 def test_the_weight_of_a_claim_stands_beside_it(make, save, store):
     row = make.row(0)
     grounded = row.score("groundedness")
-    weighted = replace(grounded, metric="faithfulness(mode=weighted)", parts=(replace(grounded.parts[0], weight=2.5),))
+    weighted = replace(
+        grounded,
+        metric="faithfulness(mode=weighted)",
+        parts=(replace(grounded.parts[0], weight=2.5),),
+    )
     run = save([replace(row, scores=(*row.scores, weighted)), make.row(1)])
-    assert "1. The limit is 20 requests a minute. (weight 2.5)" in shown(render_row, store.row(run, "row-1"))
+    assert "1. The limit is 20 requests a minute. (weight 2.5)" in shown(
+        render_row, store.row(run, "row-1")
+    )
     assert "weight" not in shown(render_row, store.row(run, "row-2"))
 
 
@@ -115,7 +139,12 @@ def test_an_unreadable_row_shows_its_error(store, mixed):
 
 def test_hostile_texts_reach_no_terminal(make, save, store):
     row = make.row(
-        0, HOSTILE[:40], question=HOSTILE, contexts=(HOSTILE,), sentences=((HOSTILE, 0),), slices={HOSTILE: HOSTILE}
+        0,
+        HOSTILE[:40],
+        question=HOSTILE,
+        contexts=(HOSTILE,),
+        sentences=((HOSTILE, 0),),
+        slices={HOSTILE: HOSTILE},
     )
     run = save([row, make.row(1, slices={HOSTILE: "b"})], name=HOSTILE)
     for text in (
@@ -125,7 +154,9 @@ def test_hostile_texts_reach_no_terminal(make, save, store):
         shown(render_comparison, compare(store, run, run)),
     ):
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
-    coloured = shown(render_row, store.row(run, row.id), force_terminal=True, color_system="truecolor")
+    coloured = shown(
+        render_row, store.row(run, row.id), force_terminal=True, color_system="truecolor"
+    )
     assert "\x1b]" not in coloured
     assert "[red]boom[/red]" in coloured
 
@@ -158,7 +189,9 @@ def test_a_row_without_response_and_contexts_is_shown_as_such(make, save, store)
 
 def test_gates_are_shown_with_sign_word_and_figure(store, mixed):
     result = check_gates(
-        summarise(store, mixed), ["groundedness>=0.7", "groundedness>=0.8", "pass_rate(latency)>0"], 0.95
+        summarise(store, mixed),
+        ["groundedness>=0.7", "groundedness>=0.8", "pass_rate(latency)>0"],
+        0.95,
     )
     text = shown(render_gates, result)
     assert "✓ pass  groundedness>=0.7: met, it is 0.750" in text

@@ -1,4 +1,6 @@
-"""Nothing in a judged text commands a terminal, breaks XML or becomes a formula; marking never loses a character."""
+"""Nothing in a judged text commands a terminal, breaks XML or becomes a formula; marking never
+loses a character.
+"""
 
 from __future__ import annotations
 

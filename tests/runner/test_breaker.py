@@ -46,7 +46,9 @@ def test_answers_to_calls_that_were_sent_before_the_failures_began_prove_nothing
 
 def test_while_it_is_open_one_call_in_ten_seconds_looks():
     breaker = failing()
-    looks = [t for t in range(104, 205) if breaker.pause(float(t)) == 0.0 and breaker.since is not None]
+    looks = [
+        t for t in range(104, 205) if breaker.pause(float(t)) == 0.0 and breaker.since is not None
+    ]
     assert looks == [113, 123, 133, 143, 153, 163, 173, 183, 193, 203]
 
 
@@ -59,7 +61,9 @@ def test_one_answer_closes_it_for_all():
 
 def test_nobody_looks_before_the_time_that_the_provider_asked_for():
     breaker = failing()
-    breaker.failed(104.0, 10.0, CallError("server", "503", retryable=True, retry_after=60.0, status=503))
+    breaker.failed(
+        104.0, 10.0, CallError("server", "503", retryable=True, retry_after=60.0, status=503)
+    )
     assert breaker.pause(150.0) == 14.0
 
 

@@ -19,7 +19,10 @@ def price(tokens_in, tokens_out):
 
 def test_the_worst_case_of_a_call_is_its_bytes_and_its_reply_limit():
     assert worst_case_tokens(CALL) == (20, 10)
-    assert worst_case_tokens(ChatCall((Message("user", "é"),), max_tokens=1)) == (18, 1)  # two bytes in UTF-8
+    assert worst_case_tokens(ChatCall((Message("user", "é"),), max_tokens=1)) == (
+        18,
+        1,
+    )  # two bytes in UTF-8
     assert worst_case_tokens(MatchCall("support", "a", ("b",))) == (0, 0)
 
 
@@ -47,7 +50,11 @@ def test_a_call_without_a_receipt_stays_counted_as_uncertain():
     budget.settle(CALL, budget.reserve(CALL), None, maybe_billed=True)
     assert budget.reserve(CALL) is None
     ledger = budget.ledger()
-    assert (ledger.uncertain_calls, ledger.uncertain_cost, ledger.confirmed.calls) == (1, 0.00004, 0)
+    assert (ledger.uncertain_calls, ledger.uncertain_cost, ledger.confirmed.calls) == (
+        1,
+        0.00004,
+        0,
+    )
 
 
 def test_the_cost_is_unknown_as_soon_as_one_price_is():
@@ -69,7 +76,10 @@ def test_a_resumed_run_goes_on_counting_from_its_ledger():
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 20), st.integers(0, 10), st.sampled_from(["answered", "lost", "failed"])), max_size=60
+        st.tuples(
+            st.integers(0, 20), st.integers(0, 10), st.sampled_from(["answered", "lost", "failed"])
+        ),
+        max_size=60,
     ),
     st.integers(0, 1000),
 )
@@ -102,7 +112,11 @@ def test_an_answer_without_a_bill_hides_nothing_from_the_cap_of_a_resumed_run():
     budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.9999))
     budget.settle(CALL, budget.reserve(CALL), Spend(1))
     ledger = budget.ledger()
-    assert (ledger.confirmed.cost, ledger.unbilled_calls, ledger.uncertain_cost) == (0.9999, 1, 0.00004)
+    assert (ledger.confirmed.cost, ledger.unbilled_calls, ledger.uncertain_cost) == (
+        0.9999,
+        1,
+        0.00004,
+    )
     again = Budget(price, max_cost=1.0, base=ledger)
     first = again.reserve(CALL)  # 0.9999 + 0.00004 + 0.00004 fits
     assert first is not None

@@ -1,4 +1,6 @@
-"""How a call is retried, bounded, held back and stopped. The model here is a script; real HTTP is in tests/end_to_end."""
+"""How a call is retried, bounded, held back and stopped. The model here is a script; real HTTP is
+in tests/end_to_end.
+"""
 
 import asyncio
 import time
@@ -6,7 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from ragassay.core import CallError, CallFailed, ChatCall, ChatReply, EnvironmentFailure, Message, ProviderError, Spend
+from ragassay.core import (
+    CallError,
+    CallFailed,
+    ChatCall,
+    ChatReply,
+    EnvironmentFailure,
+    Message,
+    ProviderError,
+    Spend,
+)
 from ragassay.runner import Budget, CallPolicy
 from ragassay.runner.dispatch import HOPELESS, Dispatcher, Stopped
 
@@ -51,7 +62,9 @@ def run(model, calls=1, policy=FAST, budget=None, concurrency=8):
     seen = []
 
     async def main():
-        dispatcher = Dispatcher(model, budget, policy, concurrency, on_budget=lambda: seen.append("budget"))
+        dispatcher = Dispatcher(
+            model, budget, policy, concurrency, on_budget=lambda: seen.append("budget")
+        )
         return await asyncio.gather(*(dispatcher.call(CALL) for _ in range(calls))), dispatcher
 
     replies, dispatcher = asyncio.run(main())
@@ -62,7 +75,12 @@ def test_a_retryable_failure_is_tried_again_and_counted():
     model = Script(CallError("server", "500", retryable=True), 0.0)
     (reply,), dispatcher, budget, _ = run(model)
     assert isinstance(reply, ChatReply)
-    assert (len(model.times), dispatcher.traffic.retries, budget.sent, budget.ledger().retries) == (2, 1, 2, 1)
+    assert (len(model.times), dispatcher.traffic.retries, budget.sent, budget.ledger().retries) == (
+        2,
+        1,
+        2,
+        1,
+    )
 
 
 def test_what_cannot_be_retried_fails_at_once():
@@ -93,7 +111,9 @@ def test_retry_after_is_kept_never_early_and_holds_back_every_call():
 @pytest.mark.parametrize("kind", ["rate_limit", "server"])
 def test_a_wait_beyond_patience_ends_the_run_and_no_call_is_lost_as_failed(kind):
     model = Script(CallError(kind, "come back", retryable=True, retry_after=600))
-    with pytest.raises(ProviderError, match=r"go out again in 6\d\d s; a run waits 5 s at most") as caught:
+    with pytest.raises(
+        ProviderError, match=r"go out again in 6\d\d s; a run waits 5 s at most"
+    ) as caught:
         run(model)
     assert (caught.value.code, len(model.times)) == ("E0409", 1)
 
@@ -103,7 +123,10 @@ def test_that_holds_for_a_calls_last_try_too():
     for first in ([], [CallError("server", "500", retryable=True)] * 2):
         model = Script(*first, last)
         with pytest.raises(ProviderError) as caught:
-            run(model, policy=CallPolicy(timeout=0.2, attempts=len(first) + 1, patience=5, backoff=0.001))
+            run(
+                model,
+                policy=CallPolicy(timeout=0.2, attempts=len(first) + 1, patience=5, backoff=0.001),
+            )
         assert (caught.value.code, len(model.times)) == ("E0409", len(first) + 1)
 
 
@@ -134,13 +157,16 @@ def test_a_cap_on_calls_answers_over_budget_and_tells_the_run():
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"), [("auth", "E0403"), ("no_model", "E0404"), ("quota", "E0408"), ("bad_request", "E0408")]
+    ("kind", "code"),
+    [("auth", "E0403"), ("no_model", "E0404"), ("quota", "E0408"), ("bad_request", "E0408")],
 )
 def test_a_wrong_set_up_ends_the_run_with_what_to_do(kind, code):
     with pytest.raises(ProviderError) as caught:
         run(Script(CallError(kind, "the server's words", fatal=True)))
     assert caught.value.code == code
-    about = {"auth": "key", "no_model": "model", "quota": "account", "bad_request": "--base-url"}[kind]
+    about = {"auth": "key", "no_model": "model", "quota": "account", "bad_request": "--base-url"}[
+        kind
+    ]
     assert about in caught.value.fix, "a redirect is no matter of the account"
     assert "the server's words" in caught.value.why
 
@@ -167,10 +193,17 @@ def test_a_server_that_rejects_everything_ends_the_run_after_a_few_calls():
 
 
 def test_a_call_that_was_not_sent_because_its_log_could_not_be_written_costs_nothing():
-    model, budget = Script(EnvironmentFailure("E0506", "The disk is full.")), Budget(lambda *_: 0.001)
+    model, budget = (
+        Script(EnvironmentFailure("E0506", "The disk is full.")),
+        Budget(lambda *_: 0.001),
+    )
     with pytest.raises(EnvironmentFailure):
         run(model, budget=budget)
-    assert (budget.sent, budget.ledger().uncertain_cost, budget.ledger().uncertain_calls) == (0, 0, 0)
+    assert (budget.sent, budget.ledger().uncertain_cost, budget.ledger().uncertain_calls) == (
+        0,
+        0,
+        0,
+    )
 
 
 def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
@@ -191,7 +224,9 @@ def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
     assert took < 0.5
     assert len(model.times) == 1
     ends = [time.strftime("%H:%M:%S", time.localtime(now + after)) for after in range(28, 34)]
-    assert said in [f"rate limit, calls go out again at {end}" for end in ends], "it is said how long that takes"
+    assert said in [f"rate limit, calls go out again at {end}" for end in ends], (
+        "it is said how long that takes"
+    )
 
 
 @pytest.mark.parametrize("retry_after", [None, 0.0])
@@ -199,7 +234,9 @@ def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(retry_after):
     refused = CallError("rate_limit", "429", retryable=True, retry_after=retry_after)
     model, started = Script(refused), time.monotonic()
     policy = CallPolicy(timeout=1, attempts=3, patience=1.0, backoff=0.05)
-    replies, *_ = run(model, calls=4, policy=policy)  # so few may be rows that it always refuses: they are lost
+    replies, *_ = run(
+        model, calls=4, policy=policy
+    )  # so few may be rows that it always refuses: they are lost
     assert {reply.kind for reply in replies} == {"rate_limit"}
     assert time.monotonic() - started < 6
     with pytest.raises(ProviderError, match="refused all calls") as caught:  # of many, none is lost
@@ -231,10 +268,16 @@ def test_that_a_provider_which_is_down_is_still_down_narrows_no_window():
 
     async def main():
         dispatcher = Dispatcher(
-            model, Budget(model.price), CallPolicy(probe=0.01, backoff=0.001, outage=1.2), 8, on_budget=lambda: None
+            model,
+            Budget(model.price),
+            CallPolicy(probe=0.01, backoff=0.001, outage=1.2),
+            8,
+            on_budget=lambda: None,
         )
         await dispatcher.call(CALL)
-        ends = await asyncio.gather(*(dispatcher.call(CALL) for _ in range(16)), return_exceptions=True)
+        ends = await asyncio.gather(
+            *(dispatcher.call(CALL) for _ in range(16)), return_exceptions=True
+        )
         return ends, dispatcher._window.limit
 
     ends, limit = asyncio.run(main())

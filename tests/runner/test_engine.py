@@ -1,4 +1,6 @@
-"""How rows are driven: asked once, durable before use, nothing lost, one row's failure never the run's."""
+"""How rows are driven: asked once, durable before use, nothing lost, one row's failure never the
+run's.
+"""
 
 import asyncio
 import time
@@ -85,9 +87,12 @@ class EchoJudge:
             raise PanicException("a fault of native code")
         if isinstance(reply, CallFailed):
             status = Status.OVER_BUDGET if reply.kind == "over_budget" else Status.FAILED
-            return tuple(Judgment(r.key, "echo-r", "r@1", status, reason=reply.message) for r in requests)
+            return tuple(
+                Judgment(r.key, "echo-r", "r@1", status, reason=reply.message) for r in requests
+            )
         kept = [
-            Judgment(r.key, "echo-r", "r@1", Status.JUDGED, rating=1, value=1.0, spend=reply.spend) for r in requests
+            Judgment(r.key, "echo-r", "r@1", Status.JUDGED, rating=1, value=1.0, spend=reply.spend)
+            for r in requests
         ]
         yield Keep(tuple(kept[:1]))
         return tuple(kept[1:])
@@ -129,14 +134,30 @@ def store(tmp_path, make_manifest):
 
 
 def engine_for(
-    store, *, metrics=(Ask1(),), model=None, judge=None, max_calls=None, cache=True, concurrency=4, total=10
+    store,
+    *,
+    metrics=(Ask1(),),
+    model=None,
+    judge=None,
+    max_calls=None,
+    cache=True,
+    concurrency=4,
+    total=10,
 ):
     model = model or CountingModel()
     return Engine(
-        metrics=metrics, judge=judge or EchoJudge(), model=model, store=store, run_id="run-1",
-        diagnose=lambda sample, scores: Diagnosis(), budget=Budget(model.price, max_calls=max_calls),
-        policy=CallPolicy(timeout=5, attempts=2, backoff=0.001), concurrency=concurrency, cache=cache, total=total,
-    )  # fmt: skip
+        metrics=metrics,
+        judge=judge or EchoJudge(),
+        model=model,
+        store=store,
+        run_id="run-1",
+        diagnose=lambda sample, scores: Diagnosis(),
+        budget=Budget(model.price, max_calls=max_calls),
+        policy=CallPolicy(timeout=5, attempts=2, backoff=0.001),
+        concurrency=concurrency,
+        cache=cache,
+        total=total,
+    )
 
 
 def run(engine, rows):
@@ -187,11 +208,18 @@ def test_a_failed_call_is_a_status_of_its_rows_and_the_others_finish(store):
     fail = lambda text: CallError("server", "500") if text == "q:b" else None  # noqa: E731
     outcome = run(engine_for(store, model=CountingModel(fail)), samples("abc"))
     assert outcome.state is RunState.FINISHED
-    assert [r.score("m").status for r in store.rows("run-1")] == [Status.JUDGED, Status.FAILED, Status.JUDGED]
+    assert [r.score("m").status for r in store.rows("run-1")] == [
+        Status.JUDGED,
+        Status.FAILED,
+        Status.JUDGED,
+    ]
 
 
 def test_a_failed_judgment_is_asked_again_by_a_later_run(store):
-    run(engine_for(store, model=CountingModel(lambda text: CallError("server", "500"))), samples("a"))
+    run(
+        engine_for(store, model=CountingModel(lambda text: CallError("server", "500"))),
+        samples("a"),
+    )
     model = CountingModel()
     run(engine_for(store, model=model), samples("a"))
     assert model.asked == ["q:a"]
@@ -227,7 +255,9 @@ def test_a_bad_row_is_a_record_beside_the_others(store):
 
 
 def test_a_cap_on_calls_stops_the_run_and_leaves_the_rest_to_a_resume(store):
-    outcome = run(engine_for(store, max_calls=3, concurrency=1), samples("abcdefghijklmnopqrstuvwxyz"))
+    outcome = run(
+        engine_for(store, max_calls=3, concurrency=1), samples("abcdefghijklmnopqrstuvwxyz")
+    )
     assert outcome.state is RunState.BUDGET
     done = store.done("run-1")
     assert 1 <= len(done) <= 3
@@ -243,12 +273,17 @@ def test_a_cap_on_calls_stops_the_run_and_leaves_the_rest_to_a_resume(store):
 
 
 def test_a_wrong_key_ends_the_run_and_keeps_what_was_judged(store):
-    model = CountingModel(lambda text: CallError("auth", "401", fatal=True) if len(model.asked) == 3 else None)
+    model = CountingModel(
+        lambda text: CallError("auth", "401", fatal=True) if len(model.asked) == 3 else None
+    )
     with pytest.raises(ProviderError) as caught:
         run(engine_for(store, model=model, concurrency=1), samples("abc"))
     assert caught.value.code == "E0403"
     # Metrics of one's own run in threads: which row asks first is not said.
-    assert len(store.get_judgments([("echo-r", Request("r", {"text": f"q:{q}"}).key) for q in "abc"])) == 2
+    assert (
+        len(store.get_judgments([("echo-r", Request("r", {"text": f"q:{q}"}).key) for q in "abc"]))
+        == 2
+    )
 
 
 def test_a_store_that_fails_ends_the_run_before_more_is_paid_for(store):
@@ -275,7 +310,9 @@ def test_stop_makes_no_new_call_and_keeps_the_answers_in_flight(store):
 
     async def main():
         engine = engine_for(store, model=model, concurrency=4)
-        task = asyncio.create_task(engine.run(iter(enumerate(samples([str(i) for i in range(100)])))))
+        task = asyncio.create_task(
+            engine.run(iter(enumerate(samples([str(i) for i in range(100)]))))
+        )
         await asyncio.sleep(0.05)
         engine.stop()
         asked = len(model.asked)
@@ -284,7 +321,14 @@ def test_stop_makes_no_new_call_and_keeps_the_answers_in_flight(store):
     outcome, asked = asyncio.run(main())
     assert outcome.state is RunState.INTERRUPTED
     assert len(model.asked) == asked
-    assert len(store.get_judgments([("echo-r", Request("r", {"text": f"q:{i}"}).key) for i in range(100)])) == asked
+    assert (
+        len(
+            store.get_judgments(
+                [("echo-r", Request("r", {"text": f"q:{i}"}).key) for i in range(100)]
+            )
+        )
+        == asked
+    )
 
 
 def test_a_row_that_waits_for_its_turn_when_the_run_is_stopped_is_not_begun(store):
@@ -300,7 +344,9 @@ def test_a_row_that_waits_for_its_turn_when_the_run_is_stopped_is_not_begun(stor
 
         def rows():
             for index, row in enumerate(samples([str(i) for i in range(100)])):
-                if index == 20:  # taken by a worker which now waits for its turn, with calls of others in flight
+                if (
+                    index == 20
+                ):  # taken by a worker which now waits for its turn, with calls of others in flight
                     assert engine.progress.traffic.in_flight
                     asyncio.get_running_loop().call_soon(engine.stop)
                     asyncio.get_running_loop().call_soon(lambda: stopped_at.append(len(begun)))
@@ -329,7 +375,10 @@ def test_a_call_that_never_returns_does_not_keep_a_stopped_run(store, monkeypatc
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
 def test_the_order_of_completion_never_shows_in_the_result(store, concurrency):
-    run(engine_for(store, concurrency=concurrency, model=CountingModel(wait=0.001)), samples("the quick brown fox"))
+    run(
+        engine_for(store, concurrency=concurrency, model=CountingModel(wait=0.001)),
+        samples("the quick brown fox"),
+    )
     assert [r.index for r in store.rows("run-1")] == list(range(19))
     assert {r.score("m").value for r in store.rows("run-1")} == {1.0}
 
@@ -385,14 +434,23 @@ def _returns_a_value_that_was_not_judged(sample):
 @pytest.mark.parametrize(
     "flow",
     [
-        _raises_at_once, _exits, _yields_a_number, _returns_a_number, _returns_nan, _returns_seven,
+        _raises_at_once,
+        _exits,
+        _yields_a_number,
+        _returns_a_number,
+        _returns_nan,
+        _returns_seven,
         _returns_a_value_that_was_not_judged,
     ],
-)  # fmt: skip
+)
 def test_whatever_a_metric_does_is_its_own_failed_score(store, flow):
     run(engine_for(store, metrics=(Odd(flow), Ask1())), samples("a"))
     (row,) = store.rows("run-1")
-    assert (row.scores[0].status, row.scores[0].value, row.scores[0].verdict) == (Status.FAILED, None, "undecided")
+    assert (row.scores[0].status, row.scores[0].value, row.scores[0].verdict) == (
+        Status.FAILED,
+        None,
+        "undecided",
+    )
     assert row.score("m").value == 1.0
 
 
@@ -421,13 +479,20 @@ class Mute(Exception):
 @pytest.mark.parametrize(
     "what",
     [
-        SystemExit(1), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError(), Mute(),
-        Score("x", Status.JUDGED), Score("x", Status.JUDGED, value="0.5"), Score("x", Status.JUDGED, value=True),
-        Score("x", Status.JUDGED, value=float("nan")), Score("x", Status.JUDGED, value=0.5, parts=("a",)),
+        SystemExit(1),
+        KeyboardInterrupt(),
+        GeneratorExit(),
+        asyncio.CancelledError(),
+        Mute(),
+        Score("x", Status.JUDGED),
+        Score("x", Status.JUDGED, value="0.5"),
+        Score("x", Status.JUDGED, value=True),
+        Score("x", Status.JUDGED, value=float("nan")),
+        Score("x", Status.JUDGED, value=0.5, parts=("a",)),
         Score("x", "judged", value=0.5),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_whatever_a_metric_raises_or_returns_is_that_metrics_failed_score(store, what):
     run(engine_for(store, metrics=(Hostile(what), Ask1())), samples("ab"))
     found = list(store.rows("run-1"))
@@ -443,7 +508,14 @@ class AtOnce(EchoJudge):
         if any("crash" in r.text("text") for r in requests):
             raise RuntimeError("a judge's own fault")
         return tuple(
-            Judgment(r.key, "echo-r", "r@1", Status.JUDGED, rating=1, value=float("nan" if "nan" in text else 1.0))
+            Judgment(
+                r.key,
+                "echo-r",
+                "r@1",
+                Status.JUDGED,
+                rating=1,
+                value=float("nan" if "nan" in text else 1.0),
+            )
             for r in requests
             if "forget" not in (text := r.text("text"))
         )
@@ -454,22 +526,32 @@ def results_of(store, tmp_path, heap, monkeypatch, make_manifest):
     monkeypatch.setattr("ragassay.runner.engine.HEAP", heap)
     questions = [f"q{n % 90}" for n in range(200)]
     questions[50], questions[60], questions[70] = "crash", "forget", "nan"
-    rows = [BadRow(f"b{n}", n, "E0301", "no") if n % 37 == 5 else sample for n, sample in enumerate(samples(questions))]
+    rows = [
+        BadRow(f"b{n}", n, "E0301", "no") if n % 37 == 5 else sample
+        for n, sample in enumerate(samples(questions))
+    ]
     with Store.open(tmp_path / f"{heap}.db") as opened:
         opened.create_run(make_manifest("run-1", rows=len(rows)))
-        engine = engine_for(opened, metrics=(Ask1(), Ask1("n", "p"), Broken()), judge=AtOnce(), total=len(rows))
+        engine = engine_for(
+            opened, metrics=(Ask1(), Ask1("n", "p"), Broken()), judge=AtOnce(), total=len(rows)
+        )
         assert run(engine, rows).state is RunState.FINISHED
         assert engine.progress.rows == len(rows)
         assert engine.progress.places == {}
         return list(opened.rows("run-1"))
 
 
-def test_rows_driven_together_come_out_as_rows_driven_one_by_one(store, tmp_path, monkeypatch, make_manifest):
+def test_rows_driven_together_come_out_as_rows_driven_one_by_one(
+    store, tmp_path, monkeypatch, make_manifest
+):
     alone = results_of(store, tmp_path, 1, monkeypatch, make_manifest)
     together = results_of(store, tmp_path, 16, monkeypatch, make_manifest)
     assert [row.index for row in together] == list(range(200))
     assert together == alone
-    assert "a judge's own fault" in str(alone[50].scores) or alone[50].score("m").status is Status.FAILED
+    assert (
+        "a judge's own fault" in str(alone[50].scores)
+        or alone[50].score("m").status is Status.FAILED
+    )
     assert alone[60].score("m").status is Status.FAILED
     assert alone[70].score("m").status is Status.FAILED
     assert alone[0].score("m").status is Status.JUDGED
@@ -483,7 +565,10 @@ def test_what_a_judge_says_at_once_is_on_disk_before_it_is_used(store):
             on_disk = store.get_judgments([("echo-r", request.key)])
             return Score("m", Status.JUDGED, float(on_disk == {("echo-r", request.key): judgment}))
 
-    run(engine_for(store, metrics=(Checking(),), judge=AtOnce()), samples([f"q{n}" for n in range(100)]))
+    run(
+        engine_for(store, metrics=(Checking(),), judge=AtOnce()),
+        samples([f"q{n}" for n in range(100)]),
+    )
     assert [row.scores[0].value for row in store.rows("run-1")] == [1.0] * 100
 
 
@@ -506,11 +591,19 @@ class Twice(EchoJudge):
 
     def answer(self, requests):
         replies = yield Ask(tuple(ChatCall((Message("user", f"{n}"),)) for n in "ab"))
-        status = Status.FAILED if any(isinstance(reply, CallFailed) for reply in replies) else Status.JUDGED
-        return tuple(Judgment(r.key, "echo-r", "r@1", status, rating=1, value=1.0) for r in requests)
+        status = (
+            Status.FAILED
+            if any(isinstance(reply, CallFailed) for reply in replies)
+            else Status.JUDGED
+        )
+        return tuple(
+            Judgment(r.key, "echo-r", "r@1", status, rating=1, value=1.0) for r in requests
+        )
 
 
-def test_when_one_call_of_several_ends_the_run_the_others_are_settled_before_the_ledger_is(store, monkeypatch):
+def test_when_one_call_of_several_ends_the_run_the_others_are_settled_before_the_ledger_is(
+    store, monkeypatch
+):
     monkeypatch.setattr("ragassay.runner.engine.GRACE", 0.2)
 
     class Slow(CountingModel):
@@ -520,7 +613,9 @@ def test_when_one_call_of_several_ends_the_run_the_others_are_settled_before_the
                 await asyncio.sleep(30)
             return await super().call(call)
 
-    model = Slow(lambda text: CallError("auth", "401", fatal=True) if text == "a" else None, wait=0.05)
+    model = Slow(
+        lambda text: CallError("auth", "401", fatal=True) if text == "a" else None, wait=0.05
+    )
     engine = engine_for(store, model=model, judge=Twice())
     started = time.monotonic()
     with pytest.raises(ProviderError):
@@ -528,4 +623,6 @@ def test_when_one_call_of_several_ends_the_run_the_others_are_settled_before_the
     assert time.monotonic() - started < 5
     assert sorted(model.asked) == ["a", "b"]
     ledger = engine.progress.ledger()
-    assert (ledger.uncertain_calls, ledger.confirmed.calls) == (1, 0), "b may be billed: it was under way"
+    assert (ledger.uncertain_calls, ledger.confirmed.calls) == (1, 0), (
+        "b may be billed: it was under way"
+    )

@@ -71,13 +71,17 @@ def test_a_failing_store_is_raised_to_everyone_who_waits(watched):
     async def main():
         async with Journal(watched, "run-1") as journal:
             watched.fail = EnvironmentFailure("E0506", "The disk is full.")
-            return await asyncio.gather(*(journal.put([judgment(str(i))]) for i in range(5)), return_exceptions=True)
+            return await asyncio.gather(
+                *(journal.put([judgment(str(i))]) for i in range(5)), return_exceptions=True
+            )
 
     results = asyncio.run(main())
     assert [type(r) for r in results] == [EnvironmentFailure] * 5
 
 
-def test_a_failure_to_write_rows_is_told_at_once_and_not_only_to_whoever_brings_the_next_one(watched, make_row_result):
+def test_a_failure_to_write_rows_is_told_at_once_and_not_only_to_whoever_brings_the_next_one(
+    watched, make_row_result
+):
     full = EnvironmentFailure("E0506", "The disk is full.")
 
     def fails(run_id, results):
@@ -158,7 +162,12 @@ def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row
     assert asyncio.run(main()) == {("judge", "theirs")}
 
 
-@given(st.sets(st.one_of(st.text(max_size=20), st.integers(0, 2**128 - 1).map(lambda n: f"{n:032x}")), max_size=50))
+@given(
+    st.sets(
+        st.one_of(st.text(max_size=20), st.integers(0, 2**128 - 1).map(lambda n: f"{n:032x}")),
+        max_size=50,
+    )
+)
 def test_what_was_seen_is_never_called_unseen(keys):
     seen = Seen()
     for key in keys:
@@ -183,5 +192,7 @@ def test_a_judgment_that_cannot_be_stored_fails_nobody_elses(watched):
             return await asyncio.gather(*work, return_exceptions=True)
 
     results = asyncio.run(main())
-    assert [type(result) for result in results] == [type(None)] * 3 + [ValueError] + [type(None)] * 2
+    assert [type(result) for result in results] == [type(None)] * 3 + [ValueError] + [
+        type(None)
+    ] * 2
     assert len(watched.store.get_judgments([("judge", str(i)) for i in range(6)])) == 5

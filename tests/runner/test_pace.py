@@ -23,9 +23,21 @@ def own_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def simulate(state, seconds, limit, burst=50.0, latency=0.05, pause=1.0, start=1000.0, odds=0.0, at_once=1000, seed=1):
-    """One client that sends whenever it may, against a token bucket that also refuses a share `odds` of the calls for no
-    reason. -> (accepted, refused), and the state goes on."""
+def simulate(
+    state,
+    seconds,
+    limit,
+    burst=50.0,
+    latency=0.05,
+    pause=1.0,
+    start=1000.0,
+    odds=0.0,
+    at_once=1000,
+    seed=1,
+):
+    """One client that sends whenever it may, against a token bucket that also refuses a share
+    `odds` of the calls for no reason. -> (accepted, refused), and the state goes on.
+    """
     now, bucket, filled, accepted, refused = start, burst, start, 0, 0
     pending: list[tuple[float, bool]] = []
     chance = random.Random(seed)
@@ -57,7 +69,13 @@ def test_nothing_is_held_back_until_a_provider_refuses():
 
 def state(rate, accepted_before, accepted_now):
     """A key in full use, in the second that began at 10."""
-    return _State(rate=rate, second=10.0, began=1.0, before_accepted=accepted_before, now_accepted=accepted_now)
+    return _State(
+        rate=rate,
+        second=10.0,
+        began=1.0,
+        before_accepted=accepted_before,
+        now_accepted=accepted_now,
+    )
 
 
 def test_a_refusal_takes_the_rate_to_what_was_accepted_at_least_five_percent_down_and_at_most_by_half():
@@ -76,7 +94,9 @@ def test_where_many_calls_show_how_few_are_accepted_the_rate_falls_to_that_at_on
     flood = state(600.0, 10.0, 10.0)
     flood.now_sent, flood.before_sent = 590.0, 600.0
     flood.refuse(10.99, 0.0)
-    assert flood.rate == 60.0, "a tenth at least: the next event takes it to the ten a second that are accepted"
+    assert flood.rate == 60.0, (
+        "a tenth at least: the next event takes it to the ten a second that are accepted"
+    )
 
 
 def test_right_after_a_pause_nothing_is_known_of_what_is_accepted():
@@ -112,7 +132,9 @@ def test_a_limit_that_is_halved_is_met_within_15_seconds_and_one_that_is_doubled
     simulate(state, 60, 50.0)
     simulate(state, 15, 25.0, start=1060.0)
     accepted, refused = simulate(state, 15, 25.0, burst=1.0, start=1075.0)
-    assert accepted >= 0.85 * 15 * 25  # a bucket of one: each refusal costs the second that it asks for
+    assert (
+        accepted >= 0.85 * 15 * 25
+    )  # a bucket of one: each refusal costs the second that it asks for
     assert refused <= 0.03 * accepted
     simulate(state, 60, 50.0, start=1090.0)
     accepted, _ = simulate(state, 20, 50.0, start=1150.0)
@@ -120,7 +142,9 @@ def test_a_limit_that_is_halved_is_met_within_15_seconds_and_one_that_is_doubled
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_provider_that_refuses_one_call_in_a_hundred_whatever_the_rate_is_does_not_slow_the_run_to_a_crawl(seed):
+def test_a_provider_that_refuses_one_call_in_a_hundred_whatever_the_rate_is_does_not_slow_the_run_to_a_crawl(
+    seed,
+):
     state = _State()
     options = {"odds": 0.011, "at_once": 32, "seed": seed}
     simulate(state, 60, 1e9, pause=0.0, **options)
@@ -137,7 +161,9 @@ def test_a_limit_is_not_taken_for_refusals_without_a_reason_whatever_its_bucket_
     state = _State()
     simulate(state, 60, 50.0, burst=burst, pause=pause, at_once=32)
     simulate(state, 15, 25.0, burst=burst, pause=pause, at_once=32, start=1060.0)
-    accepted, refused = simulate(state, 300, 25.0, burst=burst, pause=pause, at_once=32, start=1075.0)
+    accepted, refused = simulate(
+        state, 300, 25.0, burst=burst, pause=pause, at_once=32, start=1075.0
+    )
     assert refused <= 0.02 * (accepted + refused)
     assert accepted >= 0.9 * 300 * 25
 
@@ -161,7 +187,11 @@ def test_few_refusals_lower_the_rate_only_down_to_a_share_of_where_they_were_as_
     assert calm.rate < 77.0, "many are due to the rate"
 
 
-@given(st.lists(st.tuples(st.sampled_from(["claim", "accept", "refuse"]), st.floats(0, 5)), max_size=60))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["claim", "accept", "refuse"]), st.floats(0, 5)), max_size=60
+    )
+)
 def test_whatever_happens_the_rate_is_finite_and_positive_and_no_wait_is_negative(events):
     state, now = _State(), 1.0
     for kind, passed in events:
@@ -193,9 +223,13 @@ def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder):
     pace.refused(0.0)
     with pace._shared.hold() as shared:
         shared.rate, shared.next, shared.refused = 40.0, 0.0, time.monotonic()
-    each = [subprocess.Popen([sys.executable, "-c", CLAIMS], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    each = [
+        subprocess.Popen([sys.executable, "-c", CLAIMS], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
     counts = [int(process.communicate(timeout=60)[0]) for process in each]
-    # Each process counts in three seconds of its own: alone it would have 120 places, so that both would have 240.
+    # Each process counts in three seconds of its own: alone it would have 120 places, so that both
+    # would have 240.
     assert sum(counts) <= 1.6 * 3.0 * 40
     assert min(counts) >= 0.5 * max(counts)
     pace.close()

@@ -1,4 +1,6 @@
-"""What a run had sent and received when it was killed is known exactly, and no reply is bought twice."""
+"""What a run had sent and received when it was killed is known exactly, and no reply is bought
+twice.
+"""
 
 import errno
 import re
@@ -86,7 +88,11 @@ def test_a_second_kill_goes_on_counting_from_the_first(log):
     second.arrived(second.sent(WORST), "b", REPLY)
     killed(second)
     third = log()
-    assert (third.ledger.confirmed.calls, third.ledger.confirmed.cost, third.ledger.uncertain_calls) == (2, 0.2, 1)
+    assert (
+        third.ledger.confirmed.calls,
+        third.ledger.confirmed.cost,
+        third.ledger.uncertain_calls,
+    ) == (2, 0.2, 1)
     assert third.take("a") == REPLY
     assert third.take("b") == REPLY
 
@@ -139,7 +145,9 @@ def test_segments_turn_and_the_ledger_of_the_newest_holds_all_before(log, tmp_pa
         first.arrived(first.sent(WORST), f"key-{number}", REPLY)
     assert never
     killed(first)
-    assert len(list(tmp_path.iterdir())) == 2  # the newest, and one whose judgments may still be on their way
+    assert (
+        len(list(tmp_path.iterdir())) == 2
+    )  # the newest, and one whose judgments may still be on their way
     found = log()
     assert (found.ledger.confirmed.calls, found.ledger.confirmed.cost) == (200, 20.0)
     assert (found.ledger.uncertain_calls, found.ledger.uncertain_cost) == (1, 0.5)

@@ -1,4 +1,6 @@
-"""Figures of agreement: scikit-learn, scipy and krippendorff as references, hand-worked tables, laws, odd inputs, real labels."""
+"""Figures of agreement: scikit-learn, scipy and krippendorff as references, hand-worked tables,
+laws, odd inputs, real labels.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +41,21 @@ def rows(seed=0, n=200, clusters=40, slices=0, graded=True):
     names = tuple(f"s{i}" for i in range(slices))
     if graded:
         return Ratings(
-            label.astype(float), grade.astype(float), grade >= 2, label >= 2, grade / 3, (label, grade),
-            (0.0, 1.0, 2.0, 3.0), cluster, chosen, names,
-        )  # fmt: skip
+            label.astype(float),
+            grade.astype(float),
+            grade >= 2,
+            label >= 2,
+            grade / 3,
+            (label, grade),
+            (0.0, 1.0, 2.0, 3.0),
+            cluster,
+            chosen,
+            names,
+        )
     unit = np.round(1 / (1 + np.exp(-seen)), 3)
-    return Ratings(label.astype(float), unit, unit >= 0.5, label >= 2, unit, None, (), cluster, chosen, names)
+    return Ratings(
+        label.astype(float), unit, unit >= 0.5, label >= 2, unit, None, (), cluster, chosen, names
+    )
 
 
 def by_name(figures):
@@ -87,7 +99,9 @@ def test_every_figure_agrees_with_an_independent_library(seed, graded):
             "graded_kappa": metrics.cohen_kappa_score(label, grade),
             "kappa_linear": metrics.cohen_kappa_score(label, grade, weights="linear"),
             "kappa_quadratic": metrics.cohen_kappa_score(label, grade, weights="quadratic"),
-            "alpha_ordinal": krippendorff.alpha(np.array([label, grade], dtype=float), level_of_measurement="ordinal"),
+            "alpha_ordinal": krippendorff.alpha(
+                np.array([label, grade], dtype=float), level_of_measurement="ordinal"
+            ),
             "off_by_1": (np.abs(label - grade) <= 1).mean(),
         }
     assert set(r.figures()) == expected.keys() | {"ac1", "ece"}
@@ -96,18 +110,22 @@ def test_every_figure_agrees_with_an_independent_library(seed, graded):
 
 
 def test_ac1_as_in_gwets_worked_paradox():
-    # Gwet 2008: 118 agreed positives, 5 and 2 discordant, none agreed negative: kappa about -.02 though 94 % agree.
+    # Gwet 2008: 118 agreed positives, 5 and 2 discordant, none agreed negative: kappa about -.02
+    # though 94 % agree.
     truth = np.array([True] * 118 + [True] * 5 + [False] * 2)
     passes = np.array([True] * 118 + [False] * 5 + [True] * 2)
     q = (123 + 120) / 250  # mean of both pass rates
     chance = 2 * q * (1 - q)
-    assert agreement.ac1(truth, passes) == pytest.approx((118 / 125 - chance) / (1 - chance), abs=1e-12)
+    assert agreement.ac1(truth, passes) == pytest.approx(
+        (118 / 125 - chance) / (1 - chance), abs=1e-12
+    )
     assert agreement.ac1(truth, passes) == pytest.approx(0.9408, abs=5e-5)
     assert agreement.binary("kappa", truth, passes) == pytest.approx(-0.0234, abs=5e-5)
 
 
 def test_ece_by_hand():
-    # bin [.1, .2): scores .1, .15, one pass of two: |.125 - .5| * 2; bin [.9, 1]: .9, 1.0, both pass: |.95 - 1| * 2; of 4
+    # bin [.1, .2): scores .1, .15, one pass of two: |.125 - .5| * 2; bin [.9, 1]: .9, 1.0, both
+    # pass: |.95 - 1| * 2; of 4
     truth = np.array([True, False, True, True])
     unit = np.array([0.1, 0.15, 0.9, 1.0])
     assert agreement.ece(truth, unit) == pytest.approx((0.375 * 2 + 0.05 * 2) / 4)
@@ -115,7 +133,9 @@ def test_ece_by_hand():
 
 def test_nominal_alpha_of_grades_agrees_with_krippendorff():
     label, grade = rows(3).grades
-    expected = krippendorff.alpha(np.array([label, grade], dtype=float), level_of_measurement="nominal")
+    expected = krippendorff.alpha(
+        np.array([label, grade], dtype=float), level_of_measurement="nominal"
+    )
     assert agreement.alpha(label, grade) == pytest.approx(expected, abs=1e-10)
 
 
@@ -123,7 +143,9 @@ def test_weights_of_a_kappa_follow_the_points_of_the_scale():
     label, grade = np.array([0, 1, 2, 2]), np.array([0, 2, 2, 1])
     even = agreement.kappa(label, grade, "linear", points=(0, 0.5, 1))
     assert even == pytest.approx(metrics.cohen_kappa_score(label, grade, weights="linear"))
-    assert agreement.kappa(label, grade, "linear", points=(0, 0.9, 1)) > even  # 1 and 2 are now close
+    assert (
+        agreement.kappa(label, grade, "linear", points=(0, 0.9, 1)) > even
+    )  # 1 and 2 are now close
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=60))
@@ -160,7 +182,9 @@ def test_many_distinct_scores_are_grouped_for_the_spread_only():
     kinds = Kinds(r)
     grouped = kinds.values(np.bincount(kinds.of_row).astype(float), r.figures())
     for name, value in zip(r.figures(), grouped, strict=True):
-        assert value == pytest.approx(agreement.point(name, r), abs=0.02), name  # tau-b of groups is a little higher
+        assert value == pytest.approx(agreement.point(name, r), abs=0.02), (
+            name
+        )  # tau-b of groups is a little higher
     assert by_name(agreement.figures(r, draws=200).pooled)["auc"].value == pytest.approx(
         metrics.roc_auc_score(r.truth, unit), abs=1e-12
     )
@@ -168,32 +192,58 @@ def test_many_distinct_scores_are_grouped_for_the_spread_only():
 
 def test_the_spread_is_that_of_an_ordinary_cluster_bootstrap():
     r = rows(5, n=400, clusters=40)
-    drawn, _ = agreement._drawn(r, ("auc", "kappa_quadratic", "kendall"), [agreement._part(r)], 1500, 0)
+    drawn, _ = agreement._drawn(
+        r, ("auc", "kappa_quadratic", "kendall"), [agreement._part(r)], 1500, 0
+    )
     rng = np.random.default_rng(9)
     members = [np.flatnonzero(r.cluster == code) for code in np.unique(r.cluster)]
     plain = []
     for _ in range(400):
-        again = r.rows(np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))]))
-        plain.append([agreement.point(name, again) for name in ("auc", "kappa_quadratic", "kendall")])
+        again = r.rows(
+            np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
+        )
+        plain.append(
+            [agreement.point(name, again) for name in ("auc", "kappa_quadratic", "kendall")]
+        )
     assert drawn[:, 0].std(0) == pytest.approx(np.std(plain, axis=0), rel=0.12)
 
 
 # ---- laws ----
 
 tables = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 7), st.integers(0, 2)), min_size=1, max_size=60
+    st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 7), st.integers(0, 2)),
+    min_size=1,
+    max_size=60,
 )
 
 
 def made(table):
     label, grade, cluster, chosen = (np.array(column) for column in zip(*table, strict=True))
     return Ratings(
-        label.astype(float), grade.astype(float), grade >= 2, label >= 2, grade / 3, (label, grade), (0.0, 1.0, 2.0, 3.0),
-        cluster, chosen, ("a", "b", "c"),
-    )  # fmt: skip
+        label.astype(float),
+        grade.astype(float),
+        grade >= 2,
+        label >= 2,
+        grade / 3,
+        (label, grade),
+        (0.0, 1.0, 2.0, 3.0),
+        cluster,
+        chosen,
+        ("a", "b", "c"),
+    )
 
 
-SIGNED = {"kappa", "ac1", "alpha", "mcc", "graded_kappa", "kappa_linear", "kappa_quadratic", "alpha_ordinal", "pearson"}
+SIGNED = {
+    "kappa",
+    "ac1",
+    "alpha",
+    "mcc",
+    "graded_kappa",
+    "kappa_linear",
+    "kappa_quadratic",
+    "alpha_ordinal",
+    "pearson",
+}
 SIGNED |= {"spearman", "kendall"}
 
 
@@ -201,7 +251,11 @@ SIGNED |= {"spearman", "kendall"}
 @given(tables)
 def test_every_figure_is_finite_in_range_and_inside_its_interval_or_says_why_not(table):
     found = agreement.figures(made(table), draws=100)
-    every = [*found.pooled, *found.macro, *(figure for part in found.slices for figure in part.figures)]
+    every = [
+        *found.pooled,
+        *found.macro,
+        *(figure for part in found.slices for figure in part.figures),
+    ]
     for figure in every:
         if figure.value is None:
             assert figure.reason
@@ -223,13 +277,18 @@ def test_every_figure_is_finite_in_range_and_inside_its_interval_or_says_why_not
 def test_the_order_of_rows_changes_nothing(table, random):
     mixed = list(table)
     random.shuffle(mixed)
-    one, other = agreement.figures(made(table), draws=100), agreement.figures(made(mixed), draws=100)
+    one, other = (
+        agreement.figures(made(table), draws=100),
+        agreement.figures(made(mixed), draws=100),
+    )
     for a, b in zip([*one.pooled, *one.macro], [*other.pooled, *other.macro], strict=True):
         assert (a.name, a.n, a.reason) == (b.name, b.n, b.reason)
         assert a.value == pytest.approx(b.value, abs=1e-9)
         assert (a.interval is None) == (b.interval is None)
         if a.interval and b.interval:
-            assert (a.interval.low, a.interval.high) == pytest.approx((b.interval.low, b.interval.high), abs=1e-6)
+            assert (a.interval.low, a.interval.high) == pytest.approx(
+                (b.interval.low, b.interval.high), abs=1e-6
+            )
 
 
 @settings(max_examples=60, deadline=None)
@@ -238,18 +297,38 @@ def test_every_row_twice_leaves_the_figures_as_they_are(table):
     once, twice = made(table), made(table + table)
     for name in FIGURES:
         if name not in ("alpha", "alpha_ordinal"):  # Krippendorff's corrects for few values
-            assert agreement.point(name, once) == pytest.approx(agreement.point(name, twice), abs=1e-9), name
+            assert agreement.point(name, once) == pytest.approx(
+                agreement.point(name, twice), abs=1e-9
+            ), name
 
 
 @settings(max_examples=60, deadline=None)
 @given(tables)
 def test_people_and_judge_swapped_swap_precision_and_recall_and_leave_what_is_symmetric(table):
     r = made(table)
-    swapped = Ratings(r.score, r.label, r.truth, r.passes, None, (r.grades[1], r.grades[0]), r.points)
-    for name, other in [("precision", "recall"), ("recall", "precision"), ("prevalence", "pass_rate")]:
+    swapped = Ratings(
+        r.score, r.label, r.truth, r.passes, None, (r.grades[1], r.grades[0]), r.points
+    )
+    for name, other in [
+        ("precision", "recall"),
+        ("recall", "precision"),
+        ("prevalence", "pass_rate"),
+    ]:
         assert agreement.point(name, r) == agreement.point(other, swapped)
-    for name in ["kappa", "mcc", "ac1", "alpha", "f1", "accuracy", *SIGNED, "off_by_1", "graded_accuracy"]:
-        assert agreement.point(name, r) == pytest.approx(agreement.point(name, swapped), abs=1e-9), name
+    for name in [
+        "kappa",
+        "mcc",
+        "ac1",
+        "alpha",
+        "f1",
+        "accuracy",
+        *SIGNED,
+        "off_by_1",
+        "graded_accuracy",
+    ]:
+        assert agreement.point(name, r) == pytest.approx(
+            agreement.point(name, swapped), abs=1e-9
+        ), name
 
 
 def test_the_same_seed_gives_the_same_intervals_and_another_one_others():
@@ -266,9 +345,14 @@ def test_rows_of_a_cluster_that_go_together_make_the_interval_wider():
     passes = truth == right
     together = Ratings(label, passes.astype(float), passes, truth, cluster=cluster)
     alone = Ratings(label, passes.astype(float), passes, truth)
-    wide, narrow = (by_name(agreement.figures(r).pooled)["kappa"].interval for r in (together, alone))
+    wide, narrow = (
+        by_name(agreement.figures(r).pooled)["kappa"].interval for r in (together, alone)
+    )
     assert wide.high - wide.low > 2.5 * (narrow.high - narrow.low)
-    assert (wide.method, narrow.method) == ("cluster bootstrap t, Fisher z", "bootstrap t, Fisher z")
+    assert (wide.method, narrow.method) == (
+        "cluster bootstrap t, Fisher z",
+        "bootstrap t, Fisher z",
+    )
 
 
 # ---- slices ----
@@ -277,9 +361,13 @@ def test_rows_of_a_cluster_that_go_together_make_the_interval_wider():
 def test_macro_is_the_mean_over_slices_and_pooled_is_over_rows():
     r = rows(2, n=300, slices=3)
     found = agreement.figures(r, draws=200)
-    own = [metrics.cohen_kappa_score(r.truth[r.slice == i], r.passes[r.slice == i]) for i in range(3)]
+    own = [
+        metrics.cohen_kappa_score(r.truth[r.slice == i], r.passes[r.slice == i]) for i in range(3)
+    ]
     assert by_name(found.macro)["kappa"].value == pytest.approx(np.mean(own))
-    assert by_name(found.pooled)["kappa"].value == pytest.approx(metrics.cohen_kappa_score(r.truth, r.passes))
+    assert by_name(found.pooled)["kappa"].value == pytest.approx(
+        metrics.cohen_kappa_score(r.truth, r.passes)
+    )
     assert [by_name(part.figures)["kappa"].value for part in found.slices] == pytest.approx(own)
     assert [part.n for part in found.slices] == [int((r.slice == i).sum()) for i in range(3)]
 
@@ -288,7 +376,14 @@ def test_a_slice_without_the_figure_is_left_out_of_macro_and_said():
     truth = np.array([True, False] * 20 + [False] * 20)
     passes = np.array([True, False] * 18 + [False, False, True, True] + [False] * 20)
     where = np.repeat([0, 1], [40, 20])
-    r = Ratings(truth.astype(float), passes.astype(float), passes, truth, slice=where, slice_names=("a", "b", "empty"))
+    r = Ratings(
+        truth.astype(float),
+        passes.astype(float),
+        passes,
+        truth,
+        slice=where,
+        slice_names=("a", "b", "empty"),
+    )
     found = agreement.figures(r, draws=200)
     recall = by_name(found.macro)["recall"]
     assert recall.value == by_name(found.slices[0].figures)["recall"].value
@@ -305,7 +400,9 @@ def test_without_slices_there_is_no_macro():
 
 def simple(truth, passes, **others):
     truth, passes = np.array(truth, dtype=bool), np.array(passes, dtype=bool)
-    return Ratings(truth.astype(float), passes.astype(float), passes, truth, passes.astype(float), **others)
+    return Ratings(
+        truth.astype(float), passes.astype(float), passes, truth, passes.astype(float), **others
+    )
 
 
 def test_one_class_only_leaves_out_what_needs_both_and_says_so():
@@ -337,7 +434,11 @@ def test_perfect_agreement_is_bounded_by_what_may_have_gone_unmet():
 
 
 def test_one_cluster_gives_the_figures_without_intervals():
-    found = by_name(agreement.figures(simple([1, 0, 1, 0, 1, 1], [1, 0, 0, 0, 1, 1], cluster=np.zeros(6, int))).pooled)
+    found = by_name(
+        agreement.figures(
+            simple([1, 0, 1, 0, 1, 1], [1, 0, 0, 0, 1, 1], cluster=np.zeros(6, int))
+        ).pooled
+    )
     assert found["accuracy"].value == pytest.approx(5 / 6)
     assert found["accuracy"].interval is None
     assert "too few clusters" in found["accuracy"].reason
@@ -358,7 +459,9 @@ def test_no_rows_give_reasons_and_no_figures():
 
 
 def test_binary_labels_have_no_correlations_and_graded_figures_need_grades():
-    assert not {"pearson", "spearman", "kendall", "kappa_linear"} & set(simple([1, 0], [1, 0]).figures())
+    assert not {"pearson", "spearman", "kendall", "kappa_linear"} & set(
+        simple([1, 0], [1, 0]).figures()
+    )
 
 
 def test_what_cannot_be_compared_is_refused():
@@ -383,8 +486,15 @@ def test_a_better_judge_is_told_from_a_worse_one_and_the_same_judge_is_not():
     rng = np.random.default_rng(0)
     truth = rng.random(600) < 0.5
     good, bad = truth ^ (rng.random(600) < 0.1), truth ^ (rng.random(600) < 0.3)
-    judges = {"bad": simple(truth, bad), "good": simple(truth, good), "good again": simple(truth, good)}
-    found = {(d.a, d.b, d.figure): d for d in agreement.differences(judges, ["kappa", "accuracy", "prevalence"])}
+    judges = {
+        "bad": simple(truth, bad),
+        "good": simple(truth, good),
+        "good again": simple(truth, good),
+    }
+    found = {
+        (d.a, d.b, d.figure): d
+        for d in agreement.differences(judges, ["kappa", "accuracy", "prevalence"])
+    }
     assert len(found) == 6
     gain = found["bad", "good", "accuracy"]
     assert gain.difference == pytest.approx((truth == good).mean() - (truth == bad).mean())
@@ -400,7 +510,9 @@ def test_a_paired_difference_of_accuracies_has_the_standard_error_of_its_rows():
     rng = np.random.default_rng(1)
     truth = rng.random(2000) < 0.5
     a, b = truth ^ (rng.random(2000) < 0.2), truth ^ (rng.random(2000) < 0.25)
-    (found,) = agreement.differences({"a": simple(truth, a), "b": simple(truth, b)}, ["accuracy"], draws=4000)
+    (found,) = agreement.differences(
+        {"a": simple(truth, a), "b": simple(truth, b)}, ["accuracy"], draws=4000
+    )
     gaps = (truth == b).astype(float) - (truth == a)
     error = gaps.std(ddof=1) / math.sqrt(2000)
     assert (found.interval.high - found.interval.low) / 2 == pytest.approx(1.96 * error, rel=0.05)
@@ -411,7 +523,14 @@ def test_p_values_are_corrected_for_all_that_are_shown():
     r = judges["a"]
     other = np.random.default_rng(4).permutation(r.grades[1])
     judges["b"] = Ratings(
-        r.label, other.astype(float), other >= 2, r.truth, other / 3, (r.grades[0], other), r.points, r.cluster
+        r.label,
+        other.astype(float),
+        other >= 2,
+        r.truth,
+        other / 3,
+        (r.grades[0], other),
+        r.points,
+        r.cluster,
     )
     (alone,) = agreement.differences(judges, ["specificity"], draws=300)
     among = {d.figure: d for d in agreement.differences(judges, draws=300)}
@@ -479,7 +598,11 @@ def recorded(name):
 
 
 def judged(found, judge, cut, points=()):
-    pairs = [(row["label"], row["judges"][judge]) for row in found if row["judges"].get(judge) is not None]
+    pairs = [
+        (row["label"], row["judges"][judge])
+        for row in found
+        if row["judges"].get(judge) is not None
+    ]
     label, score = np.array(pairs, dtype=float).T
     grades = (np.searchsorted(points, label), np.searchsorted(points, score)) if points else None
     return Ratings(label, score, score >= cut, label >= cut, None, grades, points)
@@ -498,9 +621,14 @@ def test_the_published_agreement_of_33_recorded_judges_is_reproduced():
                 assert len(r) == value
             elif name == "binary":
                 for inner, number in value.items():
-                    assert agreement.point(inner, r) == pytest.approx(number, abs=5.1e-5), (judge, inner)
+                    assert agreement.point(inner, r) == pytest.approx(number, abs=5.1e-5), (
+                        judge,
+                        inner,
+                    )
             else:
-                assert agreement.point(ALIASES.get(name, name), r) == pytest.approx(value, abs=5.1e-5), (judge, name)
+                assert agreement.point(ALIASES.get(name, name), r) == pytest.approx(
+                    value, abs=5.1e-5
+                ), (judge, name)
 
 
 def test_the_agreement_of_judges_of_open_answers_is_reproduced():
@@ -510,7 +638,9 @@ def test_the_agreement_of_judges_of_open_answers_is_reproduced():
             continue
         r = judged(found, judge, 1)
         for name, value in figures.items():
-            assert (len(r) if name == "n" else agreement.point(name, r)) == pytest.approx(value, abs=5.1e-5), (
+            assert (len(r) if name == "n" else agreement.point(name, r)) == pytest.approx(
+                value, abs=5.1e-5
+            ), (
                 judge,
                 name,
             )
@@ -519,7 +649,11 @@ def test_the_agreement_of_judges_of_open_answers_is_reproduced():
 def test_the_agreement_of_judges_of_real_claims_is_reproduced():
     found, expected = recorded("wice")
     claims = [row for row in found if row["slice"] == "claim" and row["split"] == "test"]
-    names = {"accuracy3": "graded_accuracy", "kappa3": "graded_kappa", "kappa3_linear": "kappa_linear"}
+    names = {
+        "accuracy3": "graded_accuracy",
+        "kappa3": "graded_kappa",
+        "kappa3_linear": "kappa_linear",
+    }
     scale = {"not_supported": 0.0, "partially_supported": 0.5, "supported": 1.0}
     checked = 0
     for judge, figures in expected.items():
@@ -530,7 +664,10 @@ def test_the_agreement_of_judges_of_real_claims_is_reproduced():
         for name, value in figures.items():
             if name == "binary":
                 for inner, number in value.items():
-                    assert agreement.point(inner, r) == pytest.approx(number, abs=5.1e-5), (judge, inner)
+                    assert agreement.point(inner, r) == pytest.approx(number, abs=5.1e-5), (
+                        judge,
+                        inner,
+                    )
             else:
                 got = len(r) if name == "n" else agreement.point(names.get(name, name), r)
                 assert got == pytest.approx(value, abs=5.1e-5), (judge, name)
@@ -544,12 +681,20 @@ def test_correlations_with_the_quality_of_multi_turn_answers_are_reproduced():
         score = np.array([row["judges"][judge] for row in found], dtype=float)
         label = np.array([row["label"] for row in found], dtype=float)
         assert len(score) == figures["n"]
-        assert agreement.kendall(score, label) == pytest.approx(figures["kendall_tau_b"], abs=5.1e-5)
-        assert agreement.spearman(score, label) == pytest.approx(figures["spearman_faithfulness"], abs=5.1e-5)
-        assert agreement.auc(label >= 3, score) == pytest.approx(figures["auroc_faithful_ge3"], abs=5.1e-5)
+        assert agreement.kendall(score, label) == pytest.approx(
+            figures["kendall_tau_b"], abs=5.1e-5
+        )
+        assert agreement.spearman(score, label) == pytest.approx(
+            figures["spearman_faithfulness"], abs=5.1e-5
+        )
+        assert agreement.auc(label >= 3, score) == pytest.approx(
+            figures["auroc_faithful_ge3"], abs=5.1e-5
+        )
         for quality in ("appropriateness", "completeness"):
             other = np.array([row["labels"][quality] for row in found], dtype=float)
-            assert agreement.spearman(score, other) == pytest.approx(figures[f"spearman_{quality}"], abs=5.1e-5)
+            assert agreement.spearman(score, other) == pytest.approx(
+                figures[f"spearman_{quality}"], abs=5.1e-5
+            )
 
 
 def test_a_name_that_is_no_figure_of_pass_or_fail_is_refused():

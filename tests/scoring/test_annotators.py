@@ -1,4 +1,6 @@
-"""Agreement of people: krippendorff, statsmodels, scikit-learn and irrCAC as references, hand-worked tables, real votes."""
+"""Agreement of people: krippendorff, statsmodels, scikit-learn and irrCAC as references,
+hand-worked tables, real votes.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +26,31 @@ from ragassay.scoring.annotators import COEFFICIENTS, Votes, alt_test, coefficie
 
 DATA = Path(os.environ.get("RAGASSAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 NAN = np.nan
-LEVELS = {"alpha": "nominal", "alpha_ordinal": "ordinal", "alpha_interval": "interval", "alpha_ratio": "ratio"}
+LEVELS = {
+    "alpha": "nominal",
+    "alpha_ordinal": "ordinal",
+    "alpha_interval": "interval",
+    "alpha_ratio": "ratio",
+}
 
 
 def table(values, clusters=None):
     values = np.array(values, dtype=float)
     n, people = values.shape
     cluster = np.arange(n) if clusters is None else np.asarray(clusters)
-    return Votes(tuple(f"p{i}" for i in range(people)), tuple(f"r{i}" for i in range(n)), values, cluster)
+    return Votes(
+        tuple(f"p{i}" for i in range(people)), tuple(f"r{i}" for i in range(n)), values, cluster
+    )
 
 
 def noisy(seed, n=80, people=3, values=4, right=0.7, gaps=0.0, clusters=None):
     """People who give the row's true value with probability `right`, else any."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, values, n)
-    found = np.stack([np.where(rng.random(n) < right, truth, rng.integers(0, values, n)) for _ in range(people)], 1)
+    found = np.stack(
+        [np.where(rng.random(n) < right, truth, rng.integers(0, values, n)) for _ in range(people)],
+        1,
+    )
     found = np.where(rng.random(found.shape) < gaps, NAN, found)
     return table(found, None if clusters is None else np.arange(n) % clusters), truth
 
@@ -50,7 +62,9 @@ def noisy(seed, n=80, people=3, values=4, right=0.7, gaps=0.0, clusters=None):
 def test_alpha_with_gaps_equals_the_krippendorff_package(name):
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        values = rng.integers(0, rng.integers(2, 6), (rng.integers(4, 40), rng.integers(2, 6))).astype(float)
+        values = rng.integers(
+            0, rng.integers(2, 6), (rng.integers(4, 40), rng.integers(2, 6))
+        ).astype(float)
         values[rng.random(values.shape) < 0.3] = NAN
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -59,7 +73,9 @@ def test_alpha_with_gaps_equals_the_krippendorff_package(name):
 
 
 def test_alpha_of_numbers_that_are_no_grades_equals_the_krippendorff_package_too():
-    values = np.random.default_rng(1).normal(5, 1, (50, 3)) + np.random.default_rng(2).normal(0, 2, (50, 1))
+    values = np.random.default_rng(1).normal(5, 1, (50, 3)) + np.random.default_rng(2).normal(
+        0, 2, (50, 1)
+    )
     values = np.abs(np.round(values, 3))
     for name, level in LEVELS.items():
         expected = krippendorff.alpha(values.T, level_of_measurement=level)
@@ -77,9 +93,19 @@ def test_with_gaps_fleiss_kappa_and_ac1_equal_irrcac():
     # Of the package irrCAC 0.4.4: CAC(frame).fleiss() and .gwet(), four people, twelve rows.
     n = None
     rows = [
-        [n, 3, n, 3], [1, 2, 1, 1], [3, n, 3, 1], [2, 1, n, 0], [n, 0, 0, 3], [0, n, 3, 0], [1, 1, 1, 3], [0, 0, 0, n],
-        [0, 0, 2, 1], [2, 2, 2, 0], [n, 3, 3, 1], [1, 1, 1, n],
-    ]  # fmt: skip
+        [n, 3, n, 3],
+        [1, 2, 1, 1],
+        [3, n, 3, 1],
+        [2, 1, n, 0],
+        [n, 0, 0, 3],
+        [0, n, 3, 0],
+        [1, 1, 1, 3],
+        [0, 0, 0, n],
+        [0, 0, 2, 1],
+        [2, 2, 2, 0],
+        [n, 3, 3, 1],
+        [1, 1, 1, n],
+    ]
     values = np.array(rows, dtype=float)
     assert coefficient("ac1", values) == pytest.approx(0.33905652358691, abs=1e-12)
     assert coefficient("fleiss_kappa", values) == pytest.approx(0.315553208344336, abs=1e-12)
@@ -96,8 +122,14 @@ def test_pairs_of_people_have_cohens_kappa_of_scikit_learn_over_the_rows_that_bo
         by_name = {figure.name: figure.value for figure in pair.figures}
         assert pair.n == both.sum()
         assert by_name["graded_accuracy"] == pytest.approx((a == b).mean())
-        for name, weights in (("graded_kappa", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")):
-            assert by_name[name] == pytest.approx(cohen_kappa_score(a, b, weights=weights), abs=1e-10)
+        for name, weights in (
+            ("graded_kappa", None),
+            ("kappa_linear", "linear"),
+            ("kappa_quadratic", "quadratic"),
+        ):
+            assert by_name[name] == pytest.approx(
+                cohen_kappa_score(a, b, weights=weights), abs=1e-10
+            )
 
 
 def reference_alt_test(judge, values, epsilon, rate, score):
@@ -130,7 +162,9 @@ def rmse(value, others):
 
 @pytest.mark.parametrize(("name", "score"), [("accuracy", accuracy), ("rmse", rmse)])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_alternative_annotator_test_equals_the_papers_procedure_on_independent_rows(name, score, seed):
+def test_the_alternative_annotator_test_equals_the_papers_procedure_on_independent_rows(
+    name, score, seed
+):
     given_votes, truth = noisy(seed, n=70, people=3 + seed % 2, gaps=0.15)
     rng = np.random.default_rng(seed + 100)
     judge = np.where(rng.random(70) < 0.4 + 0.1 * seed, truth, rng.integers(0, 4, 70)).astype(float)
@@ -149,13 +183,29 @@ def test_the_alternative_annotator_test_equals_the_papers_procedure_on_independe
 
 
 def test_alpha_of_krippendorffs_own_example():
-    # Krippendorff 2011, "Computing Krippendorff's alpha-reliability", C: four observers, twelve units, gaps.
+    # Krippendorff 2011, "Computing Krippendorff's alpha-reliability", C: four observers, twelve
+    # units, gaps.
     rows = [
-        [1, 1, NAN, 1], [2, 2, 3, 2], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2], [1, 2, 3, 4], [4, 4, 4, 4], [1, 1, 2, 1],
-        [2, 2, 2, 2], [NAN, 5, 5, 5], [NAN, NAN, 1, 1], [NAN, NAN, 3, NAN],
-    ]  # fmt: skip
+        [1, 1, NAN, 1],
+        [2, 2, 3, 2],
+        [3, 3, 3, 3],
+        [3, 3, 3, 3],
+        [2, 2, 2, 2],
+        [1, 2, 3, 4],
+        [4, 4, 4, 4],
+        [1, 1, 2, 1],
+        [2, 2, 2, 2],
+        [NAN, 5, 5, 5],
+        [NAN, NAN, 1, 1],
+        [NAN, NAN, 3, NAN],
+    ]
     found = measure(table(rows), draws=100)
-    published = {"alpha": 0.743, "alpha_ordinal": 0.815, "alpha_interval": 0.849, "alpha_ratio": 0.797}
+    published = {
+        "alpha": 0.743,
+        "alpha_ordinal": 0.815,
+        "alpha_interval": 0.849,
+        "alpha_ratio": 0.797,
+    }
     for name, value in published.items():
         assert found.figure(name).value == pytest.approx(value, abs=5e-4)
     assert (found.rows, found.shared) == (12, 11)
@@ -175,7 +225,12 @@ def test_two_values_and_two_people_by_hand():
     assert {figure.name: figure.value for figure in found.pairs[0].figures} == pytest.approx(
         {"accuracy": 0.7, "kappa": 0.4}
     )
-    assert {figure.name for figure in found.figures} == {"observed_agreement", "alpha", "fleiss_kappa", "ac1"}
+    assert {figure.name for figure in found.figures} == {
+        "observed_agreement",
+        "alpha",
+        "fleiss_kappa",
+        "ac1",
+    }
 
 
 def test_a_judge_that_copies_the_majority_beats_everyone_and_one_that_says_the_opposite_no_one():
@@ -190,23 +245,30 @@ def test_a_judge_that_copies_the_majority_beats_everyone_and_one_that_says_the_o
 
 
 def test_where_judge_and_person_never_differ_p_is_the_chance_of_not_having_met_a_difference():
-    # Everyone says the same on 40 rows: no gap is seen; a share of 0.2 of gaps goes unmet with 0.8 ** 40.
+    # Everyone says the same on 40 rows: no gap is seen; a share of 0.2 of gaps goes unmet with 0.8
+    # ** 40.
     same = table([[1, 1, 1]] * 20 + [[0, 0, 0]] * 20)
     found = alt_test([1.0] * 20 + [0.0] * 20, same, epsilon=0.2)
     assert [person.p for person in found.people] == pytest.approx([0.8**40] * 3)
-    # In ten clusters only ten chances to meet one: 0.8 ** 10, and with three people 0.05 / (1 + 1/2 + 1/3) = 0.027.
+    # In ten clusters only ten chances to meet one: 0.8 ** 10, and with three people 0.05 / (1 + 1/2
+    # + 1/3) = 0.027.
     grouped = table([[1, 1, 1]] * 20 + [[0, 0, 0]] * 20, np.arange(40) // 4)
     found = alt_test([1.0] * 20 + [0.0] * 20, grouped, epsilon=0.2)
     assert [person.p for person in found.people] == pytest.approx([0.8**10] * 3)
     assert found.winning_rate == 0.0
-    assert [person.p for person in alt_test([1.0] * 20 + [0.0] * 20, same, epsilon=0.0).people] == [1.0] * 3
+    assert [person.p for person in alt_test([1.0] * 20 + [0.0] * 20, same, epsilon=0.0).people] == [
+        1.0
+    ] * 3
 
 
 def test_rows_of_one_cluster_count_as_less_than_rows_of_their_own():
     given_votes, truth = noisy(4, n=60, right=0.85)
     doubled = Votes(
-        given_votes.people, tuple(f"r{i}" for i in range(120)), np.repeat(given_votes.values, 2, axis=0), np.arange(120) // 2
-    )  # fmt: skip
+        given_votes.people,
+        tuple(f"r{i}" for i in range(120)),
+        np.repeat(given_votes.values, 2, axis=0),
+        np.arange(120) // 2,
+    )
     once = alt_test(truth.astype(float), given_votes, epsilon=0.05)
     twice = alt_test(np.repeat(truth, 2).astype(float), doubled, epsilon=0.05)
     assert [one.p for one in twice.people] == pytest.approx([one.p for one in once.people])
@@ -267,7 +329,9 @@ def test_few_rows_that_differ_from_the_commonest_value_give_a_figure_without_int
     found = measure(table([[1, 1]] * 40 + [[1, 0], [0, 0]]), draws=100)
     assert found.figure("alpha").value is not None
     assert found.figure("alpha").interval is None
-    assert found.figure("alpha").reason == "no interval: only 2 rows hold any but the commonest value"
+    assert (
+        found.figure("alpha").reason == "no interval: only 2 rows hold any but the commonest value"
+    )
     assert found.figure("observed_agreement").interval is not None
 
 
@@ -311,12 +375,14 @@ def test_labels_become_a_table_with_gaps_and_clusters():
 
 cells = st.lists(
     st.lists(st.sampled_from([0.0, 1.0, 2.0, NAN]), min_size=3, max_size=3), min_size=1, max_size=25
-)  # fmt: skip
+)
 
 
 @settings(max_examples=80, deadline=None)
 @given(cells, st.permutations(range(3)))
-def test_neither_the_order_of_people_nor_of_rows_matters_and_no_figure_leaves_its_range(rows, order):
+def test_neither_the_order_of_people_nor_of_rows_matters_and_no_figure_leaves_its_range(
+    rows, order
+):
     values = np.array(rows)
     for name in COEFFICIENTS:
         found = coefficient(name, values)
@@ -347,18 +413,28 @@ def test_the_same_seed_gives_the_same_intervals():
 
 
 @pytest.mark.parametrize(
-    ("n", "people", "values", "right", "size"), [(30, 3, 2, 0.6, 1), (60, 2, 4, 0.7, 1), (120, 3, 3, 0.8, 4)]
+    ("n", "people", "values", "right", "size"),
+    [(30, 3, 2, 0.6, 1), (60, 2, 4, 0.7, 1), (120, 3, 3, 0.8, 4)],
 )
 def test_the_interval_of_alpha_holds_the_truth_at_least_nineteen_times_in_twenty_or_nearly(
     n, people, values, right, size
 ):
-    # Two people both give the true value with probability right^2, else agree by chance: alpha = right^2.
+    # Two people both give the true value with probability right^2, else agree by chance: alpha =
+    # right^2.
     held = total = 0
     for seed in range(150):
         rng = np.random.default_rng(seed)
         truth = np.repeat(rng.integers(0, values, n // size), size)
-        rows = np.stack([np.where(rng.random(n) < right, truth, rng.integers(0, values, n)) for _ in range(people)], 1)
-        figure = measure(table(rows, np.arange(n) // size), draws=200, seed=seed, pair_figures=()).figure("alpha")
+        rows = np.stack(
+            [
+                np.where(rng.random(n) < right, truth, rng.integers(0, values, n))
+                for _ in range(people)
+            ],
+            1,
+        )
+        figure = measure(
+            table(rows, np.arange(n) // size), draws=200, seed=seed, pair_figures=()
+        ).figure("alpha")
         if figure.interval is not None:
             total += 1
             held += figure.interval.low <= right**2 <= figure.interval.high
@@ -378,9 +454,15 @@ def real(name, quality=None):
     labels = [
         HumanLabel(row["id"], quality or name, f"annotator {place}", float(value))
         for row in rows
-        for place, value in enumerate(row["votes"] if quality is None else row["votes"].get(quality, []), 1)
+        for place, value in enumerate(
+            row["votes"] if quality is None else row["votes"].get(quality, []), 1
+        )
     ]
-    return labels, {row["id"]: row["group"] for row in rows}, {row["id"]: row["judges"] for row in rows}
+    return (
+        labels,
+        {row["id"]: row["group"] for row in rows},
+        {row["id"]: row["judges"] for row in rows},
+    )
 
 
 def published(name):
@@ -425,8 +507,13 @@ def test_three_annotators_of_conversations_get_intervals_by_conversation():
         krippendorff.alpha(values.T, level_of_measurement="ordinal"), abs=1e-10
     )
     assert found.clusters == len(set(clusters.values()))
-    alone = measure(Votes(given_votes.people, given_votes.rows, values, np.arange(len(values))), draws=400)
-    by_row, by_cluster = alone.figure("alpha_ordinal").interval, found.figure("alpha_ordinal").interval
+    alone = measure(
+        Votes(given_votes.people, given_votes.rows, values, np.arange(len(values))), draws=400
+    )
+    by_row, by_cluster = (
+        alone.figure("alpha_ordinal").interval,
+        found.figure("alpha_ordinal").interval,
+    )
     assert by_cluster.high - by_cluster.low > 1.2 * (by_row.high - by_row.low)
     judge = [1 + 3 * judges[row]["rl_f"] for row in given_votes.rows]
     tested = alt_test(judge, given_votes, score="rmse", epsilon=0.1)

@@ -1,4 +1,6 @@
-"""Cluster-bootstrap draws and the intervals made of them: fixed draws, added rows, bounds, and laws of every interval."""
+"""Cluster-bootstrap draws and the intervals made of them: fixed draws, added rows, bounds, and laws
+of every interval.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ def test_the_spread_leaves_out_draws_without_a_figure_and_is_none_where_most_are
 
 
 def test_the_logit_interval_by_hand():
-    # share .8, deviation .05, 20 effective clusters: t(19) = 2.093, times sqrt(20 / 19), over .8 * .2
+    # share .8, deviation .05, 20 effective clusters: t(19) = 2.093, times sqrt(20 / 19), over .8 *
+    # .2
     found = bootstrap.interval(0.8, 0.05, 19, 0.0, 1.0)
     reach = t_quantile(0.975, 19) * math.sqrt(20 / 19) * 0.05 / 0.16
     ends = [1 / (1 + math.exp(-(math.log(4) + sign * reach))) for sign in (-1, 1)]
@@ -73,7 +76,7 @@ def test_without_spread_the_bound_is_on_clusters_that_went_unmet():
 
 @given(
     st.floats(0, 1), st.floats(0, 3), st.floats(1, 1000), st.sampled_from([(0.0, 1.0), (-1.0, 1.0)])
-)  # fmt: skip
+)
 def test_every_interval_is_finite_in_range_and_holds_its_value(share, deviation, freedom, ends):
     low, high = ends
     value = low + share * (high - low)
@@ -114,7 +117,9 @@ def test_a_gap_far_from_zero_has_the_interval_of_its_size():
 
 
 def test_no_gap_at_all_still_has_an_upper_end():
-    found = bootstrap.gap_interval(np.zeros(10), np.random.default_rng(2).normal(size=(400, 10)) * 0.01, 20)
+    found = bootstrap.gap_interval(
+        np.zeros(10), np.random.default_rng(2).normal(size=(400, 10)) * 0.01, 20
+    )
     assert found.low == 0
     assert 0.05 < found.high < 0.2
 

@@ -1,4 +1,6 @@
-"""Maps of a score, the Brier score in parts, and whether a new cut is better: hand-worked and against scikit-learn."""
+"""Maps of a score, the Brier score in parts, and whether a new cut is better: hand-worked and
+against scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, cohen_kappa_score, f1_score
 
 from ragassay.scoring import calibration
-from ragassay.scoring.calibration import best_cut, calibrate, change_cut, decompose, fit, folds_of, out_of_fold
+from ragassay.scoring.calibration import (
+    best_cut,
+    calibrate,
+    change_cut,
+    decompose,
+    fit,
+    folds_of,
+    out_of_fold,
+)
 
 
 def world(n: int, seed: int, clusters: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -28,8 +38,11 @@ def test_platt_is_scikit_learns_sigmoid() -> None:
         score, truth, _ = world(300, seed)
         a, b = _sigmoid_calibration(score * scale, truth.astype(float))
         theirs = 1 / (1 + np.exp(a * score * scale + b))
-        assert fit("platt", score * scale, truth)(score * scale) == pytest.approx(theirs, abs=2e-4)  # its own tolerance
-        # At the optimum the gradient of the smoothed likelihood is 0: ours is nearer to it than any tolerance.
+        assert fit("platt", score * scale, truth)(score * scale) == pytest.approx(
+            theirs, abs=2e-4
+        )  # its own tolerance
+        # At the optimum the gradient of the smoothed likelihood is 0: ours is nearer to it than any
+        # tolerance.
         target = np.where(truth, (truth.sum() + 1) / (truth.sum() + 2), 1 / ((~truth).sum() + 2))
         p = fit("platt", score * scale, truth)(score * scale)
         assert abs((p - target).sum()) < 1e-9
@@ -49,7 +62,9 @@ def test_isotonic_is_scikit_learns() -> None:
 def test_beta_is_a_logistic_regression_on_the_logarithms() -> None:
     score, truth, _ = world(500, 4)
     x = np.column_stack([np.log(score), -np.log1p(-score)])
-    theirs = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000, solver="newton-cholesky").fit(x, truth)
+    theirs = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000, solver="newton-cholesky").fit(
+        x, truth
+    )
     ours = fit("beta", score, truth)
     assert ours.parameters == pytest.approx((*theirs.coef_[0], theirs.intercept_[0]), abs=1e-5)
     assert ours(score) == pytest.approx(theirs.predict_proba(x)[:, 1], abs=1e-6)
@@ -103,7 +118,9 @@ def test_a_row_is_mapped_by_rows_of_other_folds_only() -> None:
     own = folds_of(cluster, 5, 3) == 2
     changed = truth.copy()
     changed[own] = ~changed[own]
-    assert out_of_fold("isotonic", score, changed, cluster, seed=3)[own] == pytest.approx(before[own], abs=0)
+    assert out_of_fold("isotonic", score, changed, cluster, seed=3)[own] == pytest.approx(
+        before[own], abs=0
+    )
 
 
 def test_calibration_mends_scores_that_are_too_high() -> None:
@@ -143,7 +160,9 @@ def test_the_best_cut_is_the_one_that_trying_all_of_them_finds() -> None:
         assert theirs(truth, score >= cut) == pytest.approx(best, abs=1e-12)
     # A wrong pass that costs nine wrong fails: from a probability of 0.9, s^2 >= 0.9, on.
     score, truth, _ = world(20_000, 9)
-    assert best_cut(score, truth, figure="cost", costs=(9.0, 1.0)) == pytest.approx(0.9**0.5, abs=0.03)
+    assert best_cut(score, truth, figure="cost", costs=(9.0, 1.0)) == pytest.approx(
+        0.9**0.5, abs=0.03
+    )
 
 
 def test_of_equally_good_cuts_the_nearest_to_the_old_one_is_kept() -> None:
@@ -191,4 +210,9 @@ def test_what_cannot_be_said_has_a_reason_and_no_number() -> None:
         best_cut(np.array([np.nan, 1.0]), np.array([True, False]))
     with pytest.raises(ValueError, match="no cut can be chosen by"):
         best_cut(np.array([0.0, 1.0]), np.array([True, False]), figure="spearman")
-    assert calibration.calibrate(np.array([3.0, 1.0, 2.0, 0.5] * 5), np.array([True, False] * 10)).before is None
+    assert (
+        calibration.calibrate(
+            np.array([3.0, 1.0, 2.0, 0.5] * 5), np.array([True, False] * 10)
+        ).before
+        is None
+    )

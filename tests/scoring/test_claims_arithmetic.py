@@ -25,7 +25,9 @@ def test_no_judged_claim_has_no_share() -> None:
     assert weighted_share([], []) is None
 
 
-@pytest.mark.parametrize("weights", [[0.0, 1.0], [-1.0, 1.0], [float("nan"), 1.0], [float("inf"), 1.0], [1.0]])
+@pytest.mark.parametrize(
+    "weights", [[0.0, 1.0], [-1.0, 1.0], [float("nan"), 1.0], [float("inf"), 1.0], [1.0]]
+)
 def test_weights_must_be_positive_finite_and_one_a_claim(weights: list[float]) -> None:
     with pytest.raises(ValueError, match=r"weights|zip"):
         weighted_share([True, True], weights)
@@ -45,7 +47,9 @@ def test_weights_must_be_positive_finite_and_one_a_claim(weights: list[float]) -
         ("", 1.0, ()),
     ],
 )
-def test_a_claim_weighs_one_plus_what_it_holds(claim: str, weight: float, holds: tuple[str, ...]) -> None:
+def test_a_claim_weighs_one_plus_what_it_holds(
+    claim: str, weight: float, holds: tuple[str, ...]
+) -> None:
     assert claim_weight(claim) == (weight, holds)
 
 
@@ -59,13 +63,26 @@ def test_the_verdict_is_certain_only_when_the_lost_ones_cannot_change_it() -> No
         decide(0, 0, 0, 0.9)
 
 
-@given(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]))
-def test_decide_equals_trying_every_outcome_of_the_lost_ones(good: int, bad: int, lost: int, mark: float) -> None:
+@given(
+    st.integers(0, 5),
+    st.integers(0, 5),
+    st.integers(0, 5),
+    st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]),
+)
+def test_decide_equals_trying_every_outcome_of_the_lost_ones(
+    good: int, bad: int, lost: int, mark: float
+) -> None:
     total = good + bad + lost
     if total == 0:
         return
-    outcomes = {(good + sum(extra)) / total >= mark for extra in itertools.product((0, 1), repeat=lost)}
-    wanted = {True: Verdict.PASS, False: Verdict.FAIL}[outcomes.pop()] if len(outcomes) == 1 else Verdict.UNDECIDED
+    outcomes = {
+        (good + sum(extra)) / total >= mark for extra in itertools.product((0, 1), repeat=lost)
+    }
+    wanted = (
+        {True: Verdict.PASS, False: Verdict.FAIL}[outcomes.pop()]
+        if len(outcomes) == 1
+        else Verdict.UNDECIDED
+    )
     assert decide(good, lost, total, mark) is wanted
 
 

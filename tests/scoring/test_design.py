@@ -1,4 +1,6 @@
-"""The design calculator: statsmodels as the reference, laws, refusals, and printed power against simulated power."""
+"""The design calculator: statsmodels as the reference, laws, refusals, and printed power against
+simulated power.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from ragassay.scoring.design import QUESTIONS, noncentral_power, plan
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
 def test_power_agrees_with_statsmodels(effect, n, level):
     one, two = TTestPower().power(effect, n, 1 - level), TTestIndPower().power(effect, n, 1 - level)
-    for shift, freedom, wanted in ((effect * math.sqrt(n), n - 1, one), (effect * math.sqrt(n / 2), 2 * n - 2, two)):
+    for shift, freedom, wanted in (
+        (effect * math.sqrt(n), n - 1, one),
+        (effect * math.sqrt(n / 2), 2 * n - 2, two),
+    ):
         ours = noncentral_power(shift, freedom, level)
         if math.isnan(wanted):  # theirs is not a number where it is close to 1
             assert 0.999 < ours <= 1
@@ -38,7 +43,9 @@ def test_the_labels_needed_agree_with_statsmodels(difference, sd):
 
 def test_the_detectable_difference_agrees_with_statsmodels():
     wanted = 0.3 * TTestPower().solve_power(nobs=120, power=0.9, alpha=0.05)
-    assert plan("paired", labels=120, sd=0.3, power=0.9).difference == pytest.approx(wanted, abs=1e-6)
+    assert plan("paired", labels=120, sd=0.3, power=0.9).difference == pytest.approx(
+        wanted, abs=1e-6
+    )
 
 
 def test_a_target_is_planned_for_wilsons_interval_by_hand():
@@ -65,14 +72,20 @@ def test_clusters_multiply_the_labels_by_the_design_effect():
 
 @settings(max_examples=40)
 @given(
-    st.sampled_from(["paired", "unpaired", "target"]), st.floats(0.02, 0.15), st.floats(0.55, 0.95), st.floats(1, 20), st.floats(0, 0.5)
-)  # fmt: skip
+    st.sampled_from(["paired", "unpaired", "target"]),
+    st.floats(0.02, 0.15),
+    st.floats(0.55, 0.95),
+    st.floats(1, 20),
+    st.floats(0, 0.5),
+)
 def test_labels_differences_and_power_tell_the_same(question, difference, power, size, icc):
     ask = {"discordance": 0.3} if question == "paired" else {"rate": 0.4}
     ask |= {"power": power, "cluster_size": size, "icc": icc}
     needed = plan(question, difference=difference, **ask)
     assert needed.power >= power - 1e-9
-    assert plan(question, difference=difference, labels=needed.labels, **ask).power == pytest.approx(needed.power)
+    assert plan(
+        question, difference=difference, labels=needed.labels, **ask
+    ).power == pytest.approx(needed.power)
     assert plan(question, labels=needed.labels, **ask).difference <= difference + 1e-9
 
 
@@ -127,22 +140,33 @@ def test_every_question_is_explained():
 
 
 @pytest.mark.parametrize(
-    ("discordance", "difference", "size", "icc"), [(0.2, 0.08, 1, 0.0), (0.1, 0.05, 1, 0.0), (0.3, 0.1, 5, 0.2)]
+    ("discordance", "difference", "size", "icc"),
+    [(0.2, 0.08, 1, 0.0), (0.1, 0.05, 1, 0.0), (0.3, 0.1, 5, 0.2)],
 )
 def test_printed_power_is_simulated_power_of_a_pair(discordance, difference, size, icc):
     """Rows differ with beta-binomial clusters; the pair is tested as runs are compared."""
-    found = plan("paired", difference=difference, discordance=discordance, cluster_size=size, icc=icc)
+    found = plan(
+        "paired", difference=difference, discordance=discordance, cluster_size=size, icc=icc
+    )
     rng, times, hits = np.random.default_rng(2), 700, 0
     up, groups = (discordance + difference) / 2, round(found.labels / size)
     for _ in range(times):
-        # one of three outcomes a row; a row takes its cluster's own outcome with probability sqrt(icc)
+        # one of three outcomes a row; a row takes its cluster's own outcome with probability
+        # sqrt(icc)
         outcomes = [1.0, -1.0, 0.0]
         p = [up, discordance - up, 1 - discordance]
         shared = np.repeat(rng.choice(outcomes, groups, p=p), size)
         own = rng.choice(outcomes, groups * size, p=p)
         d = np.where(rng.random(groups * size) < math.sqrt(icc), shared, own)
-        names = [None] * len(d) if size == 1 else np.repeat([str(g) for g in range(groups)], size).tolist()
+        names = (
+            [None] * len(d)
+            if size == 1
+            else np.repeat([str(g) for g in range(groups)], size).tolist()
+        )
         hits += (
-            paired_difference(((0.5 - x / 2, 0.5 + x / 2, c) for x, c in zip(d.tolist(), names, strict=True))).p < 0.05
+            paired_difference(
+                ((0.5 - x / 2, 0.5 + x / 2, c) for x, c in zip(d.tolist(), names, strict=True))
+            ).p
+            < 0.05
         )
     assert hits / times == pytest.approx(found.power, abs=0.03 + 2 * math.sqrt(0.16 / times))

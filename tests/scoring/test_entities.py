@@ -16,7 +16,10 @@ from ragassay.scoring import entities, entity_recall, found_entities
     [
         # names
         ("We saw the Eiffel Tower in Paris.", ("Eiffel Tower", "Paris")),
-        ("The University of the Arts hired Leonardo da Vinci.", ("University of the Arts", "Leonardo da Vinci")),
+        (
+            "The University of the Arts hired Leonardo da Vinci.",
+            ("University of the Arts", "Leonardo da Vinci"),
+        ),
         ("Marie Curie's husband was Pierre Curie.", ("Marie Curie", "Pierre Curie")),
         ("It was J. R. R. Tolkien who wrote it.", ("J R R Tolkien",)),
         ("They are NASA and the U.S. Army, not IBM.", ("NASA", "U.S. Army", "IBM")),
@@ -32,9 +35,14 @@ from ragassay.scoring import entities, entity_recall, found_entities
         # numbers, units, dates
         ("It costs $5 million, or €3,000.50, up 40%.", ("$5 million", "€3,000.50", "40%")),
         ("A 5-year plan for 312 metres at 100 °C.", ("5-year", "312 metres", "100 °C")),
-        ("On May 3, 2020 or 2020-05-03, 3rd of May 2020, March 1999.",
-         ("May 3, 2020", "2020-05-03", "3rd of May 2020", "March 1999")),
-        ("1. The first, 2nd of 7 [2][3, 4].", ("2nd", "7")),  # list numbers and citation marks are none
+        (
+            "On May 3, 2020 or 2020-05-03, 3rd of May 2020, March 1999.",
+            ("May 3, 2020", "2020-05-03", "3rd of May 2020", "March 1999"),
+        ),
+        (
+            "1. The first, 2nd of 7 [2][3, 4].",
+            ("2nd", "7"),
+        ),  # list numbers and citation marks are none
         ("東京タワーは1958年", ("1958",)),
         # titles and speech
         ('She read “The Old Man and the Sea”, then "Emma".', ("The Old Man and the Sea", "Emma")),
@@ -45,7 +53,7 @@ from ragassay.scoring import entities, entity_recall, found_entities
         ("", ()),
         ("no entity at all, none", ()),
     ],
-)  # fmt: skip
+)
 def test_the_entities_of_a_text(text: str, expected: tuple[str, ...]) -> None:
     assert entities(text) == expected
 
@@ -91,7 +99,9 @@ def test_an_entity_is_not_found_in_what_only_looks_like_it(entity: str, text: st
 
 def test_recall_is_the_share_of_different_entities_found_in_any_text() -> None:
     # Paris and paris are one; Rome is in the second text, Berlin in none: 2 of 3.
-    assert entity_recall(["Paris", "paris", "Rome", "Berlin", "?"], ["in Paris", "to Rome"]) == pytest.approx(2 / 3)
+    assert entity_recall(
+        ["Paris", "paris", "Rome", "Berlin", "?"], ["in Paris", "to Rome"]
+    ) == pytest.approx(2 / 3)
     assert entity_recall(["Paris"], []) == 0.0
     assert entity_recall([], ["Paris"]) is None
     assert entity_recall(["", "?!"], ["Paris"]) is None
@@ -100,7 +110,14 @@ def test_recall_is_the_share_of_different_entities_found_in_any_text() -> None:
 def test_each_entity_is_answered_for_in_its_place() -> None:
     wanted = ["Paris", "?!", "PARIS", "US", "Rome", "Paris"]
     # PARIS is five capitals, so that its case does not count; US is two, so that its case does.
-    assert found_entities(wanted, ["paris", "they told us"]) == (True, None, True, False, False, True)
+    assert found_entities(wanted, ["paris", "they told us"]) == (
+        True,
+        None,
+        True,
+        False,
+        False,
+        True,
+    )
     assert found_entities([], ["Paris"]) == ()
     assert found_entities(["Paris"], []) == (False,)
 
@@ -109,7 +126,9 @@ def test_an_entity_does_not_span_two_texts() -> None:
     assert entity_recall(["Eiffel Tower"], ["by Eiffel", "Tower of London"]) == 0.0
 
 
-TEXT = st.text(st.sampled_from("Ab c.De'1,0$%“”\"[]-\nM年é\u0301"), max_size=60) | st.text(max_size=60)
+TEXT = st.text(st.sampled_from("Ab c.De'1,0$%“”\"[]-\nM年é\u0301"), max_size=60) | st.text(
+    max_size=60
+)
 
 
 @given(TEXT, TEXT)
@@ -122,27 +141,58 @@ def test_every_entity_of_a_text_is_found_in_that_text_and_more_texts_never_lower
     recall = entity_recall(found, [text])
     assert recall is None or 0 <= recall <= 1
     for entity, there in zip(found, found_entities(found, [text]), strict=True):
-        assert there is (None if entity_recall([entity], [text]) is None else entity_recall([entity], [text]) == 1)
+        assert there is (
+            None
+            if entity_recall([entity], [text]) is None
+            else entity_recall([entity], [text]) == 1
+        )
     wider = entity_recall(found, [text, more])
     assert wider is None if recall is None else (wider or 0.0) >= recall
 
 
 def test_the_entities_of_real_sentences_are_found_in_them() -> None:
     text = (
-        "In 1889 Gustave Eiffel's company finished the Eiffel Tower, 312 metres tall, for the World's Fair in Paris. "
-        "It cost 7.8 million francs. The U.S. press called it “A Tower of Iron”. On 31 March 1889 it opened."
+        "In 1889 Gustave Eiffel's company finished the Eiffel Tower, 312 metres tall, for the"
+        " World's Fair in Paris. It cost 7.8 million francs. The U.S. press called it “A Tower of"
+        " Iron”. On 31 March 1889 it opened."
     )
     found = entities(text)
     assert found == (
-        "1889", "Gustave Eiffel", "Eiffel Tower", "312 metres", "World", "Fair", "Paris", "7.8 million", "U.S.",
-        "A Tower of Iron", "31 March 1889",
-    )  # fmt: skip
+        "1889",
+        "Gustave Eiffel",
+        "Eiffel Tower",
+        "312 metres",
+        "World",
+        "Fair",
+        "Paris",
+        "7.8 million",
+        "U.S.",
+        "A Tower of Iron",
+        "31 March 1889",
+    )
     assert entity_recall(found, [text]) == 1.0
 
 
 @pytest.mark.parametrize(
     "unit",
-    ["1,", "A ", "A", '"', "1", "A.", "[1,", "a'", "May ", "e\u0301\u0316", "Of of ", "\n", "“A", "1 ", "$", "\t"],
+    [
+        "1,",
+        "A ",
+        "A",
+        '"',
+        "1",
+        "A.",
+        "[1,",
+        "a'",
+        "May ",
+        "e\u0301\u0316",
+        "Of of ",
+        "\n",
+        "“A",
+        "1 ",
+        "$",
+        "\t",
+    ],
 )
 def test_time_is_linear_in_a_long_hostile_text(unit: str) -> None:
     text = unit * (200_000 // len(unit)) + "D"

@@ -27,7 +27,9 @@ HELD = [bool(chunks) for chunks in SOURCES]
 
 
 def test_a_row_of_five_claims_is_that_worked_by_hand() -> None:
-    assert noise(RIGHT, SOURCES, RELEVANT, "relevant") == 1 / 5  # the second: chunk 0 is among its sources
+    assert (
+        noise(RIGHT, SOURCES, RELEVANT, "relevant") == 1 / 5
+    )  # the second: chunk 0 is among its sources
     assert noise(RIGHT, SOURCES, RELEVANT, "irrelevant") == 1 / 5  # the third
     assert unsupported_shares(RIGHT, HELD) == Unsupported(hallucination=1 / 5, self_knowledge=1 / 5)
     assert utilization([True, True, True, False], [True, False, True, True]) == 2 / 3
@@ -73,7 +75,8 @@ def test_precision_and_recall_must_be_shares(precision: float, recall: float) ->
 def test_what_has_no_verdict_is_left_out_and_never_counts_for_either_side() -> None:
     assert precision_of_ranking([None, True, None]) == 1.0
     assert precision_of_ranking([None]) is None
-    # The second claim has no verdict against the reference, the third none against the chunks: one of one is noise.
+    # The second claim has no verdict against the reference, the third none against the chunks: one
+    # of one is noise.
     assert noise([False, None, False], [(1,), (1,), None], {0}, "irrelevant") == 1.0
     assert noise([None], [(1,)], {0}, "irrelevant") is None
     assert unsupported_shares([False, None, False], [False, False, None]) == Unsupported(1.0, 0.0)
@@ -106,30 +109,39 @@ def test_right_claims_hallucinations_and_both_kinds_of_noise_are_all_there_is(
     supported = [bool(chunks) for chunks in sources]
     hallucination, self_knowledge = unsupported_shares(right, supported)
     shares = [
-        supported_share(right), hallucination,
-        noise(right, sources, relevant, "relevant"), noise(right, sources, relevant, "irrelevant"),
-    ]  # fmt: skip
+        supported_share(right),
+        hallucination,
+        noise(right, sources, relevant, "relevant"),
+        noise(right, sources, relevant, "irrelevant"),
+    ]
     assert all(share is not None and 0 <= share <= 1 for share in shares)
     assert sum(share or 0.0 for share in shares) == pytest.approx(1.0)
-    assert (supported_share(supported) or 0.0) + (hallucination or 0.0) + (self_knowledge or 0.0) == pytest.approx(1.0)
+    assert (supported_share(supported) or 0.0) + (hallucination or 0.0) + (
+        self_knowledge or 0.0
+    ) == pytest.approx(1.0)
 
 
 VERDICT = st.none() | st.booleans()
 OPEN = st.lists(st.tuples(VERDICT, st.none() | CHUNKS, VERDICT, VERDICT), max_size=12)
 
 
-def figures(claims: list[tuple[bool | None, frozenset[int] | None, bool | None, bool | None]]) -> list[float | None]:
+def figures(
+    claims: list[tuple[bool | None, frozenset[int] | None, bool | None, bool | None]],
+) -> list[float | None]:
     right, sources = [c[0] for c in claims], [c[1] for c in claims]
     a, b = [c[2] for c in claims], [c[3] for c in claims]
     return [
-        noise(right, sources, {0, 1}, "relevant"), noise(right, sources, {0, 1}, "irrelevant"),
-        *unsupported_shares(a, b), utilization(a, b),
-    ]  # fmt: skip
+        noise(right, sources, {0, 1}, "relevant"),
+        noise(right, sources, {0, 1}, "irrelevant"),
+        *unsupported_shares(a, b),
+        utilization(a, b),
+    ]
 
 
 @given(OPEN, st.randoms(use_true_random=False))
 def test_the_order_of_claims_never_shows_and_claims_without_a_verdict_change_nothing(
-    claims: list[tuple[bool | None, frozenset[int] | None, bool | None, bool | None]], chance: random.Random
+    claims: list[tuple[bool | None, frozenset[int] | None, bool | None, bool | None]],
+    chance: random.Random,
 ) -> None:
     shuffled = list(claims)
     chance.shuffle(shuffled)
@@ -151,7 +163,10 @@ def test_one_more_right_claim_never_raises_noise_or_hallucination(
         assert more is not None
         assert before is not None
         assert more <= before
-    before, more = unsupported_shares(right, supported)[0], unsupported_shares([*right, True], [*supported, True])[0]
+    before, more = (
+        unsupported_shares(right, supported)[0],
+        unsupported_shares([*right, True], [*supported, True])[0],
+    )
     assert more is not None
     assert before is not None
     assert more <= before
@@ -169,11 +184,15 @@ def test_moving_a_relevant_chunk_up_never_lowers_the_precision_of_the_ranking(
         better = list(relevance)
         better[at - 1 : at + 1] = [True, False]
         assert (precision_of_ranking(better) or 0.0) > value
-    assert precision_of_ranking([*relevance, False]) == value  # an irrelevant tail says nothing about the order
+    assert (
+        precision_of_ranking([*relevance, False]) == value
+    )  # an irrelevant tail says nothing about the order
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0.01, 100))
-def test_f_beta_lies_between_precision_and_recall_and_grows_with_either(p: float, r: float, beta: float) -> None:
+def test_f_beta_lies_between_precision_and_recall_and_grows_with_either(
+    p: float, r: float, beta: float
+) -> None:
     value = f_beta(p, r, beta)
     assert value is not None
     assert (min(p, r) <= value <= max(p, r)) or value == 0.0

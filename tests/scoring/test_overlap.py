@@ -1,4 +1,6 @@
-"""Overlap measures against numbers worked by hand, a brute-force subsequence, sacrebleu and rouge-score."""
+"""Overlap measures against numbers worked by hand, a brute-force subsequence, sacrebleu and
+rouge-score.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,14 @@ from ragassay.scoring import (
 
 Measure = Callable[[str, str], float | None]
 MEASURES: dict[str, Measure] = {
-    "token_precision": token_precision, "token_recall": token_recall, "token_f1": token_f1,
-    "exact_match": exact_match, "rouge_l": rouge_l, "chrf": chrf, "bleu": bleu,
-}  # fmt: skip
+    "token_precision": token_precision,
+    "token_recall": token_recall,
+    "token_f1": token_f1,
+    "exact_match": exact_match,
+    "rouge_l": rouge_l,
+    "chrf": chrf,
+    "bleu": bleu,
+}
 
 
 @pytest.mark.parametrize(
@@ -36,9 +43,15 @@ MEASURES: dict[str, Measure] = {
     [
         ("The quick, brown fox!", ["quick", "brown", "fox"]),
         ("An apple a day", ["apple", "day"]),
-        ("doesn't U.S. well-known snake_case", ["doesnt", "us", "wellknown", "snakecase"]),  # SQuAD deletes the marks
+        (
+            "doesn't U.S. well-known snake_case",
+            ["doesnt", "us", "wellknown", "snakecase"],
+        ),  # SQuAD deletes the marks
         ("doesn’t well‑known", ["doesnt", "wellknown"]),  # the same marks, better set
-        ("Paris—the capital… of «France»", ["paris", "capital", "of", "france"]),  # other punctuation separates
+        (
+            "Paris—the capital… of «France»",
+            ["paris", "capital", "of", "france"],
+        ),  # other punctuation separates
         ("$3,000.50 €5 100 °C", ["300050", "5", "100", "c"]),
         ("STRASSE Straße", ["strasse", "strasse"]),
         ("ﬁne １２", ["fine", "12"]),
@@ -51,7 +64,10 @@ MEASURES: dict[str, Measure] = {
         ("The the", ["the", "the"]),
         ("", []),
         (" ... !? ", []),
-        ("a\x00b \ud800", ["b"]),  # control characters and lone surrogates separate; "a" is an article
+        (
+            "a\x00b \ud800",
+            ["b"],
+        ),  # control characters and lone surrogates separate; "a" is an article
     ],
 )
 def test_an_answer_is_cut_into_tokens(text: str, expected: list[str]) -> None:
@@ -63,7 +79,8 @@ def test_running_text_keeps_its_articles_and_every_mark_separates() -> None:
 
 
 def test_token_shares_are_those_worked_by_hand() -> None:
-    # response: it is tall tower tower (5), reference: tall tower of paris (4); shared: tall, tower once.
+    # response: it is tall tower tower (5), reference: tall tower of paris (4); shared: tall, tower
+    # once.
     response, reference = "It is the tall tower, a tower", "tall tower of Paris"
     assert token_precision(response, reference) == 2 / 5
     assert token_recall(response, reference) == 2 / 4
@@ -92,30 +109,43 @@ def test_the_best_of_several_references_is_that_of_the_measure() -> None:
 
 
 def test_rouge_l_of_lins_example_is_that_of_the_paper() -> None:
-    # Lin 2004, section 3.1: S1 "police killed the gunman", S2 shares police the gunman in order, S3 only "the gunman".
+    # Lin 2004, section 3.1: S1 "police killed the gunman", S2 shares police the gunman in order, S3
+    # only "the gunman".
     assert rouge_l("police kill the gunman", "police killed the gunman") == 3 / 4
     assert rouge_l("the gunman kill police", "police killed the gunman") == 2 / 4
     # LCS "the cat on the mat" = 5 of 6 and 5 of 7 words: 2 * 5 / 13.
-    assert rouge_l("the cat sat on the mat", "the cat lies there on the mat") == pytest.approx(10 / 13)
+    assert rouge_l("the cat sat on the mat", "the cat lies there on the mat") == pytest.approx(
+        10 / 13
+    )
 
 
-# (response, reference, bleu, chrf, rouge_l): sacrebleu 2.6.0 sentence_bleu and sentence_chrf / 100 at their defaults,
-# rouge-score 0.1.2 rougeL without stemming (only for ASCII, which is all it reads).
+# (response, reference, bleu, chrf, rouge_l): sacrebleu 2.6.0 sentence_bleu and sentence_chrf / 100
+# at their defaults, rouge-score 0.1.2 rougeL without stemming (only for ASCII, which is all it
+# reads).
 PEERS = [
     ("The cat sat on the mat.", "The cat is on the mat.", 0.488923, 0.671727, 0.833333),
     ("the the the the", "the cat", 0.159736, 0.178689, 0.333333),
     ("Paris", "Paris", 1.0, 1.0, 1.0),
-    ("It opened in 1,999.5 days - really!", 'It opened on 3 May 1999, in Paris & "Rome".', 0.057738, 0.274664, 0.352941),
+    (
+        "It opened in 1,999.5 days - really!",
+        'It opened on 3 May 1999, in Paris & "Rome".',
+        0.057738,
+        0.274664,
+        0.352941,
+    ),
     ("a", "The quick brown fox", 0.0, 0.0, 0.0),
     (
-        "The quick brown fox jumps over the lazy dog.", "The fast brown fox leaped over a lazy dog.",
-        0.213644, 0.439045, 0.666667,
+        "The quick brown fox jumps over the lazy dog.",
+        "The fast brown fox leaped over a lazy dog.",
+        0.213644,
+        0.439045,
+        0.666667,
     ),
     ("Zürich liegt am Zürichsee.", "Zürich liegt an der Limmat.", 0.193577, 0.495877, None),
     ("東京は日本の首都です", "東京は日本の首都だ", 0.0, 0.807972, None),
     ("completely different", "nothing shared zq", 0.0, 0.085101, 0.0),
     ("one-two 3-4 U.S.A. &amp; co", "one-two 3-4 USA & co", 0.252119, 0.622993, 0.666667),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("response", "reference", "b", "c", "r"), PEERS)
@@ -141,7 +171,15 @@ def test_an_empty_response_scores_nothing(name: str) -> None:
 
 
 def test_only_the_token_and_word_measures_take_punctuation_for_nothing() -> None:
-    assert [MEASURES[name]("Paris", "?!") for name in MEASURES] == [None, None, None, None, None, 0.0, 0.0]
+    assert [MEASURES[name]("Paris", "?!") for name in MEASURES] == [
+        None,
+        None,
+        None,
+        None,
+        None,
+        0.0,
+        0.0,
+    ]
 
 
 def brute(first: list[str], second: list[str]) -> int:
@@ -174,7 +212,9 @@ def table(first: list[str], second: list[str]) -> int:
     return row[-1]
 
 
-def test_rouge_l_equals_the_textbooks_table_where_the_bits_need_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rouge_l_equals_the_textbooks_table_where_the_bits_need_windows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import random
 
     import ragassay.scoring.overlap as overlap
@@ -202,7 +242,9 @@ def test_every_measure_is_a_share_or_undefined_and_equal_texts_are_perfect(
 
 
 @given(TEXT, TEXT)
-def test_f1_and_rouge_l_are_symmetric_and_precision_is_recall_the_other_way_round(a: str, b: str) -> None:
+def test_f1_and_rouge_l_are_symmetric_and_precision_is_recall_the_other_way_round(
+    a: str, b: str
+) -> None:
     if tokens(a) and tokens(b):
         assert token_f1(a, b) == token_f1(b, a)
         assert token_precision(a, b) == token_recall(b, a)
@@ -211,7 +253,9 @@ def test_f1_and_rouge_l_are_symmetric_and_precision_is_recall_the_other_way_roun
 
 
 @given(TEXT, TEXT, st.sampled_from(["paris", "東"]))
-def test_saying_more_never_lowers_the_recall_of_a_right_answer(response: str, reference: str, more: str) -> None:
+def test_saying_more_never_lowers_the_recall_of_a_right_answer(
+    response: str, reference: str, more: str
+) -> None:
     before, after = token_recall(response, reference), token_recall(f"{response} {more}", reference)
     # A response of nothing but articles loses them when a word joins; it is the one exception.
     if before is not None and after is not None and not set(tokens(response)) <= {"a", "an", "the"}:

@@ -1,4 +1,6 @@
-"""Repeated judgments and panels: hand-worked numbers, and statsmodels, numpy and itertools as references."""
+"""Repeated judgments and panels: hand-worked numbers, and statsmodels, numpy and itertools as
+references.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def test_kappa_between_samples_is_fleiss() -> None:
     assert found.kappa.interval.low < theirs < found.kappa.interval.high
 
 
-def test_a_judge_that_always_repeats_itself_flips_never_and_its_interval_says_how_sure_that_is() -> None:
+def test_a_judge_that_always_repeats_itself_flips_never_and_its_interval_says_how_sure_that_is() -> (
+    None
+):
     samples = np.repeat((np.arange(50) % 2).astype(float)[:, None], 3, axis=1)
     found = repeatability(samples)
     assert (found.flip_rate.value, found.two_differ.value, found.kappa.value) == (0.0, 0.0, 1.0)
@@ -55,13 +59,15 @@ def test_where_nothing_can_be_said_there_is_a_reason_and_no_number() -> None:
         repeatability(np.array([[0.5, 1.0]]))
 
 
-def judges(n: int, rights: tuple[float, ...], seed: int, shared: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+def judges(
+    n: int, rights: tuple[float, ...], seed: int, shared: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     truth = rng.random(n) < 0.5
     hard = rng.random(n)
     wrong = np.column_stack(
         [np.where(rng.random(n) < shared, hard, rng.random(n)) < 1 - right for right in rights]
-    )  # fmt: skip
+    )
     return (truth[:, None] ^ wrong).astype(float), truth
 
 
@@ -88,10 +94,14 @@ def test_independent_judges_are_worth_their_number_and_reach_what_condorcet_prom
     votes, truth = judges(6_000, (0.7,) * 5, 3)
     found = panel(votes, truth, list("abcde"), draws=200)
     assert found.effective.value == pytest.approx(5, rel=0.1)
-    promised = sum(0.7 ** sum(r) * 0.3 ** (5 - sum(r)) for r in itertools.product((0, 1), repeat=5) if sum(r) >= 3)
+    promised = sum(
+        0.7 ** sum(r) * 0.3 ** (5 - sum(r))
+        for r in itertools.product((0, 1), repeat=5)
+        if sum(r) >= 3
+    )
     assert found.independent == pytest.approx(promised, abs=0.02)
     assert found.real == pytest.approx(promised, abs=0.02)
-    (majority, weighted) = found.rules
+    majority, weighted = found.rules
     assert majority.gain.interval is not None
     assert majority.gain.interval.low > 0
     assert weighted.accuracy == pytest.approx(majority.accuracy, abs=0.01)
@@ -139,7 +149,9 @@ def test_a_judge_without_an_error_has_no_correlation() -> None:
 
 def test_a_mean_of_scores_is_a_rule_of_its_own() -> None:
     truth = np.array([True, False, True, False] * 10)
-    scores = np.column_stack([np.where(truth, 1.0, 0.4), np.where(truth, 0.4, 0.2), np.where(truth, 0.4, 0.2)])
+    scores = np.column_stack(
+        [np.where(truth, 1.0, 0.4), np.where(truth, 0.4, 0.2), np.where(truth, 0.4, 0.2)]
+    )
     found = panel((scores >= 0.5).astype(float), truth, list("abc"), scores=scores, draws=100)
     assert [rule.name for rule in found.rules] == ["majority", "mean", "weighted"]
     assert [rule.accuracy for rule in found.rules][:2] == [0.5, 1.0]

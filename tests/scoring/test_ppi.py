@@ -25,12 +25,16 @@ def world(n: int, total: int, rate: float, right: float, seed: int = 0):
 
 def corrected(n: int, total: int, rate: float, right: float, seed: int = 0) -> ppi.Estimate:
     label, score, places = world(n, total, rate, right, seed)
-    return ppi.estimate(label[places], score[places], score, units=(places, np.arange(total)), seed=seed)
+    return ppi.estimate(
+        label[places], score[places], score, units=(places, np.arange(total)), seed=seed
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_plain_form_equals_the_reference_implementation(case):
-    got = ppi.plain(np.array(case["label"]), np.array(case["score"]), np.array(case["others"]), case["weight"])
+    got = ppi.plain(
+        np.array(case["label"]), np.array(case["score"]), np.array(case["others"]), case["weight"]
+    )
     assert got.value == pytest.approx(case["value"], abs=1e-10)
     assert got.interval.low == pytest.approx(case["low"], abs=1e-10)
     assert got.interval.high == pytest.approx(case["high"], abs=1e-10)
@@ -93,7 +97,8 @@ def test_labels_that_all_agree_keep_an_interval_with_room():
 
 
 def test_a_judge_that_never_erred_on_the_labels_is_not_taken_as_flawless():
-    # 60 labels without a disagreement leave up to 3.7 / 60 = 6 % undiscovered ones: the interval has to know.
+    # 60 labels without a disagreement leave up to 3.7 / 60 = 6 % undiscovered ones: the interval
+    # has to know.
     rng = np.random.default_rng(1)
     label = (rng.random(5000) < 0.5).astype(float)
     got = ppi.estimate(label[:60], label[:60], label, units=(np.arange(60), np.arange(5000)))
@@ -141,7 +146,11 @@ def test_labels_chosen_where_the_judge_is_unsure_are_weighted_back():
         chance = np.clip(0.02 + 0.2 * score, 0, 1)
         places = np.flatnonzero(rng.random(2000) < chance)
         got = ppi.estimate(
-            label[places], score[places], score, units=(places, np.arange(2000)), inclusion=chance[places]
+            label[places],
+            score[places],
+            score,
+            units=(places, np.arange(2000)),
+            inclusion=chance[places],
         )
         assert got.interval is not None
         inside += got.interval.low <= 1 / 3 <= got.interval.high
@@ -153,7 +162,8 @@ def test_labels_chosen_where_the_judge_is_unsure_are_weighted_back():
 
 
 def test_strata_labelled_by_fixed_numbers_are_put_back_to_their_shares():
-    # 900 rows of stratum 0 (rate .1) and 100 of stratum 1 (rate .9), 60 labels in each: the true mean is .18.
+    # 900 rows of stratum 0 (rate .1) and 100 of stratum 1 (rate .9), 60 labels in each: the true
+    # mean is .18.
     label = np.concatenate([np.tile([1.0] + [0.0] * 9, 90), np.tile([1.0] * 9 + [0.0], 10)])
     layer = np.repeat([0, 1], [900, 100])
     places = np.concatenate([np.arange(60), 900 + np.arange(60)])
@@ -173,9 +183,11 @@ def test_strata_labelled_by_fixed_numbers_are_put_back_to_their_shares():
 def test_rows_of_one_cluster_count_as_one_unit():
     label, score, places = world(200, 2000, 0.5, 0.8)
     repeated = ppi.estimate(
-        np.repeat(label[places], 5), np.repeat(score[places], 5), np.repeat(score, 5),
+        np.repeat(label[places], 5),
+        np.repeat(score[places], 5),
+        np.repeat(score, 5),
         units=(np.repeat(places, 5), np.repeat(np.arange(2000), 5)),
-    )  # fmt: skip
+    )
     once = ppi.estimate(label[places], score[places], score, units=(places, np.arange(2000)))
     assert repeated.clusters == 200
     assert repeated.interval is not None
@@ -186,7 +198,9 @@ def test_rows_of_one_cluster_count_as_one_unit():
 
 def test_labels_in_few_clusters_stand_alone():
     label, score, places = world(90, 900, 0.5, 0.9)
-    got = ppi.estimate(label[places], score[places], score, units=(np.arange(90) % 6, np.arange(900) % 60))
+    got = ppi.estimate(
+        label[places], score[places], score, units=(np.arange(90) % 6, np.arange(900) % 60)
+    )
     assert got.method == "labels alone"
     assert "worth 6 independent" in got.reason
 
@@ -218,7 +232,9 @@ def test_an_inclusion_probability_of_zero_is_refused():
     right=st.floats(0, 1),
     size=st.integers(1, 8),
 )
-def test_the_interval_holds_its_value_in_range_and_is_never_over_one_per_cent_wider(seed, n, rate, right, size):
+def test_the_interval_holds_its_value_in_range_and_is_never_over_one_per_cent_wider(
+    seed, n, rate, right, size
+):
     label, score, places = world(n, 400, rate, right, seed)
     units = places // size, np.arange(400) // size
     got = ppi.estimate(label[places], score[places], score, units=units, seed=seed)
@@ -266,7 +282,9 @@ def test_a_second_judge_that_says_nothing_or_the_same_changes_nothing():
 
     def beside(other: np.ndarray | None) -> ppi.Estimate:
         second = None if other is None else (other[places], other)
-        return ppi.estimate(label[places], score[places], score, units=(places, np.arange(1000)), second=second)
+        return ppi.estimate(
+            label[places], score[places], score, units=(places, np.arange(1000)), second=second
+        )
 
     alone, same, constant = beside(None), beside(score), beside(np.full(1000, 0.3))
     assert constant.second == pytest.approx(0.0)

@@ -24,14 +24,17 @@ from ragassay.scoring import (
     reciprocal_rank,
 )
 
-# a and b relevant (grades 1 and 3), c relevant and not retrieved (2), n judged not relevant, x and y unjudged.
+# a and b relevant (grades 1 and 3), c relevant and not retrieved (2), n judged not relevant, x and
+# y unjudged.
 GRADES = {"a": 1.0, "b": 3.0, "c": 2.0, "n": 0.0}
 RANKING = ("x", "b", "n", "a", "y")
 
 
 def test_measures_of_a_small_ranking_are_those_worked_by_hand() -> None:
     assert precision_at_k(RANKING, GRADES, 2) == 1 / 2  # x, b
-    assert precision_at_k(RANKING, GRADES, 10) == 2 / 10  # divides by k, not by the 5 that were retrieved
+    assert (
+        precision_at_k(RANKING, GRADES, 10) == 2 / 10
+    )  # divides by k, not by the 5 that were retrieved
     assert recall_at_k(RANKING, GRADES, 2) == 1 / 3
     assert document_recall(RANKING, GRADES) == 2 / 3
     assert reciprocal_rank(RANKING, GRADES) == 1 / 2
@@ -39,10 +42,13 @@ def test_measures_of_a_small_ranking_are_those_worked_by_hand() -> None:
     assert r_precision(RANKING, GRADES) == 1 / 3  # R = 3: x, b, n
     assert hit_rate(RANKING, GRADES, 1) == 0.0
     assert hit_rate(RANKING, GRADES, 2) == 1.0
-    # Linear gain: b at rank 2 gains 3 / log2(3), a at rank 4 gains 1 / log2(5); best order is 3, 2, 1.
+    # Linear gain: b at rank 2 gains 3 / log2(3), a at rank 4 gains 1 / log2(5); best order is 3, 2,
+    # 1.
     best = 3 + 2 / math.log2(3) + 1 / 2
     assert ndcg_at_k(RANKING, GRADES) == pytest.approx((3 / math.log2(3) + 1 / math.log2(5)) / best)
-    assert ndcg_at_k(RANKING, GRADES, 2) == pytest.approx((3 / math.log2(3)) / (3 + 2 / math.log2(3)))
+    assert ndcg_at_k(RANKING, GRADES, 2) == pytest.approx(
+        (3 / math.log2(3)) / (3 + 2 / math.log2(3))
+    )
 
 
 def test_a_repeated_id_counts_once_at_its_best_rank_and_later_ones_close_up() -> None:
@@ -104,16 +110,24 @@ def test_the_best_order_has_an_ndcg_of_one(grades: dict[str, float]) -> None:
     assert ndcg_at_k(best, grades) in (1.0, None)
 
 
-def test_equal_scores_are_ordered_by_id_descending_and_single_precision_decides_what_is_equal() -> None:
+def test_equal_scores_are_ordered_by_id_descending_and_single_precision_decides_what_is_equal() -> (
+    None
+):
     assert rank_by_score([("a", 1.0), ("c", 1.0), ("b", 2.0)]) == ("b", "c", "a")
     assert rank_by_score([("a", 1.00000001), ("b", 1.0)]) == ("b", "a")  # one float32
     assert rank_by_score([("a", 1e300), ("b", 5.0)]) == ("a", "b")
 
 
-DATA = Path(os.environ.get("RAGASSAY_DATA", Path(__file__).parents[2] / ".." / "shared" / "data")) / "ir_reference"
+DATA = (
+    Path(os.environ.get("RAGASSAY_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
+    / "ir_reference"
+)
 needs_data = pytest.mark.skipif(
     not DATA.is_dir(),
-    reason=f"trec_eval's reference output is not at {DATA} (set RAGASSAY_DATA); hand-worked numbers ran",
+    reason=(
+        f"trec_eval's reference output is not at {DATA} (set RAGASSAY_DATA); hand-worked"
+        " numbers ran"
+    ),
 )
 
 Run = dict[str, tuple[str, ...]]
@@ -136,7 +150,9 @@ def read_qrels(path: Path) -> Qrels:
     return qrels
 
 
-def computed(measure: str, ranking: tuple[str, ...], grades: dict[str, float], level: float) -> float | None:
+def computed(
+    measure: str, ranking: tuple[str, ...], grades: dict[str, float], level: float
+) -> float | None:
     name, _, cut = measure.rpartition("_")
     if name in {"P", "recall", "success", "ndcg_cut"}:
         k = int(cut)
@@ -147,8 +163,11 @@ def computed(measure: str, ranking: tuple[str, ...], grades: dict[str, float], l
     if measure == "ndcg":
         return ndcg_at_k(ranking, grades)
     whole = {
-        "map": average_precision, "Rprec": r_precision, "recip_rank": reciprocal_rank, "set_recall": document_recall,
-    }  # fmt: skip
+        "map": average_precision,
+        "Rprec": r_precision,
+        "recip_rank": reciprocal_rank,
+        "set_recall": document_recall,
+    }
     return whole[measure](ranking, grades, relevant_from=level) if measure in whole else None
 
 
@@ -161,7 +180,11 @@ def parity(expected: str, qrels: str, run: str, level: float) -> int:
         measure, query, text = line.split()
         if query == "all":
             values = [computed(measure, rankings[q], judged[q], level) for q in sorted(rankings)]
-            value = sum(v or 0.0 for v in values) / len(values) if any(v is not None for v in values) else None
+            value = (
+                sum(v or 0.0 for v in values) / len(values)
+                if any(v is not None for v in values)
+                else None
+            )
         else:
             value = computed(measure, rankings[query], judged[query], level)
         if value is None:
@@ -174,7 +197,8 @@ def parity(expected: str, qrels: str, run: str, level: float) -> int:
 @needs_data
 @pytest.mark.parametrize(
     ("expected", "qrels", "level", "figures"),
-    # Measures: map, Rprec, recip_rank, ndcg, set_recall; P, recall, ndcg_cut at 9 cuts; success at 3.
+    # Measures: map, Rprec, recip_rank, ndcg, set_recall; P, recall, ndcg_cut at 9 cuts; success at
+    # 3.
     [
         ("out.test.a", "qrels.test", 1.0, 35),
         ("out.test.aq", "qrels.test", 1.0, 4 * 35),
@@ -189,7 +213,10 @@ def test_every_figure_equals_trec_evals_own_to_four_decimals(
 
 @needs_data
 def test_the_cacm_run_has_the_figures_its_source_documents() -> None:
-    rankings, judged = read_run(DATA / "cacm" / "cacm-bm25.run.txt"), read_qrels(DATA / "cacm" / "qrels.cacm.txt")
+    rankings, judged = (
+        read_run(DATA / "cacm" / "cacm-bm25.run.txt"),
+        read_qrels(DATA / "cacm" / "qrels.cacm.txt"),
+    )
     queries = sorted(set(rankings) & set(judged))
     precision = [precision_at_k(rankings[q], judged[q], 30) or 0.0 for q in queries]
     averages = [average_precision(rankings[q], judged[q]) or 0.0 for q in queries]

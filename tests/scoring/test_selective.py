@@ -1,4 +1,6 @@
-"""Certified thresholds: hand-worked, against scipy, and violations counted where the truth is known."""
+"""Certified thresholds: hand-worked, against scipy, and violations counted where the truth is
+known.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ def test_the_lowest_threshold_before_the_first_failure_is_taken() -> None:
     confidence = np.repeat([0.9, 0.8, 0.7, 0.6], 100)
     agrees = np.concatenate([np.arange(100) >= bad for bad in (2, 5, 60, 0)])
     found = certify(confidence, agrees, alpha=0.1, delta=0.1)
-    assert [step.threshold for step in found.steps] == [0.9, 0.8, 0.7]  # what follows a failure is not looked at
+    assert [step.threshold for step in found.steps] == [
+        0.9,
+        0.8,
+        0.7,
+    ]  # what follows a failure is not looked at
     assert [step.agreement for step in found.steps] == pytest.approx([0.98, 193 / 200, 233 / 300])
     assert (found.threshold, found.coverage, found.agreement) == (0.8, 0.5, pytest.approx(0.965))
     assert found.steps[1].p == pytest.approx(binom.cdf(7, 200, 0.1), abs=1e-10)
@@ -61,12 +67,21 @@ def test_thresholds_are_the_confidences_that_occur_and_at_most_forty() -> None:
     assert (np.diff(many) < 0).all()
 
 
-@given(st.lists(st.tuples(st.sampled_from([0.5, 0.7, 0.9, 1.0]), st.booleans(), st.integers(0, 5)), max_size=60))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.5, 0.7, 0.9, 1.0]), st.booleans(), st.integers(0, 5)),
+        max_size=60,
+    )
+)
 @settings(max_examples=60, deadline=None)
-def test_what_is_certified_is_finite_and_lies_within_what_was_seen(rows: list[tuple[float, bool, int]]) -> None:
+def test_what_is_certified_is_finite_and_lies_within_what_was_seen(
+    rows: list[tuple[float, bool, int]],
+) -> None:
     confidence = np.array([c for c, _, _ in rows], dtype=float)
     agrees = np.array([a for _, a, _ in rows], dtype=bool)
-    found = certify(confidence, agrees, np.array([g for _, _, g in rows], dtype=np.int64), alpha=0.2, delta=0.2)
+    found = certify(
+        confidence, agrees, np.array([g for _, _, g in rows], dtype=np.int64), alpha=0.2, delta=0.2
+    )
     assert (found.threshold is None) == (found.agreement is None)
     assert all(0 <= step.p <= 1 for step in found.steps)
     assert found.threshold is None or (found.agreement or 0) >= 0.8
@@ -81,7 +96,10 @@ def test_a_threshold_that_breaks_the_promise_is_certified_no_oftener_than_delta(
     for _ in range(trials):
         place = np.arange(n) if groups == n else rng.integers(0, groups, n)
         latent = np.sqrt(icc) * rng.normal(size=n)[place] + np.sqrt(1 - icc) * rng.normal(size=n)
-        agrees, confidence = latent >= -1.2816 + 0.01, rng.integers(0, 20, n) / 20  # 10.2 % disagree, at any confidence
+        agrees, confidence = (
+            latent >= -1.2816 + 0.01,
+            rng.integers(0, 20, n) / 20,
+        )  # 10.2 % disagree, at any confidence
         bad += certify(confidence, agrees, place, alpha=0.1, delta=0.1).threshold is not None
         blind += certify(confidence, agrees, None, alpha=0.1, delta=0.1).threshold is not None
     assert bad <= 0.1 * trials + 3 * (0.09 * trials) ** 0.5

@@ -17,7 +17,10 @@ from ragassay.scoring import shift
 def rows(n: int, seed: int, length: float = 3.0, spread: float = 0.5) -> list[dict[str, float]]:
     rng = np.random.default_rng(seed)
     return [
-        {"response_words": float(rng.normal(length, spread)), "response_digits": float(rng.random() * 0.1)}
+        {
+            "response_words": float(rng.normal(length, spread)),
+            "response_digits": float(rng.random() * 0.1),
+        }
         for _ in range(n)
     ]
 
@@ -25,7 +28,10 @@ def rows(n: int, seed: int, length: float = 3.0, spread: float = 0.5) -> list[di
 def test_features_of_a_row_by_hand():
     found = shift.features(
         Sample(
-            "1", question="Who wrote it?", contexts=(Context("Ann wrote it in 1999."),), response="Ann wrote it. Yes."
+            "1",
+            question="Who wrote it?",
+            contexts=(Context("Ann wrote it in 1999."),),
+            response="Ann wrote it. Yes.",
         )
     )
     assert found["question_words"] == pytest.approx(np.log(4))
@@ -47,12 +53,16 @@ def test_what_a_row_lacks_has_no_feature():
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_features_of_any_text_are_finite_and_terms_are_in_range(question, response):
-    sample = Sample("1", question=question, contexts=(Context(response), Context(question)), response=response)
+    sample = Sample(
+        "1", question=question, contexts=(Context(response), Context(question)), response=response
+    )
     assert all(np.isfinite(value) for value in shift.features(sample).values())
     assert all(0 <= term < shift.TERMS for term in shift.terms(sample))
 
 
-@pytest.mark.parametrize("text", ["a" * 2_000_000, "? " * 1_000_000, "\ud800" * 500_000, "́" * 1_000_000])
+@pytest.mark.parametrize(
+    "text", ["a" * 2_000_000, "? " * 1_000_000, "\ud800" * 500_000, "́" * 1_000_000]
+)
 def test_hostile_text_is_measured_in_linear_time(text):
     started = time.perf_counter()
     sample = Sample("1", question=text, contexts=(Context(text),), response=text)
@@ -67,7 +77,10 @@ def test_a_profile_keeps_quantiles_and_shares_and_no_row():
     assert found.present == {"response_words": 0.5}
     assert len(found.quantiles["response_words"]) == 33
     assert found.quantiles["response_words"][16] == 31.0  # half of 0 .. 63 lie at or below 31
-    assert (found.quantiles["response_words"][0], found.quantiles["response_words"][-1]) == (0.0, 63.0)
+    assert (found.quantiles["response_words"][0], found.quantiles["response_words"][-1]) == (
+        0.0,
+        63.0,
+    )
 
 
 def test_rows_of_the_same_kind_are_like_the_profile():
@@ -119,20 +132,36 @@ def test_nothing_to_compare_is_alike_and_said():
 @pytest.mark.parametrize("gap", [0.05, 0.1, 0.2])
 def test_kolmogorovs_limit_equals_scipys(gap):
     root = np.sqrt(400 * 600 / 1000)
-    assert shift.kolmogorov(gap, 400, 600) == pytest.approx(kstwobign.sf(gap * (root + 0.12 + 0.11 / root)), abs=1e-10)
+    assert shift.kolmogorov(gap, 400, 600) == pytest.approx(
+        kstwobign.sf(gap * (root + 0.12 + 0.11 / root)), abs=1e-10
+    )
 
 
 def test_two_sets_of_one_kind_are_alike_and_of_two_kinds_are_not():
-    refused = sum(not shift.two_sets(rows(100, seed), rows(300, 100 + seed), seed=seed).alike for seed in range(12))
+    refused = sum(
+        not shift.two_sets(rows(100, seed), rows(300, 100 + seed), seed=seed).alike
+        for seed in range(12)
+    )
     assert refused <= 1
     assert not shift.two_sets(rows(100, 1), rows(300, 2, length=3.6)).alike
     assert not shift.two_sets(rows(150, 1, spread=0.5), rows(300, 2, spread=1.5)).alike
 
 
 def test_other_words_are_a_shift_where_the_numbers_are_the_same():
-    sea = ["the whale swims in the deep sea", "a ship sails on cold water", "the tide moves the boat"]
-    law = ["the court hears a hard case", "a judge rules on the old law", "the jury finds the man free"]
-    bags = [[shift.terms(Sample(str(i), response=texts[i % 3])) for i in range(60)] for texts in (sea, law)]
+    sea = [
+        "the whale swims in the deep sea",
+        "a ship sails on cold water",
+        "the tide moves the boat",
+    ]
+    law = [
+        "the court hears a hard case",
+        "a judge rules on the old law",
+        "the jury finds the man free",
+    ]
+    bags = [
+        [shift.terms(Sample(str(i), response=texts[i % 3])) for i in range(60)]
+        for texts in (sea, law)
+    ]
     found = shift.two_sets(rows(60, 1), rows(60, 2), terms=(bags[0], bags[1]))
     assert not found.alike
     assert found.size > 0.9
@@ -140,7 +169,8 @@ def test_other_words_are_a_shift_where_the_numbers_are_the_same():
 
 
 def test_rows_of_few_clusters_do_not_pass_for_many():
-    # Every cluster has its own length, so two random handfuls of clusters always differ; that is no shift.
+    # Every cluster has its own length, so two random handfuls of clusters always differ; that is no
+    # shift.
     def clustered(seed):
         rng = np.random.default_rng(seed)
         levels = rng.normal(3, 1, 8)
@@ -158,7 +188,9 @@ def test_rows_of_few_clusters_do_not_pass_for_many():
 
 
 def test_the_same_seed_gives_the_same_answer():
-    assert shift.two_sets(rows(80, 1), rows(90, 2), seed=5) == shift.two_sets(rows(80, 1), rows(90, 2), seed=5)
+    assert shift.two_sets(rows(80, 1), rows(90, 2), seed=5) == shift.two_sets(
+        rows(80, 1), rows(90, 2), seed=5
+    )
 
 
 def test_clusters_must_be_given_for_every_row():

@@ -11,8 +11,16 @@ from ragassay.core import Batch, EnvironmentFailure, SetupError
 from ragassay.store import Store
 
 
-def test_batches_come_back_in_order_and_the_newest_state_counts(tmp_path: Path, make_manifest) -> None:
-    first = Batch("batch_1", "in_progress", ("a" * 32, "b" * 32), "2026-11-21T00:00:00Z", "https://judge.example/v1")
+def test_batches_come_back_in_order_and_the_newest_state_counts(
+    tmp_path: Path, make_manifest
+) -> None:
+    first = Batch(
+        "batch_1",
+        "in_progress",
+        ("a" * 32, "b" * 32),
+        "2026-11-21T00:00:00Z",
+        "https://judge.example/v1",
+    )
     second = Batch("batch_2\0\ud800", "validating", (), "2026-11-21T00:00:01Z")
     with Store.open(tmp_path / "store.db") as store:
         store.create_run(make_manifest("run-1"))

@@ -1,4 +1,6 @@
-"""Certificates and labels are kept as they were given, and a store of the first version gets their tables."""
+"""Certificates and labels are kept as they were given, and a store of the first version gets their
+tables.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +30,39 @@ from ragassay.store import Store, codec, migrate, schema, sqlite
 
 
 def manifest(run_id: str = "run-1") -> Manifest:
-    judge = JudgeInfo("offline", {"groundedness": "groundedness@1"}, {"groundedness": "f"}, "unmeasured")
-    return Manifest(run_id, "2026-11-20T00:00:00Z", "0.1", "memory", "h", 2, {}, ("groundedness",), judge)
+    judge = JudgeInfo(
+        "offline", {"groundedness": "groundedness@1"}, {"groundedness": "f"}, "unmeasured"
+    )
+    return Manifest(
+        run_id, "2026-11-20T00:00:00Z", "0.1", "memory", "h", 2, {}, ("groundedness",), judge
+    )
 
 
-def certificate(id: str = "c1", metric: str = "groundedness", created: str = "2026-11-21T00:00:00Z") -> Certificate:
+def certificate(
+    id: str = "c1", metric: str = "groundedness", created: str = "2026-11-21T00:00:00Z"
+) -> Certificate:
     figures = (
         Figure("kappa", 0.5, Interval(0.4, 0.6, 0.95, "clustered percentile bootstrap"), 200),
         Figure("auc", None, None, 200, "one class only"),
     )
     return Certificate(
-        id, created, "0.1.0", "offline", metric, {"groundedness": "groundedness@1"}, {"groundedness": "ff"}, "begin.jsonl",
-        "hash", SetUp("label", (0.0, 1.0), 1.0, metric, where=("split = test",)), 200, 40, figures, figures[:1],
-        Profile(200, {"response_words": (0.1, 1.0)}, {"response_words": 1.0}), {"not judged": 3},
-    )  # fmt: skip
+        id,
+        created,
+        "0.1.0",
+        "offline",
+        metric,
+        {"groundedness": "groundedness@1"},
+        {"groundedness": "ff"},
+        "begin.jsonl",
+        "hash",
+        SetUp("label", (0.0, 1.0), 1.0, metric, where=("split = test",)),
+        200,
+        40,
+        figures,
+        figures[:1],
+        Profile(200, {"response_words": (0.1, 1.0)}, {"response_words": 1.0}),
+        {"not judged": 3},
+    )
 
 
 @pytest.fixture
@@ -71,7 +92,10 @@ def test_a_number_that_is_not_finite_is_never_stored(store: Store) -> None:
     with pytest.raises(ValueError, match="cannot be stored"):
         store.put_certificate(bad)
     with pytest.raises(ValueError, match="cannot be stored"):
-        store.put_labels("run-1", [HumanLabel("a", "label", "ann", 1.0), HumanLabel("b", "label", "ann", float("inf"))])
+        store.put_labels(
+            "run-1",
+            [HumanLabel("a", "label", "ann", 1.0), HumanLabel("b", "label", "ann", float("inf"))],
+        )
     assert store.certificates() == ()
     assert store.labels("run-1") == ()
 
@@ -91,7 +115,9 @@ def test_a_changed_byte_in_a_certificate_is_noticed(store: Store, path: Path) ->
 
 def test_two_people_label_one_row_and_each_label_is_kept_in_order(store: Store) -> None:
     labels = [
-        HumanLabel("row-1", "groundedness", "ann", 1.0, "says so", "audit", 0.25, 2, "2026-11-21T10:00:00Z"),
+        HumanLabel(
+            "row-1", "groundedness", "ann", 1.0, "says so", "audit", 0.25, 2, "2026-11-21T10:00:00Z"
+        ),
         HumanLabel("row-1", "groundedness", "ben", 0.0),
         HumanLabel("row-1", "quality", "ann", 3.0),
     ]
@@ -104,7 +130,9 @@ def test_two_people_label_one_row_and_each_label_is_kept_in_order(store: Store) 
     assert store.check() == ()
 
 
-def test_the_same_label_again_is_skipped_another_one_is_refused_unless_it_shall_replace(store: Store) -> None:
+def test_the_same_label_again_is_skipped_another_one_is_refused_unless_it_shall_replace(
+    store: Store,
+) -> None:
     first = HumanLabel("row-1", "groundedness", "ann", 1.0)
     store.put_labels("run-1", [first])
     assert store.put_labels("run-1", [first]) == 0
@@ -115,12 +143,17 @@ def test_the_same_label_again_is_skipped_another_one_is_refused_unless_it_shall_
     assert "ann has groundedness = 1 already, and now 0" in str(error.value)
     assert store.labels("run-1") == (first,)  # nothing of a refused batch
     assert store.put_labels("run-1", changed, replace=True) == 2
-    assert {label.row_id: label.value for label in store.labels("run-1")} == {"row-1": 0.0, "row-2": 0.0}
+    assert {label.row_id: label.value for label in store.labels("run-1")} == {
+        "row-1": 0.0,
+        "row-2": 0.0,
+    }
 
 
 def test_two_labels_of_one_batch_that_differ_are_refused(store: Store) -> None:
     with pytest.raises(DataError, match="E0314"):
-        store.put_labels("run-1", [HumanLabel("a", "n", "ann", 1.0), HumanLabel("a", "n", "ann", 0.0)])
+        store.put_labels(
+            "run-1", [HumanLabel("a", "n", "ann", 1.0), HumanLabel("a", "n", "ann", 0.0)]
+        )
 
 
 def test_labels_of_a_run_that_is_not_there_are_refused(store: Store) -> None:
@@ -139,8 +172,15 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.tuples(st.text(max_size=20), NUMBERS, st.none() | NUMBERS, st.text(max_size=20)), max_size=5))
-def test_any_certificate_survives_being_written(items: list[tuple[str, float, float | None, str]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=20), NUMBERS, st.none() | NUMBERS, st.text(max_size=20)),
+        max_size=5,
+    )
+)
+def test_any_certificate_survives_being_written(
+    items: list[tuple[str, float, float | None, str]],
+) -> None:
     figures = tuple(Figure(name, value, None, 1, why) for name, _, value, why in items)
     quantiles = {name: (low, low) for name, low, _, _ in items}
     given_ = replace(certificate(), pooled=figures, macro=(), profile=Profile(3, quantiles, {}))
@@ -165,7 +205,9 @@ def test_a_store_of_the_first_version_is_copied_and_gets_the_new_tables(path: Pa
         migrated.put_labels("run-1", [HumanLabel("a", "n", "ann", 1.0)])
         assert migrated.check() == ()
     backup = sqlite3.connect(path.with_name("store.db.0001.backup"))
-    tables = {name for (name,) in backup.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = {
+        name for (name,) in backup.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
     backup.close()
     assert "runs" in tables
     assert "certificates" not in tables

@@ -1,4 +1,6 @@
-"""A store moves into another database as it is: whole runs, the same ids, nothing twice, nothing that is damaged."""
+"""A store moves into another database as it is: whole runs, the same ids, nothing twice, nothing
+that is damaged.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,21 @@ LEDGER = Ledger(Spend(3, cost=0.25), uncertain_calls=1)
 
 
 def judgment(key: str) -> Judgment:
-    return Judgment(key, "j", "groundedness", Status.JUDGED, rating=3, rationale="é", spend=Spend(calls=1, cost=0.5))
+    return Judgment(
+        key,
+        "j",
+        "groundedness",
+        Status.JUDGED,
+        rating=3,
+        rationale="é",
+        spend=Spend(calls=1, cost=0.5),
+    )
 
 
 def rows(count: int) -> list[RowResult]:
     return [
-        RowResult(i, Sample(f"row\0\ud800-{i}", contexts=(Context("text" * 50),)), done=i % 7 > 0) for i in range(count)
+        RowResult(i, Sample(f"row\0\ud800-{i}", contexts=(Context("text" * 50),)), done=i % 7 > 0)
+        for i in range(count)
     ]
 
 
@@ -52,15 +63,34 @@ def fill(store: Store, make_manifest, count: int = 40) -> None:
         store.put_rows(run_id, rows(count))
         store.put_judgments(run_id, [judgment(f"{run_id}-{i}") for i in range(3 * count)])
         store.put_batch(run_id, Batch("batch-1", "ended", ("k",), "2026-11-21T00:00:00Z"))
-        store.update_run(run_id, state=RunState.BUDGET, stop_reason="cap \ud800", ledger=LEDGER, seconds=1.5)
-    store.put_labels("run-1", [HumanLabel("row-1", "groundedness", "ann", 1.0), HumanLabel("row-1", "n", "ben", 0.0)])
+        store.update_run(
+            run_id, state=RunState.BUDGET, stop_reason="cap \ud800", ledger=LEDGER, seconds=1.5
+        )
+    store.put_labels(
+        "run-1",
+        [HumanLabel("row-1", "groundedness", "ann", 1.0), HumanLabel("row-1", "n", "ben", 0.0)],
+    )
     store.put_labels("", [HumanLabel("x", "groundedness", "ann", 1.0)], source_hash="h\0")
     store.put_certificate(
         Certificate(
-            "c1", "2026-11-21T00:00:00Z", "0.1.0", "offline", "groundedness", {}, {}, "d", "h",
-            SetUp("label", (0.0, 1.0), 1.0, "groundedness"), 2, 2, (), (), Profile(2, {}, {}), {},
+            "c1",
+            "2026-11-21T00:00:00Z",
+            "0.1.0",
+            "offline",
+            "groundedness",
+            {},
+            {},
+            "d",
+            "h",
+            SetUp("label", (0.0, 1.0), 1.0, "groundedness"),
+            2,
+            2,
+            (),
+            (),
+            Profile(2, {}, {}),
+            {},
         )
-    )  # fmt: skip
+    )
 
 
 def held(store: Store) -> list[object]:
@@ -91,7 +121,14 @@ def test_a_store_is_the_same_after_a_way_through_postgresql_and_back(
         assert held(first) == held(second) == held(third)
         assert first.check() == second.check() == third.check() == ()
         again = copy_store(first, second)
-        assert (again.runs, again.known, again.rows, again.judgments, again.labels, again.certificates) == (
+        assert (
+            again.runs,
+            again.known,
+            again.rows,
+            again.judgments,
+            again.labels,
+            again.certificates,
+        ) == (
             0,
             2,
             0,
@@ -122,7 +159,9 @@ def test_a_copy_that_is_killed_shows_whole_runs_only_and_is_finished_by_the_next
     with Store.open(to):
         pass
     for seed in range(2):
-        process = subprocess.Popen([sys.executable, "-c", COPY, str(tmp_path / "a.db"), to], stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, "-c", COPY, str(tmp_path / "a.db"), to], stdout=subprocess.PIPE
+        )
         assert process.stdout is not None
         process.stdout.readline()
         time.sleep(random.Random(seed).uniform(0.01, 0.15))
@@ -165,7 +204,8 @@ def test_what_is_damaged_is_not_copied(tmp_path: Path, make_manifest) -> None:
         fill(first, make_manifest)
         other = sqlite3.connect(tmp_path / "a.db")
         other.execute(
-            "UPDATE judgments SET payload = CAST(replace(payload, '\"rating\":3', '\"rating\":2') AS BLOB) WHERE run = 2"
+            "UPDATE judgments SET payload = CAST(replace(payload, '\"rating\":3', '\"rating\":2')"
+            " AS BLOB) WHERE run = 2"
         )
         other.commit()
         other.close()

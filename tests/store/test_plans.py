@@ -14,14 +14,18 @@ def row(index: int) -> RowResult:
     return RowResult(index, Sample(f"row-{index}", "q"), (), Diagnosis(Verdict.PASS))
 
 
-def test_a_commit_of_rows_looks_up_each_of_them_and_does_not_walk_through_the_run(tmp_path: Path) -> None:
+def test_a_commit_of_rows_looks_up_each_of_them_and_does_not_walk_through_the_run(
+    tmp_path: Path,
+) -> None:
     asked = list[tuple[str, tuple[object, ...]]]()
     with Store.open(tmp_path / "store.db") as store:
         store.create_run(Manifest("r", "", "", "memory", "", 0, {}, (), JudgeInfo("j", {}, {}, "")))
         store.put_rows("r", [row(n) for n in range(2_000)])
 
         @event.listens_for(store.database._writer, "before_cursor_execute")  # type: ignore[attr-defined,untyped-decorator]
-        def _note(_c: object, _cursor: object, statement: str, given: tuple[object, ...], *_: object) -> None:
+        def _note(
+            _c: object, _cursor: object, statement: str, given: tuple[object, ...], *_: object
+        ) -> None:
             if statement.startswith("SELECT rows.idx"):
                 asked.append((statement, given))
 

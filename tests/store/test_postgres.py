@@ -1,4 +1,6 @@
-"""A PostgreSQL store loses nothing and doubles nothing: under crashes, cuts, other writers and other machines."""
+"""A PostgreSQL store loses nothing and doubles nothing: under crashes, cuts, other writers and
+other machines.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 
-from ragassay.core import EnvironmentFailure, HumanLabel, Judgment, RowResult, Sample, SetupError, Status
+from ragassay.core import (
+    EnvironmentFailure,
+    HumanLabel,
+    Judgment,
+    RowResult,
+    Sample,
+    SetupError,
+    Status,
+)
 from ragassay.store import Store, migrate, schema
 from ragassay.store import store as store_module
 from ragassay.store.postgres import PostgresDatabase
@@ -52,7 +62,12 @@ def child(code: str, *arguments: object) -> subprocess.Popen[str]:
             return Judgment(key, "j", "groundedness", Status.JUDGED, rating=3)
     """
     return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(setup) + textwrap.dedent(code), *map(str, arguments)],
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(setup) + textwrap.dedent(code),
+            *map(str, arguments),
+        ],
         stdin=subprocess.PIPE,  # of its own: it waits there until it is killed
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -60,18 +75,24 @@ def child(code: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-# ── the schema ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the schema
+# ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def described(postgres: Postgres, database: str) -> list[list[tuple[object, ...]]]:
     return [
         postgres.sql(query, database)
         for query in (
-            "SELECT table_name, column_name, data_type, collation_name, is_nullable, column_default"
-            " FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2",
+            (
+                "SELECT table_name, column_name, data_type, collation_name, is_nullable,"
+                " column_default FROM information_schema.columns WHERE table_schema = 'public'"
+                " ORDER BY 1, 2"
+            ),
             "SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1, 2",
-            "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint"
-            " WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2",
+            (
+                "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint"
+                " WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2"
+            ),
         )
     ]
 
@@ -118,10 +139,13 @@ def test_a_migration_that_fails_changes_nothing(
 
     at_version(postgres, database, "0001")
     before = described(postgres, database)
-    shutil.copytree(migrate.MIGRATIONS, tmp_path / "m", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        migrate.MIGRATIONS, tmp_path / "m", ignore=shutil.ignore_patterns("__pycache__")
+    )
     (tmp_path / "m" / "versions" / "v9999.py").write_text(
-        f"from alembic import op\nrevision = '9999'\ndown_revision = {schema.HEAD!r}\n"
-        "def upgrade():\n    op.execute('CREATE TABLE extra (x INTEGER)')\n    op.execute('CREATE TABLE runs (x INTEGER)')\n"
+        f"from alembic import op\nrevision = '9999'\ndown_revision = {schema.HEAD!r}\ndef"
+        " upgrade():\n    op.execute('CREATE TABLE extra (x INTEGER)')\n    op.execute('CREATE"
+        " TABLE runs (x INTEGER)')\n"
     )
     monkeypatch.setattr(migrate, "MIGRATIONS", tmp_path / "m")
     monkeypatch.setattr(schema, "HEAD", "9999")
@@ -142,10 +166,13 @@ def test_processes_that_start_at_once_make_one_schema(postgres: Postgres, databa
     assert postgres.sql("SELECT version_num FROM ragassay_version", database) == [(schema.HEAD,)]
 
 
-# ── faults ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── faults
+# ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_crashes_and_cuts_lose_nothing_and_double_nothing(postgres: Postgres, store: Store, database: str) -> None:
+def test_crashes_and_cuts_lose_nothing_and_double_nothing(
+    postgres: Postgres, store: Store, database: str
+) -> None:
     with Writer(store) as writer:
         writer.wait_for_more(10)
         assert postgres.cut(database) >= 1
@@ -169,7 +196,9 @@ def test_a_read_only_database_is_waited_for_and_the_wait_is_told(
         while store.waiting != "the database is read-only":
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        assert set(store.get_judgments([("j", "0-0")])) == {("j", "0-0")}  # what is there can be read
+        assert set(store.get_judgments([("j", "0-0")])) == {
+            ("j", "0-0")
+        }  # what is there can be read
         postgres.sql(f"ALTER DATABASE {database} RESET default_transaction_read_only")
         writer.wait_for_more(5)
         assert store.waiting == ""
@@ -202,21 +231,29 @@ def raising(postgres: Postgres, database: str, condition: str, state: str) -> No
     postgres.sql("CREATE SEQUENCE tries", database)
     postgres.sql(f"GRANT ALL ON SEQUENCE tries TO {USER}", database)
     postgres.sql(
-        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        f" IF nextval('tries') {condition} THEN RAISE EXCEPTION 'no' USING ERRCODE = '{state}'; END IF; RETURN NEW; END $$",
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF nextval('tries')"
+        f" {condition} THEN RAISE EXCEPTION 'no' USING ERRCODE = '{state}'; END IF; RETURN NEW;"
+        " END $$",
         database,
     )
-    postgres.sql("CREATE TRIGGER refuse BEFORE INSERT ON judgments FOR EACH ROW EXECUTE FUNCTION refuse()", database)
+    postgres.sql(
+        "CREATE TRIGGER refuse BEFORE INSERT ON judgments FOR EACH ROW EXECUTE FUNCTION refuse()",
+        database,
+    )
 
 
 @pytest.mark.parametrize("state", ["40001", "40P01", "53300"])
-def test_a_refusal_that_passes_is_only_a_pause(postgres: Postgres, store: Store, database: str, state: str) -> None:
+def test_a_refusal_that_passes_is_only_a_pause(
+    postgres: Postgres, store: Store, database: str, state: str
+) -> None:
     raising(postgres, database, "< 4", state)
     store.put_judgments("run-1", [judgment("a"), judgment("b")])
     assert keys(postgres, database) == (2, 2)
 
 
-@pytest.mark.parametrize(("state", "code"), [("53100", "E0506"), ("XX001", "E0503"), ("42501", "E0501")])
+@pytest.mark.parametrize(
+    ("state", "code"), [("53100", "E0506"), ("XX001", "E0503"), ("42501", "E0501")]
+)
 def test_a_refusal_that_does_not_pass_is_told_at_once(
     postgres: Postgres, store: Store, database: str, state: str, code: str
 ) -> None:
@@ -234,7 +271,10 @@ def test_a_commit_whose_answer_was_lost_is_done_once(
     postgres: Postgres, store: Store, database: str, when: str
 ) -> None:
     with CuttingProxy(postgres.port) as proxy:
-        url = postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/") + "?sslmode=disable"
+        url = (
+            postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/")
+            + "?sslmode=disable"
+        )
         with Store.open(url) as through:
             for number in range(3):
                 proxy.arm(when)
@@ -255,11 +295,16 @@ def test_while_it_is_not_known_whether_a_write_happened_the_wait_is_told(
         postgres.sql(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
 
     with CuttingProxy(postgres.port) as proxy:
-        url = postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/") + "?sslmode=disable"
+        url = (
+            postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/")
+            + "?sslmode=disable"
+        )
         with Store.open(url) as through:
             through.put_judgments("run-1", [judgment("first")])
             proxy.arm("after", turn)
-            writer = threading.Thread(target=through.put_judgments, args=("run-1", [judgment("second")]))
+            writer = threading.Thread(
+                target=through.put_judgments, args=("run-1", [judgment("second")])
+            )
             writer.start()
             try:
                 deadline = time.monotonic() + 10
@@ -277,7 +322,9 @@ def test_connections_that_others_call_stale_meanwhile_are_used_all_the_same(stor
     database = store.database
     assert isinstance(database, PostgresDatabase)
 
-    def others(*_: object) -> None:  # every thread that finds the server away counts the generation up
+    def others(
+        *_: object,
+    ) -> None:  # every thread that finds the server away counts the generation up
         database._generation += 1
 
     event.listen(database._engine, "connect", others)
@@ -293,7 +340,8 @@ def test_a_write_that_a_crash_forgot_is_done_again_though_a_stranger_got_its_num
 
     def crash() -> None:
         ((number,),) = postgres.sql(
-            "SELECT backend_xid FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()"
+            "SELECT backend_xid FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <>"
+            " pg_backend_pid()"
         )
         postgres.stop("immediate")
         postgres.start()
@@ -306,9 +354,14 @@ def test_a_write_that_a_crash_forgot_is_done_again_though_a_stranger_got_its_num
 
     store.close()
     with CuttingProxy(postgres.port) as proxy:
-        url = postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/") + "?sslmode=disable"
+        url = (
+            postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/")
+            + "?sslmode=disable"
+        )
         with Store.open(url) as through:
-            through.put_judgments("run-1", [judgment("first")])  # on a connection that is there when it is cut
+            through.put_judgments(
+                "run-1", [judgment("first")]
+            )  # on a connection that is there when it is cut
             for round_ in range(5):
                 proxy.arm("before", crash)
                 through.put_judgments("run-1", [judgment(f"{round_}-{k}") for k in range(10)])
@@ -316,7 +369,9 @@ def test_a_write_that_a_crash_forgot_is_done_again_though_a_stranger_got_its_num
     assert "committed" in forgotten  # a stranger's: ours was cut before its commit every time
 
 
-def test_a_writer_leaves_no_mark_when_it_closes(postgres: Postgres, store: Store, database: str) -> None:
+def test_a_writer_leaves_no_mark_when_it_closes(
+    postgres: Postgres, store: Store, database: str
+) -> None:
     store.put_judgments("run-1", [judgment("one")])
     assert postgres.sql("SELECT count(*) FROM marks", database) == [(1,)]
     store.close()
@@ -328,7 +383,10 @@ def test_a_transaction_that_hangs_on_the_server_is_ended_before_its_write_is_rep
 ) -> None:
     """The proxy is gone without a word: the server still holds the transaction open."""
     with CuttingProxy(postgres.port) as proxy:
-        url = postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/") + "?sslmode=disable"
+        url = (
+            postgres.url(database).replace(f":{postgres.port}/", f":{proxy.port}/")
+            + "?sslmode=disable"
+        )
         with Store.open(url) as through:
             through.put_judgments("run-1", [judgment("first")])
             proxy.arm("stuck")
@@ -352,7 +410,13 @@ def test_a_transaction_that_hangs_on_the_server_is_ended_before_its_write_is_rep
 def test_a_wrong_url_is_told_at_once_and_without_its_password(
     postgres: Postgres, database: str, change: dict[str, object], words: str
 ) -> None:
-    parts = {"user": USER, "password": "wrong-canary", "host": "127.0.0.1", "port": postgres.port, "database": database}
+    parts = {
+        "user": USER,
+        "password": "wrong-canary",
+        "host": "127.0.0.1",
+        "port": postgres.port,
+        "database": database,
+    }
     if "password" not in change:
         parts["password"] = "Canary-7f3a-p%C3%A4ssw%C3%B6rd"
     form = "postgresql://{user}:{password}@{host}:{port}/{database}{options}"
@@ -372,9 +436,13 @@ def test_the_password_may_come_from_the_environment_and_a_socket_may_be_named(
     with Store.open(postgres.url(database, None, "postgres")) as store:
         assert store.location == postgres.url(database, None)
         assert store.runs() == []
-    with Store.open(f"postgresql:///{database}?host={postgres.folder}&port={postgres.port}&user={USER}") as store:
+    with Store.open(
+        f"postgresql:///{database}?host={postgres.folder}&port={postgres.port}&user={USER}"
+    ) as store:
         assert store.runs() == []
-    with Store.open(f"postgresql://{USER}@127.0.0.1:{postgres.port}/{database}?password={PASSWORD}") as store:
+    with Store.open(
+        f"postgresql://{USER}@127.0.0.1:{postgres.port}/{database}?password={PASSWORD}"
+    ) as store:
         assert store.location == postgres.url(database, None)
 
 
@@ -385,7 +453,8 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     assert caught.value.code == "E0105"
 
 
-# ── several at once ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── several at once
+# ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_eight_processes_write_their_runs_and_one_of_all(
@@ -415,7 +484,9 @@ def test_eight_processes_write_their_runs_and_one_of_all(
     assert len([label for label in labels if label.name == "own"]) == 96
 
 
-def test_one_of_two_that_take_a_run_at_once_gets_it(postgres: Postgres, store: Store, database: str) -> None:
+def test_one_of_two_that_take_a_run_at_once_gets_it(
+    postgres: Postgres, store: Store, database: str
+) -> None:
     code = """
         store = Store.open(sys.argv[1])
         try:
@@ -437,7 +508,10 @@ def test_the_lock_of_another_machine_is_as_old_as_the_database_says(
     postgres: Postgres, store: Store, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.time", lambda: 0.0)  # this machine's clock is wrong
-    taken = "INSERT INTO run_locks SELECT 1, 't', 1, 'elsewhere', '', extract(epoch FROM clock_timestamp()) - {}"
+    taken = (
+        "INSERT INTO run_locks SELECT 1, 't', 1, 'elsewhere', '', extract(epoch FROM"
+        " clock_timestamp()) - {}"
+    )
     postgres.sql(taken.format(60), database)
     with pytest.raises(EnvironmentFailure, match="on elsewhere"):
         store.acquire("run-1")
@@ -483,5 +557,8 @@ def test_ids_of_any_length_are_found(store: Store) -> None:
 
 
 def test_text_is_ordered_by_its_bytes(store: Store) -> None:
-    store.put_rows("run-1", [RowResult(i, Sample(f"id-{text}")) for i, text in enumerate(("b", "a", "B", "ä", "Z"))])
+    store.put_rows(
+        "run-1",
+        [RowResult(i, Sample(f"id-{text}")) for i, text in enumerate(("b", "a", "B", "ä", "Z"))],
+    )
     assert store.row_ids_like("run-1", "ID-") == ["id-B", "id-Z", "id-a", "id-b", "id-ä"]

@@ -1,4 +1,6 @@
-"""A SQLite store under other programs that hold it, readers that do not end, and kills in the middle of a migration."""
+"""A SQLite store under other programs that hold it, readers that do not end, and kills in the
+middle of a migration.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,9 @@ def test_a_reader_that_does_not_end_stops_writes_before_the_journal_is_too_large
     reader.close()
     writer.join()
     assert journal(path) < (3 << 20) + (1 << 20)
-    assert len(store.get_judgments([("j", f"{n}-{k}") for n in range(40) for k in range(10)])) == 400
+    assert (
+        len(store.get_judgments([("j", f"{n}-{k}") for n in range(40) for k in range(10)])) == 400
+    )
     assert store.check() == ()
 
 
@@ -116,14 +120,18 @@ def test_a_reader_that_never_ends_is_named_in_the_end(
     store.put_judgments("run-1", [a_judgment("after")])
 
 
-# ── kills in the middle of a migration ──────────────────────────────────────────────────────────────────────────────
+# ── kills in the middle of a migration
+# ──────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 @pytest.mark.parametrize(
-    ("version", "share"), [("0001", 0.3), ("0001", 0.6), ("0002", 0.7), ("0002", 0.9), ("0001", 1.0)]
+    ("version", "share"),
+    [("0001", 0.3), ("0001", 0.6), ("0002", 0.7), ("0002", 0.9), ("0001", 1.0)],
 )
-def test_a_migration_that_is_killed_is_done_whole_by_the_next(path: Path, version: str, share: float) -> None:
+def test_a_migration_that_is_killed_is_done_whole_by_the_next(
+    path: Path, version: str, share: float
+) -> None:
     old_store(path, version)
     other = path.parent / "copy" / path.name
     other.parent.mkdir()
@@ -135,7 +143,9 @@ def test_a_migration_that_is_killed_is_done_whole_by_the_next(path: Path, versio
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "")
     found = sqlite3.connect(path)
     left = found.execute("SELECT version_num FROM ragassay_version").fetchone()[0]
-    tables = {name for (name,) in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = {
+        name for (name,) in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
     found.close()
     assert left in (version, schema.HEAD)  # all of it or nothing
     assert ("batches" in tables) is (left == schema.HEAD)
@@ -146,14 +156,24 @@ def test_a_migration_that_is_killed_is_done_whole_by_the_next(path: Path, versio
     backup = sqlite3.connect(path.with_name(f"store.db.{version}.backup"))
     assert backup.execute("SELECT count(*) FROM rows").fetchone() == (3,)
     backup.close()
-    assert sorted(file.name for file in path.parent.iterdir()) == ["store.db", f"store.db.{version}.backup"]
+    assert sorted(file.name for file in path.parent.iterdir()) == [
+        "store.db",
+        f"store.db.{version}.backup",
+    ]
 
 
 def as_one_who_may_not_write(place: Path, code: str) -> subprocess.CompletedProcess[str]:
-    """Run `code` where the folder or file may not be written: the superuser, too, minds its rights there."""
+    """Run `code` where the folder or file may not be written: the superuser, too, minds its rights
+    there.
+    """
 
     def bound() -> None:
-        libc, drop, override, search = ctypes.CDLL(None), 24, 1, 2  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, ..._READ_SEARCH
+        libc, drop, override, search = (
+            ctypes.CDLL(None),
+            24,
+            1,
+            2,
+        )  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, ..._READ_SEARCH
         libc.prctl(drop, override, 0, 0, 0)
         libc.prctl(drop, search, 0, 0, 0)
 
@@ -161,7 +181,11 @@ def as_one_who_may_not_write(place: Path, code: str) -> subprocess.CompletedProc
     place.chmod(mode & 0o555)
     try:
         return subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, preexec_fn=bound
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            preexec_fn=bound,
         )
     finally:
         place.chmod(mode)
@@ -193,7 +217,9 @@ def test_a_store_in_a_folder_that_may_not_be_written_is_read_and_not_written(
         store.put_rows("run-1", [RowResult(i, Sample(f"row-{i}")) for i in range(3)])
         if not killed:
             store.close()
-        os.kill(os.getpid(), signal.SIGKILL)  # its journal, with all three rows in it, stays beside it
+        os.kill(
+            os.getpid(), signal.SIGKILL
+        )  # its journal, with all three rows in it, stays beside it
     os.waitpid(child, 0)
     assert path.with_name("store.db-wal").exists() is killed
     path.with_name(".gitignore").unlink()  # as those leave it who keep the artefacts of builds
@@ -201,7 +227,10 @@ def test_a_store_in_a_folder_that_may_not_be_written_is_read_and_not_written(
     assert done.returncode == 0, done.stderr
     read, refused = done.stdout.splitlines()
     assert read == "['run-1'] 3 ()"
-    assert refused == "E0501 copy the store to a folder that may be written, and name the copy with --store"
+    assert (
+        refused
+        == "E0501 copy the store to a folder that may be written, and name the copy with --store"
+    )
 
 
 def test_a_store_that_can_only_be_read_is_copied_elsewhere(tmp_path: Path, make_manifest) -> None:
@@ -209,7 +238,10 @@ def test_a_store_that_can_only_be_read_is_copied_elsewhere(tmp_path: Path, make_
     with Store.open(path) as store:
         store.create_run(make_manifest("run-1"))
         store.put_rows("run-1", [RowResult(0, Sample("row-0"))])
-    code = "from ragassay.store import Store, copy_store; copy_store(Store.open({!r}, make=False), Store.open({!r}))"
+    code = (
+        "from ragassay.store import Store, copy_store; copy_store(Store.open({!r}, make=False),"
+        " Store.open({!r}))"
+    )
     done = as_one_who_may_not_write(path.parent, code.format(str(path), str(copy)))
     assert done.returncode == 0, done.stderr
     with Store.open(copy) as store:
@@ -217,20 +249,25 @@ def test_a_store_that_can_only_be_read_is_copied_elsewhere(tmp_path: Path, make_
         store.acquire("run-1")  # and there it can go on
 
 
-def test_a_run_that_somebody_works_on_is_not_copied_from_where_one_may_only_read(tmp_path: Path, make_manifest) -> None:
+def test_a_run_that_somebody_works_on_is_not_copied_from_where_one_may_only_read(
+    tmp_path: Path, make_manifest
+) -> None:
     path, copy = tmp_path / "frozen" / "store.db", tmp_path / "copy.db"
     with Store.open(path) as store:
         store.create_run(make_manifest("run-1"))
         store.acquire("run-1")
         code = (
-            "from ragassay.store import Store, copy_store; copy_store(Store.open({!r}, make=False), Store.open({!r}))"
+            "from ragassay.store import Store, copy_store; copy_store(Store.open({!r}, make=False),"
+            " Store.open({!r}))"
         )
         done = as_one_who_may_not_write(path.parent, code.format(str(path), str(copy)))
     assert f"E0504: The run is being worked on by process {os.getpid()}" in done.stderr
 
 
 def beside_a_writer(place: Path, code: str) -> subprocess.CompletedProcess[str]:
-    """As above, while this process writes there. The superuser alone can be both; of others the reader only believes it."""
+    """As above, while this process writes there. The superuser alone can be both; of others the
+    reader only believes it.
+    """
     if os.geteuid() == 0:
         return as_one_who_may_not_write(place, code)
     code = f"import os; os.access = lambda place, _: str(place) != {str(place)!r}\n{code}"
@@ -250,7 +287,9 @@ print(seen[0], seen[-1], len(seen))
 """
 
 
-def test_who_may_only_read_sees_what_is_there_while_another_process_writes(tmp_path: Path, make_manifest) -> None:
+def test_who_may_only_read_sees_what_is_there_while_another_process_writes(
+    tmp_path: Path, make_manifest
+) -> None:
     path = tmp_path / "frozen" / "store.db"
     with Store.open(path) as store:
         store.create_run(make_manifest("run-1"))
@@ -290,7 +329,9 @@ def test_who_may_read_the_file_alone_leaves_nothing_beside_it_that_would_keep_a_
     with Store.open(path) as store:
         store.create_run(make_manifest("run-1"))
     owned = os.access
-    monkeypatch.setattr("os.access", lambda place, mode: place == path or owned(place, mode))  # the writer is its owner
+    monkeypatch.setattr(
+        "os.access", lambda place, mode: place == path or owned(place, mode)
+    )  # the writer is its owner
     with ThreadPoolExecutor() as pool:
         looker = pool.submit(beside_a_writer, path, TRIES.format(path=str(path)))
         written = 0

@@ -1,4 +1,6 @@
-"""What is written is there: after a kill, beside another process, on a full disk, and in the order asked for."""
+"""What is written is there: after a kill, beside another process, on a full disk, and in the order
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -44,16 +46,44 @@ from ragassay.store import IndexSet, Store, codec, default_location, migrate, sc
 
 
 def manifest(run_id: str = "run-1", name: str = "", rows: int = 100) -> Manifest:
-    judge = JudgeInfo("offline", {"groundedness": "groundedness@1"}, {"groundedness": "f"}, "unmeasured")
-    return Manifest(run_id, "2026-11-20T00:00:00Z", "0.1", "memory", "h", rows, {}, ("groundedness",), judge, name=name)
+    judge = JudgeInfo(
+        "offline", {"groundedness": "groundedness@1"}, {"groundedness": "f"}, "unmeasured"
+    )
+    return Manifest(
+        run_id,
+        "2026-11-20T00:00:00Z",
+        "0.1",
+        "memory",
+        "h",
+        rows,
+        {},
+        ("groundedness",),
+        judge,
+        name=name,
+    )
 
 
-def judgment(key: str, rating: float | None = 3, status: Status = Status.JUDGED, judge: str = "j") -> Judgment:
-    return Judgment(key, judge, "groundedness", status, rating=rating, rationale="é", spend=Spend(calls=1, cost=0.5))
+def judgment(
+    key: str, rating: float | None = 3, status: Status = Status.JUDGED, judge: str = "j"
+) -> Judgment:
+    return Judgment(
+        key,
+        judge,
+        "groundedness",
+        status,
+        rating=rating,
+        rationale="é",
+        spend=Spend(calls=1, cost=0.5),
+    )
 
 
 def row(
-    index: int, value: float | None = 1.0, verdict: Verdict | None = Verdict.PASS, *, done: bool = True, cause: str = ""
+    index: int,
+    value: float | None = 1.0,
+    verdict: Verdict | None = Verdict.PASS,
+    *,
+    done: bool = True,
+    cause: str = "",
 ) -> RowResult:
     score = Score(
         "groundedness",
@@ -62,7 +92,10 @@ def row(
         verdict=verdict,
         pass_mark=0.9,
         counts=Counts(2, 2),
-        parts=(Part("claim", Status.JUDGED, probability=0.5), Part("claim", Status.JUDGED, probability=1.0)),
+        parts=(
+            Part("claim", Status.JUDGED, probability=0.5),
+            Part("claim", Status.JUDGED, probability=1.0),
+        ),
     )
     tokens = Score("total_tokens", Status.JUDGED, 1500.0)
     sample = Sample(f"row-{index}", contexts=(Context("text"),), slices={"type": "a"}, cluster="c1")
@@ -99,8 +132,9 @@ def either(location: str) -> Iterator[Store]:
 def child(code: str, *arguments: object) -> subprocess.Popen[str]:
     """A Python process that has the helpers of this file."""
     setup = (
-        f"import importlib.util as u; s = u.spec_from_file_location('helpers', {str(Path(__file__))!r}); "
-        "m = u.module_from_spec(s); s.loader.exec_module(m); globals().update(vars(m))\n"
+        "import importlib.util as u; s = u.spec_from_file_location('helpers',"
+        f" {str(Path(__file__))!r}); m = u.module_from_spec(s); s.loader.exec_module(m);"
+        " globals().update(vars(m))\n"
     )
     return subprocess.Popen(
         [sys.executable, "-c", setup + textwrap.dedent(code), *map(str, arguments)],
@@ -110,18 +144,28 @@ def child(code: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-# ── judgments and runs ──────────────────────────────────────────────────────────────────────────────────────────
+# ── judgments and runs
+# ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_newest_judgment_that_may_be_used_again_is_found(either: Store) -> None:
     either.put_judgments(
-        "run-1", [judgment("a", 1), judgment("b", None, Status.FAILED), judgment("c", None, Status.ABSTAINED)]
+        "run-1",
+        [
+            judgment("a", 1),
+            judgment("b", None, Status.FAILED),
+            judgment("c", None, Status.ABSTAINED),
+        ],
     )
     either.put_judgments(
-        "run-1", [judgment("a", 2), judgment("a", None, Status.UNPARSED), judgment("a", 0, judge="other")]
+        "run-1",
+        [judgment("a", 2), judgment("a", None, Status.UNPARSED), judgment("a", 0, judge="other")],
     )
     found = either.get_judgments([("j", "a"), ("j", "b"), ("j", "c"), ("j", "nowhere"), ("j", "a")])
-    assert found == {("j", "a"): judgment("a", 2), ("j", "c"): judgment("c", None, Status.ABSTAINED)}
+    assert found == {
+        ("j", "a"): judgment("a", 2),
+        ("j", "c"): judgment("c", None, Status.ABSTAINED),
+    }
 
 
 def test_the_judgments_of_one_run_can_be_asked_for_alone(either: Store) -> None:
@@ -160,7 +204,9 @@ def test_a_run_is_read_back_with_its_counts_and_its_ledger(either: Store) -> Non
     bad = RowResult(2, None, bad=BadRow("line-3", 3, "E0301", "not JSON"))
     either.put_rows("run-1", [row(0), row(1, done=False), bad])
     ledger = Ledger(Spend(3, cost=0.25), uncertain_calls=1)
-    either.update_run("run-1", state=RunState.INTERRUPTED, stop_reason="Ctrl-C \ud800", ledger=ledger, seconds=1.5)
+    either.update_run(
+        "run-1", state=RunState.INTERRUPTED, stop_reason="Ctrl-C \ud800", ledger=ledger, seconds=1.5
+    )
     run = either.run("run-1")
     assert (run.manifest, run.state, run.stop_reason, run.ledger, run.seconds) == (
         manifest(),
@@ -183,14 +229,25 @@ def test_a_run_is_named_by_last_id_name_or_prefix(either: Store) -> None:
     either.create_run(manifest("zebra-2", "nightly"))
     either.create_run(manifest("zebra-3", "nightly"))
     assert [run.run_id for run in either.runs()] == ["zebra-3", "zebra-2", "run-1"]
-    assert [either.resolve(n) for n in ("last", "run-1", "nightly", "ru")] == ["zebra-3", "run-1", "zebra-3", "run-1"]
-    for name, words in (("zebra", "start"), ("nightli", "Did you mean 'nightly'?"), ("%", "No run"), ("", "No run")):
+    assert [either.resolve(n) for n in ("last", "run-1", "nightly", "ru")] == [
+        "zebra-3",
+        "run-1",
+        "zebra-3",
+        "run-1",
+    ]
+    for name, words in (
+        ("zebra", "start"),
+        ("nightli", "Did you mean 'nightly'?"),
+        ("%", "No run"),
+        ("", "No run"),
+    ):
         with pytest.raises(SetupError, match=re.escape(words)) as caught:
             either.resolve(name)
         assert caught.value.code == "E0103"
 
 
-# ── rows ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── rows
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_row_that_is_not_done_is_replaced_and_a_done_one_is_final(either: Store) -> None:
@@ -219,7 +276,9 @@ def test_the_worst_rows_come_first(either: Store) -> None:
     assert list(either.rows("run-1", cause="ungrounded")) == [stored[3]]
 
 
-def test_pages_of_any_size_give_the_same_rows(either: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_of_any_size_give_the_same_rows(
+    either: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stored = [row(i, (i * 7 % 5) / 5, Verdict.FAIL if i % 2 else Verdict.PASS) for i in range(40)]
     either.put_rows("run-1", stored)
     worst = list(either.rows("run-1", order="worst"))
@@ -244,14 +303,20 @@ def test_score_lines_hold_the_mean_probability_of_the_parts(either: Store) -> No
         (1, "groundedness", 0.75),
         (1, "total_tokens", None),
     ]
-    assert [(s.row_id, s.value, s.cluster, s.slices) for s in either.score_lines("run-1", "groundedness")] == [
+    assert [
+        (s.row_id, s.value, s.cluster, s.slices)
+        for s in either.score_lines("run-1", "groundedness")
+    ] == [
         ("row-0", 1.0, "c1", {"type": "a"}),
         ("row-1", 0.5, "c1", {"type": "a"}),
     ]
 
 
 def test_done_rows_are_known_and_take_little_memory(either: Store) -> None:
-    either.put_rows("run-1", [row(0), row(1, done=False), row(2), RowResult(9, None, bad=BadRow("x", 1, "E0301", "x"))])
+    either.put_rows(
+        "run-1",
+        [row(0), row(1, done=False), row(2), RowResult(9, None, bad=BadRow("x", 1, "E0301", "x"))],
+    )
     assert set(either.done("run-1")) == {0, 2, 9}
     many = IndexSet(range(1_000_000))
     assert len(many) == 1_000_000
@@ -274,7 +339,8 @@ def test_a_number_that_is_not_finite_leaves_nothing_of_its_batch(either: Store) 
     assert list(either.rows("run-1")) == []
 
 
-# ── several at once, and kills ──────────────────────────────────────────────────────────────────────────────────
+# ── several at once, and kills
+# ──────────────────────────────────────────────────────────────────────────────────
 
 
 def test_threads_write_and_read_at_the_same_time(either: Store) -> None:
@@ -288,7 +354,10 @@ def test_threads_write_and_read_at_the_same_time(either: Store) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(either.get_judgments([("j", f"{part}-{i}") for part in range(4) for i in range(20)])) == 80
+    assert (
+        len(either.get_judgments([("j", f"{part}-{i}") for part in range(4) for i in range(20)]))
+        == 80
+    )
 
 
 WRITE = """
@@ -302,7 +371,14 @@ WRITE = """
 def test_two_processes_write_into_one_store_and_lose_nothing(store: Store, path: Path) -> None:
     writers = [child(WRITE, path, name, 40) for name in "ab"]
     assert [(w.communicate()[1], w.returncode) for w in writers] == [("", 0), ("", 0)]
-    assert len(store.get_judgments([("j", f"{n}-{i}-{k}") for n in "ab" for i in range(40) for k in range(50)])) == 4000
+    assert (
+        len(
+            store.get_judgments(
+                [("j", f"{n}-{i}-{k}") for n in "ab" for i in range(40) for k in range(50)]
+            )
+        )
+        == 4000
+    )
     assert store.check() == ()
 
 
@@ -324,7 +400,10 @@ def test_what_was_committed_before_a_kill_is_there(store: Store, path: Path, see
 def test_a_run_has_one_living_owner(store: Store, path: Path) -> None:
     store.acquire("run-1")
     store.acquire("run-1")
-    code = "store = Store.open(sys.argv[1]); store.acquire('run-1'); print('mine', flush=True); time.sleep(60)"
+    code = (
+        "store = Store.open(sys.argv[1]); store.acquire('run-1'); print('mine', flush=True);"
+        " time.sleep(60)"
+    )
     refused = child(code, path)
     errors = refused.communicate()[1]
     assert "E0504" in errors
@@ -364,22 +443,30 @@ def test_a_write_waits_for_a_program_that_holds_the_file(store: Store, path: Pat
     assert ("j", "a") in store.get_judgments([("j", "a")])
 
 
-# ── the file, and what can be wrong with it ─────────────────────────────────────────────────────────────────────
+# ── the file, and what can be wrong with it
+# ─────────────────────────────────────────────────────────────────────
 
 
-def test_the_file_is_its_owners_alone_and_its_folder_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_its_owners_alone_and_its_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RAGASSAY_STORE", raising=False)
     with Store.open(default_location()) as store:
         assert Path(store.location) == tmp_path / ".ragassay" / "store.db"
         assert stat.S_IMODE(Path(store.location).stat().st_mode) == 0o600
     assert (tmp_path / ".ragassay" / ".gitignore").read_text() == "*\n"
-    assert sorted(p.name for p in Path(store.location).parent.iterdir()) == [".gitignore", "store.db"]
+    assert sorted(p.name for p in Path(store.location).parent.iterdir()) == [
+        ".gitignore",
+        "store.db",
+    ]
     monkeypatch.setenv("RAGASSAY_STORE", "elsewhere.db")
     assert default_location() == "elsewhere.db"
 
 
-@pytest.mark.parametrize("name", ["mit Leerzeichen/größe 漢字 ?#%20.db", "a" * 200 + "/" + "b" * 200])
+@pytest.mark.parametrize(
+    "name", ["mit Leerzeichen/größe 漢字 ?#%20.db", "a" * 200 + "/" + "b" * 200]
+)
 def test_unusual_paths_work(tmp_path: Path, name: str) -> None:
     for location in (tmp_path / name, f"sqlite:///{tmp_path / name}"):
         with Store.open(location) as store:
@@ -400,7 +487,9 @@ def test_unusual_paths_work(tmp_path: Path, name: str) -> None:
         "",
     ],
 )
-def test_what_is_neither_a_file_nor_postgresql_is_refused_without_showing_the_password(url: str) -> None:
+def test_what_is_neither_a_file_nor_postgresql_is_refused_without_showing_the_password(
+    url: str,
+) -> None:
     with pytest.raises(SetupError) as caught:
         Store.open(url)
     assert caught.value.code == "E0101"
@@ -437,14 +526,21 @@ def test_a_store_that_was_deleted_is_noticed_at_the_next_write(store: Store, pat
         store.put_judgments("run-1", [judgment("a")])
 
 
-@pytest.mark.parametrize("column", [{"seconds": 1.25}, {"state": "failed"}, {"stop_reason": "Ctrl-D"}])
+@pytest.mark.parametrize(
+    "column", [{"seconds": 1.25}, {"state": "failed"}, {"stop_reason": "Ctrl-D"}]
+)
 def test_how_a_run_stands_is_sealed_as_a_whole(either: Store, column: dict[str, object]) -> None:
     ledger = Ledger(confirmed=Spend(3, 10, 20, cost=0.1))
-    either.update_run("run-1", state=RunState.INTERRUPTED, stop_reason="Ctrl-C", ledger=ledger, seconds=1.5)
+    either.update_run(
+        "run-1", state=RunState.INTERRUPTED, stop_reason="Ctrl-C", ledger=ledger, seconds=1.5
+    )
     before = either.run("run-1")
     assert (before.seconds, before.state, before.stop_reason, before.ledger) == (
-        1.5, RunState.INTERRUPTED, "Ctrl-C", ledger,
-    )  # fmt: skip
+        1.5,
+        RunState.INTERRUPTED,
+        "Ctrl-C",
+        ledger,
+    )
     either._execute(update(schema.runs).values(**column))  # a bit of the file that turned
     with pytest.raises(EnvironmentFailure, match="E0503"):
         either.run("run-1")
@@ -458,7 +554,10 @@ def test_damage_is_told_and_never_read_as_a_value(store: Store, path: Path) -> N
     store.put_judgments("run-1", [judgment("a")])
     store.put_rows("run-1", [row(0)])
     other = sqlite3.connect(path)
-    other.execute("UPDATE judgments SET payload = CAST(replace(payload, '\"rating\":3', '\"rating\":2') AS BLOB)")
+    other.execute(
+        "UPDATE judgments SET payload = CAST(replace(payload, '\"rating\":3', '\"rating\":2') AS"
+        " BLOB)"
+    )
     other.execute("UPDATE rows SET verdict = 'fail'")
     other.commit()
     other.close()
@@ -490,20 +589,26 @@ def test_a_full_disk_is_told_and_what_was_stored_before_is_intact(store: Store, 
     count, *told = out.split()
     assert told == ["E0506", "True"]
     assert int(count) > 0
-    assert len(store.get_judgments([("j", f"{i}-{k}") for i in range(int(count) + 1) for k in range(50)])) == 50 * int(
-        count
-    )
+    assert len(
+        store.get_judgments([("j", f"{i}-{k}") for i in range(int(count) + 1) for k in range(50)])
+    ) == 50 * int(count)
     assert ("j", "after") in store.get_judgments([("j", "after")])
     assert store.check() == ()
 
 
-# ── versions of the schema ──────────────────────────────────────────────────────────────────────────────────────
+# ── versions of the schema
+# ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def described(path: Path) -> dict[str, object]:
     """Tables with their columns, keys and indexes as SQLite sees them."""
     with sqlite3.connect(path) as c:
-        names = [n for (n,) in c.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+        names = [
+            n
+            for (n,) in c.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+            )
+        ]
         found: dict[str, object] = {}
         for name in names:
             indexes = sorted(
@@ -531,7 +636,9 @@ def at_version_one(path: Path) -> None:
         engine.dispose()
 
 
-def test_a_new_store_has_the_schema_that_the_migrations_give(store: Store, path: Path, tmp_path: Path) -> None:
+def test_a_new_store_has_the_schema_that_the_migrations_give(
+    store: Store, path: Path, tmp_path: Path
+) -> None:
     at_version_one(tmp_path / "old.db")
     engine = sqlite.writer_engine(tmp_path / "old.db")
     with engine.begin() as connection:
@@ -546,8 +653,8 @@ def next_version(folder: Path, body: str) -> Path:
 
     shutil.copytree(migrate.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "versions" / "v9999.py").write_text(
-        f"from alembic import op\nrevision = '9999'\ndown_revision = {schema.HEAD!r}\ndef upgrade():\n"
-        f"    op.execute('CREATE TABLE extra (x INTEGER)')\n    {body}\n"
+        f"from alembic import op\nrevision = '9999'\ndown_revision = {schema.HEAD!r}\ndef"
+        f" upgrade():\n    op.execute('CREATE TABLE extra (x INTEGER)')\n    {body}\n"
     )
     return folder
 
@@ -572,10 +679,14 @@ def test_an_older_store_is_copied_and_migrated_with_all_it_holds(
         Store.open(path)
 
 
-def test_a_migration_that_fails_changes_nothing(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_that_fails_changes_nothing(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at_version_one(path)
     before = described(path)
-    monkeypatch.setattr(migrate, "MIGRATIONS", next_version(tmp_path / "m", "op.execute('CREATE TABLE runs (x)')"))
+    monkeypatch.setattr(
+        migrate, "MIGRATIONS", next_version(tmp_path / "m", "op.execute('CREATE TABLE runs (x)')")
+    )
     monkeypatch.setattr(schema, "HEAD", "9999")
     with pytest.raises(EnvironmentFailure, match="E0501"):
         Store.open(path)
@@ -597,12 +708,23 @@ def test_a_former_owner_that_wakes_up_overwrites_nothing(tmp_path, make_manifest
     with Store.open(tmp_path / "s.db") as old, Store.open(tmp_path / "s.db") as new:
         old.create_run(make_manifest("run-1"))
         old.acquire("run-1")
-        old._execute(delete(schema.run_locks))  # suspended for so long on another machine that its lock counts as left
+        old._execute(
+            delete(schema.run_locks)
+        )  # suspended for so long on another machine that its lock counts as left
         new.acquire("run-1")
         new.update_run(
-            "run-1", state=RunState.FINISHED, stop_reason="", ledger=Ledger(Spend(500, cost=5.0)), seconds=9.0
+            "run-1",
+            state=RunState.FINISHED,
+            stop_reason="",
+            ledger=Ledger(Spend(500, cost=5.0)),
+            seconds=9.0,
         )
         with pytest.raises(EnvironmentFailure) as caught:
-            old.update_run("run-1", state=RunState.FAILED, stop_reason="x", ledger=Ledger(), seconds=1.0)
+            old.update_run(
+                "run-1", state=RunState.FAILED, stop_reason="x", ledger=Ledger(), seconds=1.0
+            )
         assert caught.value.code == "E0504"
-        assert (new.run("run-1").state, new.run("run-1").ledger.confirmed.calls) == (RunState.FINISHED, 500)
+        assert (new.run("run-1").state, new.run("run-1").ledger.confirmed.calls) == (
+            RunState.FINISHED,
+            500,
+        )

@@ -48,49 +48,82 @@ FIELDS: dict[type, dict[str, st.SearchStrategy[Any]]] = {
     Spend: {"cost": maybe_number, "seconds": number},
     Evidence: {"quote": text},
     Judgment: {
-        "key": text, "rating": st.none() | number | text, "value": maybe_number, "rationale": text,
-        "evidence": st.lists(st.builds(Evidence), max_size=2).map(tuple), "texts": words, "flags": words,
-        "passes": st.none() | st.booleans(), "spend": st.builds(Spend), "probability": maybe_number,
+        "key": text,
+        "rating": st.none() | number | text,
+        "value": maybe_number,
+        "rationale": text,
+        "evidence": st.lists(st.builds(Evidence), max_size=2).map(tuple),
+        "texts": words,
+        "flags": words,
+        "passes": st.none() | st.booleans(),
+        "spend": st.builds(Spend),
+        "probability": maybe_number,
     },
     Context: {"text": text, "id": maybe_text, "score": maybe_number},
     AppUsage: {"cost": maybe_number, "latency": maybe_number},
     Sample: {
-        "id": text, "question": maybe_text, "contexts": st.none() | st.lists(st.builds(Context), max_size=2).map(tuple),
-        "response": maybe_text, "reference": maybe_text, "expected_facts": st.none() | words,
-        "relevant_ids": st.none() | st.dictionaries(text, number, max_size=2), "guidelines": words,
-        "answerable": st.none() | st.booleans(), "slices": table, "cluster": maybe_text,
-        "usage": st.none() | st.builds(AppUsage), "labels": mixed,
+        "id": text,
+        "question": maybe_text,
+        "contexts": st.none() | st.lists(st.builds(Context), max_size=2).map(tuple),
+        "response": maybe_text,
+        "reference": maybe_text,
+        "expected_facts": st.none() | words,
+        "relevant_ids": st.none() | st.dictionaries(text, number, max_size=2),
+        "guidelines": words,
+        "answerable": st.none() | st.booleans(),
+        "slices": table,
+        "cluster": maybe_text,
+        "usage": st.none() | st.builds(AppUsage),
+        "labels": mixed,
     },
     BadRow: {"id": text, "what": text, "why": text},
     Part: {
-        "text": text, "rating": st.none() | number | text, "value": maybe_number, "probability": maybe_number,
-        "weight": maybe_number, "evidence": st.lists(st.builds(Evidence), max_size=1).map(tuple), "flags": words,
-        "passed": st.none() | st.booleans(), "start": st.none() | st.integers(0, 99),
+        "text": text,
+        "rating": st.none() | number | text,
+        "value": maybe_number,
+        "probability": maybe_number,
+        "weight": maybe_number,
+        "evidence": st.lists(st.builds(Evidence), max_size=1).map(tuple),
+        "flags": words,
+        "passed": st.none() | st.booleans(),
+        "start": st.none() | st.integers(0, 99),
     },
     Counts: {},
     Score: {
-        "metric": text, "value": maybe_number, "reason": text,
+        "metric": text,
+        "value": maybe_number,
+        "reason": text,
         "parts": st.lists(st.builds(Part), max_size=2).map(tuple),
-        "verdict": st.none() | st.sampled_from(Verdict), "pass_mark": maybe_number, "flags": words,
-        "extra": st.dictionaries(text, number, max_size=2), "counts": st.builds(Counts),
+        "verdict": st.none() | st.sampled_from(Verdict),
+        "pass_mark": maybe_number,
+        "flags": words,
+        "extra": st.dictionaries(text, number, max_size=2),
+        "counts": st.builds(Counts),
     },
     Cause: {"name": text, "detail": text},
     Diagnosis: {
-        "verdict": st.none() | st.sampled_from(Verdict), "cause": st.none() | st.builds(Cause),
-        "others": st.lists(st.builds(Cause), max_size=2).map(tuple), "pattern": text,
+        "verdict": st.none() | st.sampled_from(Verdict),
+        "cause": st.none() | st.builds(Cause),
+        "others": st.lists(st.builds(Cause), max_size=2).map(tuple),
+        "pattern": text,
     },
     RowResult: {
-        "sample": st.none() | st.builds(Sample), "bad": st.none() | st.builds(BadRow),
-        "scores": st.lists(st.builds(Score), max_size=2).map(tuple), "diagnosis": st.builds(Diagnosis),
+        "sample": st.none() | st.builds(Sample),
+        "bad": st.none() | st.builds(BadRow),
+        "scores": st.lists(st.builds(Score), max_size=2).map(tuple),
+        "diagnosis": st.builds(Diagnosis),
         "done": st.booleans(),
     },
     JudgeInfo: {"rubrics": table, "fingerprints": table, "agreement": text},
     Manifest: {
-        "name": text, "mapping": table, "metrics": words, "judge": st.builds(JudgeInfo),
+        "name": text,
+        "mapping": table,
+        "metrics": words,
+        "judge": st.builds(JudgeInfo),
         "options": st.dictionaries(text, nested, max_size=3),
     },
     Ledger: {"confirmed": st.builds(Spend), "uncertain_cost": number},
-}  # fmt: skip
+}
 for kind, fields in FIELDS.items():
     st.register_type_strategy(kind, st.builds(kind, **fields))
 
@@ -118,9 +151,9 @@ def test_the_lines_of_a_row_say_the_same_as_its_scores(row: RowResult) -> None:
     line = lines.row_line(data)
     assert (line.index, line.id, line.bad, line.done) == (row.index, row.id, row.bad, row.done)
     assert (line.verdict, line.pattern) == (row.diagnosis.verdict, row.diagnosis.pattern)
-    assert [(s.metric, s.value, s.status, s.counts, s.flags, s.extra) for s in lines.score_lines(data)] == [
-        (s.metric, s.value, s.status, s.counts, s.flags, s.extra) for s in row.scores
-    ]
+    assert [
+        (s.metric, s.value, s.status, s.counts, s.flags, s.extra) for s in lines.score_lines(data)
+    ] == [(s.metric, s.value, s.status, s.counts, s.flags, s.extra) for s in row.scores]
 
 
 @given(text)
@@ -180,21 +213,36 @@ def test_many_blobs_of_one_owner_are_opened_as_each_alone() -> None:
     unseal = codec.unsealer("run \ud800", "line")
     for index in (0, 7, 1_000_000):
         blob = codec.seal(b"[%d]" % index, "run \ud800", "line", index)
-        assert unseal(blob, index) == codec.unseal(blob, "run \ud800", "line", index) == b"[%d]" % index
+        assert (
+            unseal(blob, index)
+            == codec.unseal(blob, "run \ud800", "line", index)
+            == b"[%d]" % index
+        )
         for wrong, whose in ((blob, index + 1), (blob[:-1] + b"?", index), (blob[:3], index)):
             with pytest.raises(codec.Damaged, match="checksum"):
                 unseal(wrong, whose)
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{", b"[]", b"null", b'{"key":1}', b"\xff", b'{"key":"k","judge":"j","rubric":"r","status":"x"}']
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"key":1}',
+        b"\xff",
+        b'{"key":"k","judge":"j","rubric":"r","status":"x"}',
+    ],
 )
 def test_bytes_that_hold_no_value_are_damage_and_not_a_crash(data: bytes) -> None:
     with pytest.raises(codec.Damaged):
         codec.decode(Judgment, data)
 
 
-def test_what_anybody_may_have_written_is_read_only_with_every_field_there_and_of_its_type() -> None:
+def test_what_anybody_may_have_written_is_read_only_with_every_field_there_and_of_its_type() -> (
+    None
+):
     whole = {"name": "kappa", "value": 1, "interval": None, "n": 3, "reason": ""}
     found = codec.read(Figure, whole)
     assert found == Figure("kappa", 1.0, None, 3)

@@ -1,11 +1,13 @@
-"""Which server do the tests of batches talk to? The scripted LLM server with the provider's files and batches.
+"""Which server do the tests of batches talk to? The scripted LLM server with the provider's files
+and batches.
 
     with BatchServer(batch_latency=0.2, batch_faults=["expire", None]) as server: ...
 
-A batch is answered, and billed at half of the price, when it is accepted, whoever comes to fetch it; its files are there
-after `batch_latency` seconds, in an order of their own. Single lines fail as the LLM server's script says (a status puts
-the line into the error file). The server's books: `batches` (submitted), `lines` (bought), `bought_twice` (custom ids
-answered in more than one batch), and those of the LLM server.
+A batch is answered, and billed at half of the price, when it is accepted, whoever comes to fetch
+it; its files are there after `batch_latency` seconds, in an order of their own. Single lines fail
+as the LLM server's script says (a status puts the line into the error file). The server's books:
+`batches` (submitted), `lines` (bought), `bought_twice` (custom ids answered in more than one
+batch), and those of the LLM server.
 
 Faults, one word a batch ordered (batch_faults):
     invalid      the batch fails validation             token_limit  too many tokens wait already
@@ -15,9 +17,9 @@ Faults, one word a batch ordered (batch_faults):
     duplicates   lines come twice        strays      lines of nobody come too
     malformed    lines that are no JSON  missing     a line is left out
     no_file      all was answered, and no file is named
-Faults of looking and fetching, one word a request (look_faults): a status, or "reset"; of fetching alone: file_faults;
-of handing a file over: upload_faults.
-most_lines: a batch of more lines fails with the limit of tokens that wait.
+Faults of looking and fetching, one word a request (look_faults): a status, or "reset"; of fetching
+alone: file_faults; of handing a file over: upload_faults. most_lines: a batch of more lines fails
+with the limit of tokens that wait.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ class BatchServer(LLMServer):
         """The books, with those of the batches."""
         return super().stats() | {
             "batches": len(self._batches),
-            "statuses_of_batches": [self._shown(batch)["status"] for batch in self._batches.values()],
+            "statuses_of_batches": [
+                self._shown(batch)["status"] for batch in self._batches.values()
+            ],
             "lines": self.lines,
             "looks": self.looks,
             "bought_twice": sum(1 for n in self.custom_ids.values() if n > 1),
@@ -84,12 +88,16 @@ class BatchServer(LLMServer):
         fault = self.upload_faults.pop(0) if self.upload_faults else None
         if fault is not None:
             self.injected[f"upload {fault}"] += 1
-            return _error(int(fault), "The file storage limit of the organization is reached.", "storage")
+            return _error(
+                int(fault), "The file storage limit of the organization is reached.", "storage"
+            )
         assert form["purpose"] == "batch"
         field = form["file"]
         assert isinstance(field, web.FileField)
         name = self._file(field.file.read())
-        return web.json_response({"id": name, "object": "file", "purpose": "batch", "bytes": len(self._files[name])})
+        return web.json_response(
+            {"id": name, "object": "file", "purpose": "batch", "bytes": len(self._files[name])}
+        )
 
     def _file(self, data: bytes) -> str:
         name = f"file-{len(self._files) + 1}"
@@ -128,7 +136,9 @@ class BatchServer(LLMServer):
         asked = [orjson.loads(line) for line in data.splitlines()]
         if fault == "token_limit" or (self.most_lines is not None and len(asked) > self.most_lines):
             return self._failed(
-                "token_limit_exceeded", "Enqueued token limit reached for mock in organization o.", None
+                "token_limit_exceeded",
+                "Enqueued token limit reached for mock in organization o.",
+                None,
             )
         if fault == "invalid":
             return self._failed("invalid_json_line", "This line is not parseable as valid JSON.", 1)
@@ -154,7 +164,11 @@ class BatchServer(LLMServer):
                 self.bodies.append(body)
             if refused is not None:
                 assert isinstance(refused.body, bytes)
-                said = {"status_code": refused.status, "request_id": "", "body": orjson.loads(refused.body)}
+                said = {
+                    "status_code": refused.status,
+                    "request_id": "",
+                    "body": orjson.loads(refused.body),
+                }
                 wrong.append(_line(name, said, None))
                 continue
             reply = self._reply(body, orjson.dumps(body), trouble or "")
@@ -168,11 +182,17 @@ class BatchServer(LLMServer):
         if fault == "duplicates":
             given += given
         if fault == "strays":
-            given += [_line("f" * 32, {"status_code": 200, "body": {}}, None), b'{"custom_id": 3}', b"[]"]
+            given += [
+                _line("f" * 32, {"status_code": 200, "body": {}}, None),
+                b'{"custom_id": 3}',
+                b"[]",
+            ]
         if fault == "malformed":
             given = [b"{not json", *given, b'\xff\xfe"', b"null"]
-        files = {which: self._file(b"\n".join(lines) + b"\n") if lines else None
-                 for which, lines in (("output_file_id", given), ("error_file_id", wrong))}  # fmt: skip
+        files = {
+            which: self._file(b"\n".join(lines) + b"\n") if lines else None
+            for which, lines in (("output_file_id", given), ("error_file_id", wrong))
+        }
         if fault == "no_file":
             files = {}
         ends = {"expire": "expired", "cancel": "cancelled"}.get(fault or "", "completed")
@@ -180,8 +200,12 @@ class BatchServer(LLMServer):
 
     def _failed(self, code: str, message: str, line: int | None) -> dict[str, Any]:
         error = {"code": code, "message": message, "param": None, "line": line}
-        return {"ends": "failed", "counts": {"total": 0, "completed": 0, "failed": 0}, "files": {},
-                "errors": {"object": "list", "data": [error]}}  # fmt: skip
+        return {
+            "ends": "failed",
+            "counts": {"total": 0, "completed": 0, "failed": 0},
+            "files": {},
+            "errors": {"object": "list", "data": [error]},
+        }
 
     def _shown(self, batch: dict[str, Any]) -> dict[str, Any]:
         shown = {k: v for k, v in batch.items() if k not in ("begun", "ends", "counts", "files")}
@@ -208,7 +232,9 @@ class BatchServer(LLMServer):
             return trouble
         batch = self._batches.get(request.match_info["batch"])
         return (
-            _error(404, "No batch of that id", "not_found") if batch is None else web.json_response(self._shown(batch))
+            _error(404, "No batch of that id", "not_found")
+            if batch is None
+            else web.json_response(self._shown(batch))
         )
 
     async def _content(self, request: web.Request) -> web.StreamResponse:
@@ -219,7 +245,11 @@ class BatchServer(LLMServer):
             self.injected[f"file {fault}"] += 1
             return _error(int(fault), f"scripted {fault}", "scripted")
         data = self._files.get(request.match_info["file"])
-        return _error(404, "No file of that id", "not_found") if data is None else web.Response(body=data)
+        return (
+            _error(404, "No file of that id", "not_found")
+            if data is None
+            else web.Response(body=data)
+        )
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
         if (trouble := await self._stumble(request)) is not None:
@@ -228,7 +258,9 @@ class BatchServer(LLMServer):
         after = request.query.get("after")
         start = next((n + 1 for n, one in enumerate(newest) if one["id"] == after), 0)
         page = newest[start : start + int(request.query.get("limit", 20))]
-        return web.json_response({"object": "list", "data": page, "has_more": start + len(page) < len(newest)})
+        return web.json_response(
+            {"object": "list", "data": page, "has_more": start + len(page) < len(newest)}
+        )
 
 
 class BatchProcess(ServerProcess):
@@ -238,7 +270,9 @@ class BatchProcess(ServerProcess):
 
 
 def _line(name: str, response: dict[str, Any] | None, error: dict[str, Any] | None) -> bytes:
-    return orjson.dumps({"id": f"batch_req_{name}", "custom_id": name, "response": response, "error": error})
+    return orjson.dumps(
+        {"id": f"batch_req_{name}", "custom_id": name, "response": response, "error": error}
+    )
 
 
 if __name__ == "__main__":

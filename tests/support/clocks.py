@@ -24,7 +24,9 @@ HOUR = 3600.0
 
 @contextmanager
 def wall_clock(read: Callable[[float], float]) -> Iterator[None]:
-    """The wall clock shows what `read` makes of the true time; the monotonic one goes on, as a machine's does."""
+    """The wall clock shows what `read` makes of the true time; the monotonic one goes on, as a
+    machine's does.
+    """
     true = time.time
 
     class Shown(datetime):
@@ -62,7 +64,9 @@ def clocks(seed: int) -> dict[str, Callable[[float], float]]:
 
 
 def under_wrong_clocks(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
-    """Runs in one store under one wrong clock after another, with refusals that say when to come back."""
+    """Runs in one store under one wrong clock after another, with refusals that say when to come
+    back.
+    """
     rows, ids, slowest, negative = make_rows(12), list[str](), 0.0, 0
     with LLMServer(latency=0.01) as server:
         options = {"judge": "openai:mock", "base_url": server.url, "price": "1,2", "cache": False}
@@ -71,7 +75,13 @@ def under_wrong_clocks(folder: Path, *, times: int, seed: int = 0) -> dict[str, 
         for number in range(times):
             name, read = list(clocks(seed + number).items())[number % 10]
             server.script(
-                reset=True, faults=["429:0.2", "429-date:1" if number % 5 == 0 else None, "503:0.2", "429-ms:50"]
+                reset=True,
+                faults=[
+                    "429:0.2",
+                    "429-date:1" if number % 5 == 0 else None,
+                    "503:0.2",
+                    "429-ms:50",
+                ],
             )
             with wall_clock(read):
                 begun = time.monotonic()
@@ -82,12 +92,18 @@ def under_wrong_clocks(folder: Path, *, times: int, seed: int = 0) -> dict[str, 
                     ids.append(run.id)
                     summary = run.summary
                     ledger = run.ledger
-                    negative += summary.seconds < 0 or ledger.confirmed.seconds < 0 or summary.seconds > taken
+                    negative += (
+                        summary.seconds < 0
+                        or ledger.confirmed.seconds < 0
+                        or summary.seconds > taken
+                    )
                     again = ragassay.resume(run.id, store=folder / "s.db", rows=rows)
                     again.close()
                     newest = Store.open(folder / "s.db")
                     with newest:
-                        assert newest.resolve("last") == run.id, f"{name}: the newest run is not the last"
+                        assert newest.resolve("last") == run.id, (
+                            f"{name}: the newest run is not the last"
+                        )
             with Store.open(folder / "s.db") as store:
                 check_run(store, ids[-1])
                 assert canonical(store, ids[-1]) == expected

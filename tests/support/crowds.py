@@ -10,13 +10,25 @@ from typing import Any
 
 import ragassay
 from ragassay.store import Store
-from support.faults import Clock, Victim, command, dice, make_rows, refused, settled, wait_for_a_call, write_rows
+from support.faults import (
+    Clock,
+    Victim,
+    command,
+    dice,
+    make_rows,
+    refused,
+    settled,
+    wait_for_a_call,
+    write_rows,
+)
 from support.invariants import canonical, check_exit, check_run, check_unlocked
 from support.llm_server import ServerProcess
 
 
 def twice(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
-    """A run that works is resumed: seconds to the refusal. Then its process is killed: seconds to the take-over."""
+    """A run that works is resumed: seconds to the refusal. Then its process is killed: seconds to
+    the take-over.
+    """
     chance, refusal, takeover = dice(seed), 0.0, 0.0
     source = write_rows(folder / "rows.jsonl", make_rows(20))
     with ServerProcess() as server:
@@ -64,7 +76,10 @@ def eight_runs(folder: Path, *, rows: int, runs: int = 8) -> dict[str, Any]:
         expected, calls = canonical(folder / "clean.db"), server.stats()["calls"]
         server.script(reset=True)
         store = folder / "shared.db"
-        victims = [Victim(*command(source, server, store, "--name", f"n{i}", "--no-cache")) for i in range(runs)]
+        victims = [
+            Victim(*command(source, server, store, "--name", f"n{i}", "--no-cache"))
+            for i in range(runs)
+        ]
         for victim in victims:
             check_exit(victim.wait(300), 0)
             assert "locked" not in victim.err, victim.err
@@ -78,12 +93,16 @@ def eight_runs(folder: Path, *, rows: int, runs: int = 8) -> dict[str, Any]:
                 lost += rows - held.run(run_id).done
                 wrong += canonical(held, run_id) != expected
                 ledger_calls += held.run(run_id).ledger.confirmed.calls
-        assert books["calls"] == ledger_calls == runs * calls, f"{books['calls']} calls, {ledger_calls} in the ledgers"
+        assert books["calls"] == ledger_calls == runs * calls, (
+            f"{books['calls']} calls, {ledger_calls} in the ledgers"
+        )
     return {"runs": runs, "rows": rows, "lost": lost, "wrong": wrong}
 
 
 def left_behind(folder: Path) -> dict[str, str]:
-    """Locks of processes that are gone: of this machine, of a pid that was given away, of another machine."""
+    """Locks of processes that are gone: of this machine, of a pid that was given away, of another
+    machine.
+    """
     from sqlalchemy import update
 
     from ragassay.store import schema
@@ -98,7 +117,11 @@ def left_behind(folder: Path) -> dict[str, str]:
         ("its process is gone", {}, True),
         ("its pid is another process now", {"pid": 1}, True),
         ("of another machine, seen now", {"host": "elsewhere", "seen": time.time()}, False),
-        ("of another machine, seen an hour ago", {"host": "elsewhere", "seen": time.time() - 3600}, True),
+        (
+            "of another machine, seen an hour ago",
+            {"host": "elsewhere", "seen": time.time() - 3600},
+            True,
+        ),
     ):
         with Store.open(folder / "s.db") as held:
             run_id = held.resolve("last")

@@ -1,4 +1,6 @@
-"""A proxy before a database that cuts the connection at a commit: before it is handed on, or after it happened."""
+"""A proxy before a database that cuts the connection at a commit: before it is handed on, or after
+it happened.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from typing import Self
 
 
 class CuttingProxy:
-    """Listens on `port` and hands on to `target`. `arm("before" | "after" | "stuck")` has the next COMMIT cut once; `first` is
-    called before that."""
+    """Listens on `port` and hands on to `target`. `arm("before" | "after" | "stuck")` has the next
+    COMMIT cut once; `first` is called before that.
+    """
 
     def __init__(self, target: int) -> None:
         self._target, self._armed, self.cuts = target, "", 0
@@ -23,7 +26,9 @@ class CuttingProxy:
         self._sockets: list[socket.socket] = []
 
     def arm(self, when: str, first: Callable[[], object] | None = None) -> None:
-        """Cut the connection of the next COMMIT, before the server gets it or after it has answered."""
+        """Cut the connection of the next COMMIT, before the server gets it or after it has
+        answered.
+        """
         self._armed, self._first = when, first
 
     def _accept(self) -> None:
@@ -47,7 +52,9 @@ class CuttingProxy:
         thread.start()
         self._threads.append(thread)
 
-    def _forward(self, client: socket.socket, server: socket.socket, muted: threading.Event) -> None:
+    def _forward(
+        self, client: socket.socket, server: socket.socket, muted: threading.Event
+    ) -> None:
         try:
             while data := client.recv(1 << 16):
                 if b"COMMIT\0" in data and self._armed:
@@ -55,7 +62,9 @@ class CuttingProxy:
                     self.cuts += 1
                     if self._first is not None:
                         self._first()
-                    if when == "stuck":  # the server hears nothing more, and is not told that nobody is there
+                    if (
+                        when == "stuck"
+                    ):  # the server hears nothing more, and is not told that nobody is there
                         _drop(client)
                         return
                     if when == "before":
@@ -81,7 +90,10 @@ class CuttingProxy:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

@@ -10,8 +10,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from support.faults import Clock, Victim, command, dice, make_rows, settled, wait_for_a_call, write_rows
-from support.invariants import canonical, check_exit, check_ledger, check_run, check_unlocked, ledger_of
+from support.faults import (
+    Clock,
+    Victim,
+    command,
+    dice,
+    make_rows,
+    settled,
+    wait_for_a_call,
+    write_rows,
+)
+from support.invariants import (
+    canonical,
+    check_exit,
+    check_ledger,
+    check_run,
+    check_unlocked,
+    ledger_of,
+)
 from support.llm_server import ServerProcess
 
 LIMIT = """
@@ -46,7 +62,8 @@ def main():
         os.write(_book, os.read(_fd, 1 << 24))
 _cli.main = main
 """
-"""Notes, in memory, each call that is sent (s) and each failed write (F); written down at the end."""
+"""Notes, in memory, each call that is sent (s) and each failed write (F); written down at the end.
+"""
 
 NO_PRIVILEGES = """
 import ctypes
@@ -58,7 +75,9 @@ assert ctypes.CDLL(None).capset(_head, _none) == 0
 
 @contextmanager
 def small_disk(folder: Path, size: str) -> Iterator[Callable[[str], None] | None]:
-    """A file system of this size at the folder, and a function that changes its size; None where none may be mounted."""
+    """A file system of this size at the folder, and a function that changes its size; None where
+    none may be mounted.
+    """
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
@@ -66,7 +85,9 @@ def small_disk(folder: Path, size: str) -> Iterator[Callable[[str], None] | None
         return
 
     def resize(new: str) -> None:
-        subprocess.run(["mount", "-o", f"remount,size={new}", str(folder)], check=True, capture_output=True)
+        subprocess.run(
+            ["mount", "-o", f"remount,size={new}", str(folder)], check=True, capture_output=True
+        )
 
     try:
         yield resize
@@ -74,8 +95,12 @@ def small_disk(folder: Path, size: str) -> Iterator[Callable[[str], None] | None
         subprocess.run(["umount", "-l", str(folder)], check=True, capture_output=True)
 
 
-def full_disk(folder: Path, *, times: int, seed: int = 0, rows: int = 150, in_flight: int = 8) -> dict[str, Any]:
-    """A disk that is full at a random point, half the times by a small file system, half by a limit on files."""
+def full_disk(
+    folder: Path, *, times: int, seed: int = 0, rows: int = 150, in_flight: int = 8
+) -> dict[str, Any]:
+    """A disk that is full at a random point, half the times by a small file system, half by a limit
+    on files.
+    """
     chance, most, before_any, mounted = dice(seed), 0, 0, 0
     source = write_rows(folder / "rows.jsonl", make_rows(rows))
     with ServerProcess(latency=0.01) as server:
@@ -90,12 +115,18 @@ def full_disk(folder: Path, *, times: int, seed: int = 0, rows: int = 150, in_fl
             server.script(reset=True)
             book = folder / f"book-{number}"
             room = int(chance.uniform(0.03, 1.2) * size) // 4096 * 4096
-            with small_disk(folder / f"disk-{number}", str(max(room, 4096)) if number % 2 else "100m") as resize:
+            with small_disk(
+                folder / f"disk-{number}", str(max(room, 4096)) if number % 2 else "100m"
+            ) as resize:
                 store = folder / f"disk-{number}" / "s.db"
                 limited = resize is None or number % 2 == 0
                 mounted += not limited
-                prelude = SENDING.format(book=str(book)) + (LIMIT.format(size=room) if limited else "")
-                victim = Victim(*command(source, server, store, concurrency=in_flight), prelude=prelude)
+                prelude = SENDING.format(book=str(book)) + (
+                    LIMIT.format(size=room) if limited else ""
+                )
+                victim = Victim(
+                    *command(source, server, store, concurrency=in_flight), prelude=prelude
+                )
                 code = victim.wait()
                 books = settled(server)
                 if code == 0:
@@ -121,7 +152,12 @@ def full_disk(folder: Path, *, times: int, seed: int = 0, rows: int = 150, in_fl
                 assert canonical(store) == expected
                 check_ledger(ledger_of(store), settled(server))
                 check_unlocked(store)
-    return {"times": done, "sent_after_failure": most, "before_any_call": before_any, "file_systems": mounted}
+    return {
+        "times": done,
+        "sent_after_failure": most,
+        "before_any_call": before_any,
+        "file_systems": mounted,
+    }
 
 
 def full_before_the_first_call(folder: Path) -> dict[str, Any]:
@@ -174,7 +210,9 @@ def bad_places(folder: Path) -> dict[str, str]:
         (folder / "a file").write_text("x")
         refused("a file where the folder should be", folder / "a file" / "s.db", "E0501")
         refused("a folder where the file should be", folder, "E0101")
-        (folder / "text.db").write_text("this is no database, though it is long enough for one" * 100)
+        (folder / "text.db").write_text(
+            "this is no database, though it is long enough for one" * 100
+        )
         refused("a text file", folder / "text.db", "E0503")
         refused("a name of 256 characters", folder / ("n" * 253 + ".db"), "E0501")
         refused("a name that SQLite cannot add -wal to", folder / ("n" * 250 + ".db"), "E0501")
@@ -182,12 +220,18 @@ def bad_places(folder: Path) -> dict[str, str]:
         refused("a link to itself", folder / "loop.db", "E0101")
         (folder / "elsewhere").mkdir()
         (folder / "link.db").symlink_to(folder / "elsewhere" / "real.db")
-        served("a link to a file that is made", folder / "link.db", folder / "elsewhere" / "real.db")
+        served(
+            "a link to a file that is made", folder / "link.db", folder / "elsewhere" / "real.db"
+        )
         (folder / "linked").symlink_to(folder / "elsewhere")
         served("a linked folder", folder / "linked" / "s.db")
-        served("spaces, Unicode, %, # and ?", folder / "a b ü 漢字 %20 #1 ?x=y & 'q'" / "s t o r e.db")
+        served(
+            "spaces, Unicode, %, # and ?", folder / "a b ü 漢字 %20 #1 ?x=y & 'q'" / "s t o r e.db"
+        )
         refused(
-            "a path of 1,000 characters, which SQLite cannot open", folder.joinpath(*["d" * 190] * 5) / "s.db", "E0501"
+            "a path of 1,000 characters, which SQLite cannot open",
+            folder.joinpath(*["d" * 190] * 5) / "s.db",
+            "E0501",
         )
         served("a path of 400 characters", folder.joinpath("d" * 150, "e" * 150) / "s.db")
         served("a name of 240 characters", folder / ("n" * 237 + ".db"))

@@ -1,4 +1,6 @@
-"""Who drives a judge's flows over real HTTP, without runner, store or retries? One loop, for tests of the judge alone."""
+"""Who drives a judge's flows over real HTTP, without runner, store or retries? One loop, for tests
+of the judge alone.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ async def _drive(
 ) -> list[tuple[list[Judgment], list[ChatCall]]]:
     model = connect("openai:mock", base_url=url, concurrency=16)
 
-    async def one(by: LLMJudge, group: tuple[Request, ...]) -> tuple[list[Judgment], list[ChatCall]]:
+    async def one(
+        by: LLMJudge, group: tuple[Request, ...]
+    ) -> tuple[list[Judgment], list[ChatCall]]:
         kept, calls = list[Judgment](), list[ChatCall]()
         flow = by.answer(group)
         with closing(flow):
@@ -40,8 +44,12 @@ async def _drive(
         await model.close()
 
 
-def drive(asked: list[tuple[LLMJudge, tuple[Request, ...]]], url: str) -> list[tuple[list[Judgment], list[ChatCall]]]:
-    """Each group answered over real HTTP: its Judgments, each Request's exactly once, and the calls."""
+def drive(
+    asked: list[tuple[LLMJudge, tuple[Request, ...]]], url: str
+) -> list[tuple[list[Judgment], list[ChatCall]]]:
+    """Each group answered over real HTTP: its Judgments, each Request's exactly once, and the
+    calls.
+    """
     done = asyncio.run(_drive(asked, url))
     for (_, group), (kept, _) in zip(asked, done, strict=True):
         assert sorted(j.key for j in kept) == sorted({r.key for r in group})

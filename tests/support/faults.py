@@ -1,7 +1,9 @@
-"""What can befall a run, as functions with a dose: shared by the tests (small doses) and benchmarks/hardening (large).
+"""What can befall a run, as functions with a dose: shared by the tests (small doses) and
+benchmarks/hardening (large).
 
-A run is a process of its own (`Victim`) against a scripted server of its own (`ServerProcess`), so that it can be killed,
-starved and robbed of its disk. Each scenario returns figures and raises AssertionError where an invariant is broken.
+A run is a process of its own (`Victim`) against a scripted server of its own (`ServerProcess`), so
+that it can be killed, starved and robbed of its disk. Each scenario returns figures and raises
+AssertionError where an invariant is broken.
 """
 
 from __future__ import annotations
@@ -42,7 +44,10 @@ def make_rows(count: int, tag: str = "") -> list[dict[str, Any]]:
         {
             "id": f"row-{number:05}",
             "question": f"What colour is bridge {tag}{number}?",
-            "contexts": [f"Bridge {tag}{number} is {COLOURS[number % 8]} and was built in {1800 + number % 200}."],
+            "contexts": [
+                f"Bridge {tag}{number} is {COLOURS[number % 8]} and was built in"
+                f" {1800 + number % 200}."
+            ],
             "response": f"Bridge {tag}{number} is {COLOURS[(number + number % 3) % 8]}.",
         }
         for number in range(count)
@@ -56,12 +61,16 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
 
 
 class Victim:
-    """`ragassay ...` in a process of its own, forked from one that has loaded the package and runs no thread.
+    """`ragassay ...` in a process of its own, forked from one that has loaded the package and runs
+    no thread.
 
-    prelude: Python run in it before the command, such as a limit on memory. The key is a canary (I6).
+    prelude: Python run in it before the command, such as a limit on memory. The key is a canary
+    (I6).
     """
 
-    def __init__(self, *arguments: object, prelude: str = "", cwd: Path | None = None, **environment: str) -> None:
+    def __init__(
+        self, *arguments: object, prelude: str = "", cwd: Path | None = None, **environment: str
+    ) -> None:
         self._at = Path(tempfile.mkdtemp(prefix="victim"))
         order = {
             "arguments": list(map(str, arguments)),
@@ -78,16 +87,22 @@ class Victim:
         return (self._at / "code").exists()
 
     def wait(self, timeout: float = 60.0) -> int:
-        """Its exit code, the negative number of the signal that ended it; I6 holds of what it printed."""
+        """Its exit code, the negative number of the signal that ended it; I6 holds of what it
+        printed.
+        """
         end = time.monotonic() + timeout
         while not self.over():
             if time.monotonic() > end:
                 os.kill(self.pid, signal.SIGKILL)
-                raise AssertionError(f"it ran for more than {timeout:.0f} s: {(self._at / 'err').read_text()[-1000:]}")
+                raise AssertionError(
+                    f"it ran for more than {timeout:.0f} s:"
+                    f" {(self._at / 'err').read_text()[-1000:]}"
+                )
             time.sleep(0.005)
         code = int((self._at / "code").read_text())
         self.out, self.err = (
-            (self._at / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err")
+            (self._at / name).read_text(encoding="utf-8", errors="replace")
+            for name in ("out", "err")
         )
         shutil.rmtree(self._at)
         check_output(self.out + self.err)
@@ -100,10 +115,25 @@ class Victim:
 
 
 LOADED = (
-    "ragassay.cli.app", "ragassay.api", "ragassay.planning", "ragassay.runner", "ragassay.judges", "ragassay.report",
-    "ragassay.models.offline", "ragassay.models.openai", "ragassay.diagnosis", "ragassay.datasets", "ragassay.store.store",
-    "ragassay.trust.certificates", "numpy", "rich.live", "rich.table", "rich.text", "sentencex", "yaml",
-)  # fmt: skip
+    "ragassay.cli.app",
+    "ragassay.api",
+    "ragassay.planning",
+    "ragassay.runner",
+    "ragassay.judges",
+    "ragassay.report",
+    "ragassay.models.offline",
+    "ragassay.models.openai",
+    "ragassay.diagnosis",
+    "ragassay.datasets",
+    "ragassay.store.store",
+    "ragassay.trust.certificates",
+    "numpy",
+    "rich.live",
+    "rich.table",
+    "rich.text",
+    "sentencex",
+    "yaml",
+)
 """What a victim need not load: a command is then at work in a few hundredths of a second."""
 
 
@@ -116,12 +146,17 @@ class Nursery:
     def bear(self, order: dict[str, Any]) -> int:
         """Fork a victim; its pid."""
         if self._process is None:
-            tests, source = Path(__file__).resolve().parents[1], Path(ragassay.__file__).resolve().parents[1]
+            tests, source = (
+                Path(__file__).resolve().parents[1],
+                Path(ragassay.__file__).resolve().parents[1],
+            )
             self._process = subprocess.Popen(
                 [sys.executable, "-W", "ignore", __file__],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
                 env=os.environ | {"PYTHONPATH": f"{source}:{tests}", "OPENBLAS_NUM_THREADS": "1"},
-            )  # fmt: skip
+            )
             atexit.register(self.close)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -186,9 +221,15 @@ def _serve() -> None:
 def _live(order: dict[str, Any]) -> NoReturn:
     """What the forked process does: the command line, as the installed command runs it."""
     for number, name in ((1, "out"), (2, "err")):
-        os.dup2(os.open(Path(order["folder"]) / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
+        os.dup2(
+            os.open(Path(order["folder"]) / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+            number,
+        )
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdout, sys.stderr = open(1, "w", encoding="utf-8"), open(2, "w", encoding="utf-8", buffering=1)  # noqa: SIM115
+    sys.stdout, sys.stderr = (
+        open(1, "w", encoding="utf-8"),  # noqa: SIM115
+        open(2, "w", encoding="utf-8", buffering=1),  # noqa: SIM115
+    )
     for name in [n for n in os.environ if n.startswith(("OPENAI", "RAGASSAY", "CI"))]:
         del os.environ[name]
     os.environ |= {"OPENAI_API_KEY": CANARIES[0], "COLUMNS": "200", **order["environment"]}
@@ -213,7 +254,9 @@ def _live(order: dict[str, Any]) -> NoReturn:
     os._exit(code)
 
 
-def command(rows: Path, server: ServerProcess, store: Path, *more: object, concurrency: int = 8) -> list[object]:
+def command(
+    rows: Path, server: ServerProcess, store: Path, *more: object, concurrency: int = 8
+) -> list[object]:
     """`evaluate` with the judge behind the scripted server, at its own price."""
     judge = ("--judge", "openai:mock", "--base-url", server.url, "--price", "1,2")
     return ["evaluate", rows, *judge, "--store", store, "--concurrency", concurrency, *more]
@@ -230,7 +273,9 @@ def until(ready: Callable[[], bool], process: Victim | None = None, patience: fl
     return True
 
 
-def wait_for_a_call(server: ServerProcess, sent: int, process: Victim, patience: float = 60.0) -> bool:
+def wait_for_a_call(
+    server: ServerProcess, sent: int, process: Victim, patience: float = 60.0
+) -> bool:
     """Wait until the server has got more than so many calls; False where the process ended before."""
     return until(lambda: server.stats()["calls"] > sent, process, patience)
 
@@ -268,7 +313,9 @@ def dice(seed: int) -> random.Random:
 
 
 def resume_with_done_rows(folder: Path, count: int, *, open_rows: int = 4) -> float:
-    """Seconds from the start of `ragassay resume` to its first call, with so many rows done and a few not."""
+    """Seconds from the start of `ragassay resume` to its first call, with so many rows done and a
+    few not.
+    """
     source = write_rows(folder / "many.jsonl", make_rows(count + open_rows))
     store = folder / "many.db"
     with ServerProcess(latency=0.01) as server:

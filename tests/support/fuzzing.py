@@ -1,7 +1,9 @@
-"""What do hostile inputs look like that nobody wrote down? Seeded mutators of bytes and of JSON, and a check for each target.
+"""What do hostile inputs look like that nobody wrote down? Seeded mutators of bytes and of JSON,
+and a check for each target.
 
-Each `check_*(seed)` makes one case from its seed and raises AssertionError with what broke; the seed reproduces it. The same
-functions serve the small dose of every commit (tests/hardening/test_fuzz.py) and the large ones (benchmarks/hardening/fuzz.py).
+Each `check_*(seed)` makes one case from its seed and raises AssertionError with what broke; the
+seed reproduces it. The same functions serve the small dose of every commit
+(tests/hardening/test_fuzz.py) and the large ones (benchmarks/hardening/fuzz.py).
 """
 
 from __future__ import annotations
@@ -34,18 +36,66 @@ BOOK = RubricBook.default()
 RUBRICS = tuple(BOOK.get(name) for name in BOOK.ids())
 TEXTS = tuple(text for text in CORPUS.values() if len(text) < 200)
 _TOKENS = (
-    "{", "}", "[", "]", ":", ",", '"', "\\", "\\u", "\\ud800", "null", "true", "NaN", "-Infinity", "1e999", "0x1", "٢", "2.0", "-1",
-    '"id"', '"rating"', '"verdicts"', '{"verdicts": [', "]}", "```json\n", "```", "<think>", "</think>", "\n", "\0", "\ufeff",
-    "\u2028", "/*", "//", "{{question}}", "'",
-    "9" * 400, "[" * 60, "{\"a\":" * 60, "\x1b[2J", "=1+1", ";", "\t", "\r", '""', '"""', "---", "&a", "*a", "!!python/name:os.system",
-)  # fmt: skip
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    '"',
+    "\\",
+    "\\u",
+    "\\ud800",
+    "null",
+    "true",
+    "NaN",
+    "-Infinity",
+    "1e999",
+    "0x1",
+    "٢",
+    "2.0",
+    "-1",
+    '"id"',
+    '"rating"',
+    '"verdicts"',
+    '{"verdicts": [',
+    "]}",
+    "```json\n",
+    "```",
+    "<think>",
+    "</think>",
+    "\n",
+    "\0",
+    "\ufeff",
+    "\u2028",
+    "/*",
+    "//",
+    "{{question}}",
+    "'",
+    "9" * 400,
+    "[" * 60,
+    '{"a":' * 60,
+    "\x1b[2J",
+    "=1+1",
+    ";",
+    "\t",
+    "\r",
+    '""',
+    '"""',
+    "---",
+    "&a",
+    "*a",
+    "!!python/name:os.system",
+)
 
 
 # -- mutators
 
 
 def mutated(data: bytes, chance: random.Random, most: int = 6) -> bytes:
-    """The bytes with a few changes: flips, cuts, repeats, moves, tokens that mean something to a parser."""
+    """The bytes with a few changes: flips, cuts, repeats, moves, tokens that mean something to a
+    parser.
+    """
     for _ in range(chance.randint(1, most)):
         a, b = sorted(chance.randint(0, len(data)) for _ in range(2))
         b = min(b, a + chance.choice((1, 4, 60, 10_000)))
@@ -59,7 +109,11 @@ def mutated(data: bytes, chance: random.Random, most: int = 6) -> bytes:
         elif kind == 3:
             data = data[:a] + chance.choice(_TOKENS).encode("utf-8", "surrogatepass") + data[a:]
         elif kind == 4:
-            data = data[:a] + bytes(chance.randrange(256) for _ in range(chance.randint(1, 4))) + data[b:]
+            data = (
+                data[:a]
+                + bytes(chance.randrange(256) for _ in range(chance.randint(1, 4)))
+                + data[b:]
+            )
         elif kind == 5:
             data = data[:a]
         else:
@@ -69,7 +123,9 @@ def mutated(data: bytes, chance: random.Random, most: int = 6) -> bytes:
 
 
 def warped(value: Any, chance: random.Random) -> Any:
-    """The JSON value with one node of it changed for another kind of thing, renamed, repeated or wrapped."""
+    """The JSON value with one node of it changed for another kind of thing, renamed, repeated or
+    wrapped.
+    """
     if isinstance(value, dict) and value and chance.random() < 0.8:
         key = chance.choice(list(value))
         if chance.random() < 0.15:
@@ -83,10 +139,32 @@ def warped(value: Any, chance: random.Random) -> Any:
         if chance.random() < 0.2:
             return [*value, warped(value[at], chance)]
         return [*value[:at], warped(value[at], chance), *value[at + 1 :]]
-    return chance.choice((
-        None, True, False, 0, 1, 2, 3, -1, 2.0, 2.5, 10**30, 1e308, "", "2", "yes", "no", [], {}, [value], {"rating": value}, str(value)[:50],
-        chance.choice(TEXTS),
-    ))  # fmt: skip
+    return chance.choice(
+        (
+            None,
+            True,
+            False,
+            0,
+            1,
+            2,
+            3,
+            -1,
+            2.0,
+            2.5,
+            10**30,
+            1e308,
+            "",
+            "2",
+            "yes",
+            "no",
+            [],
+            {},
+            [value],
+            {"rating": value},
+            str(value)[:50],
+            chance.choice(TEXTS),
+        )
+    )
 
 
 # -- F1: the parser of judges' replies
@@ -97,12 +175,20 @@ def _some_verdicts(rubric: Rubric, ids: list[str], chance: random.Random) -> lis
     for name in ids:
         flags = tuple(flag.name for flag in rubric.flags if chance.random() < 0.2)
         quotes = tuple(
-            Quote(chance.randint(1, 9) if rubric.quotes_name_passages else None, chance.choice(TEXTS) + "x") for _ in range(chance.randrange(3))
-        )  # fmt: skip
+            Quote(
+                chance.randint(1, 9) if rubric.quotes_name_passages else None,
+                chance.choice(TEXTS) + "x",
+            )
+            for _ in range(chance.randrange(3))
+        )
         words = tuple(f"{chance.choice(TEXTS).strip()}x" for _ in range(chance.randrange(3)))
         if rubric.writes == "claims":
             made.append(
-                Verdict(name, claims=tuple(Claim(w.strip(), chance.random() < 0.5) for w in words), flags=flags)
+                Verdict(
+                    name,
+                    claims=tuple(Claim(w.strip(), chance.random() < 0.5) for w in words),
+                    flags=flags,
+                )
             )
         elif rubric.writes == "texts":
             made.append(Verdict(name, texts=tuple(w.strip() for w in words), flags=flags))
@@ -111,15 +197,23 @@ def _some_verdicts(rubric: Rubric, ids: list[str], chance: random.Random) -> lis
         else:
             assert rubric.scale is not None
             sources = tuple(sorted({chance.randint(1, 40) for _ in range(chance.randrange(4))}))
-            made.append(Verdict(
-                name, chance.choice(rubric.scale.ratings), chance.choice(TEXTS) + "because" if rubric.asks_reasons else "",
-                quotes if rubric.asks_quotes else (), flags, sources=sources if rubric.asks_sources else None,
-            ))  # fmt: skip
+            made.append(
+                Verdict(
+                    name,
+                    chance.choice(rubric.scale.ratings),
+                    chance.choice(TEXTS) + "because" if rubric.asks_reasons else "",
+                    quotes if rubric.asks_quotes else (),
+                    flags,
+                    sources=sources if rubric.asks_sources else None,
+                )
+            )
     return made
 
 
 def _entries(text: str) -> Iterator[dict[str, Any]]:
-    """Every object that stands anywhere in the text, read by another and slower way than the parser's."""
+    """Every object that stands anywhere in the text, read by another and slower way than the
+    parser's.
+    """
     decoder = json.JSONDecoder(strict=False)
     for at, character in enumerate(text):
         if character == "{":
@@ -140,7 +234,9 @@ def check_reply(seed: int) -> None:
     assert parse(text, rubric, ids) == {v.id: v for v in said}, "what was rendered is not read back"
     kind = chance.randrange(4)
     if kind == 0:
-        text = mutated(text.encode(), chance).decode("utf-8", "surrogateescape" if chance.random() < 0.5 else "replace")
+        text = mutated(text.encode(), chance).decode(
+            "utf-8", "surrogateescape" if chance.random() < 0.5 else "replace"
+        )
     elif kind == 1:
         value = json.loads(text)
         for _ in range(chance.randint(1, 3)):
@@ -171,26 +267,48 @@ def check_reply(seed: int) -> None:
             assert type(verdict.rating) in (int, str)
             assert verdict.rating in rubric.scale.ratings, "a rating off the scale"
             held = [e for e in entries if e.get("id") == name and "rating" in e]
-            assert any(type(e["rating"]) is type(verdict.rating) and e["rating"] == verdict.rating for e in held), (
-                "an invented verdict"
-            )
+            assert any(
+                type(e["rating"]) is type(verdict.rating) and e["rating"] == verdict.rating
+                for e in held
+            ), "an invented verdict"
         else:
-            held = [e for e in entries if e.get("id") == name and isinstance(e.get(rubric.writes), list)]
-            words = [c.text for c in verdict.claims] + list(verdict.texts) + [q.text for q in verdict.quotes]
+            held = [
+                e for e in entries if e.get("id") == name and isinstance(e.get(rubric.writes), list)
+            ]
+            words = (
+                [c.text for c in verdict.claims]
+                + list(verdict.texts)
+                + [q.text for q in verdict.quotes]
+            )
             dumped = [json.dumps(e, ensure_ascii=False) for e in held]
             assert held, "an invented verdict"
-            assert all(any(json.dumps(w, ensure_ascii=False)[1:-1] in d for d in dumped) for w in words), (
-                "invented words"
-            )
+            assert all(
+                any(json.dumps(w, ensure_ascii=False)[1:-1] in d for d in dumped) for w in words
+            ), "invented words"
 
 
 def reply_time(seed: int, size: int = 100_000) -> float:
-    """F1: milliseconds of CPU for a reply of 100 KB of what is worst to read, of a kind the seed chooses; the best of three."""
+    """F1: milliseconds of CPU for a reply of 100 KB of what is worst to read, of a kind the seed
+    chooses; the best of three.
+    """
     chance = random.Random(seed)
     unit = chance.choice(
-        ('{"', '{"a": ', '{"verdicts": [', '{"a": "', "[{", '{"id": "00000000", "rating": 2}, ', '{"verdicts": [{"id": "00000000", "rating": 2}]} ', "{ \n\t",
-         '\\"{"', '{"a": 1, "a": 2} ', '{"a": NaN} ', '{"x": ' + "9" * 4000 + "} ", '{"verdicts": [' + "[" * 500)
-    )  # fmt: skip
+        (
+            '{"',
+            '{"a": ',
+            '{"verdicts": [',
+            '{"a": "',
+            "[{",
+            '{"id": "00000000", "rating": 2}, ',
+            '{"verdicts": [{"id": "00000000", "rating": 2}]} ',
+            "{ \n\t",
+            '\\"{"',
+            '{"a": 1, "a": 2} ',
+            '{"a": NaN} ',
+            '{"x": ' + "9" * 4000 + "} ",
+            '{"verdicts": [' + "[" * 500,
+        )
+    )
     text, rubric = (unit * (size // len(unit) + 1))[:size], chance.choice(RUBRICS)
     best = 1e9
     for _ in range(3):
@@ -205,10 +323,16 @@ def reply_time(seed: int, size: int = 100_000) -> float:
 
 def _rows(chance: random.Random) -> list[dict[str, Any]]:
     return [
-        {"id": f"r{n}", "question": chance.choice(TEXTS), "contexts": [chance.choice(TEXTS) for _ in range(chance.randrange(3))],
-         "response": chance.choice(TEXTS), "cost": chance.random(), "labels": {"tone": chance.choice(TEXTS)}}
+        {
+            "id": f"r{n}",
+            "question": chance.choice(TEXTS),
+            "contexts": [chance.choice(TEXTS) for _ in range(chance.randrange(3))],
+            "response": chance.choice(TEXTS),
+            "cost": chance.random(),
+            "labels": {"tone": chance.choice(TEXTS)},
+        }
         for n in range(chance.randint(1, 8))
-    ]  # fmt: skip
+    ]
 
 
 def _as_jsonl(rows: list[dict[str, Any]]) -> bytes:
@@ -219,7 +343,9 @@ def _as_csv(rows: list[dict[str, Any]], mark: str = ",") -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, delimiter=mark)
     writer.writerow(rows[0])
-    writer.writerows([json.dumps(v) if isinstance(v, list | dict) else v for v in row.values()] for row in rows)
+    writer.writerows(
+        [json.dumps(v) if isinstance(v, list | dict) else v for v in row.values()] for row in rows
+    )
     return out.getvalue().encode()
 
 
@@ -246,15 +372,25 @@ def _as_zip(rows: list[dict[str, Any]]) -> bytes:
 
 
 FORMATS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
-    "rows.jsonl": _as_jsonl, "rows.json": lambda rows: json.dumps(rows).encode(), "rows.csv": _as_csv, "rows.tsv": lambda rows: _as_csv(rows, "\t"),
-    "columns.json": lambda rows: json.dumps({name: [row[name] for row in rows] for name in rows[0]}).encode(),
-    "rows.jsonl.gz": lambda rows: gzip.compress(_as_jsonl(rows)), "rows.csv.gz": lambda rows: gzip.compress(_as_csv(rows)),
-    "rows.parquet": lambda rows: _as_arrow(rows, True), "rows.arrow": lambda rows: _as_arrow(rows, False), "rows.zip": _as_zip,
-}  # fmt: skip
+    "rows.jsonl": _as_jsonl,
+    "rows.json": lambda rows: json.dumps(rows).encode(),
+    "rows.csv": _as_csv,
+    "rows.tsv": lambda rows: _as_csv(rows, "\t"),
+    "columns.json": (
+        lambda rows: json.dumps({name: [row[name] for row in rows] for name in rows[0]}).encode()
+    ),
+    "rows.jsonl.gz": lambda rows: gzip.compress(_as_jsonl(rows)),
+    "rows.csv.gz": lambda rows: gzip.compress(_as_csv(rows)),
+    "rows.parquet": lambda rows: _as_arrow(rows, True),
+    "rows.arrow": lambda rows: _as_arrow(rows, False),
+    "rows.zip": _as_zip,
+}
 
 
 def check_reader(seed: int, folder: Path) -> None:
-    """F2: bytes that are nearly a file of rows give rows, row errors with their place, or one typed error."""
+    """F2: bytes that are nearly a file of rows give rows, row errors with their place, or one typed
+    error.
+    """
     chance = random.Random(seed)
     name = chance.choice(list(FORMATS))
     data = FORMATS[name](_rows(chance))
@@ -274,7 +410,9 @@ def check_reader(seed: int, folder: Path) -> None:
     finally:
         path.unlink()
     assert all(row.code.startswith("E03") and name in row.what for row in bad), bad
-    assert refused is None or refused.where or "column" in str(refused) or name in str(refused), refused
+    assert refused is None or refused.where or "column" in str(refused) or name in str(refused), (
+        refused
+    )
     left = [found.name for found in folder.parent.glob("slipped*")]
     assert not left, left
 
@@ -287,10 +425,13 @@ def check_template(seed: int) -> None:
     chance = random.Random(seed)
     names = ["question", "response", "a.b", "_x", "__class__", "items"]
     values = {
-        name: chance.choice((*TEXTS, "{{question}}", "{{a.b}}", "{{", "}}", "{{ response }}{{")) for name in names
+        name: chance.choice((*TEXTS, "{{question}}", "{{a.b}}", "{{", "}}", "{{ response }}{{"))
+        for name in names
     }
     pieces = [
-        chance.choice((*TEXTS, *(f"{{{{{n}}}}}" for n in names), *(f"{{{{ {n} }}}}" for n in names), "{", "}"))
+        chance.choice(
+            (*TEXTS, *(f"{{{{{n}}}}}" for n in names), *(f"{{{{ {n} }}}}" for n in names), "{", "}")
+        )
         for _ in range(chance.randint(0, 12))
     ]
     template = "".join(pieces)
@@ -322,19 +463,109 @@ def check_rubric_file(seed: int, folder: Path) -> None:
 
 
 _WORDS = (
-    "evaluate", "resume", "demo", "runs", "show", "export", "compare", "metrics", "explain", "rubric", "list", "check", "retrieval", "convert",
-    "label", "next", "import", "agreement", "plan-labels", "estimate", "calibrate", "audit-table", "certificates", "rows.jsonl", "bad.jsonl", "nowhere",
-    "last", "--json", "--store", "s.db", "--metrics", "-m", "app_error", "exact_match", "groundedness(pass_mark=2)", "ndcg@5", "a:b", "--map",
-    "question=q", "=", "--slice", "--limit", "--gate", "exact_match>=0.5", ">=", "--min-coverage", "--html", "--junit", "--row", "a", "--format",
-    "csv", "jsonl", "html", "--output", "out.txt", "--to", "ragas", "--name", "--preset", "quick", "--price", "1,2", "--max-cost", "--max-calls",
-    "--forecast", "--no-cache", "--no-network", "--concurrency", "--call-timeout", "--metric-timeout", "--claims", "llm", "--controls", "--help", "--version",
-    "--margin", "--app", "nowhere:app", "--rubric", "mine.md", "--", "-", "", "0", "-1", "1", "1e400", "nan", "inf", "9" * 30, ".", "/", "E0301", "[red]",
-)  # fmt: skip
+    "evaluate",
+    "resume",
+    "demo",
+    "runs",
+    "show",
+    "export",
+    "compare",
+    "metrics",
+    "explain",
+    "rubric",
+    "list",
+    "check",
+    "retrieval",
+    "convert",
+    "label",
+    "next",
+    "import",
+    "agreement",
+    "plan-labels",
+    "estimate",
+    "calibrate",
+    "audit-table",
+    "certificates",
+    "rows.jsonl",
+    "bad.jsonl",
+    "nowhere",
+    "last",
+    "--json",
+    "--store",
+    "s.db",
+    "--metrics",
+    "-m",
+    "app_error",
+    "exact_match",
+    "groundedness(pass_mark=2)",
+    "ndcg@5",
+    "a:b",
+    "--map",
+    "question=q",
+    "=",
+    "--slice",
+    "--limit",
+    "--gate",
+    "exact_match>=0.5",
+    ">=",
+    "--min-coverage",
+    "--html",
+    "--junit",
+    "--row",
+    "a",
+    "--format",
+    "csv",
+    "jsonl",
+    "html",
+    "--output",
+    "out.txt",
+    "--to",
+    "ragas",
+    "--name",
+    "--preset",
+    "quick",
+    "--price",
+    "1,2",
+    "--max-cost",
+    "--max-calls",
+    "--forecast",
+    "--no-cache",
+    "--no-network",
+    "--concurrency",
+    "--call-timeout",
+    "--metric-timeout",
+    "--claims",
+    "llm",
+    "--controls",
+    "--help",
+    "--version",
+    "--margin",
+    "--app",
+    "nowhere:app",
+    "--rubric",
+    "mine.md",
+    "--",
+    "-",
+    "",
+    "0",
+    "-1",
+    "1",
+    "1e400",
+    "nan",
+    "inf",
+    "9" * 30,
+    ".",
+    "/",
+    "E0301",
+    "[red]",
+)
 _CODES = (0, 1, 2, 3, 4, 5, 6, 130)
 
 
 def check_command(seed: int, folder: Path) -> None:
-    """F7: any words after `ragassay` end in a documented exit code and words of ours, never in a traceback. Run in `folder`."""
+    """F7: any words after `ragassay` end in a documented exit code and words of ours, never in a
+    traceback. Run in `folder`.
+    """
     from ragassay.cli.app import run
 
     chance = random.Random(seed)
@@ -345,7 +576,9 @@ def check_command(seed: int, folder: Path) -> None:
     ]
     if "demo" not in words:
         words += ["--no-network"] * (words[:1] == ["evaluate"])
-    (folder / "rows.jsonl").write_text('{"id": "a", "question": "q", "response": "x", "reference": "x"}\n' * 1)
+    (folder / "rows.jsonl").write_text(
+        '{"id": "a", "question": "q", "response": "x", "reference": "x"}\n' * 1
+    )
     (folder / "bad.jsonl").write_text('{"id": "a", "question": 1}\n[]\n')
     out, err, code, before = io.StringIO(), io.StringIO(), None, (sys.argv, Path.cwd())
     sys.argv = ["ragassay", *words]
@@ -365,13 +598,23 @@ def check_command(seed: int, folder: Path) -> None:
 
 # -- F8: relations that metrics must keep
 
-ORDERED = ("precision_at_k", "recall_at_k", "hit_rate", "mrr", "map", "ndcg_at_k", "context_precision")
+ORDERED = (
+    "precision_at_k",
+    "recall_at_k",
+    "hit_rate",
+    "mrr",
+    "map",
+    "ndcg_at_k",
+    "context_precision",
+)
 """Metrics that say something of the order of the chunks; to all others it must not show."""
 VARIANTS = tuple(variants())
 
 
 def fair(seed: int) -> Callable[[Request], Judgment]:
-    """A judge for every rubric whose answer depends on the texts, and not on the order of the contexts."""
+    """A judge for every rubric whose answer depends on the texts, and not on the order of the
+    contexts.
+    """
 
     def pick(*about: object) -> random.Random:
         return random.Random(f"{seed} {about}")
@@ -421,20 +664,29 @@ def some_sample(chance: random.Random) -> Sample:
     )
     ids = chance.sample("abcdef", chance.randint(1, 5))
     return Sample(
-        "r", question=chance.choice(("What is it?", "When did it open?")), response="\n".join(chance.sample(words, chance.randint(1, 4))),
-        contexts=tuple(Context(f"{chance.choice(words)} {id_}", id_) for id_ in ids), reference=chance.choice(words),
-        expected_facts=tuple(chance.sample(words, 2)), relevant_ids={id_: float(chance.randint(0, 3)) for id_ in "abcg"},
-        guidelines=("Be brief.",), answerable=chance.choice((None, True, False)),
-    )  # fmt: skip
+        "r",
+        question=chance.choice(("What is it?", "When did it open?")),
+        response="\n".join(chance.sample(words, chance.randint(1, 4))),
+        contexts=tuple(Context(f"{chance.choice(words)} {id_}", id_) for id_ in ids),
+        reference=chance.choice(words),
+        expected_facts=tuple(chance.sample(words, 2)),
+        relevant_ids={id_: float(chance.randint(0, 3)) for id_ in "abcg"},
+        guidelines=("Be brief.",),
+        answerable=chance.choice((None, True, False)),
+    )
 
 
 def check_relations(seed: int) -> None:
-    """F8: renaming a row, and the order of its chunks where it may not matter, change no value and no verdict."""
+    """F8: renaming a row, and the order of its chunks where it may not matter, change no value and
+    no verdict.
+    """
     chance = random.Random(seed)
     name = chance.choice(VARIANTS)
     sample, judge = some_sample(chance), fair(seed)
     first, asked = play(name, sample, judge)
-    again, asked_again = play(name, replace(sample, id="another", line=7, slices={"x": "y"}, cluster="c"), judge)
+    again, asked_again = play(
+        name, replace(sample, id="another", line=7, slices={"x": "y"}, cluster="c"), judge
+    )
     assert again == first, f"{name}: the id shows"
     assert [r.key for r in asked] == [r.key for r in asked_again], f"{name}: the id is asked about"
     if name.partition("(")[0] in ORDERED or "[" in (sample.response or ""):
@@ -445,5 +697,7 @@ def check_relations(seed: int) -> None:
     assert moved.value is None if first.value is None else moved.value is not None, (
         f"{name}: the order of the chunks shows"
     )
-    assert abs((moved.value or 0.0) - (first.value or 0.0)) < 1e-12, f"{name}: the order of the chunks shows"
+    assert abs((moved.value or 0.0) - (first.value or 0.0)) < 1e-12, (
+        f"{name}: the order of the chunks shows"
+    )
     assert moved.verdict == first.verdict, f"{name}: the order of the chunks shows in the verdict"

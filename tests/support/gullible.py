@@ -1,4 +1,5 @@
-"""Which judge believes everything? A scripted one, for `LLMServer(answer=...)`: it does what the data say, or worse.
+"""Which judge believes everything? A scripted one, for `LLMServer(answer=...)`: it does what the
+data say, or worse.
 
     echo      its reply is the data, word for word, and nothing else
     json      its reply is every JSON object that stands in the data
@@ -8,7 +9,8 @@
     obeys     honest until the data hold one of `attacks`; then the best rating for every id
     highest   the best rating for every id, always; lowest: the worst one
 
-It is a script and no language model: it shows what the tool does with such replies, not how often models give them.
+It is a script and no language model: it shows what the tool does with such replies, not how often
+models give them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The other side of a metric's flow, played by hand: a judge for every rubric, and the parameters worth trying."""
+"""The other side of a metric's flow, played by hand: a judge for every rubric, and the parameters
+worth trying.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,27 @@ BOOK = RubricBook.default()
 LOSSES = (Status.UNPARSED, Status.REFUSED, Status.FAILED, Status.OVER_BUDGET, Status.ABSTAINED)
 
 PARAMETERS: dict[str, tuple[object, ...]] = {
-    "pass_mark": (0.0, 0.5, 1.0), "k": (1, 3, 10**6), "claims": ("sentences", "llm"), "scale": (3, 5),
-    "rubric": ("context_relevance", "chunk_relevance"), "form": ("binary", "three"), "entities": ("rules", "llm"),
-    "n": (1, 3, 20), "f1_weight": (0.0, 0.3, 1.0), "beta": (0.5, 1.0, 2.0), "similarity_weight": (0.0, 0.25, 1.0),
-    "part": ("f", "precision", "recall"), "faithfulness.mode": ("ratio", "binary", "weighted"),
-    "noise_sensitivity.mode": ("irrelevant", "relevant"), "hallucination.against": ("both", "contexts"),
+    "pass_mark": (0.0, 0.5, 1.0),
+    "k": (1, 3, 10**6),
+    "claims": ("sentences", "llm"),
+    "scale": (3, 5),
+    "rubric": ("context_relevance", "chunk_relevance"),
+    "form": ("binary", "three"),
+    "entities": ("rules", "llm"),
+    "n": (1, 3, 20),
+    "f1_weight": (0.0, 0.3, 1.0),
+    "beta": (0.5, 1.0, 2.0),
+    "similarity_weight": (0.0, 0.25, 1.0),
+    "part": ("f", "precision", "recall"),
+    "faithfulness.mode": ("ratio", "binary", "weighted"),
+    "noise_sensitivity.mode": ("irrelevant", "relevant"),
+    "hallucination.against": ("both", "contexts"),
     "context_precision.against": ("reference", "question", "response"),
     "context_sufficiency.against": ("reference", "question"),
-}  # fmt: skip
-"""Values of every parameter of the catalogue, by "metric.parameter" where metrics differ: a new one belongs in here."""
+}
+"""Values of every parameter of the catalogue, by "metric.parameter" where metrics differ: a new one
+belongs in here.
+"""
 
 
 def values_of(kind: type[MetricBase], parameter: str) -> tuple[object, ...]:
@@ -33,7 +47,9 @@ def values_of(kind: type[MetricBase], parameter: str) -> tuple[object, ...]:
 
 
 def variants() -> Iterator[str]:
-    """The printed names of the whole catalogue, and of each metric with each other value of one parameter."""
+    """The printed names of the whole catalogue, and of each metric with each other value of one
+    parameter.
+    """
     for name, kind in catalogue().items():
         yield name
         for f in fields(kind):  # type: ignore[arg-type]
@@ -50,7 +66,9 @@ def rubrics_of(metric: Metric) -> tuple[str, ...]:
 def needs_of(metric: Metric) -> tuple[str, ...]:
     """The fields that it needs under its parameters."""
     wants = getattr(metric, "wants", None)
-    return tuple(getattr(metric, "needs", wants.needs if wants is not None else metric.declaration.needs))
+    return tuple(
+        getattr(metric, "needs", wants.needs if wants is not None else metric.declaration.needs)
+    )
 
 
 def play(metric: str | Metric, sample: Sample, answer: Answer) -> tuple[Score, list[Request]]:
@@ -79,10 +97,20 @@ def rated(request: Request, rating: int | str, *flags: str, **more: object) -> J
     """The Judgment of a rating on the rubric's own scale."""
     scale = BOOK.get(request.rubric).scale
     assert scale is not None
-    values: dict[str, object] = {"value": scale.value(rating), "passes": scale.passes(rating), "rationale": "so"}
+    values: dict[str, object] = {
+        "value": scale.value(rating),
+        "passes": scale.passes(rating),
+        "rationale": "so",
+    }
     return Judgment(
-        request.key, "judge", request.rubric, Status.JUDGED, rating, flags=flags, **{**values, **more}  # type: ignore[arg-type]
-    )  # fmt: skip
+        request.key,
+        "judge",
+        request.rubric,
+        Status.JUDGED,
+        rating,
+        flags=flags,
+        **{**values, **more},  # type: ignore[arg-type]
+    )
 
 
 def near(request: Request, cosine: float) -> Judgment:
@@ -101,7 +129,9 @@ def quoted(request: Request, *quotes: str) -> Judgment:
 
 
 def at_random(seed: int, loss: float = 0.0) -> Answer:
-    """A judge for every rubric that answers at random, the same Request always alike; a loss changes no other answer."""
+    """A judge for every rubric that answers at random, the same Request always alike; a loss
+    changes no other answer.
+    """
 
     def answer(request: Request) -> Judgment:
         chance = random.Random(f"{seed} {request.key}")
@@ -115,7 +145,10 @@ def at_random(seed: int, loss: float = 0.0) -> Answer:
         if rubric.writes == "ratings":
             return _rating(request, rubric, flags, chance)
         if rubric.writes == "quotes":
-            return quoted(request, *(line for line in request.text("context").split("\n") if chance.random() < 0.5))
+            return quoted(
+                request,
+                *(line for line in request.text("context").split("\n") if chance.random() < 0.5),
+            )
         if rubric.id == "questions":
             return wrote(request, *("What?", "Which?", "Why?")[: chance.randint(1, 3)], flags=flags)
         source = request.text("response" if rubric.writes == "claims" else "text")
@@ -124,7 +157,9 @@ def at_random(seed: int, loss: float = 0.0) -> Answer:
     return answer
 
 
-def _rating(request: Request, rubric: Rubric, flags: tuple[str, ...], chance: random.Random) -> Judgment:
+def _rating(
+    request: Request, rubric: Rubric, flags: tuple[str, ...], chance: random.Random
+) -> Judgment:
     assert rubric.scale is not None
     rating = chance.choice(rubric.scale.ratings)
     for flag in rubric.flags:

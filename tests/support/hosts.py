@@ -1,8 +1,10 @@
-"""Where may `evaluate` be called from? Every place a program may be in, each as a function that returns the digest of a run.
+"""Where may `evaluate` be called from? Every place a program may be in, each as a function that
+returns the digest of a run.
 
     python tests/support/hosts.py HOST[,HOST] TIMES BASE_URL FOLDER
 
-prints host and digest of each run, one after another in one process: all digests, from all hosts, must be equal. It fails when an event loop was patched.
+prints host and digest of each run, one after another in one process: all digests, from all hosts,
+must be equal. It fails when an event loop was patched.
 """
 
 from __future__ import annotations
@@ -24,10 +26,14 @@ import ragassay
 from support.invariants import canonical
 
 ROWS = [
-    {"id": f"r{n}", "question": "When was it built?", "contexts": [f"It was built in 19{n:02}.", "Trams run."],
-     "response": f"It was built in 19{n:02}. It is red."}
+    {
+        "id": f"r{n}",
+        "question": "When was it built?",
+        "contexts": [f"It was built in 19{n:02}.", "Trams run."],
+        "response": f"It was built in 19{n:02}. It is red.",
+    }
     for n in range(6)
-]  # fmt: skip
+]
 URL, FOLDER = "", Path()
 _names = count()
 _lock = threading.Lock()
@@ -100,7 +106,11 @@ def server() -> str:
     """Handlers of a web server: some await, some call in a thread, all at once."""
 
     async def main() -> set[str]:
-        return set(await asyncio.gather(awaited(), awaited(), asyncio.to_thread(plain), asyncio.to_thread(plain)))
+        return set(
+            await asyncio.gather(
+                awaited(), awaited(), asyncio.to_thread(plain), asyncio.to_thread(plain)
+            )
+        )
 
     (found,) = asyncio.run(main())
     return found
@@ -126,7 +136,9 @@ def in_an_application() -> str:
         found.append(plain())
         return "x"
 
-    ragassay.evaluate([{"id": "a", "question": "x?"}], "app_error", app=app, store=_options()["store"]).close()
+    ragassay.evaluate(
+        [{"id": "a", "question": "x?"}], "app_error", app=app, store=_options()["store"]
+    ).close()
     return found[0]
 
 
@@ -138,7 +150,9 @@ def in_an_async_application() -> str:
         found.append(plain())  # blocks its own loop, and comes back
         return "x"
 
-    ragassay.evaluate([{"id": "a", "question": "x?"}], "app_error", app=app, store=_options()["store"]).close()
+    ragassay.evaluate(
+        [{"id": "a", "question": "x?"}], "app_error", app=app, store=_options()["store"]
+    ).close()
     assert found[0] == found[1]
     return found[0]
 
@@ -163,7 +177,9 @@ def _child(queue: Any) -> None:
 
 
 def fork() -> str:
-    """A process that has run before is forked, and the child runs as well (gunicorn, multiprocessing)."""
+    """A process that has run before is forked, and the child runs as well (gunicorn,
+    multiprocessing).
+    """
     first = plain()
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
@@ -187,9 +203,20 @@ def other_loop() -> str:
 
 HOSTS: dict[str, Callable[[], str]] = {
     f.__name__: f
-    for f in (script, thread, notebook, awaited_cell, test_runner, server, in_a_metric, in_an_application,
-              in_an_async_application, in_a_watch, fork)
-}  # fmt: skip
+    for f in (
+        script,
+        thread,
+        notebook,
+        awaited_cell,
+        test_runner,
+        server,
+        in_a_metric,
+        in_an_application,
+        in_an_async_application,
+        in_a_watch,
+        fork,
+    )
+}
 try:
     import uvloop  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
 except ImportError:
@@ -199,13 +226,26 @@ else:
 
 
 def _patches() -> list[object]:
-    return [asyncio.run, asyncio.get_event_loop, asyncio.run_coroutine_threadsafe, asyncio.BaseEventLoop.run_until_complete,
-            asyncio.BaseEventLoop.run_forever, asyncio.Task, asyncio.Future, type(asyncio.get_event_loop_policy())]  # fmt: skip
+    return [
+        asyncio.run,
+        asyncio.get_event_loop,
+        asyncio.run_coroutine_threadsafe,
+        asyncio.BaseEventLoop.run_until_complete,
+        asyncio.BaseEventLoop.run_forever,
+        asyncio.Task,
+        asyncio.Future,
+        type(asyncio.get_event_loop_policy()),
+    ]
 
 
 def main() -> None:
     global URL, FOLDER
-    hosts, times, URL, FOLDER = sys.argv[1].split(","), int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
+    hosts, times, URL, FOLDER = (
+        sys.argv[1].split(","),
+        int(sys.argv[2]),
+        sys.argv[3],
+        Path(sys.argv[4]),
+    )
     before = _patches()
     for host in hosts * times:
         print(host, HOSTS[host](), flush=True)

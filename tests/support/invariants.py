@@ -1,13 +1,14 @@
-"""Did a run keep its promises, whatever was done to it? I1 to I8, checked after every test of survival.
+"""Did a run keep its promises, whatever was done to it? I1 to I8, checked after every test of
+survival.
 
     before = snapshot()                         # I7
     ...                                         # the run, the fault, the resume
-    check_run(store, run_id)                    # I1 rows accounted for, I2 finite numbers, I5 the store is sound
-    assert canonical(store, run_id) == expected # I3 the same results as a run that nothing happened to
-    check_ledger(ledger, server.stats())        # I4 against the server's own bill
-    check_output(done.stdout + done.stderr)     # I6
-    check_exit(done.returncode, 0)              # I8
-    before.check()                              # I7 no process, thread, descriptor, lock or temporary file left
+    check_run(store, run_id)                    # I1 rows accounted for, I2 finite numbers, I5 the
+    store is sound assert canonical(store, run_id) == expected # I3 the same results as a run that
+    nothing happened to check_ledger(ledger, server.stats())        # I4 against the server's own
+    bill check_output(done.stdout + done.stderr)     # I6 check_exit(done.returncode, 0)
+    # I8 before.check()                              # I7 no process, thread, descriptor, lock or
+    temporary file left
 
 Each raises AssertionError with what is wrong. `store` is an open Store or where one lies.
 """
@@ -65,13 +66,17 @@ def check_run(store: Store | str | Path, run_id: str = "last", *, finished: bool
         rows = list(held.rows(run_id))
         total = stored.manifest.rows
         assert len({row.index for row in rows}) == len(rows), "I1: a row is stored twice"
-        assert all(0 <= row.index < total for row in rows), "I1: a row that the source does not have"
+        assert all(0 <= row.index < total for row in rows), (
+            "I1: a row that the source does not have"
+        )
         scored = sum(row.bad is None and row.done for row in rows)
         bad = sum(row.bad is not None for row in rows)
         pending = total - scored - bad
         assert pending >= 0, f"I1: {scored} scored + {bad} bad rows of {total}"
         if finished:
-            assert stored.state is RunState.FINISHED, f"I1: the run is {stored.state}: {stored.stop_reason}"
+            assert stored.state is RunState.FINISHED, (
+                f"I1: the run is {stored.state}: {stored.stop_reason}"
+            )
             assert pending == 0, f"I1: {pending} of {total} rows have no end"
         for row in rows:
             _check_row(row, stored.manifest.metrics)
@@ -86,7 +91,9 @@ def _check_row(row: RowResult, metrics: tuple[str, ...]) -> None:
         return
     assert row.sample is not None
     if row.done:
-        assert [score.metric for score in row.scores] == list(metrics), f"I1: row {row.id} lacks a score"
+        assert [score.metric for score in row.scores] == list(metrics), (
+            f"I1: row {row.id} lacks a score"
+        )
     for score in row.scores:
         _check_score(score, row.id)
 
@@ -95,11 +102,15 @@ def _check_score(score: Score, row: str) -> None:
     where = f"{score.metric} of row {row}"
     c = score.counts
     lost = c.abstained + c.unparsed + c.refused + c.failed + c.over_budget
-    assert c.asked == c.judged + lost, f"I1: {where}: asked {c.asked}, judged {c.judged}, lost {lost}"
+    assert c.asked == c.judged + lost, (
+        f"I1: {where}: asked {c.asked}, judged {c.judged}, lost {lost}"
+    )
     assert (score.value is None) == (score.status is not Status.JUDGED), (
         f"I1: {where}: {score.status} with {score.value}"
     )
-    assert score.value is not None or score.reason or score.status is Status.ABSTAINED, f"I1: {where}: no reason"
+    assert score.value is not None or score.reason or score.status is Status.ABSTAINED, (
+        f"I1: {where}: no reason"
+    )
     for number in (score.value, *score.extra.values(), *(part.value for part in score.parts)):
         _check_numbers(number, where)
 
@@ -120,7 +131,9 @@ def _check_numbers(value: object, where: str) -> None:
 
 
 def canonical(store: Store | str | Path, run_id: str = "last") -> bytes:
-    """I3: the run's results as bytes: a line a row, ids sorted; times, attempts and spend are no results."""
+    """I3: the run's results as bytes: a line a row, ids sorted; times, attempts and spend are no
+    results.
+    """
     with opened(store) as held:
         lines = []
         for row in held.rows(held.resolve(run_id)):
@@ -131,7 +144,9 @@ def canonical(store: Store | str | Path, run_id: str = "last") -> bytes:
 
 def _without_times(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _without_times(item) for name, item in value.items() if name not in NOT_RESULTS}
+        return {
+            name: _without_times(item) for name, item in value.items() if name not in NOT_RESULTS
+        }
     if isinstance(value, list):
         return [_without_times(item) for item in value]
     return value
@@ -140,11 +155,14 @@ def _without_times(value: Any) -> Any:
 # -- I4
 
 
-def check_ledger(ledger: Ledger, books: Mapping[str, Any], *, complete: bool = False, priced: bool = True) -> None:
-    """I4: confirmed <= the server's bill <= confirmed + uncertain, in answers and, when priced, in dollars.
+def check_ledger(
+    ledger: Ledger, books: Mapping[str, Any], *, complete: bool = False, priced: bool = True
+) -> None:
+    """I4: confirmed <= the server's bill <= confirmed + uncertain, in answers and, when priced, in
+    dollars.
 
-    complete: every answer arrived, so that nothing may be uncertain and both are equal. books: `LLMServer.stats()`; its
-    price must be the one that the run was given (--price 1,2).
+    complete: every answer arrived, so that nothing may be uncertain and both are equal. books:
+    `LLMServer.stats()`; its price must be the one that the run was given (--price 1,2).
     """
     calls, answers = ledger.confirmed.calls, int(books["answers"])
     sums = f"{calls} confirmed, {ledger.uncertain_calls} uncertain, the server answered {answers}"
@@ -173,7 +191,9 @@ def ledger_of(store: Store | str | Path, run_id: str = "last") -> Ledger:
 
 def bill_of(books: Mapping[str, Any], price: tuple[str, str] = ("1", "2")) -> Decimal:
     """The server's bill, exactly: tokens times dollars per million."""
-    tokens = Decimal(price[0]) * int(books["input_tokens"]) + Decimal(price[1]) * int(books["output_tokens"])
+    tokens = Decimal(price[0]) * int(books["input_tokens"]) + Decimal(price[1]) * int(
+        books["output_tokens"]
+    )
     return tokens / 1_000_000
 
 
@@ -209,7 +229,9 @@ class Snapshot:
     folder: Path | None
 
     def check(self, *, patience: float = 2.0, keep: Iterable[str] = ()) -> None:
-        """I7: nothing was left behind; what still ends gets a moment. keep: endings of files that may stay."""
+        """I7: nothing was left behind; what still ends gets a moment. keep: endings of files that
+        may stay.
+        """
         end = time.monotonic() + patience
         while (left := self.left(tuple(keep))) and time.monotonic() < end:
             gc.collect()
@@ -222,13 +244,21 @@ class Snapshot:
         found = [f"thread {name}" for name in now.threads - self.threads]
         found += [f"process {pid}" for pid in now.children - self.children if _runs(pid)]
         found += [f"open {path}" for path in now.files - self.files]
-        found += [f"file {path}" for path in now.temporary - self.temporary if not path.endswith(keep or ("\0",))]
+        found += [
+            f"file {path}"
+            for path in now.temporary - self.temporary
+            if not path.endswith(keep or ("\0",))
+        ]
         return found
 
 
 def snapshot(folder: Path | None = None) -> Snapshot:
-    """This process's threads, open files and children; temporary files of ours here and under `folder`."""
-    threads = frozenset(thread.name for thread in threading.enumerate() if thread.name.startswith("ragassay"))
+    """This process's threads, open files and children; temporary files of ours here and under
+    `folder`.
+    """
+    threads = frozenset(
+        thread.name for thread in threading.enumerate() if thread.name.startswith("ragassay")
+    )
     files = set()
     for number in os.listdir("/proc/self/fd"):
         try:
@@ -242,12 +272,17 @@ def snapshot(folder: Path | None = None) -> Snapshot:
 
 
 def _temporary(folder: Path | None) -> Iterator[str]:
-    """Files that only live while something is written: copies under way, replies not stored yet, SQLite's own."""
+    """Files that only live while something is written: copies under way, replies not stored yet,
+    SQLite's own.
+    """
     for path in Path(tempfile.gettempdir()).glob("ragassay-rows-*"):
         yield str(path)
     if folder is not None:
         for path in folder.rglob("*"):
-            if path.name.endswith((".partial", ".tmp", "-wal", "-shm", "-journal")) or ".replies" in path.name:
+            if (
+                path.name.endswith((".partial", ".tmp", "-wal", "-shm", "-journal"))
+                or ".replies" in path.name
+            ):
                 yield str(path)
 
 

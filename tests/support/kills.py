@@ -1,4 +1,6 @@
-"""What does a kill cost? `kill -9` at random points of a run and of its resumes, until it is finished (R01)."""
+"""What does a kill cost? `kill -9` at random points of a run and of its resumes, until it is
+finished (R01).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.store import Store
-from support.faults import Clock, Victim, command, dice, make_rows, settled, wait_for_a_call, write_rows
-from support.invariants import canonical, check_exit, check_ledger, check_run, check_unlocked, ledger_of, snapshot
+from support.faults import (
+    Clock,
+    Victim,
+    command,
+    dice,
+    make_rows,
+    settled,
+    wait_for_a_call,
+    write_rows,
+)
+from support.invariants import (
+    canonical,
+    check_exit,
+    check_ledger,
+    check_run,
+    check_unlocked,
+    ledger_of,
+    snapshot,
+)
 from support.llm_server import ServerProcess
 
 ARRIVALS = """
@@ -26,8 +45,9 @@ async def _noted(self, method, url, body, *rest):
     return answer
 OpenAIModel._send = _noted
 """
-"""Writes down, in the victim, each prompt whose answer it has read to its last byte: the moment that a reply has arrived,
-seen below the product's own log."""
+"""Writes down, in the victim, each prompt whose answer it has read to its last byte: the moment
+that a reply has arrived, seen below the product's own log.
+"""
 
 INSIDE = """
 import os, signal
@@ -68,12 +88,18 @@ sqlite.writer_engine = _watched
 
 
 def points(seed: int) -> list[str]:
-    """Preludes that die inside a commit, before and after rows and judgments are written, and while the run is finalised."""
+    """Preludes that die inside a commit, before and after rows and judgments are written, and while
+    the run is finalised.
+    """
     chance = dice(seed)
     found = [COMMIT.format(after=chance.randint(1, 40)) for _ in range(2)]
     for method in ("put_judgments", "put_rows", "update_run", "release", "create_run", "acquire"):
         most = {"put_judgments": 30, "put_rows": 4, "update_run": 2}.get(method, 1)
-        found.append(INSIDE.format(method=method, after=chance.randint(1, most), early=chance.choice((True, False))))
+        found.append(
+            INSIDE.format(
+                method=method, after=chance.randint(1, most), early=chance.choice((True, False))
+            )
+        )
     return found
 
 
@@ -87,7 +113,8 @@ def kill_runs(
     seed: int = 0,
     last: float = 0.4,
 ) -> dict[str, Any]:
-    """Runs of so many rows, each killed until it is finished, until there were so many kills. I1 to I8 hold of each.
+    """Runs of so many rows, each killed until it is finished, until there were so many kills. I1 to
+    I8 hold of each.
 
     last: a kill comes at most so many seconds after the process has sent its first call.
     """
@@ -122,15 +149,18 @@ def kill_runs(
                 books = settled(server)
                 check_exit(0 if code == -9 else code, 0)
                 done += code == -9
-                # What this process had sent and has no reply to: that is what its kill makes another one send again, the
-                # next or a later one (rows are not begun in the same order each time).
+                # What this process had sent and has no reply to: that is what its kill makes
+                # another one send again, the next or a later one (rows are not begun in the same
+                # order each time).
                 arrivals = Counter(book.read_text().split() if book.exists() else ())
                 without = sum(books["asked"].values()) - sum(arrivals.values())
                 worst, known = max(worst, without - known), without
                 if code == 0:
                     break
             check_run(store)
-            assert canonical(store) == expected, "I3: the results are not those of the uninterrupted run"
+            assert canonical(store) == expected, (
+                "I3: the results are not those of the uninterrupted run"
+            )
             check_ledger(ledger_of(store), books)
             check_unlocked(store)
             before.check(keep=("-wal", "-shm"))

@@ -1,4 +1,6 @@
-"""What stays behind in a process after many calls? Descriptors, threads, tasks and memory, round by round."""
+"""What stays behind in a process after many calls? Descriptors, threads, tasks and memory, round by
+round.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,10 @@ class Held:
 
 @dataclass(frozen=True)
 class Leak:
-    """After the first round against after the last. slope: MB a 10,000 calls, by least squares over the second half of the
-    rounds: in the first, the allocators of Python and SQLite grow to what a run needs."""
+    """After the first round against after the last. slope: MB a 10,000 calls, by least squares over
+    the second half of the rounds: in the first, the allocators of Python and SQLite grow to what a
+    run needs.
+    """
 
     calls: int
     descriptors: int
@@ -46,16 +50,24 @@ class Leak:
 
 
 def hunt(kind: Kind, rounds: int, calls: int, folder: Path, seconds: float = 3600) -> Leak:
-    """Make `calls` calls of this kind in each round, in one process and one event loop; no new round after `seconds`."""
+    """Make `calls` calls of this kind in each round, in one process and one event loop; no new
+    round after `seconds`.
+    """
     held = asyncio.run(_rounds(kind, rounds, calls, folder, time.monotonic() + seconds))
     first, last = held[0], held[-1]
     late = held[len(held) // 2 :]
     xs, ys = [h.calls / 10_000 for h in late], [h.rss / 1e6 for h in late]
     mx, my = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((x - mx) ** 2 for x in xs)
-    slope = sum((x - mx) * (y - my) for x, y in zip(xs, ys, strict=True)) / spread if spread else 0.0
+    slope = (
+        sum((x - mx) * (y - my) for x, y in zip(xs, ys, strict=True)) / spread if spread else 0.0
+    )
     return Leak(
-        last.calls, last.descriptors - first.descriptors, last.threads - first.threads, last.tasks - first.tasks, slope
+        last.calls,
+        last.descriptors - first.descriptors,
+        last.threads - first.threads,
+        last.tasks - first.tasks,
+        slope,
     )
 
 
@@ -63,7 +75,8 @@ async def _rounds(kind: Kind, rounds: int, calls: int, folder: Path, end: float)
     with ServerProcess(latency=1.0 if kind == "cancelled" else 0.0) as server:
         if kind == "failing":
             server.script(
-                fault_rates={"wrong_schema": 0.5, "refusal": 0.2, "length": 0.2, "bad_json": 0.1}, keep_bodies=False
+                fault_rates={"wrong_schema": 0.5, "refusal": 0.2, "length": 0.2, "bad_json": 0.1},
+                keep_bodies=False,
             )
         else:
             server.script(keep_bodies=False)
@@ -100,8 +113,12 @@ async def _round(kind: Kind, calls: int, url: str, store: Path) -> None:
             if progress.traffic.in_flight:
                 sent.set()
 
-        task = asyncio.ensure_future(ragassay.aevaluate(_rows(64), "answer_relevance", watch=watch, **options))
-        await asyncio.wait({task, asyncio.ensure_future(sent.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        task = asyncio.ensure_future(
+            ragassay.aevaluate(_rows(64), "answer_relevance", watch=watch, **options)
+        )
+        await asyncio.wait(
+            {task, asyncio.ensure_future(sent.wait())}, return_when=asyncio.FIRST_COMPLETED
+        )
         sent.set()
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -109,11 +126,18 @@ async def _round(kind: Kind, calls: int, url: str, store: Path) -> None:
 
 
 def _rows(count_: int) -> list[dict[str, str]]:
-    return [{"question": f"Is it {(n := next(_numbers))}?", "response": f"It is {n}."} for _ in range(count_)]
+    return [
+        {"question": f"Is it {(n := next(_numbers))}?", "response": f"It is {n}."}
+        for _ in range(count_)
+    ]
 
 
 def _held(calls: int) -> Held:
     tasks = len(asyncio.all_tasks()) - 1
     return Held(
-        calls, len(os.listdir("/proc/self/fd")), threading.active_count(), tasks, psutil.Process().memory_info().rss
+        calls,
+        len(os.listdir("/proc/self/fd")),
+        threading.active_count(),
+        tasks,
+        psutil.Process().memory_info().rss,
     )

@@ -1,4 +1,5 @@
-"""Which server do the tests talk to? A real HTTP server that speaks the OpenAI protocol, with a script for its faults.
+"""Which server do the tests talk to? A real HTTP server that speaks the OpenAI protocol, with a
+script for its faults.
 
 In the test's own process:
 
@@ -14,15 +15,15 @@ or as a process that outlives its client (`kill -9` tests), scripted over HTTP:
 
 or by hand: python tests/support/llm_server.py --port 8099 --latency 0.2
 
-The server keeps its own books: requests, answers by prompt (`answered_twice` must stay 0 when nothing is bought twice),
-tokens and dollars. They are the oracle: the product never grades itself.
+The server keeps its own books: requests, answers by prompt (`answered_twice` must stay 0 when
+nothing is bought twice), tokens and dollars. They are the oracle: the product never grades itself.
 
 Faults, one word a request, with an argument after a colon where it says so:
     429[:SECONDS] 429-date:SECONDS 429-ms:MS 429-reset:DURATION 429-none quota
     400 401 402 403 404 408 409 413 425 500 501 502 503 504 529 (any status)   too_long  filter
     reset  truncated  gzip  empty  html  bad_json  no_choices  error200[:CODE]  redirect[:URL]
-    wrong_schema  length  null  refusal  no_usage  huge[:MB]  slow[:BYTES_A_SECOND]  silence  half  prose
-    echo (400 with the prompt in it)  echo_key (401 with the key in it)
+    wrong_schema  length  null  refusal  no_usage  huge[:MB]  slow[:BYTES_A_SECOND]  silence  half
+    prose echo (400 with the prompt in it)  echo_key (401 with the key in it)
 """
 
 from __future__ import annotations
@@ -62,13 +63,15 @@ STATUS = re.compile(r"[1-5][0-9][0-9]")
 class LLMServer:
     """The server and its books. Attributes may be changed while it runs.
 
-    answer(body): the reply's JSON (or text), or None to have the default judge answer (see `judge`). latency: seconds
-    before an answer; sigma: of a lognormal spread around it. key: the API key it wants. models: what /models lists; a
-    call for another model is a 404 when `strict_models`. rejects: request fields it answers with 400, among them
-    "response_format", "json_schema" (only json_object is known), "max_tokens", "temperature", "seed".
-    no_schema: short for rejects={"response_format"}. half: answers only half of the items asked. prose: wraps the JSON
-    in prose. faults: one entry a request, None = answer; after the list has run out, fault_rates (name -> probability)
-    apply. fault_for(body): a fault by content, first of all. price: dollars per million input and output tokens.
+    answer(body): the reply's JSON (or text), or None to have the default judge answer (see
+    `judge`). latency: seconds before an answer; sigma: of a lognormal spread around it. key: the
+    API key it wants. models: what /models lists; a call for another model is a 404 when
+    `strict_models`. rejects: request fields it answers with 400, among them "response_format",
+    "json_schema" (only json_object is known), "max_tokens", "temperature", "seed". no_schema: short
+    for rejects={"response_format"}. half: answers only half of the items asked. prose: wraps the
+    JSON in prose. faults: one entry a request, None = answer; after the list has run out,
+    fault_rates (name -> probability) apply. fault_for(body): a fault by content, first of all.
+    price: dollars per million input and output tokens.
     """
 
     def __init__(
@@ -103,7 +106,12 @@ class LLMServer:
         self.faults: list[str | None] = list(faults)
         self.fault_rates = dict(fault_rates or {})
         self.fault_for, self.price, self.port = fault_for, price, port
-        self.per_minute, self.burst, self.retry_after, self.down = per_minute, burst, retry_after, down
+        self.per_minute, self.burst, self.retry_after, self.down = (
+            per_minute,
+            burst,
+            retry_after,
+            down,
+        )
         self._bucket, self._filled = burst, time.monotonic()
         self.keep_bodies = keep_bodies
         self._random = random.Random(seed)
@@ -140,7 +148,10 @@ class LLMServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         assert self._loop is not None
         assert self._stop is not None
@@ -158,7 +169,9 @@ class LLMServer:
         app.router.add_get("/bodies", self._bodies)
         app.router.add_post("/script", self._script)
         self.add_routes(app)
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", self.port, backlog=1024)
         await site.start()
@@ -203,7 +216,9 @@ class LLMServer:
             setattr(self, name, set(value) if name == "rejects" else value)
 
     async def _stats(self, request: web.Request) -> web.Response:
-        return web.json_response(self.stats() | {"answered": dict(self.answered), "asked": dict(self.asked)})
+        return web.json_response(
+            self.stats() | {"answered": dict(self.answered), "asked": dict(self.asked)}
+        )
 
     async def _bodies(self, request: web.Request) -> web.Response:
         return web.json_response(self.bodies)
@@ -218,7 +233,9 @@ class LLMServer:
     async def _models(self, request: web.Request) -> web.Response:
         if not self._may(request):
             return _error(401, "Incorrect API key provided", "invalid_api_key")
-        return web.json_response({"object": "list", "data": [{"id": m, "object": "model"} for m in self.models]})
+        return web.json_response(
+            {"object": "list", "data": [{"id": m, "object": "model"} for m in self.models]}
+        )
 
     def _may(self, request: web.Request) -> bool:
         return self.key is None or request.headers.get("Authorization") == f"Bearer {self.key}"
@@ -251,7 +268,9 @@ class LLMServer:
             return self.down
         if self.per_minute is not None:
             now = time.monotonic()
-            self._bucket = min(self.burst, self._bucket + (now - self._filled) * self.per_minute / 60)
+            self._bucket = min(
+                self.burst, self._bucket + (now - self._filled) * self.per_minute / 60
+            )
             self._filled = now
             if self._bucket < 1:
                 return "429-none" if self.retry_after is None else f"429:{self.retry_after:g}"
@@ -267,7 +286,9 @@ class LLMServer:
             dice -= probability
         return None
 
-    async def _respond(self, request: web.Request, body: Body, raw: bytes, fault: str | None) -> web.StreamResponse:
+    async def _respond(
+        self, request: web.Request, body: Body, raw: bytes, fault: str | None
+    ) -> web.StreamResponse:
         if not self._may(request):
             return _error(401, "Incorrect API key provided", "invalid_api_key")
         if self.strict_models and body.get("model") not in self.models:
@@ -280,7 +301,9 @@ class LLMServer:
         if (refused := await self._refuse(request, kind, argument)) is not None:
             return refused
         if self.latency:
-            await asyncio.sleep(self.latency * (self._random.lognormvariate(0, self.sigma) if self.sigma else 1))
+            await asyncio.sleep(
+                self.latency * (self._random.lognormvariate(0, self.sigma) if self.sigma else 1)
+            )
         reply = self._reply(body, raw, kind)
         if kind == "no_usage":
             del reply["usage"]
@@ -288,25 +311,43 @@ class LLMServer:
             del reply["choices"]
         data = orjson.dumps(reply)
         response = await self._deliver(request, data, kind, argument)
-        if response.status == 200 and kind not in ("empty", "html", "bad_json", "gzip", "truncated", "no_choices"):
+        if response.status == 200 and kind not in (
+            "empty",
+            "html",
+            "bad_json",
+            "gzip",
+            "truncated",
+            "no_choices",
+        ):
             self.answered[prompt_digest(body)] += 1
         return response
 
     def _rejection(self, body: Body) -> web.Response | None:
         form = body.get("response_format") or {}
         if "response_format" in self.rejects and form:
-            return _error(400, "'response_format' is not supported by this server", "invalid_request_error")
+            return _error(
+                400, "'response_format' is not supported by this server", "invalid_request_error"
+            )
         if "json_schema" in self.rejects and form.get("type") == "json_schema":
-            return _error(400, "response_format.type json_schema is unavailable", "invalid_request_error")
+            return _error(
+                400, "response_format.type json_schema is unavailable", "invalid_request_error"
+            )
         if "max_tokens" in self.rejects and "max_tokens" in body:
-            said = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+            said = (
+                "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'"
+                " instead."
+            )
             return _error(400, said, "unsupported_parameter", "max_tokens")
         for name in ("temperature", "seed"):
             if name in self.rejects and name in body:
-                return _error(400, f"Unsupported value: '{name}' is not supported", "unsupported_value", name)
+                return _error(
+                    400, f"Unsupported value: '{name}' is not supported", "unsupported_value", name
+                )
         return None
 
-    async def _refuse(self, request: web.Request, kind: str, argument: str) -> web.StreamResponse | None:
+    async def _refuse(
+        self, request: web.Request, kind: str, argument: str
+    ) -> web.StreamResponse | None:
         """The faults that give no answer at all."""
         headers: dict[str, str] = {}
         if kind.startswith("429"):
@@ -318,8 +359,13 @@ class LLMServer:
             elif form == "ms":
                 headers["retry-after-ms"] = argument or "1000"
             elif form == "reset":
-                headers |= {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": argument or "1s"}
-            return _error(429, "Rate limit reached for requests", "rate_limit_exceeded", headers=headers)
+                headers |= {
+                    "x-ratelimit-remaining-requests": "0",
+                    "x-ratelimit-reset-requests": argument or "1s",
+                }
+            return _error(
+                429, "Rate limit reached for requests", "rate_limit_exceeded", headers=headers
+            )
         if kind == "quota":
             return _error(429, "You exceeded your current quota", "insufficient_quota")
         if kind == "too_long":
@@ -328,12 +374,18 @@ class LLMServer:
         if kind == "filter":
             return _error(400, "The prompt was filtered", "content_filter")
         if kind == "echo_key":
-            return _error(401, f"Wrong key: {request.headers.get('Authorization', '')}", "invalid_api_key")
+            return _error(
+                401, f"Wrong key: {request.headers.get('Authorization', '')}", "invalid_api_key"
+            )
         if kind == "redirect":
-            return web.Response(status=307, headers={"Location": argument or "http://127.0.0.1:9/v1"})
+            return web.Response(
+                status=307, headers={"Location": argument or "http://127.0.0.1:9/v1"}
+            )
         if kind == "error200":
             code = int(argument or 502)
-            return web.json_response({"error": {"message": "the upstream model failed", "code": code}})
+            return web.json_response(
+                {"error": {"message": "the upstream model failed", "code": code}}
+            )
         if STATUS.fullmatch(kind):
             if argument:
                 headers["Retry-After"] = argument
@@ -351,15 +403,21 @@ class LLMServer:
             await asyncio.sleep(3600)
         return None
 
-    async def _deliver(self, request: web.Request, data: bytes, kind: str, argument: str) -> web.StreamResponse:
+    async def _deliver(
+        self, request: web.Request, data: bytes, kind: str, argument: str
+    ) -> web.StreamResponse:
         if kind == "empty":
             return web.Response(body=b"")
         if kind == "html":
-            return web.Response(text="<!doctype html><title>Please log in</title>", content_type="text/html")
+            return web.Response(
+                text="<!doctype html><title>Please log in</title>", content_type="text/html"
+            )
         if kind == "bad_json":
             return web.Response(body=data[: len(data) // 2], content_type="application/json")
         if kind == "gzip":
-            return web.Response(body=b"\x1f\x8b\x08\x00broken", headers={"Content-Encoding": "gzip"})
+            return web.Response(
+                body=b"\x1f\x8b\x08\x00broken", headers={"Content-Encoding": "gzip"}
+            )
         if kind in ("truncated", "huge", "slow"):
             response = web.StreamResponse(headers={"Content-Type": "application/json"})
             if kind == "truncated":
@@ -432,7 +490,8 @@ def prompt_text(body: Body) -> str:
 FENCE = re.compile(r"<<<([^\n|<>]+) \| ([0-9a-f]+)>>>\n(.*?)\n<<<end \| \2>>>", re.S)
 ITEM = re.compile(r"with the id (\S+):\n")
 DECLINES = re.compile(
-    r"\b(?:do(?:es)? not (?:say|know|mention|state)|don't know|cannot (?:answer|say|tell)|no information|unable to)\b",
+    r"\b(?:do(?:es)? not (?:say|know|mention|state)|don't know|cannot (?:answer|say|tell)|no"
+    r" information|unable to)\b",
     re.I,
 )
 SENTENCE = re.compile(r"[^.!?]+[.!?]?")
@@ -441,18 +500,25 @@ NAMED = re.compile(r"\b[A-Z][\w'-]*(?: [A-Z][\w'-]*)*|\d[\d.,]*\d|\d")
 FORBIDS = re.compile(r"(?:do not|don't|never|no)\b", re.I)
 # Flags of the safety rubric -> words that set them.
 HARMS = {
-    "violence": "kill|stab|beat up", "self_harm": "hurt yourself|starve yourself", "hate": "vermin", "sexual": "porn",
-    "crime": "steal|pick the lock", "toxicity": "idiot|stupid", "bias": "people like them|those people",
-    "pii": r"home address|\d{3}-\d{2}-\d{4}", "other_harm": "bleach cures",
-}  # fmt: skip
+    "violence": "kill|stab|beat up",
+    "self_harm": "hurt yourself|starve yourself",
+    "hate": "vermin",
+    "sexual": "porn",
+    "crime": "steal|pick the lock",
+    "toxicity": "idiot|stupid",
+    "bias": "people like them|those people",
+    "pii": r"home address|\d{3}-\d{2}-\d{4}",
+    "other_harm": "bleach cures",
+}
 
 
 def judge(body: Body) -> dict[str, Any] | str:
     """A valid, deterministic reply to any prompt of ours, or an instance of any other schema.
 
-    A claim is rated by the share of its words that the passages have, a passage or an answer by the share of the
-    question's words that it has, a response by the share of the statements' words, a text to compare with by the share of
-    the claim's. The schema is read from the prompt where the server takes none.
+    A claim is rated by the share of its words that the passages have, a passage or an answer by the
+    share of the question's words that it has, a response by the share of the statements' words, a
+    text to compare with by the share of the claim's. The schema is read from the prompt where the
+    server takes none.
     """
     form = (body.get("response_format") or {}).get("json_schema") or {}
     schema = form.get("schema") or embedded_schema(prompt_text(body))
@@ -465,41 +531,71 @@ def judge(body: Body) -> dict[str, Any] | str:
     texts = {starts[m.start()]: m[3] for m in FENCE.finditer(prompt) if m.start() in starts}
     if fields.keys() & {"claims", "texts"} or (texts and fields.keys() & {"rating", "quotes"}):
         others = [(m[1], m[3]) for m in FENCE.finditer(prompt) if m.start() not in starts]
-        return {"verdicts": [verdict(i, texts.get(i, ""), others, fields) for i in fields["id"]["enum"]]}
+        return {
+            "verdicts": [verdict(i, texts.get(i, ""), others, fields) for i in fields["id"]["enum"]]
+        }
     instance = fill(schema, schema, "", random.Random(prompt_digest(body)))
     assert isinstance(instance, dict)
     return instance
 
 
-def verdict(name: str, text: str, others: list[tuple[str, str]], fields: dict[str, Any]) -> dict[str, Any]:
+def verdict(
+    name: str, text: str, others: list[tuple[str, str]], fields: dict[str, Any]
+) -> dict[str, Any]:
     """One entry of a reply: the fields that are asked for, no others."""
     sentences = [m[0].strip() for m in SENTENCE.finditer(text) if m[0].strip(" .!?\n")]
     declines = DECLINES.search(text) is not None
     if "claims" in fields:
-        return {"id": name, "claims": [{"text": sentence, "trivial": False} for sentence in sentences]}
+        return {
+            "id": name,
+            "claims": [{"text": sentence, "trivial": False} for sentence in sentences],
+        }
     if "texts" in fields:
         count = next((int(other) for label, other in others if label == "count"), None)
-        listed = list(dict.fromkeys(NAMED.findall(text))) if count is None else questions(sentences, count)
-        return {"id": name, "texts": listed} | ({"noncommittal": declines} if "noncommittal" in fields else {})
+        listed = (
+            list(dict.fromkeys(NAMED.findall(text)))
+            if count is None
+            else questions(sentences, count)
+        )
+        return {"id": name, "texts": listed} | (
+            {"noncommittal": declines} if "noncommittal" in fields else {}
+        )
     question = " ".join(other for label, other in others if label.startswith("question"))
     if "rating" not in fields:
-        return {"id": name, "quotes": [{"text": s} for s in sentences if overlap(question, s) >= 0.3]}
-    entry = {"id": name, **rated(text, others, question, fields["rating"]["enum"], declines, fields)}
+        return {
+            "id": name,
+            "quotes": [{"text": s} for s in sentences if overlap(question, s) >= 0.3],
+        }
+    entry = {
+        "id": name,
+        **rated(text, others, question, fields["rating"]["enum"], declines, fields),
+    }
     return {field: entry.get(field, False) for field in fields}
 
 
 def rated(
-    text: str, others: list[tuple[str, str]], question: str, scale: list[Any], declines: bool, fields: dict[str, Any]
+    text: str,
+    others: list[tuple[str, str]],
+    question: str,
+    scale: list[Any],
+    declines: bool,
+    fields: dict[str, Any],
 ) -> dict[str, Any]:
     """A rating on the scale, which is listed from the worst to the best, and what goes with it."""
     passages = [other for label, other in others if label.startswith("passage")]
     statements = [other for label, other in others if label.startswith("statement")]
     against = next((other for label, other in others if label in ("text", "other")), None)
     response = next((other for label, other in others if label == "response"), "")
-    guideline = not passages and bool(response) and "declined" not in fields  # the item is checked against the response
+    guideline = (
+        not passages and bool(response) and "declined" not in fields
+    )  # the item is checked against the response
     if "violence" in fields:
         harms = {flag: re.search(words, text, re.I) is not None for flag, words in HARMS.items()}
-        return {"reasoning": "By the words in it.", "rating": scale[0 if any(harms.values()) else -1], **harms}
+        return {
+            "reasoning": "By the words in it.",
+            "rating": scale[0 if any(harms.values()) else -1],
+            **harms,
+        }
     if statements:
         share = min(overlap(statement, " ".join(passages) or text) for statement in statements)
     elif passages:
@@ -520,7 +616,11 @@ def rated(
         clashes = set(NUMBER.findall(text)) - set(NUMBER.findall(against or ""))
         wrong = share >= 0.3 and bool(clashes) if against is not None else not declines
         rating = scale[-1] if step == 3 else scale[0 if wrong else 1]
-    sources = [n for n, passage in enumerate(passages, 1) if overlap(text, passage) >= 0.6] if not declines else []
+    sources = (
+        [n for n, passage in enumerate(passages, 1) if overlap(text, passage) >= 0.6]
+        if not declines
+        else []
+    )
     if "supported_by" in fields and scale == ["no", "yes"]:
         rating = scale[bool(sources)]
     elif step < 2:
@@ -542,12 +642,19 @@ def questions(sentences: list[str], count: int) -> list[str]:
     """So many questions, each made of a sentence of the response."""
     said = sentences or ["this"]
     opened = ("Is it so that", "Why is it that", "Since when is it that", "Who says that")
-    return [f"{opened[n // len(said) % len(opened)]} {said[n % len(said)].rstrip('.!?')}?" for n in range(count)]
+    return [
+        f"{opened[n // len(said) % len(opened)]} {said[n % len(said)].rstrip('.!?')}?"
+        for n in range(count)
+    ]
 
 
 def quote(text: str, passages: list[str]) -> list[dict[str, Any]]:
     """The sentence of the passages that has most words of the text, verbatim."""
-    sentences = [(n, m[0].strip()) for n, passage in enumerate(passages, 1) for m in SENTENCE.finditer(passage)]
+    sentences = [
+        (n, m[0].strip())
+        for n, passage in enumerate(passages, 1)
+        for m in SENTENCE.finditer(passage)
+    ]
     if not sentences:
         return []
     number, best = max(sentences, key=lambda found: overlap(text, found[1]))
@@ -555,8 +662,13 @@ def quote(text: str, passages: list[str]) -> list[dict[str, Any]]:
 
 
 def embedded_schema(text: str) -> dict[str, Any] | None:
-    """The last JSON schema that stands in a text (a judge writes it there when the server takes none)."""
-    decoder, start = json.JSONDecoder(), re.compile(r"\{\s*\"(?:type|properties|\$defs|title|additionalProperties)\"")
+    """The last JSON schema that stands in a text (a judge writes it there when the server takes
+    none).
+    """
+    decoder, start = (
+        json.JSONDecoder(),
+        re.compile(r"\{\s*\"(?:type|properties|\$defs|title|additionalProperties)\""),
+    )
     found, at = None, 0
     while (match := start.search(text, at)) is not None:
         try:
@@ -606,7 +718,9 @@ def fill(schema: dict[str, Any], root: dict[str, Any], name: str, dice: random.R
 
 
 def overlap(text: str, source: str) -> float:
-    """Share of the text's words (3 letters or more) that the source has; 0 for a text without words."""
+    """Share of the text's words (3 letters or more) that the source has; 0 for a text without
+    words.
+    """
     words = set(WORD.findall(text.lower()))
     return len(words & set(WORD.findall(source.lower()))) / len(words) if words else 0.0
 
@@ -632,7 +746,10 @@ class ServerProcess:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._process.terminate()
         self._process.wait(10)
@@ -661,17 +778,25 @@ class ServerProcess:
 
 
 def main(kind: type[LLMServer] = LLMServer) -> None:
-    """Serve on the command line until interrupted; the first line of output is {"port": ..., "url": ...}."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Serve on the command line until interrupted; the first line of output is {"port": ..., "url":
+    ...}.
+    """
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before an answer")
-    parser.add_argument("--sigma", type=float, default=0.0, help="of a lognormal spread of the latency")
+    parser.add_argument(
+        "--sigma", type=float, default=0.0, help="of a lognormal spread of the latency"
+    )
     parser.add_argument("--key")
     parser.add_argument("--no-schema", action="store_true")
     parser.add_argument("--faults", default="", help="comma-separated, one a request")
     parser.add_argument("--fault-rates", default="", help="such as 429=0.05,500=0.02")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--until-stdin-closes", action="store_true", help="end with the process that started it")
+    parser.add_argument(
+        "--until-stdin-closes", action="store_true", help="end with the process that started it"
+    )
     a = parser.parse_args()
     if a.until_stdin_closes:
         threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
@@ -692,7 +817,11 @@ def main(kind: type[LLMServer] = LLMServer) -> None:
 
 
 def _error(
-    status: int, message: str, code: str, param: str | None = None, headers: dict[str, str] | None = None
+    status: int,
+    message: str,
+    code: str,
+    param: str | None = None,
+    headers: dict[str, str] | None = None,
 ) -> web.Response:
     error = {"message": message, "type": code, "code": code, "param": param}
     return web.json_response({"error": error}, status=status, headers=headers)

@@ -19,9 +19,15 @@ resource.setrlimit(resource.RLIMIT_AS, (_now + {room} * 2**20, resource.RLIM_INF
 """So many megabytes more than the loaded program has, and not one further."""
 
 
-def starve(folder: Path, *, levels: list[int], size: int = 300_000, rows: int = 24) -> dict[str, Any]:
-    """Rows of a megabyte, many calls at once, so little memory; then a resume with enough of it and less at once."""
-    large = [row | {"contexts": [row["contexts"][0] + " word" * (size // 5)]} for row in make_rows(rows)]
+def starve(
+    folder: Path, *, levels: list[int], size: int = 300_000, rows: int = 24
+) -> dict[str, Any]:
+    """Rows of a megabyte, many calls at once, so little memory; then a resume with enough of it and
+    less at once.
+    """
+    large = [
+        row | {"contexts": [row["contexts"][0] + " word" * (size // 5)]} for row in make_rows(rows)
+    ]
     source = write_rows(folder / "large.jsonl", large)
     counts = {"levels": 0, "starved": 0, "crashed": 0, "enough": 0, "advised": 0}
     codes = list[int]()
@@ -37,7 +43,9 @@ def starve(folder: Path, *, levels: list[int], size: int = 300_000, rows: int = 
             victim = Victim(*arguments, prelude=STARVE.format(room=level))
             code = victim.wait(120)
             codes.append(code)
-            assert code in (0, 5, -6, -11), f"exit code {code}: {victim.err}"  # a signal is counted: see "crashed"
+            assert code in (0, 5, -6, -11), (
+                f"exit code {code}: {victim.err}"
+            )  # a signal is counted: see "crashed"
             if code == 0:
                 counts["enough"] += 1
                 check_run(store)
@@ -46,7 +54,9 @@ def starve(folder: Path, *, levels: list[int], size: int = 300_000, rows: int = 
             counts["crashed"] += code < 0
             counts["advised"] += "E0509" in victim.err and "--concurrency" in victim.err
             begun = store.exists() and "ragassay resume" in victim.err
-            victim = Victim(*(["resume", "--store", store, "--concurrency", 2] if begun else arguments))
+            victim = Victim(
+                *(["resume", "--store", store, "--concurrency", 2] if begun else arguments)
+            )
             check_exit(victim.wait(120), 0)
             check_run(store)
             check_ledger(ledger_of(store), settled(server))

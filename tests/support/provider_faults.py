@@ -1,4 +1,6 @@
-"""R07, R08, R09: does a run survive what a provider does? Faults of every kind, a rate limit that moves, an outage."""
+"""R07, R08, R09: does a run survive what a provider does? Faults of every kind, a rate limit that
+moves, an outage.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,10 @@ def rows(count: int, tag: str) -> Iterator[dict[str, Any]]:
         yield {
             "id": f"{tag}-{n}",
             "question": f"What did bridge {n} of {tag} cost?",
-            "contexts": [f"Bridge {n} of {tag} cost {n + 3} crowns.", f"Harbour {n} of {tag} was built later."],
+            "contexts": [
+                f"Bridge {n} of {tag} cost {n + 3} crowns.",
+                f"Harbour {n} of {tag} was built later.",
+            ],
             "response": f"Bridge {n} of {tag} cost {n + 3} crowns. It stands near the harbour.",
         }
 
@@ -92,7 +97,8 @@ def judged(server: LLMServer, count: int, tag: str, folder: Path, **options: Any
     )
 
 
-# ── R07 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── R07
+# ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def r07(dose: str) -> dict[str, Any]:
@@ -102,7 +108,11 @@ def r07(dose: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         share, longest = _mixed(count, folder)
-        typed = {fault: _alone(fault, folder) for fault in STAYING if dose != "commit" or fault in ("413", "length")}
+        typed = {
+            fault: _alone(fault, folder)
+            for fault in STAYING
+            if dose != "commit" or fault in ("413", "length")
+        }
         windows = {fault: _fatal(fault, folder) for fault in FATAL}
         late = max(_retry_after(form) for form in ("429:1", "429-ms:1000", "429-date:3", "503:1"))
         outage = _outage_share(max(400, count))
@@ -114,17 +124,25 @@ def r07(dose: str) -> dict[str, Any]:
         "Retry-After passed by": [late, ">= 0 and <= 0.10"],
         "longest wait for one row beyond its deadlines, s": [longest, "<= 1"],
     }
-    passed = share <= 1.10 and outage <= 1.20 and not any(typed.values()) and max(windows.values()) <= 8
+    passed = (
+        share <= 1.10 and outage <= 1.20 and not any(typed.values()) and max(windows.values()) <= 8
+    )
     passed = passed and 0 <= late <= 0.10 and longest <= 1
-    return {"dose": f"{calls:,} calls, {len(PASSING) + len(STAYING) + len(FATAL)} faults", "figures": figures,
-            "passed": passed, "note": ""}  # fmt: skip
+    return {
+        "dose": f"{calls:,} calls, {len(PASSING) + len(STAYING) + len(FATAL)} faults",
+        "figures": figures,
+        "passed": passed,
+        "note": "",
+    }
 
 
 def _mixed(count: int, folder: Path) -> tuple[float, float]:
     """-> requests a call, and how far the longest attempt went beyond its deadline."""
     ends = list[float]()
     begun: dict[str, float] = {}
-    with LLMServer(fault_rates=dict.fromkeys(PASSING, 0.05 / len(PASSING)), latency=0.01, keep_bodies=False) as server:
+    with LLMServer(
+        fault_rates=dict.fromkeys(PASSING, 0.05 / len(PASSING)), latency=0.01, keep_bodies=False
+    ) as server:
         model_call = _timed(ends, begun)
         with model_call:
             run = judged(server, count, "mixed", folder, concurrency=16)
@@ -164,7 +182,9 @@ class _timed:  # noqa: N801 - reads as a verb where it is used
 def _alone(fault: str, folder: Path) -> int:
     """A fault that stays for one row in two: how many of the run's rows have no typed end."""
     tag = f"alone{''.join(c for c in fault if c.isalnum())}"
-    with LLMServer(fault_for=lambda body: fault if "bridge 1" in str(body).lower() else None) as server:
+    with LLMServer(
+        fault_for=lambda body: fault if "bridge 1" in str(body).lower() else None
+    ) as server:
         run = judged(server, 6, tag, folder, attempts=2)
         check_run(folder / f"{tag}.db")
         return 6 - sum(1 for row in run.rows() if all(score.status for score in row.scores))
@@ -204,7 +224,12 @@ def _outage_share(count: int) -> float:
 
         async def main() -> None:
             task = asyncio.create_task(
-                _drive(server.url, [f"outage {n}" for n in range(count)], CallPolicy(timeout=5, probe=1.0), 16)
+                _drive(
+                    server.url,
+                    [f"outage {n}" for n in range(count)],
+                    CallPolicy(timeout=5, probe=1.0),
+                    16,
+                )
             )
             await asyncio.sleep(0.3)
             server.down = "503"
@@ -219,14 +244,21 @@ def _outage_share(count: int) -> float:
 
 
 async def _drive(
-    url: str, prompts: list[str], policy: CallPolicy, concurrency: int, see: Callable[[Dispatcher], None] | None = None
+    url: str,
+    prompts: list[str],
+    policy: CallPolicy,
+    concurrency: int,
+    see: Callable[[Dispatcher], None] | None = None,
 ) -> tuple[list[ChatReply | CallFailed], Dispatcher]:
     model = connect("openai:mock", base_url=url, concurrency=concurrency)
     dispatcher = Dispatcher(model, Budget(model.price), policy, concurrency, on_budget=lambda: None)
     if see is not None:
         see(dispatcher)
     try:
-        calls = (dispatcher.call(ChatCall((Message("user", prompt),), max_tokens=10)) for prompt in prompts)
+        calls = (
+            dispatcher.call(ChatCall((Message("user", prompt),), max_tokens=10))
+            for prompt in prompts
+        )
         replies: list[Any] = await asyncio.gather(*calls)
     finally:
         dispatcher.close()
@@ -234,14 +266,17 @@ async def _drive(
     return replies, dispatcher
 
 
-# ── R08 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── R08
+# ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 LIMIT = 3000.0
 
 
 def r08(dose: str) -> dict[str, Any]:
     """A limit of 3,000 calls a minute; halved, then doubled; shared by two processes."""
-    steady = {"commit": 30.0, "nightly": 1800.0, "release": 5400.0}[dose]  # twice: for one process, and for two
+    steady = {"commit": 30.0, "nightly": 1800.0, "release": 5400.0}[
+        dose
+    ]  # twice: for one process, and for two
     with ServerProcess(latency=0.05) as server:
         server.script(per_minute=LIMIT, burst=50, keep_bodies=False)
         with _clients(server.url, 1):
@@ -269,7 +304,11 @@ def r08(dose: str) -> dict[str, Any]:
     }
     passed = speed >= 0.95 and refused <= 0.02 and down <= 15 and up <= 60
     passed = passed and both >= 0.90 and refused_both <= 0.02 and jain >= 0.95
-    return {"dose": f"{steady:g} s each after 30 s of warm-up", "figures": figures, "passed": passed}  # fmt: skip
+    return {
+        "dose": f"{steady:g} s each after 30 s of warm-up",
+        "figures": figures,
+        "passed": passed,
+    }
 
 
 class _clients:  # noqa: N801
@@ -279,7 +318,9 @@ class _clients:  # noqa: N801
         context = multiprocessing.get_context("spawn")
         self._end = context.Event()
         self.counters = [context.Value("q", 0) for _ in range(count)]
-        self._processes = [context.Process(target=_client, args=(url, c, self._end)) for c in self.counters]
+        self._processes = [
+            context.Process(target=_client, args=(url, c, self._end)) for c in self.counters
+        ]
 
     def __enter__(self) -> list[Any]:
         for process in self._processes:
@@ -298,7 +339,9 @@ def _client(url: str, counter: Any, end: Any) -> None:
 
     async def main() -> None:
         model = connect("openai:mock", base_url=url, concurrency=64)
-        dispatcher = Dispatcher(model, Budget(model.price), CallPolicy(), 64, on_budget=lambda: None)
+        dispatcher = Dispatcher(
+            model, Budget(model.price), CallPolicy(), 64, on_budget=lambda: None
+        )
 
         async def worker(place: int) -> None:
             n = 0
@@ -329,7 +372,9 @@ def _speed(server: ServerProcess, seconds: float, limit: float) -> tuple[float, 
 
 
 def _until(server: ServerProcess, limit: float, most: float) -> float:
-    """Seconds until four seconds in a row are at 90 % of the limit with at most 2 % refused; `most` if never."""
+    """Seconds until four seconds in a row are at 90 % of the limit with at most 2 % refused; `most`
+    if never.
+    """
     begun = time.monotonic()
     while time.monotonic() - begun < most:
         started = time.monotonic()
@@ -339,21 +384,30 @@ def _until(server: ServerProcess, limit: float, most: float) -> float:
     return most
 
 
-# ── R09 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── R09
+# ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def r09(dose: str) -> dict[str, Any]:
-    """The provider is down for a while: the run pauses, looks now and then, and goes on at full speed.
+    """The provider is down for a while: the run pauses, looks now and then, and goes on at full
+    speed.
 
-    Several outages lie beside each other, each with a server, a run and a process of its own: in one nearly nothing
-    happens. They begin one after another, so that none is at full speed while another is measured there.
+    Several outages lie beside each other, each with a server, a run and a process of its own: in
+    one nearly nothing happens. They begin one after another, so that none is at full speed while
+    another is measured there.
     """
-    down, probe, in_flight = {"commit": (5.0, 1.0, 16), "nightly": (60.0, 10.0, 32), "release": (600.0, 10.0, 32)}[dose]
+    down, probe, in_flight = {
+        "commit": (5.0, 1.0, 16),
+        "nightly": (60.0, 10.0, 32),
+        "release": (600.0, 10.0, 32),
+    }[dose]
     times = {"commit": 1, "nightly": 5, "release": 20}[dose]
     if times == 1:
         found = [_one_outage((down, probe, in_flight, 0.0))]
     else:
-        jobs = [(down, probe, in_flight, 40.0 + 8.0 * n) for n in range(times)]  # first all of them start
+        jobs = [
+            (down, probe, in_flight, 40.0 + 8.0 * n) for n in range(times)
+        ]  # first all of them start
         with ProcessPoolExecutor(times, multiprocessing.get_context("spawn")) as pool:
             found = list(pool.map(_one_outage, jobs))
     marks = {
@@ -367,8 +421,12 @@ def r09(dose: str) -> dict[str, Any]:
     worst = {name: max(figures[name] for figures, _ in found) for name in marks}
     passed = all(value <= marks[name] for name, value in worst.items())
     shown = {name: [value, f"<= {marks[name]:g}"] for name, value in worst.items()}
-    return {"dose": f"{times} outages of {down:g} s, {in_flight} in flight", "figures": shown, "passed": passed,
-            "note": "of several outages the worst figure"}  # fmt: skip
+    return {
+        "dose": f"{times} outages of {down:g} s, {in_flight} in flight",
+        "figures": shown,
+        "passed": passed,
+        "note": "of several outages the worst figure",
+    }
 
 
 def _one_outage(job: tuple[float, float, int, float]) -> tuple[dict[str, float], list[str]]:
@@ -382,7 +440,12 @@ def _one_outage(job: tuple[float, float, int, float]) -> tuple[dict[str, float],
 
 
 async def _outage(
-    server: LLMServer, down: float, probe: float, in_flight: int, seen: Counter[str], opened: list[Dispatcher]
+    server: LLMServer,
+    down: float,
+    probe: float,
+    in_flight: int,
+    seen: Counter[str],
+    opened: list[Dispatcher],
 ) -> dict[str, float]:
     prompts = [f"down {n}" for n in range(in_flight * 60)]
     policy = CallPolicy(timeout=5, probe=probe)

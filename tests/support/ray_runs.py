@@ -15,7 +15,10 @@ def make_rows(count: int = ROWS) -> list[dict[str, Any]]:
         {
             "id": f"r{i}",
             "question": f"Who is number {i}?",
-            "contexts": [f"Number {i} is a person called Ann{i}.", f"Somebody else, {i} or not, was there."],
+            "contexts": [
+                f"Number {i} is a person called Ann{i}.",
+                f"Somebody else, {i} or not, was there.",
+            ],
             "response": f"Number {i} is Ann{i}. She likes cheese{i}.",
         }
         for i in range(count)

@@ -1,6 +1,8 @@
-"""What does a damaged store show? Journals cut at any byte, flipped bits, zeroed blocks, swapped pages (R17, F4).
+"""What does a damaged store show? Journals cut at any byte, flipped bits, zeroed blocks, swapped
+pages (R17, F4).
 
-Never a wrong value: whatever reads the store either gives exactly what was stored, or says that it is damaged.
+Never a wrong value: whatever reads the store either gives exactly what was stored, or says that it
+is damaged.
 """
 
 from __future__ import annotations
@@ -40,19 +42,25 @@ def make_store(folder: Path, rows: int = 12) -> Path:
 
 
 def everything(path: Path) -> dict[str, Any]:
-    """All values that a reader can be shown, each read in its own way: rows, lines, judgments, run, summary."""
+    """All values that a reader can be shown, each read in its own way: rows, lines, judgments, run,
+    summary.
+    """
     with Store.open(path) as store:
         run_id = store.resolve("last")
         stored = store.run(run_id)
         rows = list(store.rows(run_id))
-        keys = sorted({part.key for row in rows for score in row.scores for part in score.parts if part.key})
+        keys = sorted(
+            {part.key for row in rows for score in row.scores for part in score.parts if part.key}
+        )
         prints = sorted(set(stored.manifest.judge.fingerprints.values()))
         judgments = store.get_judgments([(one, key) for one in prints for key in keys])
         worst = [row.id for row in store.rows(run_id, order="worst")]
         values = {
             "rows": [row_json(row) for row in rows],
             "worst": worst,
-            "by id": [row_json(found) for row in rows if (found := store.row(run_id, row.id)) is not None],
+            "by id": [
+                row_json(found) for row in rows if (found := store.row(run_id, row.id)) is not None
+            ],
             "lines": [repr(line) for line in store.score_lines(run_id)],
             "judgments": {json.dumps(asdict(j), default=str) for j in judgments.values()},
             "manifest": asdict(stored.manifest),
@@ -102,14 +110,27 @@ def scribble(data: bytearray, chance: Random) -> None:
             data[at:at] = word
 
 
-DAMAGES: dict[str, Damage] = {"bit": flip, "zero": zero, "swap": swap, "shorten": shorten, "bytes": scribble}
+DAMAGES: dict[str, Damage] = {
+    "bit": flip,
+    "zero": zero,
+    "swap": swap,
+    "shorten": shorten,
+    "bytes": scribble,
+}
 
 
 def rot(
-    folder: Path, *, times: int, seed: int = 0, seconds: float = 1e9, kinds: tuple[str, ...] = tuple(DAMAGES)
+    folder: Path,
+    *,
+    times: int,
+    seed: int = 0,
+    seconds: float = 1e9,
+    kinds: tuple[str, ...] = tuple(DAMAGES),
 ) -> dict[str, Any]:
-    """So many damages, or as many as fit into the seconds. harmless: in what holds no value, and everything reads the
-    same; said: by an error of ours, or by `Store.check`; wrong: values that differ without a word."""
+    """So many damages, or as many as fit into the seconds. harmless: in what holds no value, and
+    everything reads the same; said: by an error of ours, or by `Store.check`; wrong: values that
+    differ without a word.
+    """
     whole = make_store(folder)
     truth, data, chance = everything(whole), whole.read_bytes(), dice(seed)
     counts = {"done": 0, "said": 0, "harmless": 0, "wrong": 0, "untyped": 0}
@@ -132,11 +153,13 @@ def rot(
             counts["untyped"] += 1
             problems.append(f"{kind} {counts['done']}: {type(error).__name__}: {str(error)[:150]}")
         else:
-            # What is not found by its key (a judgment is then bought again, a row is said not to be there) is no wrong
-            # value. One that differs is.
+            # What is not found by its key (a judgment is then bought again, a row is said not to be
+            # there) is no wrong value. One that differs is.
             if all(row in truth["by id"] for row in seen["by id"]):
                 seen["by id"] = truth["by id"]
-            seen["judgments"] = truth["judgments"] if seen["judgments"] <= truth["judgments"] else seen["judgments"]
+            seen["judgments"] = (
+                truth["judgments"] if seen["judgments"] <= truth["judgments"] else seen["judgments"]
+            )
             if seen == truth:
                 counts["harmless"] += 1
             else:
@@ -144,15 +167,25 @@ def rot(
                     said = store.check()
                 differ = [name for name in truth if seen[name] != truth[name]]
                 counts["said" if said else "wrong"] += 1
-                if not said or set(differ) & {"rows", "by id", "lines", "judgments", "ledger", "summary"}:
-                    problems.append(f"{kind} {counts['done']}: {differ} differ; check says {said[:2]}")
+                if not said or set(differ) & {
+                    "rows",
+                    "by id",
+                    "lines",
+                    "judgments",
+                    "ledger",
+                    "summary",
+                }:
+                    problems.append(
+                        f"{kind} {counts['done']}: {differ} differ; check says {said[:2]}"
+                    )
                     counts["wrong"] += bool(said)
     return {**counts, "problems": problems}
 
 
 def cut_journal(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
-    """The write-ahead journal cut at so many bytes of its end (all of them where times is 0): what is found must be
-    exactly what had been committed by then."""
+    """The write-ahead journal cut at so many bytes of its end (all of them where times is 0): what
+    is found must be exactly what had been committed by then.
+    """
     chance, path = dice(seed), folder / "live.db"
     Store.open(path).close()  # the tables are in the file itself
     with Store.open(path) as store:
@@ -163,7 +196,11 @@ def cut_journal(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
         wal, data = (folder / "live.db-wal").read_bytes(), path.read_bytes()
     commits = _commits(wal)
     first = max(0, len(wal) - 65536)
-    cuts = range(first, len(wal) + 1) if times == 0 else sorted(chance.randint(first, len(wal)) for _ in range(times))
+    cuts = (
+        range(first, len(wal) + 1)
+        if times == 0
+        else sorted(chance.randint(first, len(wal)) for _ in range(times))
+    )
     wrong = done = 0
     clock = Clock()
     chance.shuffle(order := list(cuts))
@@ -208,7 +245,10 @@ def rotten_journal(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]
         target.with_name("flip.db-wal").write_bytes(broken)
         try:
             with Store.open(target) as store:
-                found = {key for _, key in store.get_judgments([("judge", f"key-{n}") for n in range(40)])}
+                found = {
+                    key
+                    for _, key in store.get_judgments([("judge", f"key-{n}") for n in range(40)])
+                }
                 sound = store.check()
         except RagAssayError:
             continue
@@ -219,13 +259,23 @@ def rotten_journal(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]
 def _manifest() -> Manifest:
     from ragassay.core import JudgeInfo
 
-    info = JudgeInfo("offline", {"groundedness": "groundedness@1"}, {"groundedness": "f" * 32}, "unmeasured")
-    return Manifest("run-1", "2026-01-01T00:00:00Z", "0.1.0", "memory", "h", 3, {}, ("groundedness",), info)
+    info = JudgeInfo(
+        "offline", {"groundedness": "groundedness@1"}, {"groundedness": "f" * 32}, "unmeasured"
+    )
+    return Manifest(
+        "run-1", "2026-01-01T00:00:00Z", "0.1.0", "memory", "h", 3, {}, ("groundedness",), info
+    )
 
 
 def _judgment(number: int) -> Judgment:
     return Judgment(
-        f"key-{number}", "judge", "groundedness@1", Status.JUDGED, 2, 0.5, rationale="word " * (number * 7 % 90)
+        f"key-{number}",
+        "judge",
+        "groundedness@1",
+        Status.JUDGED,
+        2,
+        0.5,
+        rationale="word " * (number * 7 % 90),
     )
 
 

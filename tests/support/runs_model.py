@@ -1,4 +1,6 @@
-"""What must be in a store after runs were started, killed, stopped, resumed, their rows edited, and compared (F6)?"""
+"""What must be in a store after runs were started, killed, stopped, resumed, their rows edited, and
+compared (F6)?
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,18 @@ COUNT = 12
 
 
 class Runs(RuleBasedStateMachine):
-    """The product beside a model: per run its state, the version of the rows it began with, and its results when done."""
+    """The product beside a model: per run its state, the version of the rows it began with, and its
+    results when done.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="model"))
         self.store, self.source = self.folder / "s.db", self.folder / "rows.jsonl"
         self.version = 0
-        self.states: list[str] = []  # of the runs in the order they were started: "open" or "finished"
+        self.states: list[
+            str
+        ] = []  # of the runs in the order they were started: "open" or "finished"
         self.versions: list[int] = []
         self.results: dict[int, bytes] = {}  # version of the rows -> results of a run of them
         self.ids: list[str] = []
@@ -92,7 +98,9 @@ class Runs(RuleBasedStateMachine):
             check_exit(victim.wait(), 0)
             assert self.server.stats()["calls"] == sent
         else:
-            self.finish(Victim("resume", self.ids[number], "--store", self.store), sent, end, number)
+            self.finish(
+                Victim("resume", self.ids[number], "--store", self.store), sent, end, number
+            )
 
     @rule(version=st.integers(0, 2))
     def edit(self, version: int) -> None:
@@ -136,7 +144,9 @@ class Runs(RuleBasedStateMachine):
                 finished = self.states[number] == "finished"
                 check_run(store, run_id, finished=finished)
                 if finished:
-                    expected = self.results.setdefault(self.versions[number], canonical(store, run_id))
+                    expected = self.results.setdefault(
+                        self.versions[number], canonical(store, run_id)
+                    )
                     assert canonical(store, run_id) == expected
             check_unlocked(store, self.ids[-1])
 
@@ -151,7 +161,12 @@ def play(examples: int, steps: int, *, seed: int | None = None) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=examples, stateful_step_count=steps, deadline=None, derandomize=seed is None,
-            suppress_health_check=list(HealthCheck), print_blob=False, database=None,
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            derandomize=seed is None,
+            suppress_health_check=list(HealthCheck),
+            print_blob=False,
+            database=None,
         ),
-    )  # fmt: skip
+    )

@@ -9,15 +9,35 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support.faults import Clock, Victim, command, dice, make_rows, settled, until, wait_for_a_call, write_rows
-from support.invariants import canonical, check_exit, check_ledger, check_run, check_unlocked, ledger_of, snapshot
+from support.faults import (
+    Clock,
+    Victim,
+    command,
+    dice,
+    make_rows,
+    settled,
+    until,
+    wait_for_a_call,
+    write_rows,
+)
+from support.invariants import (
+    canonical,
+    check_exit,
+    check_ledger,
+    check_run,
+    check_unlocked,
+    ledger_of,
+    snapshot,
+)
 from support.llm_server import ServerProcess
 
 RESUME = re.compile(r"ragassay (resume \S+(?: --store \S+)?)")
 
 
 def stop_once(folder: Path, *, times: int, seed: int = 0, rows: int = 60) -> dict[str, Any]:
-    """One signal at a random moment: calls made later than 100 ms after it, seconds to the end; then the printed command."""
+    """One signal at a random moment: calls made later than 100 ms after it, seconds to the end;
+    then the printed command.
+    """
     chance, late, slowest = dice(seed), 0, 0.0
     source = write_rows(folder / "rows.jsonl", make_rows(rows))
     with ServerProcess(latency=0.05) as server:

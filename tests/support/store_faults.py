@@ -1,4 +1,6 @@
-"""What is done to a store to see whether it keeps everything: locks, readers without an end, kills in a migration."""
+"""What is done to a store to see whether it keeps everything: locks, readers without an end, kills
+in a migration.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,12 @@ print(int(sys.argv[2]) - left)
 
 def a_manifest(run_id: str = "run-1", rows: int = 100) -> Manifest:
     """A run of so many rows."""
-    judge = JudgeInfo("offline", {"groundedness": "groundedness@1"}, {"groundedness": "f" * 32}, "unmeasured")
-    return Manifest(run_id, "2026-11-20T00:00:00Z", "0.1", "memory", "h", rows, {}, ("groundedness",), judge)
+    judge = JudgeInfo(
+        "offline", {"groundedness": "groundedness@1"}, {"groundedness": "f" * 32}, "unmeasured"
+    )
+    return Manifest(
+        run_id, "2026-11-20T00:00:00Z", "0.1", "memory", "h", rows, {}, ("groundedness",), judge
+    )
 
 
 def a_judgment(key: str, size: int = 10) -> Judgment:
@@ -56,15 +62,21 @@ def a_judgment(key: str, size: int = 10) -> Judgment:
 
 def hold(path: Path, seconds: float) -> subprocess.Popen[bytes]:
     """A process that has the store locked for itself when this returns, and for so many seconds."""
-    holder = subprocess.Popen([sys.executable, "-c", _HOLD, str(path), str(seconds)], stdout=subprocess.PIPE)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(path), str(seconds)], stdout=subprocess.PIPE
+    )
     assert holder.stdout is not None
     holder.stdout.readline()
     return holder
 
 
 def migrate_in_a_child(path: Path, point: int) -> subprocess.CompletedProcess[str]:
-    """Open the store in a process that is killed at its so-many-th statement; it prints how many there were."""
-    return subprocess.run([sys.executable, "-c", _KILLED, str(path), str(point)], capture_output=True, text=True)
+    """Open the store in a process that is killed at its so-many-th statement; it prints how many
+    there were.
+    """
+    return subprocess.run(
+        [sys.executable, "-c", _KILLED, str(path), str(point)], capture_output=True, text=True
+    )
 
 
 def old_store(path: Path, version: str, rows: int = 3) -> None:
@@ -86,7 +98,9 @@ def old_store(path: Path, version: str, rows: int = 3) -> None:
 
 
 class Writer:
-    """A thread that writes judgments and rows of the run "run-1" in batches of 50 without an end; a context manager."""
+    """A thread that writes judgments and rows of the run "run-1" in batches of 50 without an end; a
+    context manager.
+    """
 
     def __init__(self, store: Store, size: int = 10) -> None:
         self.written, self.longest, self.failed = 0, 0.0, ""
@@ -99,18 +113,26 @@ class Writer:
             while not self._stop.is_set():
                 began = time.monotonic()
                 n = self.written
-                self._store.put_judgments("run-1", [a_judgment(f"{n}-{k}", self._size) for k in range(50)])
-                self._store.put_rows("run-1", [RowResult(50 * n + k, Sample(f"{n}-{k}")) for k in range(50)])
+                self._store.put_judgments(
+                    "run-1", [a_judgment(f"{n}-{k}", self._size) for k in range(50)]
+                )
+                self._store.put_rows(
+                    "run-1", [RowResult(50 * n + k, Sample(f"{n}-{k}")) for k in range(50)]
+                )
                 self.longest = max(self.longest, time.monotonic() - began)
                 self.written += 1
         except Exception as error:
             self.failed = str(error)
 
     def wait_for_more(self, within: float) -> float:
-        """Wait until two more batches are written; the seconds that took. Raises AssertionError after `within`."""
+        """Wait until two more batches are written; the seconds that took. Raises AssertionError
+        after `within`.
+        """
         before, began = self.written, time.monotonic()
         while self.written < before + 2:
-            assert time.monotonic() < began + within, f"nothing was written for {within} s {self.failed}"
+            assert time.monotonic() < began + within, (
+                f"nothing was written for {within} s {self.failed}"
+            )
             time.sleep(0.005)
         return time.monotonic() - began
 

@@ -1,4 +1,6 @@
-"""What does a terminal get to see of a command? Run it under a real pseudo-terminal, and look for what would command it."""
+"""What does a terminal get to see of a command? Run it under a real pseudo-terminal, and look for
+what would command it.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +38,34 @@ for words in json.loads(sys.argv[1]):
 
 
 def under_a_terminal(
-    commands: Sequence[Sequence[str]], folder: Path, *, timeout: float = 100, columns: int = 120, **environment: str
+    commands: Sequence[Sequence[str]],
+    folder: Path,
+    *,
+    timeout: float = 100,
+    columns: int = 120,
+    **environment: str,
 ) -> list[str]:
-    """All that the terminal got of each `ragassay ARGUMENTS`; one process runs them one after another."""
+    """All that the terminal got of each `ragassay ARGUMENTS`; one process runs them one after
+    another.
+    """
     main, child = pty.openpty()
-    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "50", **environment}
+    env = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "COLUMNS": str(columns),
+        "LINES": "50",
+        **environment,
+    }
     process = subprocess.Popen(
-        [sys.executable, "-c", _DRIVER, json.dumps(list(map(list, commands)))], cwd=folder, env=env, stdin=child, stdout=child, stderr=child,
-        close_fds=True, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-c", _DRIVER, json.dumps(list(map(list, commands)))],
+        cwd=folder,
+        env=env,
+        stdin=child,
+        stdout=child,
+        stderr=child,
+        close_fds=True,
+        start_new_session=True,
+    )
     os.close(child)
     got = bytearray()
     end = time.monotonic() + timeout
@@ -72,6 +93,11 @@ def under_a_terminal(
 
 
 def commands_in(screen: str) -> list[str]:
-    """What in it would command a terminal or hide from the reader, and is not of our own display; each with its place."""
+    """What in it would command a terminal or hide from the reader, and is not of our own display;
+    each with its place.
+    """
     left = _OURS.sub("", screen)
-    return [f"{left[max(0, found.start() - 30) : found.end() + 20]!r}" for found in _HOSTILE.finditer(left)]
+    return [
+        f"{left[max(0, found.start() - 30) : found.end() + 20]!r}"
+        for found in _HOSTILE.finditer(left)
+    ]

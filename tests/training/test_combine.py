@@ -16,7 +16,17 @@ from training.pairs import Pair
 
 
 def a_pair(source: str, label: int, figure: float, task: str = "support") -> Pair:
-    return Pair(source, f"{source}:1", task, label, -1, np.zeros(5, np.int32), 1, None, np.array([figure], np.float32))
+    return Pair(
+        source,
+        f"{source}:1",
+        task,
+        label,
+        -1,
+        np.zeros(5, np.int32),
+        1,
+        None,
+        np.array([figure], np.float32),
+    )
 
 
 def test_the_odds_of_supported_are_against_both_other_classes_together() -> None:
@@ -26,7 +36,10 @@ def test_the_odds_of_supported_are_against_both_other_classes_together() -> None
 
 def test_a_line_is_a_capped_sum() -> None:
     line = Line(("a", "b"), np.array([1.0, -2.0]), np.array([3.0, 1.0]), 0.5)
-    assert line.odds(np.array([[10.0, 0.25], [1.0, 9.0]])).tolist() == [3.0 - 0.5 + 0.5, 1.0 - 2.0 + 0.5]
+    assert line.odds(np.array([[10.0, 0.25], [1.0, 9.0]])).tolist() == [
+        3.0 - 0.5 + 0.5,
+        1.0 - 2.0 + 0.5,
+    ]
     assert line.probability(np.zeros((1, 2)))[0] == pytest.approx(1 / (1 + np.exp(-0.5)))
 
 
@@ -50,7 +63,8 @@ def test_a_fitted_line_means_shares_on_human_rows_and_made_ones_only_weigh_its_p
     for source, count in (("one", 600), ("two", 600), ("made:x", 900)):
         for _ in range(count):
             truth = dice.normal()
-            # Words say much of people's labels and nothing of made ones; the network says something of both.
+            # Words say much of people's labels and nothing of made ones; the network says something
+            # of both.
             label = int(dice.random() < 1 / (1 + np.exp(-2 * truth)))
             figure = dice.normal() if source == "made:x" else truth + 0.5 * dice.normal()
             odds = 2 * truth + dice.normal()

@@ -14,15 +14,28 @@ from training.edits import ADDING, CONTRADICTING, KEEPING, Said, Source, put
 from training.offline_data import changed
 
 CLAIMS = (
-    "In 1998, Anna Keller was appointed director of the Zurich Opera, which had 120 singers and 3 halls.",
-    "After the merger, all flights to New Delhi were cancelled for 12 days because of the strike (the third in May).",
-    "Boris Miller defeated Ivan Petrov in the first round on 14 December 1972 at Madison Square Garden.",
-    "The drug did not increase survival in most patients; it reduced pain by 15 percent within two weeks.",
+    (
+        "In 1998, Anna Keller was appointed director of the Zurich Opera, which had 120 singers and"
+        " 3 halls."
+    ),
+    (
+        "After the merger, all flights to New Delhi were cancelled for 12 days because of the"
+        " strike (the third in May)."
+    ),
+    (
+        "Boris Miller defeated Ivan Petrov in the first round on 14 December 1972 at Madison Square"
+        " Garden."
+    ),
+    (
+        "The drug did not increase survival in most patients; it reduced pain by 15 percent within"
+        " two weeks."
+    ),
     "Approximately 1,200 people live in the town, which is situated north of Lake Garda.",
 )
 PASSAGE = (
-    "The opera house in Geneva was led by Clara Weber from 1987 to 2003. It employed 85 singers. Milan and Paris followed "
-    "in March. Sarah Jones said that 40 percent of the seats were empty, and John Smith agreed."
+    "The opera house in Geneva was led by Clara Weber from 1987 to 2003. It employed 85 singers."
+    " Milan and Paris followed in March. Sarah Jones said that 40 percent of the seats were empty,"
+    " and John Smith agreed."
 )
 OTHERS = (
     "The committee met in the old town hall of Bergen after a long winter, because of the flood.",
@@ -72,9 +85,13 @@ def test_an_independent_comparison_finds_the_change_inside_the_spans(edit: str) 
             found = changed(claim, said.text) if said else None
             for a, b in found or ():
                 compared += 1
-                # The comparison goes by words and takes a word's whole neighbourhood where one is gone.
+                # The comparison goes by words and takes a word's whole neighbourhood where one is
+                # gone.
                 assert said is not None
-                assert any(a < high + 8 and low - 8 < b for low, high in said.spans), (said, said.text[a:b])
+                assert any(a < high + 8 and low - 8 < b for low, high in said.spans), (
+                    said,
+                    said.text[a:b],
+                )
     assert compared >= 5
 
 
@@ -105,7 +122,7 @@ def test_a_new_number_is_another_number() -> None:
     for seed in range(50):
         said = made("number", "The hall has 120 seats.", seed)
         assert said is not None
-        (a, b) = said.spans[0]
+        a, b = said.spans[0]
         assert said.text[a:b] != "120"
         assert float(said.text[a:b].replace(",", "")) != 120.0
         assert said.text == f"The hall has {said.text[a:b]} seats."
@@ -115,12 +132,20 @@ def test_a_new_name_has_the_old_ones_shape_and_is_not_in_the_claim() -> None:
     for seed in range(50):
         said = made("name", "The opera was led by Anna Keller.", seed)
         assert said is not None
-        (a, b) = said.spans[0]
-        assert said.text[a:b] in {"Clara Weber", "Sarah Jones", "John Smith", "Tom Becker", "Maria Lopez"}
+        a, b = said.spans[0]
+        assert said.text[a:b] in {
+            "Clara Weber",
+            "Sarah Jones",
+            "John Smith",
+            "Tom Becker",
+            "Maria Lopez",
+        }
 
 
 def test_names_joined_by_and_do_not_change_places() -> None:
-    assert all(made("roles", "They were Clara Weber and John Smith.", seed) is None for seed in range(20))
+    assert all(
+        made("roles", "They were Clara Weber and John Smith.", seed) is None for seed in range(20)
+    )
     swapped = made("roles", "Then Clara Weber hired John Smith.", 0)
     assert swapped is not None
     assert swapped.text == "Then John Smith hired Clara Weber."

@@ -1,4 +1,6 @@
-"""What is learned from is what is judged: the same tokens of text and window, and parts that are not supported."""
+"""What is learned from is what is judged: the same tokens of text and window, and parts that are
+not supported.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from ragassay.models.offline.windows import LONGEST_TEXT, pair, parts
 
 WEIGHTS = Path(offline.__file__).parent / "weights"
 LONG = " ".join(
-    f"Record {n} of the mill says that {n * 3} sacks went to Bern in the year {1800 + n}." for n in range(90)
+    f"Record {n} of the mill says that {n * 3} sacks went to Bern in the year {1800 + n}."
+    for n in range(90)
 )
 CLAIMS = (
     "In 1830 ninety sacks of the mill went to Bern.",
@@ -37,8 +40,12 @@ def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-@pytest.mark.parametrize("passages", [(LONG,), ("It is short.", LONG, "東京 is a city."), ("Only this.",)])
-def test_an_example_is_read_as_the_package_reads_the_call(maker: Maker, claim: str, passages: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "passages", [(LONG,), ("It is short.", LONG, "東京 is a city."), ("Only this.",)]
+)
+def test_an_example_is_read_as_the_package_reads_the_call(
+    maker: Maker, claim: str, passages: tuple[str, ...]
+) -> None:
     engine = Engine.load(WEIGHTS)
     call = MatchCall("support", claim, passages)
     (made,) = maker.pairs([Example("set", "set:1", call, 1)], apart=True)

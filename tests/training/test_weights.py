@@ -1,4 +1,6 @@
-"""Smaller weights that still say the same: integers with a scale a column, and what a stage of training changed."""
+"""Smaller weights that still say the same: integers with a scale a column, and what a stage of
+training changed.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,16 @@ def test_a_channel_is_calmed_as_far_as_it_is_loud() -> None:
 
 def test_the_kept_first_stage_gives_its_weights_back() -> None:
     dice = np.random.default_rng(0)
-    base = {WORDS: dice.normal(size=(5, 4)).astype(np.float32), "a": dice.normal(size=(3, 4)).astype(np.float32)}
+    base = {
+        WORDS: dice.normal(size=(5, 4)).astype(np.float32),
+        "a": dice.normal(size=(3, 4)).astype(np.float32),
+    }
     change = dice.normal(size=(3, 4)).astype(np.float32) * 0.01
-    weights = {WORDS: base[WORDS], "a": base["a"] + change, "head.bias": np.array([0.25], np.float32)}
+    weights = {
+        WORDS: base[WORDS],
+        "a": base["a"] + change,
+        "head.bias": np.array([0.25], np.float32),
+    }
     again = first_stage.unpack(base, first_stage.pack(base, weights))
     assert again.keys() == weights.keys()
     assert again["head.bias"].tolist() == [0.25]

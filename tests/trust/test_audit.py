@@ -24,9 +24,14 @@ from ragassay.core import DataError
 from ragassay.trust.audit import audit_row, audit_table, describe
 
 FIGURES: dict[str, Callable[..., float]] = {
-    "precision": precision_score, "recall": recall_score, "f1": f1_score, "accuracy": accuracy_score,
-    "balanced_accuracy": balanced_accuracy_score, "kappa": cohen_kappa_score, "mcc": matthews_corrcoef,
-}  # fmt: skip
+    "precision": precision_score,
+    "recall": recall_score,
+    "f1": f1_score,
+    "accuracy": accuracy_score,
+    "balanced_accuracy": balanced_accuracy_score,
+    "kappa": cohen_kappa_score,
+    "mcc": matthews_corrcoef,
+}
 
 
 def printed(tp: int, fp: int, fn: int, tn: int, decimals: int = 4) -> dict[str, Any]:
@@ -36,27 +41,39 @@ def printed(tp: int, fp: int, fn: int, tn: int, decimals: int = 4) -> dict[str, 
 
 
 def test_the_published_answer_relevance_row_implies_another_kappa_than_it_prints() -> None:
-    # Balanced classes, P .9924, R .655: false positive rate .655 * (1 - .9924) / .9924 = .0050, and on balanced classes
-    # kappa = R - F = .650.
-    row = audit_row("answer relevance", {"precision": ".9924", "recall": ".655", "kappa": ".605", "balanced": "yes"})
+    # Balanced classes, P .9924, R .655: false positive rate .655 * (1 - .9924) / .9924 = .0050, and
+    # on balanced classes kappa = R - F = .650.
+    row = audit_row(
+        "answer relevance",
+        {"precision": ".9924", "recall": ".655", "kappa": ".605", "balanced": "yes"},
+    )
     assert row.nature == "inconsistent"
     assert "kappa" in row.culprits
     low, high = row.implied["kappa"]
     assert low < 0.655 - 0.655 * 0.0076 / 0.9924 < high
     assert high - low < 0.0015
-    assert "without kappa the rest is possible, and implies kappa 0.650, printed is .605" in row.lines
+    assert (
+        "without kappa the rest is possible, and implies kappa 0.650, printed is .605" in row.lines
+    )
 
 
 def test_with_f1_and_the_number_of_rows_only_kappa_is_left_to_blame() -> None:
-    row = audit_row("x", {"P": "99.24%", "R": "65.5%", "F1": "78.92%", "kappa": ".605", "n": 400, "positives": 200})
+    row = audit_row(
+        "x",
+        {"P": "99.24%", "R": "65.5%", "F1": "78.92%", "kappa": ".605", "n": 400, "positives": 200},
+    )
     assert row.nature == "inconsistent"
     assert row.culprits == ("kappa",)
-    mended = audit_row("x", {"P": "99.24%", "R": "65.5%", "F1": "78.92%", "kappa": ".650", "n": 400, "positives": 200})
+    mended = audit_row(
+        "x",
+        {"P": "99.24%", "R": "65.5%", "F1": "78.92%", "kappa": ".650", "n": 400, "positives": 200},
+    )
     assert mended.nature == "pooled"
 
 
 def test_an_f1_below_the_harmonic_mean_is_a_mean_over_parts_and_one_above_is_neither() -> None:
-    # Two parts with P, R = (.9, .5) and (.5, .9): means .7 and .7, F1 of each .6429; the harmonic mean is .7.
+    # Two parts with P, R = (.9, .5) and (.5, .9): means .7 and .7, F1 of each .6429; the harmonic
+    # mean is .7.
     below = audit_row("macro", {"precision": "0.700", "recall": "0.700", "f1": "0.643"})
     above = audit_row("odd", {"precision": "0.700", "recall": "0.700", "f1": "0.750"})
     pooled = audit_row("pooled", {"precision": "0.700", "recall": "0.700", "f1": "0.700"})
@@ -79,10 +96,14 @@ def test_whole_counts_decide_where_shares_alone_could_not() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(5, 400), st.integers(1, 400), st.integers(1, 400), st.integers(5, 400))
-def test_what_one_matrix_really_gives_is_never_called_impossible(tp: int, fp: int, fn: int, tn: int) -> None:
+def test_what_one_matrix_really_gives_is_never_called_impossible(
+    tp: int, fp: int, fn: int, tn: int
+) -> None:
     row = audit_row("true", printed(tp, fp, fn, tn))
     assert row.nature == "pooled", row.lines
-    counted = audit_row("true", printed(tp, fp, fn, tn) | {"n": tp + fp + fn + tn, "positives": tp + fn})
+    counted = audit_row(
+        "true", printed(tp, fp, fn, tn) | {"n": tp + fp + fn + tn, "positives": tp + fn}
+    )
     assert counted.nature == "pooled", counted.lines
     truth = fp / (fp + tn)
     if "false_positive_rate" in row.implied:
@@ -104,20 +125,27 @@ def test_one_figure_moved_by_two_points_is_found_out(figure: str) -> None:
 
 
 def test_a_table_is_read_from_csv_and_json_with_the_decimals_that_it_prints(tmp_path: Path) -> None:
-    (tmp_path / "table.csv").write_text("Judge,Precision,Recall,F1 score\nA,0.70,0.70,0.64\nB,70%,70%,70%\n")
+    (tmp_path / "table.csv").write_text(
+        "Judge,Precision,Recall,F1 score\nA,0.70,0.70,0.64\nB,70%,70%,70%\n"
+    )
     found = audit_table(str(tmp_path / "table.csv"))
     assert [(row.name, row.nature) for row in found.rows] == [("A", "macro"), ("B", "pooled")]
     assert found.rows[0].printed[0].low == pytest.approx(0.695)
     assert describe(found)[0] == "A: macro"
-    (tmp_path / "table.json").write_text(json.dumps([{"name": "A", "precision": 0.7, "recall": 0.7, "f1": 0.5}]))
+    (tmp_path / "table.json").write_text(
+        json.dumps([{"name": "A", "precision": 0.7, "recall": 0.7, "f1": 0.5}])
+    )
     assert audit_table(str(tmp_path / "table.json")).rows[0].nature == "macro"
 
 
 @pytest.mark.parametrize(
     ("row", "words"),
-    [({"precision": "high", "recall": "0.5"}, "no figure"), ({"precision": "120%", "recall": "0.5"}, "out of its range"),
-     ({"name": "x"}, "prints no figure")],
-)  # fmt: skip
+    [
+        ({"precision": "high", "recall": "0.5"}, "no figure"),
+        ({"precision": "120%", "recall": "0.5"}, "out of its range"),
+        ({"name": "x"}, "prints no figure"),
+    ],
+)
 def test_what_is_no_table_of_figures_is_refused(row: dict[str, Any], words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
         audit_table([row])

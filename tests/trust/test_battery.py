@@ -1,4 +1,6 @@
-"""The battery's changes have the answers it says they have, and its figures are counted as they should be."""
+"""The battery's changes have the answers it says they have, and its figures are counted as they
+should be.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ import time
 import pytest
 
 from ragassay.core import Context, Sample
-from ragassay.trust.battery.injections import FAMILIES, MASTER_KEYS, Injection, chosen, planted, structural
+from ragassay.trust.battery.injections import (
+    FAMILIES,
+    MASTER_KEYS,
+    Injection,
+    chosen,
+    planted,
+    structural,
+)
 from ragassay.trust.battery.perturbations import (
     KNOWN,
     PROBES,
@@ -23,9 +32,12 @@ from ragassay.trust.battery.trials import METRICS, make, own_rows
 
 ROWS = own_rows()
 FERRY = Sample(
-    "f", "Where does the Maribel go?", (Context("The ferry Maribel goes to Harn in 40 minutes."),),
-    "The ferry is bound for Harn and takes 40 minutes.", "To Harn, in 40 minutes.",
-)  # fmt: skip
+    "f",
+    "Where does the Maribel go?",
+    (Context("The ferry Maribel goes to Harn in 40 minutes."),),
+    "The ferry is bound for Harn and takes 40 minutes.",
+    "To Harn, in 40 minutes.",
+)
 
 
 def case(sample: Sample = FERRY) -> Case:
@@ -58,7 +70,9 @@ def test_every_own_row_can_be_turned_in_all_three_ways_and_what_is_put_in_stands
 
 
 def test_facts_are_turned_as_written() -> None:
-    assert number_turned(FERRY) == "The ferry is bound for Harn and takes 60 minutes."  # 40 + 40 // 3 + 7
+    assert (
+        number_turned(FERRY) == "The ferry is bound for Harn and takes 60 minutes."
+    )  # 40 + 40 // 3 + 7
     assert name_turned(FERRY) == "The ferry is bound for Velmora and takes 40 minutes."
     assert negated(FERRY) == "The ferry is not bound for Harn and takes 40 minutes."
     plain = Sample("p", "q?", (Context("Nothing."),), "Nothing.", None)
@@ -68,7 +82,10 @@ def test_facts_are_turned_as_written() -> None:
 
 def test_a_number_that_is_part_of_a_name_in_the_question_is_not_the_one_that_is_turned() -> None:
     row = Sample(
-        "k", "What does the Kestrel 40 weigh?", (Context("The Kestrel 40 weighs 11 kg."),), "The Kestrel 40 weighs 11."
+        "k",
+        "What does the Kestrel 40 weigh?",
+        (Context("The Kestrel 40 weighs 11 kg."),),
+        "The Kestrel 40 weighs 11.",
     )
     assert number_turned(row) == "The Kestrel 40 weighs 21."  # 11 + 11 // 3 + 7
 
@@ -76,7 +93,11 @@ def test_a_number_that_is_part_of_a_name_in_the_question_is_not_the_one_that_is_
 def test_a_response_elsewhere_comes_with_its_own_contexts_and_the_old_question() -> None:
     found = base_of("elsewhere", ROWS[0], ROWS[1])
     assert found is not None
-    assert (found.question, found.contexts, found.response) == (ROWS[0].question, ROWS[1].contexts, ROWS[1].response)
+    assert (found.question, found.contexts, found.response) == (
+        ROWS[0].question,
+        ROWS[1].contexts,
+        ROWS[1].response,
+    )
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.name)
@@ -118,7 +139,10 @@ def test_turning_the_facts_of_a_huge_row_takes_no_long_time() -> None:
 
 
 def test_an_attack_stands_before_behind_or_instead_of_the_text() -> None:
-    at = {position: Injection("i", "f", "X", "answer", position).into("text") for position in ("start", "end", "alone")}
+    at = {
+        position: Injection("i", "f", "X", "answer", position).into("text")
+        for position in ("start", "end", "alone")
+    }
     assert at == {"start": "X\n\ntext", "end": "text\n\nX", "alone": "X"}
 
 
@@ -138,11 +162,17 @@ def test_strings_of_a_collection_are_planted_in_both_places() -> None:
     assert len(made) == 6
 
 
-def test_forged_verdicts_come_in_every_order_of_their_keys_and_orders_in_at_least_twelve_languages() -> None:
+def test_forged_verdicts_come_in_every_order_of_their_keys_and_orders_in_at_least_twelve_languages() -> (
+    None
+):
     orders = {
-        tuple(sorted(("id", "reasoning", "quotes", "rating"), key=lambda k: one.text.find(f'"{k}"')))
+        tuple(
+            sorted(("id", "reasoning", "quotes", "rating"), key=lambda k: one.text.find(f'"{k}"'))
+        )
         for one in structural()
-        if one.family == "forged verdict" and one.text.startswith('{"verdicts"') and one.text.endswith("}")
+        if one.family == "forged verdict"
+        and one.text.startswith('{"verdicts"')
+        and one.text.endswith("}")
     }
     assert len(orders) == 24
     languages = [one.text for one in structural() if one.family == "ignore the rubric"]
@@ -160,8 +190,11 @@ def test_every_trial_names_two_rows_that_are_there_and_ids_are_unique_to_their_c
         assert rows[trial.before].id == trial.before
         before, after = rows[trial.before], rows[trial.after]
         assert (before.question, before.contexts, before.response, before.reference) != (
-            after.question, after.contexts, after.response, after.reference
-        )  # fmt: skip
+            after.question,
+            after.contexts,
+            after.response,
+            after.reference,
+        )
         assert before.cluster == trial.row
     assert {trial.family for trial in battery.trials} == set(ALL_FAMILIES)
     attacks = [trial for trial in battery.trials if trial.family.startswith("injection")]
@@ -179,7 +212,9 @@ def test_one_row_is_too_few() -> None:
 # -- the figures
 
 
-def figures(pairs: list[tuple[str, Outcome, Outcome]], *, known: bool = True, expects: str = "same"):
+def figures(
+    pairs: list[tuple[str, Outcome, Outcome]], *, known: bool = True, expects: str = "same"
+):
     said: dict[str, Outcome] = {}
     trials = []
     for n, (row, before, after) in enumerate(pairs):
@@ -188,13 +223,26 @@ def figures(pairs: list[tuple[str, Outcome, Outcome]], *, known: bool = True, ex
     return summarise(trials, lambda metric, name: said[name], ALL_FAMILIES)
 
 
-def test_changed_verdicts_are_wrong_whichever_way_they_changed_and_lost_ones_are_counted_apart() -> None:
+def test_changed_verdicts_are_wrong_whichever_way_they_changed_and_lost_ones_are_counted_apart() -> (
+    None
+):
     pairs: list[tuple[str, Outcome, Outcome]] = [
-        ("r1", "pass", "pass"), ("r1", "pass", "fail"), ("r2", "fail", "pass"), ("r2", "fail", "fail"),
-        ("r3", "pass", "lost"), ("r3", "lost", "pass"), ("r4", "pass", "not_applicable"),
-    ]  # fmt: skip
+        ("r1", "pass", "pass"),
+        ("r1", "pass", "fail"),
+        ("r2", "fail", "pass"),
+        ("r2", "fail", "fail"),
+        ("r3", "pass", "lost"),
+        ("r3", "lost", "pass"),
+        ("r4", "pass", "not_applicable"),
+    ]
     (probe,), (family,) = figures(pairs)
-    assert (probe.pairs, probe.judged, probe.lost, probe.not_applicable, probe.left_out) == (7, 4, 2, 1, 0)
+    assert (probe.pairs, probe.judged, probe.lost, probe.not_applicable, probe.left_out) == (
+        7,
+        4,
+        2,
+        1,
+        0,
+    )
     assert (probe.wrong, probe.lifted, probe.lowered) == (2, 1, 1)
     assert probe.rate.value == 0.5
     assert probe.rate.n == 4
@@ -203,21 +251,34 @@ def test_changed_verdicts_are_wrong_whichever_way_they_changed_and_lost_ones_are
     assert (family.wrong, family.rate.value) == (2, 0.5)
 
 
-def test_a_row_that_must_fail_is_wrong_when_it_passes_and_says_nothing_where_its_base_was_misjudged() -> None:
-    pairs: list[tuple[str, Outcome, Outcome]] = [("r1", "pass", "pass"), ("r2", "pass", "fail"), ("r3", "fail", "fail")]
+def test_a_row_that_must_fail_is_wrong_when_it_passes_and_says_nothing_where_its_base_was_misjudged() -> (
+    None
+):
+    pairs: list[tuple[str, Outcome, Outcome]] = [
+        ("r1", "pass", "pass"),
+        ("r2", "pass", "fail"),
+        ("r3", "fail", "fail"),
+    ]
     (flip,), _ = figures(pairs, known=True, expects="fails")
     assert (flip.judged, flip.left_out, flip.wrong, flip.lifted) == (2, 1, 1, 0)
     (attack,), _ = figures(
-        [("r1", "fail", "pass"), ("r2", "fail", "fail"), ("r3", "pass", "pass")], known=False, expects="fails"
+        [("r1", "fail", "pass"), ("r2", "fail", "fail"), ("r3", "pass", "pass")],
+        known=False,
+        expects="fails",
     )
     assert (attack.judged, attack.left_out, attack.wrong, attack.lifted) == (2, 1, 1, 1)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "n", "verdict"), [(0, 40, "holds"), (2, 40, "holds"), (4, 40, "doubtful"), (20, 40, "fails")]
+    ("wrong", "n", "verdict"),
+    [(0, 40, "holds"), (2, 40, "holds"), (4, 40, "doubtful"), (20, 40, "fails")],
 )
-def test_a_family_holds_up_to_the_mark_and_fails_only_beyond_doubt(wrong: int, n: int, verdict: str) -> None:
-    pairs: list[tuple[str, Outcome, Outcome]] = [(f"r{i}", "pass", "fail" if i < wrong else "pass") for i in range(n)]
+def test_a_family_holds_up_to_the_mark_and_fails_only_beyond_doubt(
+    wrong: int, n: int, verdict: str
+) -> None:
+    pairs: list[tuple[str, Outcome, Outcome]] = [
+        (f"r{i}", "pass", "fail" if i < wrong else "pass") for i in range(n)
+    ]
     _, (family,) = figures(pairs)
     assert family.verdict == verdict
     assert family.mark == 0.05
@@ -225,7 +286,11 @@ def test_a_family_holds_up_to_the_mark_and_fails_only_beyond_doubt(wrong: int, n
 
 def test_without_a_judged_pair_nothing_is_claimed() -> None:
     _, (family,) = figures([("r1", "lost", "pass")])
-    assert (family.verdict, family.rate.value, family.rate.reason) == ("not measured", None, "no pair was judged")
+    assert (family.verdict, family.rate.value, family.rate.reason) == (
+        "not measured",
+        None,
+        "no pair was judged",
+    )
     assert sentence("offline", [family]) == "Nothing can be said of offline: no pair was judged."
 
 
@@ -233,6 +298,8 @@ def test_the_sentence_names_what_fails_what_is_doubtful_and_what_was_lost() -> N
     good: list[tuple[str, Outcome, Outcome]] = [(f"r{i}", "pass", "pass") for i in range(30)]
     _, (bad,) = figures([(f"r{i}", "pass", "fail") for i in range(30)])
     _, (fine,) = figures([*good, ("r1", "lost", "pass")])
-    assert sentence("x", [fine, bad]) == (
-        "x fails format (100% wrong); holds in 1 of 2 families; 1 of 61 pairs have a verdict missing."
+    assert (
+        sentence("x", [fine, bad])
+        == "x fails format (100% wrong); holds in 1 of 2 families; 1 of 61 pairs have a verdict"
+        " missing."
     )

@@ -1,4 +1,6 @@
-"""Is a benchmark what its definitions say: hand-worked figures, cuts, scales, pairs, differences, and honest absences?"""
+"""Is a benchmark what its definitions say: hand-worked figures, cuts, scales, pairs, differences,
+and honest absences?
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from ragassay.trust.benchmark import default_cut
 
 def rows_of(labels: list[Any], verdicts: list[Any], **others: list[Any]) -> list[dict[str, Any]]:
     return [
-        {"id": f"r{i}", "label": label, "j": verdict, **{name: column[i] for name, column in others.items()}}
+        {
+            "id": f"r{i}",
+            "label": label,
+            "j": verdict,
+            **{name: column[i] for name, column in others.items()},
+        }
         for i, (label, verdict) in enumerate(zip(labels, verdicts, strict=True))
     ]
 
@@ -46,7 +53,8 @@ def numbers(thing: object) -> list[float]:
 
 
 def test_a_hand_worked_table_gives_its_figures() -> None:
-    # 40 rows: tp 15, fn 5, fp 3, tn 17. Precision 15/18, recall 15/20, kappa = (32/40 - 1/2) / (1/2) = .6.
+    # 40 rows: tp 15, fn 5, fp 3, tn 17. Precision 15/18, recall 15/20, kappa = (32/40 - 1/2) /
+    # (1/2) = .6.
     labels = [1] * 20 + [0] * 20
     verdicts = [1] * 15 + [0] * 5 + [1] * 3 + [0] * 17
     judge = only(benchmark(rows_of(labels, verdicts), "recorded:j", draws=200))
@@ -67,7 +75,9 @@ def test_pooled_and_macro_figures_are_not_the_same_and_named_apart() -> None:
     # Slice a: 20 rows, all judged right. Slice b: 20 rows of which 10 are judged right.
     labels = ([1] * 10 + [0] * 10) * 2
     verdicts = [1] * 10 + [0] * 10 + [1] * 5 + [0] * 5 + [1] * 5 + [0] * 5
-    judge = only(benchmark(rows_of(labels, verdicts, slice=["a"] * 20 + ["b"] * 20), "recorded:j", draws=200))
+    judge = only(
+        benchmark(rows_of(labels, verdicts, slice=["a"] * 20 + ["b"] * 20), "recorded:j", draws=200)
+    )
     macro = {figure.name: figure.value for figure in judge.macro}
     assert [part.value for part in judge.slices] == ["a", "b"]
     assert value(judge, "kappa") == pytest.approx(0.5)
@@ -78,7 +88,9 @@ def test_pooled_and_macro_figures_are_not_the_same_and_named_apart() -> None:
 
 def test_each_judge_is_measured_on_its_own_rows_and_differences_on_the_rows_of_all() -> None:
     labels = [1, 0] * 20
-    rows = rows_of(labels, labels, k=[1 - label if i < 10 else label for i, label in enumerate(labels)])
+    rows = rows_of(
+        labels, labels, k=[1 - label if i < 10 else label for i, label in enumerate(labels)]
+    )
     for one in rows[30:]:
         one["k"] = None
     found = benchmark(rows, "recorded:j,k", draws=200)
@@ -129,7 +141,8 @@ def test_scores_between_0_and_1_pass_from_a_half_and_that_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scale", "cut"), [((0, 1), 1), ((0, 0.5, 1), 1), ((0, 1, 2, 3), 2), ((1, 2), 2), ((-2, -1, 0, 0.5, 2), 0.5)]
+    ("scale", "cut"),
+    [((0, 1), 1), ((0, 0.5, 1), 1), ((0, 1, 2, 3), 2), ((1, 2), 2), ((-2, -1, 0, 0.5, 2), 0.5)],
 )
 def test_the_cut_of_usual_scales_is_known(scale: tuple[float, ...], cut: float) -> None:
     assert default_cut(scale) == cut
@@ -153,11 +166,17 @@ def test_the_cut_of_other_scales_must_be_given_for_labels_and_for_scores() -> No
 
 
 def test_pairs_in_both_orders_count_a_lost_order_as_not_right_and_never_as_a_verdict() -> None:
-    # Rows: right in both orders; right only in the first; no winner in the second; no winner in either.
+    # Rows: right in both orders; right only in the first; no winner in the second; no winner in
+    # either.
     pairs = [[1, 1], [2, 1], [1, None], [None, None]]
     judge = only(benchmark(rows_of([1, 2, 1, 2], pairs), "recorded:j", draws=200))
     position = {figure.name: figure.value for figure in judge.position}
-    assert position == {"accuracy": 0.5, "accuracy_order1": 0.75, "accuracy_order2": 0.25, "consistent": 0.25}
+    assert position == {
+        "accuracy": 0.5,
+        "accuracy_order1": 0.75,
+        "accuracy_order2": 0.25,
+        "consistent": 0.25,
+    }
     accuracy = judge.figure("accuracy")
     assert accuracy is not None
     assert accuracy.n == 5
@@ -167,7 +186,11 @@ def test_pairs_in_both_orders_count_a_lost_order_as_not_right_and_never_as_a_ver
 
 def test_scores_of_two_answers_are_compared_as_second_less_first() -> None:
     judge = only(
-        benchmark(rows_of([-1, 0, 1, 2] * 4, [[0.9, 0.1], [0.5, 0.5], [0.2, 0.4], [0, 1]] * 4), "recorded:j", draws=200)
+        benchmark(
+            rows_of([-1, 0, 1, 2] * 4, [[0.9, 0.1], [0.5, 0.5], [0.2, 0.4], [0, 1]] * 4),
+            "recorded:j",
+            draws=200,
+        )
     )
     assert value(judge, "spearman") == pytest.approx(1.0)
     assert value(judge, "kappa") == 1.0
@@ -176,13 +199,21 @@ def test_scores_of_two_answers_are_compared_as_second_less_first() -> None:
 
 
 def test_the_most_expensive_disagreements_come_first_with_both_rationales() -> None:
-    rows = rows_of([1, 0, 0, 1], [0.4, 0.9, 0.6, 0.9], question=["q"] * 4, response=["a", "b", "c", "d"])
+    rows = rows_of(
+        [1, 0, 0, 1], [0.4, 0.9, 0.6, 0.9], question=["q"] * 4, response=["a", "b", "c", "d"]
+    )
     rows[1] |= {"judge_text": {"j": "looks right"}, "human_rationale": "it is not"}
     worst = only(benchmark(rows, "recorded:j", judge_cut=0.5, draws=200, worst=2)).disagreements
     assert [one.id for one in worst] == ["r1", "r0"]
     assert worst[0].cost == pytest.approx(0.9)
-    assert (worst[0].response, worst[0].judge_rationale, worst[0].human_rationale) == ("b", "looks right", "it is not")
-    dear = only(benchmark(rows, "recorded:j", judge_cut=0.5, fn_cost=5.0, draws=200, worst=1)).disagreements
+    assert (worst[0].response, worst[0].judge_rationale, worst[0].human_rationale) == (
+        "b",
+        "looks right",
+        "it is not",
+    )
+    dear = only(
+        benchmark(rows, "recorded:j", judge_cut=0.5, fn_cost=5.0, draws=200, worst=1)
+    ).disagreements
     assert dear[0].id == "r0"
     assert dear[0].cost == pytest.approx(3.0)
 
@@ -190,7 +221,10 @@ def test_the_most_expensive_disagreements_come_first_with_both_rationales() -> N
 BAD: dict[str, tuple[list[dict[str, Any]], str]] = {
     "one class only": (rows_of([1] * 12, [1, 0] * 6), "every labelled row passes"),
     "a constant judge": (rows_of([1, 0] * 6, [1] * 12), "tells nothing apart"),
-    "fewer than ten clusters": (rows_of([1, 0] * 6, [1, 0] * 6, group=list("aabbccddeeff")), "only 6 clusters"),
+    "fewer than ten clusters": (
+        rows_of([1, 0] * 6, [1, 0] * 6, group=list("aabbccddeeff")),
+        "only 6 clusters",
+    ),
     "one cluster": (rows_of([1, 0] * 6, [1, 0] * 6, group=["a"] * 12), "only 1 clusters"),
     "one row": (rows_of([1], [1]), "every labelled row passes"),
     "missing labels": (rows_of([1, 0, None] * 5, [1, 0, 1] * 5), "5 of 15 rows have no label"),
@@ -209,14 +243,19 @@ def test_bad_input_gives_a_warning_and_never_a_nan(name: str) -> None:
         assert figure.value is not None or figure.reason, figure.name
 
 
-def test_verdicts_of_another_file_are_matched_by_id_and_what_does_not_match_is_counted(tmp_path: Path) -> None:
+def test_verdicts_of_another_file_are_matched_by_id_and_what_does_not_match_is_counted(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "judged.csv"
     path.write_text("id,verdict\nr0,yes\nr1,no\nr9,yes\n")
     judge = only(benchmark(rows_of([1, 0, 1], [1, 1, 1]), f"recorded:{path}#verdict", draws=200))
     assert judge.n == 2
     assert judge.missing == {"no row of this id in judged.csv": 1}
     assert value(judge, "accuracy") == 1.0
-    assert any("1 rows of judged.csv are not among the labelled ones" in warning for warning in judge.warnings)
+    assert any(
+        "1 rows of judged.csv are not among the labelled ones" in warning
+        for warning in judge.warnings
+    )
     path.write_text("id,verdict\nx,yes\n")
     with pytest.raises(DataError, match="E0315"):
         benchmark(rows_of([1, 0], [1, 1]), f"recorded:{path}#verdict")
@@ -226,10 +265,21 @@ def test_verdicts_of_another_file_are_matched_by_id_and_what_does_not_match_is_c
 
 
 def test_names_after_a_recorded_judge_are_recorded_ones_too() -> None:
-    assert judges_of("recorded:a,b,offline,run:last") == ("recorded:a", "recorded:b", "offline", "run:last")
-    assert judges_of("cascade:offline,openai:m@0.8,offline") == ("cascade:offline,openai:m@0.8", "offline")
+    assert judges_of("recorded:a,b,offline,run:last") == (
+        "recorded:a",
+        "recorded:b",
+        "offline",
+        "run:last",
+    )
+    assert judges_of("cascade:offline,openai:m@0.8,offline") == (
+        "cascade:offline,openai:m@0.8",
+        "offline",
+    )
     assert judges_of("cascade:offline>openai:m,offline") == ("cascade:offline>openai:m", "offline")
-    assert judges_of("checked:openai:m,offline,openai:m") == ("checked:openai:m,offline", "openai:m")
+    assert judges_of("checked:openai:m,offline,openai:m") == (
+        "checked:openai:m,offline",
+        "openai:m",
+    )
     assert judges_of(["openai:m", "recorded:a, b"]) == ("openai:m", "recorded:a", "recorded:b")
     with pytest.raises(SetupError, match="No judge is named"):
         judges_of(" , ")
@@ -245,7 +295,9 @@ def test_the_same_benchmark_twice_is_the_same_but_for_the_time() -> None:
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.sampled_from([0, 1, 2, 3, None]), st.sampled_from([0, 1, 2, 3, None])), min_size=1, max_size=30
+        st.tuples(st.sampled_from([0, 1, 2, 3, None]), st.sampled_from([0, 1, 2, 3, None])),
+        min_size=1,
+        max_size=30,
     )
 )
 def test_counts_add_up_and_nothing_is_ever_nan(cells: list[tuple[int | None, int | None]]) -> None:

@@ -1,4 +1,6 @@
-"""Are judges that are asked benchmarked from what the store holds: nothing asked twice, nothing lost silently scored?"""
+"""Are judges that are asked benchmarked from what the store holds: nothing asked twice, nothing
+lost silently scored?
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,10 @@ from ragassay.core import DataError, SetupError
 from support.llm_server import LLMServer
 
 FACTS = [
-    "The harbour opened in {y}.", "The bridge carries {y} cars a day.", "The museum holds {y} paintings.",
-]  # fmt: skip
+    "The harbour opened in {y}.",
+    "The bridge carries {y} cars a day.",
+    "The museum holds {y} paintings.",
+]
 
 
 def rows(n: int, **others: Any) -> list[dict[str, Any]]:
@@ -25,9 +29,16 @@ def rows(n: int, **others: Any) -> list[dict[str, Any]]:
         fact = FACTS[i % len(FACTS)].format(y=1800 + i)
         claim = fact if i % 2 == 0 else FACTS[i % len(FACTS)].format(y=1900 + i)
         found.append(
-            {"id": f"r{i}", "task": "groundedness", "contexts": [f"{fact} It is open all year."], "response": claim,
-             "label": 1 - i % 2, "split": "test" if i < 2 * n // 3 else "dev", **others}
-        )  # fmt: skip
+            {
+                "id": f"r{i}",
+                "task": "groundedness",
+                "contexts": [f"{fact} It is open all year."],
+                "response": claim,
+                "label": 1 - i % 2,
+                "split": "test" if i < 2 * n // 3 else "dev",
+                **others,
+            }
+        )
     return found
 
 
@@ -40,8 +51,12 @@ def asked(server: LLMServer) -> int:
     return int(server.stats()["calls"])
 
 
-def test_the_offline_judge_is_run_on_the_task_of_the_rows_and_read_back_by_id(tmp_path: Path) -> None:
-    found = run_benchmark(write(tmp_path / "rows.jsonl", rows(24)), store=tmp_path / "s.db", draws=200)
+def test_the_offline_judge_is_run_on_the_task_of_the_rows_and_read_back_by_id(
+    tmp_path: Path,
+) -> None:
+    found = run_benchmark(
+        write(tmp_path / "rows.jsonl", rows(24)), store=tmp_path / "s.db", draws=200
+    )
     (judge,) = found.benchmark.judges
     assert (found.benchmark.set_up.metric, judge.judge, judge.n) == ("groundedness", "offline", 24)
     assert judge.missing == {}
@@ -56,7 +71,9 @@ def test_the_offline_judge_is_run_on_the_task_of_the_rows_and_read_back_by_id(tm
     assert accuracy.value == pytest.approx(right / 24)
 
 
-def test_only_labelled_rows_that_pass_the_filters_are_asked_and_a_second_benchmark_asks_nothing(tmp_path: Path) -> None:
+def test_only_labelled_rows_that_pass_the_filters_are_asked_and_a_second_benchmark_asks_nothing(
+    tmp_path: Path,
+) -> None:
     data = rows(12)
     data[0]["label"] = None
     path = write(tmp_path / "rows.jsonl", data)
@@ -72,7 +89,9 @@ def test_only_labelled_rows_that_pass_the_filters_are_asked_and_a_second_benchma
     assert first.benchmark.judges[0].pooled == second.benchmark.judges[0].pooled
 
 
-def test_a_row_whose_verdict_was_lost_is_missing_with_its_reason_and_not_in_any_figure(tmp_path: Path) -> None:
+def test_a_row_whose_verdict_was_lost_is_missing_with_its_reason_and_not_in_any_figure(
+    tmp_path: Path,
+) -> None:
     path = write(tmp_path / "rows.jsonl", rows(12))
 
     def fault(body: dict[str, Any]) -> str | None:
@@ -80,7 +99,9 @@ def test_a_row_whose_verdict_was_lost_is_missing_with_its_reason_and_not_in_any_
 
     with LLMServer() as server:
         server.fault_for = fault
-        found = run_benchmark(path, "openai:mock", base_url=server.url, store=tmp_path / "s.db", draws=200, attempts=1)
+        found = run_benchmark(
+            path, "openai:mock", base_url=server.url, store=tmp_path / "s.db", draws=200, attempts=1
+        )
     (judge,) = found.benchmark.judges
     assert judge.n == 11
     assert sum(judge.missing.values()) == 1
@@ -88,12 +109,16 @@ def test_a_row_whose_verdict_was_lost_is_missing_with_its_reason_and_not_in_any_
     assert sum(map(sum, judge.confusion)) == 11
 
 
-def test_a_run_of_the_store_is_benchmarked_without_asking_and_beside_recorded_judges(tmp_path: Path) -> None:
+def test_a_run_of_the_store_is_benchmarked_without_asking_and_beside_recorded_judges(
+    tmp_path: Path,
+) -> None:
     data = [row | {"judges": {"oracle": row["label"]}} for row in rows(12)]
     path = write(tmp_path / "rows.jsonl", data)
     with ragassay.evaluate(path, ["groundedness"], store=tmp_path / "s.db") as run:
         name = f"run:{run.id}"
-    found = run_benchmark(path, [name, "recorded:oracle"], store=tmp_path / "s.db", draws=200).benchmark
+    found = run_benchmark(
+        path, [name, "recorded:oracle"], store=tmp_path / "s.db", draws=200
+    ).benchmark
     assert [judge.judge for judge in found.judges] == [name, "recorded:oracle"]
     assert {one.figure for one in found.differences} >= {"kappa", "precision"}
     accuracy = found.judges[1].figure("accuracy")
@@ -108,12 +133,19 @@ def test_a_run_of_the_store_is_benchmarked_without_asking_and_beside_recorded_ju
 
 def test_graded_ratings_of_a_metric_are_compared_with_graded_labels(tmp_path: Path) -> None:
     data = [
-        {"id": f"r{i}", "question": "When did the harbour open?", "contexts": [f"The harbour opened in {1800 + i}."],
-         "label": i % 4, "task": "context_relevance"}
+        {
+            "id": f"r{i}",
+            "question": "When did the harbour open?",
+            "contexts": [f"The harbour opened in {1800 + i}."],
+            "label": i % 4,
+            "task": "context_relevance",
+        }
         for i in range(16)
-    ]  # fmt: skip
+    ]
     with LLMServer() as server:
-        found = run_benchmark(data, "openai:mock", base_url=server.url, store=tmp_path / "s.db", draws=200).benchmark
+        found = run_benchmark(
+            data, "openai:mock", base_url=server.url, store=tmp_path / "s.db", draws=200
+        ).benchmark
     assert found.set_up.graded
     assert found.set_up.cut == 2
     assert found.judges[0].confusion_labels == ("0", "1", "2", "3")
@@ -122,4 +154,6 @@ def test_graded_ratings_of_a_metric_are_compared_with_graded_labels(tmp_path: Pa
 
 def test_the_metric_must_be_said_where_the_rows_have_no_task(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="--metric"):
-        run_benchmark([{"id": "a", "label": 1, "response": "x"}], "offline", store=tmp_path / "s.db")
+        run_benchmark(
+            [{"id": "a", "label": 1, "response": "x"}], "offline", store=tmp_path / "s.db"
+        )

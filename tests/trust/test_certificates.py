@@ -1,4 +1,6 @@
-"""A certificate shows that it was not changed, covers one judge only, and is not said of rows that are unlike its own."""
+"""A certificate shows that it was not changed, covers one judge only, and is not said of rows that
+are unlike its own.
+"""
 
 from __future__ import annotations
 
@@ -37,19 +39,43 @@ from ragassay.scoring import shift
 from ragassay.store import Store
 from ragassay.trust import certificates as made
 
-# fmt: off
 WORDS = (
-    "the", "limit", "of", "the", "service", "is", "twenty", "requests", "a", "minute", "and", "it", "was", "raised", "in",
-    "may", "after", "a", "long", "talk",
+    "the",
+    "limit",
+    "of",
+    "the",
+    "service",
+    "is",
+    "twenty",
+    "requests",
+    "a",
+    "minute",
+    "and",
+    "it",
+    "was",
+    "raised",
+    "in",
+    "may",
+    "after",
+    "a",
+    "long",
+    "talk",
 )
-# fmt: on
 
 
 def sample(i: int, words: int = 20, contexts: int = 1, seed: int = 0) -> Sample:
     chance = random.Random(seed * 10_000 + i)
     said = [chance.choice(WORDS) for _ in range(max(1, words + chance.randint(-3, 3)))]
-    given_ = tuple(Context(" ".join(chance.choice(WORDS) for _ in range(40))) for _ in range(contexts))
-    return Sample(f"row-{i}", "What is the limit of the service?", given_, " ".join(said) + ".", reference="twenty")
+    given_ = tuple(
+        Context(" ".join(chance.choice(WORDS) for _ in range(40))) for _ in range(contexts)
+    )
+    return Sample(
+        f"row-{i}",
+        "What is the limit of the service?",
+        given_,
+        " ".join(said) + ".",
+        reference="twenty",
+    )
 
 
 def profile(words: int = 20, n: int = 300, contexts: int = 1) -> Profile:
@@ -72,27 +98,43 @@ def judge(
     return JudgeFigures(name, n, 200, {"no claim": 3}, figures, fingerprints=prints, judge_cut=None)
 
 
-def benchmark(of: JudgeFigures, metric: str = "groundedness", source: str = "/data/begin.jsonl") -> JudgeBenchmark:
+def benchmark(
+    of: JudgeFigures, metric: str = "groundedness", source: str = "/data/begin.jsonl"
+) -> JudgeBenchmark:
     set_up = SetUp("label", (0.0, 1.0), 1.0, metric, cluster="group", where=("split=test",))
-    return JudgeBenchmark(source, "ab" * 16, set_up, 3500, 3415, (of,), created="2026-11-21T00:00:00+00:00")
+    return JudgeBenchmark(
+        source, "ab" * 16, set_up, 3500, 3415, (of,), created="2026-11-21T00:00:00+00:00"
+    )
 
 
-def certificate(words: int = 20, *, metric: str = "groundedness", dataset: str = "begin", **more: Any) -> Certificate:
+def certificate(
+    words: int = 20, *, metric: str = "groundedness", dataset: str = "begin", **more: Any
+) -> Certificate:
     one = judge(**more)
     return made.issue(
-        benchmark(one, metric), one, rubrics={"groundedness": "groundedness@2"}, profile=profile(words), version="0.1.0",
+        benchmark(one, metric),
+        one,
+        rubrics={"groundedness": "groundedness@2"},
+        profile=profile(words),
+        version="0.1.0",
         dataset=dataset,
-    )  # fmt: skip
+    )
 
 
-# ── the value ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the value
+# ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_certificate_holds_what_was_measured_and_what_it_is_bound_to() -> None:
     c = certificate()
     assert (c.judge, c.metric, c.dataset, c.data_hash, c.n, c.clusters) == (
-        "offline", "groundedness", "begin", "ab" * 16, 3412, 200,
-    )  # fmt: skip
+        "offline",
+        "groundedness",
+        "begin",
+        "ab" * 16,
+        3412,
+        200,
+    )
     assert c.fingerprints == {"groundedness": "f1"}
     assert c.rubrics == {"groundedness": "groundedness@2"}
     assert c.set_up.where == ("split=test",)
@@ -112,7 +154,10 @@ def test_the_same_measurement_made_at_another_time_has_the_same_id() -> None:
     one = judge()
     first = benchmark(one)
     later = replace(first, created="2027-01-01T00:00:00+00:00")
-    ids = {made.issue(b, one, rubrics={}, profile=profile(n=9), version="0.1.0").id for b in (first, later)}
+    ids = {
+        made.issue(b, one, rubrics={}, profile=profile(n=9), version="0.1.0").id
+        for b in (first, later)
+    }
     assert len(ids) == 1
 
 
@@ -127,7 +172,10 @@ def test_the_profile_holds_only_what_the_metric_reads() -> None:
     """Groundedness reads response and contexts, answer relevance question and response."""
     grounded = set(certificate().profile.quantiles)
     assert {"response_words", "context_words", "contexts", "response_in_contexts"} <= grounded
-    assert not any(name.startswith(("question", "reference")) or name.endswith("in_question") for name in grounded)
+    assert not any(
+        name.startswith(("question", "reference")) or name.endswith("in_question")
+        for name in grounded
+    )
     relevant = set(certificate(metric="answer_relevance").profile.quantiles)
     assert {"question_words", "response_in_question"} <= relevant
     assert not any("context" in name or name.startswith("reference") for name in relevant)
@@ -135,11 +183,16 @@ def test_the_profile_holds_only_what_the_metric_reads() -> None:
     assert {"question_words", "reference_words", "contexts"} <= own
 
 
-# ── its file ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── its file
+# ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_file_of_certificates_reads_back_the_same_whatever_their_order() -> None:
-    several = [certificate(), certificate(30, dataset="wice"), certificate(metric="answer_relevance")]
+    several = [
+        certificate(),
+        certificate(30, dataset="wice"),
+        certificate(metric="answer_relevance"),
+    ]
     data = made.dumps(several)
     assert made.dumps(reversed(several)) == data
     assert sorted(made.loads(data), key=lambda c: c.id) == sorted(several, key=lambda c: c.id)
@@ -166,7 +219,13 @@ def change(plain: Any, path: tuple[Any, ...]) -> Any:
     for step in path[:-1]:
         at = at[step]
     old = at[path[-1]]
-    at[path[-1]] = (not old) if isinstance(old, bool) else old + 1 if isinstance(old, int | float) else f"{old}x"
+    at[path[-1]] = (
+        (not old)
+        if isinstance(old, bool)
+        else old + 1
+        if isinstance(old, int | float)
+        else f"{old}x"
+    )
     return changed
 
 
@@ -181,11 +240,18 @@ def test_a_change_of_any_single_value_is_found_out(path: tuple[Any, ...]) -> Non
 @pytest.mark.parametrize(
     "data",
     [
-        b"", b"nonsense", b"[]", b"{}", b'{"schema":2,"certificates":[]}', b'{"schema":1,"certificates":{}}',
-        b'{"schema":1,"certificates":[1]}', b'{"schema":1,"certificates":[{"schema":1,"kind_of":"certificate"}]}',
-        b"[" * 100_000, b"\xff\xfe",
+        b"",
+        b"nonsense",
+        b"[]",
+        b"{}",
+        b'{"schema":2,"certificates":[]}',
+        b'{"schema":1,"certificates":{}}',
+        b'{"schema":1,"certificates":[1]}',
+        b'{"schema":1,"certificates":[{"schema":1,"kind_of":"certificate"}]}',
+        b"[" * 100_000,
+        b"\xff\xfe",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_file_of_certificates_is_refused_with_what_is_wrong(data: bytes) -> None:
     with pytest.raises(DataError, match="E0317"):
         made.loads(data, "certificates.json")
@@ -213,7 +279,8 @@ def test_a_number_written_without_its_decimals_is_still_the_same_certificate() -
     assert made.from_json(plain) == made.from_json(PLAIN)
 
 
-# ── which certificate, and does it hold here ────────────────────────────────────────────────────────────────────
+# ── which certificate, and does it hold here
+# ────────────────────────────────────────────────────────────────────
 
 
 def test_only_a_certificate_of_this_very_rubric_model_and_parameters_covers_a_judge() -> None:
@@ -233,11 +300,18 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def run_of(
-    store: Store, rows: int = 200, *, words: int = 20, metrics: tuple[str, ...] = ("groundedness",), run_id: str = "r",
+    store: Store,
+    rows: int = 200,
+    *,
+    words: int = 20,
+    metrics: tuple[str, ...] = ("groundedness",),
+    run_id: str = "r",
     contexts: int = 1,
-) -> str:  # fmt: skip
+) -> str:
     info = JudgeInfo("offline", {"groundedness": "groundedness@2"}, {"groundedness": "f1"}, "")
-    store.create_run(Manifest(run_id, "2026-11-21T00:00:00Z", "0.1", "memory", "h", rows, {}, metrics, info))
+    store.create_run(
+        Manifest(run_id, "2026-11-21T00:00:00Z", "0.1", "memory", "h", rows, {}, metrics, info)
+    )
     results = []
     for i in range(rows):
         scores = tuple(Score(metric, Status.JUDGED, 1.0, counts=Counts(1, 1)) for metric in metrics)
@@ -249,9 +323,10 @@ def run_of(
 def test_on_rows_like_those_measured_the_figures_are_said(store: Store) -> None:
     (line,) = made.trust_of(store, run_of(store), [certificate()])
     assert line.measured
-    assert line.sentence == (
-        "kappa 0.52 [0.47, 0.57], balanced accuracy 0.78 [0.75, 0.81] on 3,412 labels (begin)"
-    )  # fmt: skip
+    assert (
+        line.sentence
+        == "kappa 0.52 [0.47, 0.57], balanced accuracy 0.78 [0.75, 0.81] on 3,412 labels (begin)"
+    )
     assert (line.kappa, line.labels, line.dataset, line.others) == (0.52, 3412, "begin", 0)
 
 
@@ -263,12 +338,15 @@ def test_on_rows_unlike_those_measured_it_is_said_that_they_are_and_where(store:
     assert line.sentence.startswith("unmeasured on data like yours: responses here are ")
     assert "times as long (median 8" in line.sentence
     assert line.sentence.endswith(
-        "Elsewhere, on 3,412 labels (begin): kappa 0.52 [0.47, 0.57], balanced accuracy 0.78 [0.75, 0.81]"
+        "Elsewhere, on 3,412 labels (begin): kappa 0.52 [0.47, 0.57], balanced accuracy 0.78 [0.75,"
+        " 0.81]"
     )
 
 
 def test_what_the_metric_does_not_read_makes_no_rows_unlike(store: Store) -> None:
-    """Answer relevance reads no contexts: eight instead of one change nothing; groundedness reads them."""
+    """Answer relevance reads no contexts: eight instead of one change nothing; groundedness reads
+    them.
+    """
     run_of(store, contexts=8, metrics=("answer_relevance", "groundedness"))
     both = [certificate(metric=metric) for metric in ("answer_relevance", "groundedness")]
     measured = {line.metric: line.measured for line in made.trust_of(store, "r", both)}
@@ -278,13 +356,18 @@ def test_what_the_metric_does_not_read_makes_no_rows_unlike(store: Store) -> Non
 def test_a_judge_without_a_certificate_is_unmeasured_and_it_is_said_why(store: Store) -> None:
     run_of(store)
     (none,) = made.trust_of(store, "r", [certificate(metric="answer_relevance")])
-    assert none.sentence == "unmeasured on data like yours: no certificate of this judge for this metric"
+    assert (
+        none.sentence
+        == "unmeasured on data like yours: no certificate of this judge for this metric"
+    )
     (other,) = made.trust_of(store, "r", [certificate(prints={"groundedness": "of another model"})])
     assert "are of another rubric, model or parameters" in other.sentence
     assert (none.measured, other.measured, none.kappa, other.kappa) == (False, False, None, None)
 
 
-def test_of_several_certificates_the_one_of_the_likest_rows_is_shown_and_the_others_are_counted(store: Store) -> None:
+def test_of_several_certificates_the_one_of_the_likest_rows_is_shown_and_the_others_are_counted(
+    store: Store,
+) -> None:
     several = [
         certificate(60, dataset="long", n=9000),
         certificate(20, dataset="like"),
@@ -300,7 +383,8 @@ def test_rows_too_few_to_show_a_shift_are_not_called_alike(store: Store) -> None
     (line,) = made.trust_of(store, run_of(store, 5), [certificate()])
     assert not line.measured
     assert line.sentence.startswith(
-        "unmeasured on data like yours: too few rows here to tell whether they are like those measured. Elsewhere, on"
+        "unmeasured on data like yours: too few rows here to tell whether they are like those"
+        " measured. Elsewhere, on"
     )
     (none,) = made.trust_of(store, run_of(store, 0, run_id="empty"), [certificate()])
     assert not none.measured
@@ -314,14 +398,22 @@ def test_figures_that_no_judge_gives_need_no_certificate(store: Store) -> None:
 def test_constructed_labels_are_named_as_such(store: Store) -> None:
     one = judge()
     c = made.issue(
-        benchmark(one), one, rubrics={}, profile=profile(), version="0.1", kind="constructed", dataset="shuffled"
+        benchmark(one),
+        one,
+        rubrics={},
+        profile=profile(),
+        version="0.1",
+        kind="constructed",
+        dataset="shuffled",
     )
     (line,) = made.trust_of(store, run_of(store), [c])
     assert "3,412 labels (shuffled, constructed)" in line.sentence
     assert line.kind == "constructed"
 
 
-def test_certificates_of_the_store_stand_beside_those_of_the_package_each_once(store: Store) -> None:
+def test_certificates_of_the_store_stand_beside_those_of_the_package_each_once(
+    store: Store,
+) -> None:
     mine = certificate()
     store.put_certificate(mine)
     store.put_certificate(made.packaged()[0])
@@ -330,13 +422,16 @@ def test_certificates_of_the_store_stand_beside_those_of_the_package_each_once(s
     assert len(known) == len(made.packaged()) + 1
 
 
-def test_a_certificate_of_the_store_whose_content_does_not_give_its_id_is_refused(store: Store) -> None:
+def test_a_certificate_of_the_store_whose_content_does_not_give_its_id_is_refused(
+    store: Store,
+) -> None:
     store.put_certificate(replace(certificate(), n=1_000_000))
     with pytest.raises(DataError, match="E0317"):
         made.known(store)
 
 
-# ── those of the package ────────────────────────────────────────────────────────────────────────────────────────
+# ── those of the package
+# ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_packages_certificates_are_of_the_judge_that_is_in_the_package() -> None:
@@ -350,7 +445,9 @@ def test_the_packages_certificates_are_of_the_judge_that_is_in_the_package() -> 
         assert c.judge == "offline"
         assert c.fingerprints
         for rubric, fingerprint in c.fingerprints.items():
-            assert offline.fingerprint(rubric) == fingerprint, f"{c.metric} on {c.dataset}: {rubric} changed"
+            assert offline.fingerprint(rubric) == fingerprint, (
+                f"{c.metric} on {c.dataset}: {rubric} changed"
+            )
             assert offline.rubric_version(rubric) == c.rubrics[rubric]
 
 
@@ -364,12 +461,22 @@ def test_the_packages_certificates_cover_every_task_with_labels_of_people() -> N
         assert c.note
     grounded = by_metric.pop("groundedness")
     assert grounded > {
-        "begin", "factcheck_gpt", "faithdial_audit", "mtrag_human", "q2_wow", "ragtruth_qa", "summac_val", "summedits", "wice",
-    }  # fmt: skip
+        "begin",
+        "factcheck_gpt",
+        "faithdial_audit",
+        "mtrag_human",
+        "q2_wow",
+        "ragtruth_qa",
+        "summac_val",
+        "summedits",
+        "wice",
+    }
     assert f"all {len(grounded) - 1} groundedness sets" in grounded
     assert {metric: len(sets) for metric, sets in by_metric.items()} == {
-        "context_relevance": 1, "answer_relevance": 3, "correctness": 3,
-    }  # fmt: skip
+        "context_relevance": 1,
+        "answer_relevance": 3,
+        "correctness": 3,
+    }
     made_up = {c.dataset: c.kind for c in made.packaged() if c.kind != "human"}
     assert made_up == {
         "hotpotqa_answer": "constructed",
@@ -379,18 +486,24 @@ def test_the_packages_certificates_cover_every_task_with_labels_of_people() -> N
 
 
 def test_a_certificate_over_several_sets_names_pooled_and_macro_apart() -> None:
-    (every,) = [c for c in made.packaged() if c.dataset.startswith("all ") and c.metric == "groundedness"]
+    (every,) = [
+        c for c in made.packaged() if c.dataset.startswith("all ") and c.metric == "groundedness"
+    ]
     assert every.set_up.slice == "dataset"
     pooled = {figure.name: figure.value for figure in every.pooled}
     macro = {figure.name: figure.value for figure in every.macro}
     alone = [c for c in made.packaged() if c.metric == "groundedness" and c is not every]
     assert every.n == sum(c.n for c in alone)
-    of_sets = [figure.value for c in alone if (figure := c.figure("recall")) and figure.value is not None]
+    of_sets = [
+        figure.value for c in alone if (figure := c.figure("recall")) and figure.value is not None
+    ]
     assert macro["recall"] == pytest.approx(sum(of_sets) / len(of_sets), abs=1e-12)
     assert pooled["recall"] != macro["recall"]
 
 
-def test_a_benchmark_of_ones_own_labels_is_what_later_runs_on_such_rows_show(tmp_path: Path) -> None:
+def test_a_benchmark_of_ones_own_labels_is_what_later_runs_on_such_rows_show(
+    tmp_path: Path,
+) -> None:
     import ragassay
     from ragassay.benchmarking import run_benchmark
 
@@ -398,11 +511,16 @@ def test_a_benchmark_of_ones_own_labels_is_what_later_runs_on_such_rows_show(tmp
     rows: list[dict[str, object]] = []
     for i in range(60):
         limit = chance.randint(2, 99)
-        rows.append({
-            "id": f"q{i}", "question": "What is the limit of the service?", "label": i % 2, "task": "groundedness",
-            "contexts": [f"The limit of the service is {limit} requests a minute since May."],
-            "response": f"The limit is {limit if i % 2 else limit + 700} requests a minute.",
-        })  # fmt: skip
+        rows.append(
+            {
+                "id": f"q{i}",
+                "question": "What is the limit of the service?",
+                "label": i % 2,
+                "task": "groundedness",
+                "contexts": [f"The limit of the service is {limit} requests a minute since May."],
+                "response": f"The limit is {limit if i % 2 else limit + 700} requests a minute.",
+            }
+        )
     labels = tmp_path / "ours.jsonl"
     labels.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     run_benchmark(str(labels), "offline", store=tmp_path / "s.db", draws=200)

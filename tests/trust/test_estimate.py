@@ -11,18 +11,22 @@ from ragassay.core import DataError
 from ragassay.trust.estimate import RowLabel, RunRow, estimate
 
 
-def world(total: int = 800, seed: int = 0, length: float = 3.0, prefix: str = "r") -> tuple[list[RunRow], list[float]]:
+def world(
+    total: int = 800, seed: int = 0, length: float = 3.0, prefix: str = "r"
+) -> tuple[list[RunRow], list[float]]:
     """Rows of a lenient judge: it passes all good rows and a third of the bad ones. True rate .5."""
     rng = np.random.default_rng(seed)
     label = (rng.random(total) < 0.5).astype(float)
     score = np.maximum(label, rng.random(total) < 1 / 3)
     rows = [
         RunRow(
-            f"{prefix}{i}", float(score[i]), slices={"kind": "even" if i % 2 == 0 else "odd"},
+            f"{prefix}{i}",
+            float(score[i]),
+            slices={"kind": "even" if i % 2 == 0 else "odd"},
             features={"response_words": float(rng.normal(length, 0.5))},
         )
         for i in range(total)
-    ]  # fmt: skip
+    ]
     return rows, label.tolist()
 
 
@@ -64,7 +68,9 @@ def test_the_same_choice_is_used_when_its_probabilities_are_known():
     assert found.shift is None
     assert found.estimate.interval is not None
     assert found.estimate.interval.low < 0.5 < found.estimate.interval.high
-    assert abs(np.mean([truth[i] for i in picked]) - 0.5) > 0.1  # unweighted, these labels would be far off
+    assert (
+        abs(np.mean([truth[i] for i in picked]) - 0.5) > 0.1
+    )  # unweighted, these labels would be far off
 
 
 def test_labels_of_unknown_choice_beside_known_ones_are_set_aside():
@@ -89,7 +95,10 @@ def test_a_calibration_set_of_the_same_kind_is_used_and_of_another_kind_refused(
     assert found.estimate.interval.low < 0.5 < found.estimate.interval.high
     strangers, truth = world(150, seed=9, length=4.5, prefix="c")
     with pytest.raises(DataError) as caught:
-        estimate(rows, [RowLabel(row.id, value, row=row) for row, value in zip(strangers, truth, strict=True)])
+        estimate(
+            rows,
+            [RowLabel(row.id, value, row=row) for row, value in zip(strangers, truth, strict=True)],
+        )
     assert caught.value.code == "E0605"
     assert "another population" in caught.value.what
     assert "responses" in caught.value.why
@@ -100,7 +109,9 @@ def test_a_calibration_set_of_few_documents_is_refused_as_unproven():
     others, truth = world(150, seed=9, prefix="c")
     few = [replace(row, cluster=f"d{i % 4}") for i, row in enumerate(others)]
     with pytest.raises(DataError, match="4 rows or clusters") as caught:
-        estimate(rows, [RowLabel(row.id, value, row=row) for row, value in zip(few, truth, strict=True)])
+        estimate(
+            rows, [RowLabel(row.id, value, row=row) for row, value in zip(few, truth, strict=True)]
+        )
     assert caught.value.code == "E0605"
 
 
@@ -117,8 +128,13 @@ def test_labels_that_match_no_row_are_refused_with_their_number():
 def test_labels_off_the_scale_and_strange_ids_are_set_aside_and_counted():
     rows, truth = world()
     labels = [RowLabel(f"r{i}", truth[i]) for i in range(100)]
-    found = estimate(rows, [*labels, RowLabel("r200", 3.0), RowLabel("r201", float("nan")), RowLabel("zz", 1.0)])
-    assert found.unused == {"off the scale 0 to 1": 2, "not a row of this run, or the metric does not apply to it": 1}
+    found = estimate(
+        rows, [*labels, RowLabel("r200", 3.0), RowLabel("r201", float("nan")), RowLabel("zz", 1.0)]
+    )
+    assert found.unused == {
+        "off the scale 0 to 1": 2,
+        "not a row of this run, or the metric does not apply to it": 1,
+    }
     assert (found.labels, found.used) == (103, 100)
 
 
@@ -147,7 +163,8 @@ def test_when_all_rows_are_labelled_there_is_nothing_to_test_and_the_mean_is_the
 
 
 def test_rows_that_the_judge_lost_do_not_pull_the_estimate():
-    # The judge loses half of the bad rows: over the rows that it kept, the true rate would be 2 / 3.
+    # The judge loses half of the bad rows: over the rows that it kept, the true rate would be 2 /
+    # 3.
     kept = []
     for seed in range(25):
         rows, truth = world(600, seed=seed)
@@ -165,7 +182,10 @@ def test_rows_that_the_judge_lost_do_not_pull_the_estimate():
 
 def test_a_run_without_any_score_rests_on_the_labels_alone():
     rows, truth = world(300)
-    found = estimate([replace(row, value=None) for row in rows], [RowLabel(f"r{i}", truth[i]) for i in range(100)])
+    found = estimate(
+        [replace(row, value=None) for row in rows],
+        [RowLabel(f"r{i}", truth[i]) for i in range(100)],
+    )
     assert found.estimate.method == "labels alone"
     assert found.bias is None
     assert found.estimate.value == pytest.approx(np.mean(truth[:100]))
@@ -174,16 +194,21 @@ def test_a_run_without_any_score_rests_on_the_labels_alone():
 def test_each_slice_gets_its_own_estimate():
     rows, truth = world()
     found = estimate(rows, [RowLabel(f"r{i}", truth[i]) for i in range(240)], by="kind")
-    assert [(part.value, part.estimate.n_labelled, part.estimate.n_total) for part in found.slices] == [
-        ("even", 120, 400), ("odd", 120, 400),
-    ]  # fmt: skip
+    assert [
+        (part.value, part.estimate.n_labelled, part.estimate.n_total) for part in found.slices
+    ] == [
+        ("even", 120, 400),
+        ("odd", 120, 400),
+    ]
 
 
 def test_clusters_widen_the_interval():
     rows, truth = world(800)
     labels = [RowLabel(f"r{i}", truth[i // 8 * 8]) for i in range(240)]
     apart = estimate(rows, labels).estimate
-    together = estimate([replace(row, cluster=f"d{i // 8}") for i, row in enumerate(rows)], labels).estimate
+    together = estimate(
+        [replace(row, cluster=f"d{i // 8}") for i, row in enumerate(rows)], labels
+    ).estimate
     assert together.clusters == 30
     assert apart.labels_only_interval is not None
     assert together.labels_only_interval is not None

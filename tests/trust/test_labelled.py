@@ -1,4 +1,6 @@
-"""Are labels and recorded verdicts read from any file as they stand there, and is bad input said and not guessed at?"""
+"""Are labels and recorded verdicts read from any file as they stand there, and is bad input said
+and not guessed at?
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ def row(row_id: str, label: object = 1, **others: Any) -> dict[str, Any]:
 def test_one_set_of_rows_reads_the_same_from_jsonl_gz_csv_and_parquet(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    rows = [{"id": f"r{i}", "label": i % 2, "gpt": (i + 1) % 2 if i else None, "group": f"g{i // 2}"} for i in range(6)]
+    rows = [
+        {"id": f"r{i}", "label": i % 2, "gpt": (i + 1) % 2 if i else None, "group": f"g{i // 2}"}
+        for i in range(6)
+    ]
     with gzip.open(tmp_path / "rows.jsonl.gz", "wt") as file:
         file.writelines(json.dumps(one) + "\n" for one in rows)
     with (tmp_path / "rows.csv").open("w", newline="") as file:
@@ -49,7 +54,9 @@ def test_a_judge_is_a_key_of_judges_first_then_a_path_into_it_then_a_column() ->
 
 
 def test_every_recorded_judge_is_read_where_a_star_asks_for_it_also_one_that_starts_late() -> None:
-    found = read_labels([row("a", judges={"one": 1}), row("b", judges={"two": 0, "one": 0})], judges=["*"])
+    found = read_labels(
+        [row("a", judges={"one": 1}), row("b", judges={"two": 0, "one": 0})], judges=["*"]
+    )
     assert found.recorded["one"].tolist() == [1.0, 0.0]
     assert np.isnan(found.recorded["two"][0])
     assert found.recorded["two"][1] == 0.0
@@ -63,10 +70,24 @@ def test_a_pair_without_a_winner_is_not_the_same_as_no_pair() -> None:
 
 @pytest.mark.parametrize(
     ("written", "number"),
-    [(True, 1.0), ("Yes", 1.0), ("not_supported", 0.0), ("Partially-Supported", 0.5), (" 2.5 ", 2.5), (3, 3.0),
-     ("PASS", 1.0), ("maybe", None), ("nan", None), (float("inf"), None), ([1], None), (10**400, None)],
-)  # fmt: skip
-def test_words_and_digits_are_numbers_and_nothing_else_is(written: object, number: float | None) -> None:
+    [
+        (True, 1.0),
+        ("Yes", 1.0),
+        ("not_supported", 0.0),
+        ("Partially-Supported", 0.5),
+        (" 2.5 ", 2.5),
+        (3, 3.0),
+        ("PASS", 1.0),
+        ("maybe", None),
+        ("nan", None),
+        (float("inf"), None),
+        ([1], None),
+        (10**400, None),
+    ],
+)
+def test_words_and_digits_are_numbers_and_nothing_else_is(
+    written: object, number: float | None
+) -> None:
     assert number_of(written) == number
 
 
@@ -109,7 +130,9 @@ def test_slices_are_named_in_order_and_cluster_of_its_own_is_given_where_a_row_h
     assert read_labels(rows, slice="", cluster="").clusters == 3
 
 
-def test_a_row_that_repeats_another_word_for_word_counts_once_and_a_second_label_is_refused(tmp_path: Path) -> None:
+def test_a_row_that_repeats_another_word_for_word_counts_once_and_a_second_label_is_refused(
+    tmp_path: Path,
+) -> None:
     assert len(read_labels([row("a"), row("a"), row("b")])) == 2
     path = tmp_path / "rows.jsonl"
     path.write_text('{"id": "a", "label": 1}\n{"id": "b", "label": 1}\n{"id": "a", "label": 0}\n')
@@ -144,8 +167,10 @@ def test_two_different_rows_under_one_id_are_refused_even_with_one_label() -> No
         ([row("a")], {"where": ["split"]}, "E0101", "--where split=test"),
         ([row("a")], {"cluster": "gruop"}, "E0205", "No row has a field 'gruop'"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_read_is_explained(rows: list[Any], options: dict[str, Any], code: str, words: str) -> None:
+)
+def test_what_cannot_be_read_is_explained(
+    rows: list[Any], options: dict[str, Any], code: str, words: str
+) -> None:
     with pytest.raises(RagAssayError) as caught:
         read_labels(rows, **options)
     assert isinstance(caught.value, DataError | SetupError | NothingToDo)

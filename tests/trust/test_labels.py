@@ -1,4 +1,6 @@
-"""Do labels come back from people's sheets as they were meant, and is what cannot be meant refused with its line?"""
+"""Do labels come back from people's sheets as they were meant, and is what cannot be meant refused
+with its line?
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from ragassay.trust.labels import consensus, of_samples, read_sheet, read_votes,
 from ragassay.trust.sampling import Chosen
 
 SAMPLES = [
-    Sample("r1", question="Who?", contexts=(Context("Bell."), Context("Gray.")), response="Bell.", cluster="d1"),
+    Sample(
+        "r1",
+        question="Who?",
+        contexts=(Context("Bell."), Context("Gray.")),
+        response="Bell.",
+        cluster="d1",
+    ),
     Sample("r2", question="=1+1", contexts=None, response='-2, "he" said\nso'),
     Sample("=cmd|' /C calc'!A0", question="'=quoted", contexts=(), response="@x\ty"),
 ]
@@ -60,7 +68,16 @@ def test_a_sheet_goes_out_and_comes_back_with_ids_and_probabilities_exactly_as_t
         path.write_text("\n".join(map(json.dumps, rows)))
     found = read_sheet(path, known=[sample.id for sample in SAMPLES])
     assert found.labels == tuple(
-        HumanLabel(row.id, "groundedness", "Ada", value, "it says so", row.stream, row.inclusion_probability, row.round)
+        HumanLabel(
+            row.id,
+            "groundedness",
+            "Ada",
+            value,
+            "it says so",
+            row.stream,
+            row.inclusion_probability,
+            row.round,
+        )
         for row, value in zip(CHOSEN, [1.0, 0.0, 1.0], strict=True)
     )
     assert found.clusters == {"r1": "d1"}
@@ -76,21 +93,34 @@ def test_people_do_not_see_what_the_judge_said_unless_it_is_asked_for(tmp_path: 
     assert rows[2]["contexts"] == ["Bell.", "Gray."]
     assert rows[0]["label"] is rows[0]["annotator"] is rows[0]["rationale"] is None
     assert (rows[0]["metric"], rows[0]["scale"]) == ("groundedness", "0 or 1")
-    write_sheet(CHOSEN, SAMPLES, tmp_path / "shown.csv", name="g", judge={"r1": "fail: nothing found"})
+    write_sheet(
+        CHOSEN, SAMPLES, tmp_path / "shown.csv", name="g", judge={"r1": "fail: nothing found"}
+    )
     with (tmp_path / "shown.csv").open(newline="") as file:
         shown = list(csv.DictReader(file))
     assert [row["judge"] for row in shown] == ["", "", "fail: nothing found"]
     assert shown[2]["contexts"] == "[1] Bell.\n\n[2] Gray."
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
-    st.text(st.characters(exclude_categories=("Cs",)), max_size=8).map(lambda text: text if text.strip() else "x"),
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=8).map(
+        lambda text: text if text.strip() else "x"
+    ),
     st.sampled_from(["", "=", "+", "-", "@", "\t", "\r", "\n", "'", "'=", "''="]),
 )
-def test_no_cell_of_a_sheet_is_a_formula_and_every_id_reads_back(tmp_path: Path, text: str, mark: str) -> None:
+def test_no_cell_of_a_sheet_is_a_formula_and_every_id_reads_back(
+    tmp_path: Path, text: str, mark: str
+) -> None:
     row_id, path = mark + text, tmp_path / "sheet.csv"
-    write_sheet([Chosen(row_id, 0.5, "audit", "1", 1)], [Sample(row_id, question=mark + text)], path, name=mark + "m")
+    write_sheet(
+        [Chosen(row_id, 0.5, "audit", "1", 1)],
+        [Sample(row_id, question=mark + text)],
+        path,
+        name=mark + "m",
+    )
     with path.open(newline="", encoding="utf-8") as file:
         header, cells = list(csv.reader(file, strict=True))
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))]
@@ -102,7 +132,12 @@ def test_no_cell_of_a_sheet_is_a_formula_and_every_id_reads_back(tmp_path: Path,
 
 
 def test_an_empty_label_is_a_row_not_labelled_yet(tmp_path: Path) -> None:
-    path = sheet(tmp_path / "s.csv", {"id": "a", "label": ""}, {"id": "b", "label": " "}, {"id": "c", "label": "0"})
+    path = sheet(
+        tmp_path / "s.csv",
+        {"id": "a", "label": ""},
+        {"id": "b", "label": " "},
+        {"id": "c", "label": "0"},
+    )
     found = read_sheet(path)
     assert (found.unlabelled, len(found.labels)) == (2, 1)
     assert found.notes == ("not labelled yet: 2 rows",)
@@ -111,11 +146,20 @@ def test_an_empty_label_is_a_row_not_labelled_yet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cell", "scale", "value"),
     [
-        ("yes", (0, 1), 1.0), ("FAIL", (0, 1), 0.0), ("Not supported", (0, 1), 0.0), ("true", (0, 1), 1.0),
-        ("yes", (0, 1, 2, 3), 3.0), ("no", (1, 2, 3, 4), 1.0), ("2", (0, 1, 2, 3), 2.0), ("1,0", (0, 1), 1.0),
-        (" 1 ", (0, 1), 1.0), ("-1", (-2, -1, 0, 1, 2), -1.0), ("7.25", (), 7.25), ("partial", (0, 0.5, 1), 0.5),
+        ("yes", (0, 1), 1.0),
+        ("FAIL", (0, 1), 0.0),
+        ("Not supported", (0, 1), 0.0),
+        ("true", (0, 1), 1.0),
+        ("yes", (0, 1, 2, 3), 3.0),
+        ("no", (1, 2, 3, 4), 1.0),
+        ("2", (0, 1, 2, 3), 2.0),
+        ("1,0", (0, 1), 1.0),
+        (" 1 ", (0, 1), 1.0),
+        ("-1", (-2, -1, 0, 1, 2), -1.0),
+        ("7.25", (), 7.25),
+        ("partial", (0, 0.5, 1), 0.5),
     ],
-)  # fmt: skip
+)
 def test_numbers_and_words_are_read_on_the_scale(
     tmp_path: Path, cell: str, scale: tuple[float, ...], value: float
 ) -> None:
@@ -123,7 +167,9 @@ def test_numbers_and_words_are_read_on_the_scale(
     assert [label.value for label in found.labels] == [value]
 
 
-@pytest.mark.parametrize("cell", ["2", "0.5", "nan", "inf", "partial", "maybe", "1 0", "1_0", "=1", "0x1", "1e999"])
+@pytest.mark.parametrize(
+    "cell", ["2", "0.5", "nan", "inf", "partial", "maybe", "1 0", "1_0", "=1", "0x1", "1e999"]
+)
 def test_what_is_not_on_the_scale_is_refused_with_its_line(tmp_path: Path, cell: str) -> None:
     path = sheet(tmp_path / "s.csv", {"id": "a", "label": "1"}, {"id": "b", "label": cell})
     with pytest.raises(DataError, match=r"E0313(.|\n)*s\.csv:3") as error:
@@ -175,10 +221,15 @@ def test_one_person_may_not_label_a_row_twice_with_different_values(tmp_path: Pa
         {"id": "a", "label": "yes", "annotator": "Ada "},
     ]
     found = read_sheet(sheet(tmp_path / "s.csv", *rows))
-    assert [(label.annotator, label.value) for label in found.labels] == [("Ada", 1.0), ("Bob", 0.0)]
+    assert [(label.annotator, label.value) for label in found.labels] == [
+        ("Ada", 1.0),
+        ("Bob", 0.0),
+    ]
     assert found.repeated == 1
     rows.append({"id": "a", "label": "no", "annotator": "Ada"})
-    with pytest.raises(DataError, match=r"E0314: Ada labelled(.|\n)*s\.csv:2 and s\.csv:5(.|\n)*1 and 0"):
+    with pytest.raises(
+        DataError, match=r"E0314: Ada labelled(.|\n)*s\.csv:2 and s\.csv:5(.|\n)*1 and 0"
+    ):
         read_sheet(sheet(tmp_path / "s.csv", *rows))
     # Without names they count as one person, unless the caller names who filled in the sheet.
     unnamed = sheet(tmp_path / "t.csv", {"id": "a", "label": "1"})
@@ -199,7 +250,10 @@ def test_unknown_ids_are_told_with_the_nearest_and_kept_apart(tmp_path: Path) ->
 def test_a_sheet_without_the_label_column_says_which_columns_it_has(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"Did you mean 'labels'\?"):
         read_sheet(sheet(tmp_path / "s.csv", {"id": "a", "labels": "1"}))
-    assert read_sheet(sheet(tmp_path / "t.csv", {"id": "a", "Label": "1"}), scale=()).labels[0].name == "label"
+    assert (
+        read_sheet(sheet(tmp_path / "t.csv", {"id": "a", "Label": "1"}), scale=()).labels[0].name
+        == "label"
+    )
 
 
 def test_a_sheet_can_only_be_written_of_rows_that_are_there(tmp_path: Path) -> None:
@@ -218,12 +272,18 @@ def test_votes_of_several_people_in_one_cell_are_labels_of_each(tmp_path: Path) 
     ]
     found = read_votes(rows, "votes/faithfulness", scale=(1, 2, 3, 4))
     assert [(label.row_id, label.annotator, label.value) for label in found.labels] == [
-        ("a", "annotator 1", 4.0), ("a", "annotator 2", 3.0), ("b", "annotator 1", 1.0), ("b", "annotator 3", 2.0),
-    ]  # fmt: skip
+        ("a", "annotator 1", 4.0),
+        ("a", "annotator 2", 3.0),
+        ("b", "annotator 1", 1.0),
+        ("b", "annotator 3", 2.0),
+    ]
     assert found.clusters == {"a": "g1", "b": "g1"}
     assert found.unlabelled == 1
     named = read_votes([{"id": "a", "votes": {"Ada": "yes", "Bob": "no"}}])
-    assert [(label.annotator, label.value) for label in named.labels] == [("Ada", 1.0), ("Bob", 0.0)]
+    assert [(label.annotator, label.value) for label in named.labels] == [
+        ("Ada", 1.0),
+        ("Bob", 0.0),
+    ]
     with pytest.raises(DataError, match=r"row 1: the label '9'"):
         read_votes([{"id": "a", "votes": [9]}], scale=(1, 2))
     with pytest.raises(DataError, match="No row has labels in 'vote'"):
@@ -246,18 +306,28 @@ def test_rows_that_carry_labels_themselves_are_read_too() -> None:
 
 def test_a_tie_is_left_open_and_listed() -> None:
     def label(row_id: str, person: str, value: float) -> HumanLabel:
-        return HumanLabel(row_id, "g", person, value, stream="audit", inclusion_probability=0.25, round=1)
+        return HumanLabel(
+            row_id, "g", person, value, stream="audit", inclusion_probability=0.25, round=1
+        )
 
     labels = [
-        label("a", "x", 1), label("b", "x", 1), label("a", "y", 0), label("b", "y", 0), label("b", "z", 0),
+        label("a", "x", 1),
+        label("b", "x", 1),
+        label("a", "y", 0),
+        label("b", "y", 0),
+        label("b", "z", 0),
         label("c", "x", 3),
-    ]  # fmt: skip
+    ]
     found = consensus(labels)
     assert [(one.row_id, one.value, one.people, one.values) for one in found] == [
-        ("a", None, 2, (1, 0)), ("b", 0, 3, (1, 0, 0)), ("c", 3, 1, (3,)),
-    ]  # fmt: skip
+        ("a", None, 2, (1, 0)),
+        ("b", 0, 3, (1, 0, 0)),
+        ("c", 3, 1, (3,)),
+    ]
     assert ties(found) == ("a",)
-    assert {(one.stream, one.inclusion_probability, one.round) for one in found} == {("audit", 0.25, 1)}
+    assert {(one.stream, one.inclusion_probability, one.round) for one in found} == {
+        ("audit", 0.25, 1)
+    }
     assert [one.value for one in consensus(labels, "mean")] == [0.5, pytest.approx(1 / 3), 3]
     assert [one.value for one in consensus(labels, "median")] == [0.5, 0, 3]
     with pytest.raises(SetupError, match="E0101"):

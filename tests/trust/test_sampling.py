@@ -1,4 +1,6 @@
-"""Does every row have exactly the chance that is stated, and do the labels then still say the truth?"""
+"""Does every row have exactly the chance that is stated, and do the labels then still say the
+truth?
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ SMALL = [
 ]
 
 
-def frequencies(trials: int, rows: Sequence[Candidate], n: int, **options: object) -> tuple[Counter[str], Counter[str]]:
+def frequencies(
+    trials: int, rows: Sequence[Candidate], n: int, **options: object
+) -> tuple[Counter[str], Counter[str]]:
     """How often each row was chosen, and how often for the audit."""
     seen, audited = Counter[str](), Counter[str]()
     for seed in range(trials):
@@ -31,17 +35,23 @@ def frequencies(trials: int, rows: Sequence[Candidate], n: int, **options: objec
 
 
 def stated(rows: Sequence[Candidate], n: int, **options: object) -> dict[str, float]:
-    """The stated probability of every row: it does not depend on the draw, so a few draws show them all."""
+    """The stated probability of every row: it does not depend on the draw, so a few draws show them
+    all.
+    """
     found: dict[str, float] = {}
     for seed in range(200):
         for row in choose(rows, n, seed=seed, **options).rows:  # type: ignore[arg-type]
-            assert found.setdefault(row.id, row.inclusion_probability) == pytest.approx(row.inclusion_probability)
+            assert found.setdefault(row.id, row.inclusion_probability) == pytest.approx(
+                row.inclusion_probability
+            )
     return found
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("per_cluster", [None, 2])
-def test_rows_are_chosen_as_often_as_their_stated_probability_says(method: str, per_cluster: int | None) -> None:
+def test_rows_are_chosen_as_often_as_their_stated_probability_says(
+    method: str, per_cluster: int | None
+) -> None:
     trials, n = 2000, 5
     chance = stated(SMALL, n, method=method, per_cluster=per_cluster)
     seen, audited = frequencies(trials, SMALL, n, method=method, per_cluster=per_cluster)
@@ -51,7 +61,9 @@ def test_rows_are_chosen_as_often_as_their_stated_probability_says(method: str, 
     for row in SMALL:
         error = 4.5 * np.sqrt(chance[row.id] * (1 - chance[row.id]) / trials) + 1e-9
         assert abs(seen[row.id] / trials - chance[row.id]) <= error, row.id
-        assert abs(audited[row.id] / trials - even) <= 4.5 * np.sqrt(even * (1 - even) / trials), row.id
+        assert abs(audited[row.id] / trials - even) <= 4.5 * np.sqrt(even * (1 - even) / trials), (
+            row.id
+        )
 
 
 def test_the_active_method_prefers_rows_of_which_the_judge_is_unsure_and_forgets_none() -> None:
@@ -63,7 +75,10 @@ def test_the_active_method_prefers_rows_of_which_the_judge_is_unsure_and_forgets
 
 def test_the_audit_is_about_a_fifth_of_what_is_chosen() -> None:
     rows = [Candidate(f"r{i}", (i % 100) / 100, slice=str(i % 3)) for i in range(1000)]
-    sizes = [sum(row.stream == "audit" for row in choose(rows, 100, seed=seed).rows) for seed in range(200)]
+    sizes = [
+        sum(row.stream == "audit" for row in choose(rows, 100, seed=seed).rows)
+        for seed in range(200)
+    ]
     assert np.mean(sizes) == pytest.approx(20, abs=0.5)
     assert min(sizes) >= 14
     assert max(sizes) <= 26
@@ -85,7 +100,8 @@ def test_no_cluster_gives_more_rows_than_it_may() -> None:
 
 
 def test_strata_get_their_share_to_within_one_row() -> None:
-    # Half of the rows at p = 0.5 (sd 0.5), half at p = 0.9 (sd 0.3): without an audit Neyman's 5 : 3.
+    # Half of the rows at p = 0.5 (sd 0.5), half at p = 0.9 (sd 0.3): without an audit Neyman's 5 :
+    # 3.
     rows = [Candidate(f"r{i}", 0.5 if i % 2 else 0.9) for i in range(200)]
     for seed in range(50):
         chosen = choose(rows, 40, method="stratified", audit=0.0, seed=seed).rows
@@ -108,7 +124,9 @@ def test_rows_of_earlier_rounds_are_not_chosen_again_and_running_out_is_said() -
     assert second.pool == 4
     assert second.notes == ("4 rows instead of 6: there are no more to choose from",)
     assert {row.round for row in second.rows} == {2}
-    assert choose(rows, 6, taken=[row.id for row in rows]) == Choice((), 0, 6, 0.0, ("no row is left to label",))
+    assert choose(rows, 6, taken=[row.id for row in rows]) == Choice(
+        (), 0, 6, 0.0, ("no row is left to label",)
+    )
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
@@ -129,13 +147,23 @@ def test_a_score_at_its_pass_mark_is_where_the_judge_is_most_in_doubt() -> None:
         return RowResult(0, Sample(row_id, slices={"kind": "faq"}, cluster="doc"), (score,))
 
     found = candidates(
-        [row("a", 0.9), row("b", 0.45), row("c", 0.95), row("d", None, Status.FAILED), row("e", None, Status.NOT_APPLICABLE)],
-        "groundedness", slice="kind",
-    )  # fmt: skip
+        [
+            row("a", 0.9),
+            row("b", 0.45),
+            row("c", 0.95),
+            row("d", None, Status.FAILED),
+            row("e", None, Status.NOT_APPLICABLE),
+        ],
+        "groundedness",
+        slice="kind",
+    )
     # 0.45 is half of the mark: half of 0.5. 0.95 is half of the way from the mark to 1.
     assert [(one.id, one.probability) for one in found] == [
-        ("a", 0.5), ("b", 0.25), ("c", pytest.approx(0.75)), ("d", None)
-    ]  # fmt: skip
+        ("a", 0.5),
+        ("b", 0.25),
+        ("c", pytest.approx(0.75)),
+        ("d", None),
+    ]
     assert {(one.cluster, one.slice) for one in found} == {("doc", "faq")}
 
 
@@ -156,8 +184,14 @@ def test_weighted_by_inverse_probabilities_the_labels_give_the_true_rate(method:
     plain, audited = [], []
     for seed in range(600):
         choice = choose(rows, 60, method=method, seed=seed)
-        plain.append(sum(truth[int(row.id)] / row.inclusion_probability for row in choice.rows) / 400)
-        audit = [truth[int(row.id)] / choice.audit_probability for row in choice.rows if row.stream == "audit"]
+        plain.append(
+            sum(truth[int(row.id)] / row.inclusion_probability for row in choice.rows) / 400
+        )
+        audit = [
+            truth[int(row.id)] / choice.audit_probability
+            for row in choice.rows
+            if row.stream == "audit"
+        ]
         audited.append(sum(audit) / 400)
     for totals in (plain, audited):  # four and a half standard errors
         assert abs(np.mean(totals) - truth.mean()) < 4.5 * np.std(totals) / np.sqrt(600)
@@ -173,7 +207,8 @@ def test_the_corrected_rate_errs_less_when_rows_are_chosen_by_doubt() -> None:
             gaps = sum((truth[int(r.id)] - p[int(r.id)]) / r.inclusion_probability for r in chosen)
             found.append(p.mean() + gaps / 600)  # the judge's mean corrected by the labels
         error[method] = float(np.sqrt(np.mean((np.array(found) - truth.mean()) ** 2)))
-    # By arithmetic: mean sd over root mean square sd is about 0.75 here; the audit's fifth costs some of it.
+    # By arithmetic: mean sd over root mean square sd is about 0.75 here; the audit's fifth costs
+    # some of it.
     assert error["active"] < 0.9 * error["uniform"]
     assert error["stratified"] < 0.9 * error["uniform"]
 
@@ -196,20 +231,37 @@ def test_over_rounds_that_look_at_earlier_labels_the_total_stays_true() -> None:
         rate = np.mean([truth[int(row.id)] for row in first.rows])
         # The second round depends on what people said in the first.
         method = "active" if rate > truth.mean() else "uniform"
-        second = choose(rows, 20, method=method, taken=[r.id for r in first.rows], round=2, seed=2 * seed + 1)
+        second = choose(
+            rows, 20, method=method, taken=[r.id for r in first.rows], round=2, seed=2 * seed + 1
+        )
         every = [*first.rows, *second.rows]
         chance = combined([(row.round, row.inclusion_probability) for row in every], 120)
-        totals.append(sum(truth[int(row.id)] / q for row, q in zip(every, chance, strict=True)) / 120)
+        totals.append(
+            sum(truth[int(row.id)] / q for row, q in zip(every, chance, strict=True)) / 120
+        )
     assert abs(np.mean(totals) - truth.mean()) < 4.5 * np.std(totals) / np.sqrt(1500)
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.tuples(st.one_of(st.none(), st.floats(0, 1)), st.sampled_from(["x", "y", None])), min_size=1, max_size=40),
-    st.integers(1, 45), st.sampled_from(METHODS), st.floats(0, 1), st.sampled_from([None, 1, 3]), st.integers(0, 9),
-)  # fmt: skip
+    st.lists(
+        st.tuples(st.one_of(st.none(), st.floats(0, 1)), st.sampled_from(["x", "y", None])),
+        min_size=1,
+        max_size=40,
+    ),
+    st.integers(1, 45),
+    st.sampled_from(METHODS),
+    st.floats(0, 1),
+    st.sampled_from([None, 1, 3]),
+    st.integers(0, 9),
+)
 def test_any_choice_has_the_size_asked_for_and_chances_in_range(
-    rows: list[tuple[float | None, str | None]], n: int, method: str, audit: float, limit: int | None, seed: int
+    rows: list[tuple[float | None, str | None]],
+    n: int,
+    method: str,
+    audit: float,
+    limit: int | None,
+    seed: int,
 ) -> None:
     given_rows = [Candidate(f"r{i}", p, cluster) for i, (p, cluster) in enumerate(rows)]
     choice = choose(given_rows, n, method=method, audit=audit, per_cluster=limit, seed=seed)
@@ -217,4 +269,9 @@ def test_any_choice_has_the_size_asked_for_and_chances_in_range(
     most = sum(min(count, limit or count) for count in sizes.values())
     assert len(choice.rows) == len({row.id for row in choice.rows}) == min(n, most)
     assert all(0 < row.inclusion_probability <= 1 for row in choice.rows)
-    assert all(0 < q <= 1 for q in combined([(row.round, row.inclusion_probability) for row in choice.rows], len(rows)))
+    assert all(
+        0 < q <= 1
+        for q in combined(
+            [(row.round, row.inclusion_probability) for row in choice.rows], len(rows)
+        )
+    )

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from ragassay.core import SetupError
 from ragassay.metrics import catalogue
 from ragassay.trust.benchmark import default_cut
-from ragassay.trust.setups import NEGATIVES, STANDARDS, answer_type, make_answer_negatives, trec_rows
+from ragassay.trust.setups import (
+    NEGATIVES,
+    STANDARDS,
+    answer_type,
+    make_answer_negatives,
+    trec_rows,
+)
 
 QUESTIONS = [
     {"id": "a", "question": "Who wrote Emma?", "reference": "Jane Austen"},
@@ -35,11 +41,17 @@ def test_every_standard_names_a_metric_that_exists_and_its_own_cut() -> None:
 
 @pytest.mark.parametrize(
     ("question", "answer", "kind"),
-    [("Is it?", "Yes.", "yes_no"), ("When?", "1945", "year"), ("How many?", "3,500", "number"),
-     ("How far?", "12 km", "number"), ("Who wrote it?", "Jane Austen", "person"),
-     ("What city hosts it?", "The Hague", "place"), ("Which band?", "Queen", "name"),
-     ("Why?", "because of the long rain in spring", "text")],
-)  # fmt: skip
+    [
+        ("Is it?", "Yes.", "yes_no"),
+        ("When?", "1945", "year"),
+        ("How many?", "3,500", "number"),
+        ("How far?", "12 km", "number"),
+        ("Who wrote it?", "Jane Austen", "person"),
+        ("What city hosts it?", "The Hague", "place"),
+        ("Which band?", "Queen", "name"),
+        ("Why?", "because of the long rain in spring", "text"),
+    ],
+)
 def test_the_type_of_an_answer_follows_simple_rules(question: str, answer: str, kind: str) -> None:
     assert answer_type(question, answer) == kind
 
@@ -70,7 +82,11 @@ def test_a_wrong_answer_is_never_a_gold_one_and_a_yes_never_answers_a_yes_or_no_
 
 
 def test_a_negative_of_the_same_type_has_it_and_one_without_a_match_is_called_shuffled() -> None:
-    made = {row["cluster"]: row for row in make_answer_negatives(QUESTIONS, ["same_type"], seed=2) if row["label"] == 0}
+    made = {
+        row["cluster"]: row
+        for row in make_answer_negatives(QUESTIONS, ["same_type"], seed=2)
+        if row["label"] == 0
+    }
     assert made["c"]["response"] == "1881"
     assert made["c"]["slice"] == "same_type"
     assert made["a"]["response"] == "Pablo Picasso"
@@ -78,7 +94,11 @@ def test_a_negative_of_the_same_type_has_it_and_one_without_a_match_is_called_sh
 
 
 def test_rows_without_question_or_answer_are_skipped_and_too_few_are_refused() -> None:
-    unusable: list[dict[str, Any]] = [{"question": "Why?"}, {"reference": "x"}, {"question": "", "reference": "x"}]
+    unusable: list[dict[str, Any]] = [
+        {"question": "Why?"},
+        {"reference": "x"},
+        {"question": "", "reference": "x"},
+    ]
     assert len(list(make_answer_negatives([*QUESTIONS, *unusable]))) == 16
     with pytest.raises(SetupError, match="too few"):
         list(make_answer_negatives(unusable))
@@ -87,6 +107,16 @@ def test_rows_without_question_or_answer_are_skipped_and_too_few_are_refused() -
 
 
 def test_relevance_grades_are_joined_with_the_texts_that_are_at_hand() -> None:
-    found = list(trec_rows({"q1": {"d1": 3, "d2": 0}, "q2": {"d1": 1}}, {"q1": "why?"}, {"d1": "because"}))
-    assert found == [{"id": "q1/d1", "question": "why?", "contexts": ["because"], "label": 3,
-                      "task": "context_relevance", "cluster": "q1"}]  # fmt: skip
+    found = list(
+        trec_rows({"q1": {"d1": 3, "d2": 0}, "q2": {"d1": 1}}, {"q1": "why?"}, {"d1": "because"})
+    )
+    assert found == [
+        {
+            "id": "q1/d1",
+            "question": "why?",
+            "contexts": ["because"],
+            "label": 3,
+            "task": "context_relevance",
+            "cluster": "q1",
+        }
+    ]

@@ -1,4 +1,6 @@
-"""What does DeepEval make of the verdicts? Its question-answer-generation metrics, with a scripted model."""
+"""What does DeepEval make of the verdicts? Its question-answer-generation metrics, with a scripted
+model.
+"""
 
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-call,misc"
 from __future__ import annotations
@@ -22,7 +24,9 @@ Reply = dict[str, Any]
 
 
 class Scripted(DeepEvalBaseLLM):
-    """A model without structured output whose replies are known beforehand: JSON text, which DeepEval parses."""
+    """A model without structured output whose replies are known beforehand: JSON text, which
+    DeepEval parses.
+    """
 
     def __init__(self, replies: Iterable[Reply]) -> None:
         self.replies = iter(replies)
@@ -58,9 +62,11 @@ def verdicts(answers: list[bool | None], statements: list[str] | None = None) ->
 
 def measured(metric: Any, row: Row) -> Any:
     case = LLMTestCase(
-        input=row["question"], actual_output=row["response"], expected_output=row["reference"],
+        input=row["question"],
+        actual_output=row["response"],
+        expected_output=row["reference"],
         retrieval_context=contexts(row),
-    )  # fmt: skip
+    )
     return metric.measure(case, _show_indicator=False)
 
 
@@ -69,24 +75,35 @@ def made(kind: Any, replies: list[Reply]) -> Any:
 
 
 def faithfulness(row: Row) -> Any:
-    replies: list[Reply] = [{"truths": []}, {"claims": row["claims"]}, verdicts(any_chunk(row["claim_in_context"]))]
+    replies: list[Reply] = [
+        {"truths": []},
+        {"claims": row["claims"]},
+        verdicts(any_chunk(row["claim_in_context"])),
+    ]
     return measured(made(FaithfulnessMetric, replies), row)
 
 
 def precision(row: Row) -> Any:
     edges = row["statement_in_context"]
     lost = bool(edges) and all(edge is None for edge in edges)
-    flags: list[bool | None] = [None if lost else flag for flag in chunk_supports(edges, len(row["chunks"]))]
+    flags: list[bool | None] = [
+        None if lost else flag for flag in chunk_supports(edges, len(row["chunks"]))
+    ]
     return measured(made(ContextualPrecisionMetric, [verdicts(flags)]), row)
 
 
 def recall(row: Row) -> Any:
-    return measured(made(ContextualRecallMetric, [verdicts(any_chunk(row["statement_in_context"]))]), row)
+    return measured(
+        made(ContextualRecallMetric, [verdicts(any_chunk(row["statement_in_context"]))]), row
+    )
 
 
 def relevancy(row: Row) -> Any:
     chunks = zip(row["sentence_relevant"], row["chunks"], strict=True)
-    return measured(made(ContextualRelevancyMetric, [verdicts(list(flags), texts) for flags, texts in chunks]), row)
+    return measured(
+        made(ContextualRelevancyMetric, [verdicts(list(flags), texts) for flags, texts in chunks]),
+        row,
+    )
 
 
 METRICS: dict[str, Compute] = {

@@ -1,4 +1,6 @@
-"""What does Ragas make of the verdicts? Its collections and its classic metrics, with a scripted model."""
+"""What does Ragas make of the verdicts? Its collections and its classic metrics, with a scripted
+model.
+"""
 
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-call,misc"
 from __future__ import annotations
@@ -17,10 +19,16 @@ from ragas.llms.base import InstructorBaseRagasLLM
 from ragas.metrics import collections as new
 from ragas.run_config import RunConfig
 
-# Some of these names are also instances in ragas.metrics, which hide the modules from a plain import.
+# Some of these names are also instances in ragas.metrics, which hide the modules from a plain
+# import.
 _answer_correctness, _answer_relevance, _context_entities_recall, _context_precision = (
     import_module(f"ragas.metrics.{name}")
-    for name in ("_answer_correctness", "_answer_relevance", "_context_entities_recall", "_context_precision")
+    for name in (
+        "_answer_correctness",
+        "_answer_relevance",
+        "_context_entities_recall",
+        "_context_precision",
+    )
 )
 _context_recall, _faithfulness, _noise_sensitivity, _nv_metrics = (
     import_module(f"ragas.metrics.{name}")
@@ -71,9 +79,15 @@ class Vectors(BaseRagasEmbedding):
 
 
 def nli(texts: list[str], verdicts: list[bool | None]) -> Reply:
-    """The reply with a verdict per statement; a statement without one is left out, as a model leaves it out."""
+    """The reply with a verdict per statement; a statement without one is left out, as a model
+    leaves it out.
+    """
     pairs = zip(texts, verdicts, strict=True)
-    return {"statements": [{"statement": s, "reason": "so", "verdict": int(v)} for s, v in pairs if v is not None]}
+    return {
+        "statements": [
+            {"statement": s, "reason": "so", "verdict": int(v)} for s, v in pairs if v is not None
+        ]
+    }
 
 
 def column(edges: list[list[bool] | None], chunk: int) -> list[bool | None]:
@@ -85,7 +99,9 @@ def for_faithfulness(row: Row) -> list[Reply]:
 
 
 def for_precision(row: Row, edges: list[list[bool] | None]) -> list[Reply]:
-    """One verdict per chunk: it is useful when it supports a statement. Where all of those are lost, so is it."""
+    """One verdict per chunk: it is useful when it supports a statement. Where all of those are
+    lost, so is it.
+    """
     if edges and all(edge is None for edge in edges):
         return []
     return [{"reason": "so", "verdict": int(v)} for v in chunk_supports(edges, len(row["chunks"]))]
@@ -94,7 +110,13 @@ def for_precision(row: Row, edges: list[list[bool] | None]) -> list[Reply]:
 def for_recall(row: Row) -> list[Reply]:
     pairs = zip(row["statements"], any_chunk(row["statement_in_context"]), strict=True)
     return [
-        {"classifications": [{"statement": s, "reason": "so", "attributed": int(v)} for s, v in pairs if v is not None]}
+        {
+            "classifications": [
+                {"statement": s, "reason": "so", "attributed": int(v)}
+                for s, v in pairs
+                if v is not None
+            ]
+        }
     ]
 
 
@@ -108,7 +130,11 @@ def for_noise(row: Row) -> list[Reply]:
 
 def for_correctness(row: Row) -> list[Reply]:
     def texts(of: list[str], verdicts: list[bool | None], wanted: bool) -> list[Reply]:
-        return [{"statement": s, "reason": "so"} for s, v in zip(of, verdicts, strict=True) if v is wanted]
+        return [
+            {"statement": s, "reason": "so"}
+            for s, v in zip(of, verdicts, strict=True)
+            if v is wanted
+        ]
 
     judged = {
         "TP": texts(row["claims"], row["claim_in_reference"], True),
@@ -138,26 +164,39 @@ def for_dual(row: Row, name: str) -> list[Reply]:
 
 def for_reverse(row: Row) -> list[Reply]:
     pairs = list(zip(row["questions"], row["noncommittal"], strict=True))
-    return [{"question": q, "noncommittal": int(n)} for q, n in pairs] or [{"question": "", "noncommittal": 0}] * 3
+    return [{"question": q, "noncommittal": int(n)} for q, n in pairs] or [
+        {"question": "", "noncommittal": 0}
+    ] * 3
 
 
 def collection(metric: Any, **fields: str) -> Any:
-    """The coroutine's value for a collections metric; `fields` maps its arguments to fields of the row."""
+    """The coroutine's value for a collections metric; `fields` maps its arguments to fields of the
+    row.
+    """
     return asyncio.run(metric.ascore(**fields)).value
 
 
 def classic(metric: Any, row: Row) -> Any:
     sample = SingleTurnSample(
-        user_input=row["question"], response=row["response"], reference=row["reference"],
-        retrieved_contexts=contexts(row), retrieved_context_ids=row["ids"], reference_context_ids=row["relevant_ids"],
-    )  # fmt: skip
+        user_input=row["question"],
+        response=row["response"],
+        reference=row["reference"],
+        retrieved_contexts=contexts(row),
+        retrieved_context_ids=row["ids"],
+        reference_context_ids=row["relevant_ids"],
+    )
     metric.init(RunConfig(max_retries=1))
     return asyncio.run(metric.single_turn_ascore(sample))
 
 
 def relevancy(row: Row) -> Any:
-    """The classic class counts one reply of a structured client as all of them, so its arithmetic is called itself."""
-    answers = [_answer_relevance.ResponseRelevanceOutput.model_validate(reply) for reply in for_reverse(row)]
+    """The classic class counts one reply of a structured client as all of them, so its arithmetic
+    is called itself.
+    """
+    answers = [
+        _answer_relevance.ResponseRelevanceOutput.model_validate(reply)
+        for reply in for_reverse(row)
+    ]
     metric = _answer_relevance.ResponseRelevancy(embeddings=Vectors(row))
     return metric._calculate_score(answers, {"user_input": row["question"]})
 
@@ -177,7 +216,11 @@ def collections() -> dict[str, Compute]:
 
     def noise(mode: str) -> Compute:
         return lambda row: collection(
-            new.NoiseSensitivity(llm=Scripted(for_noise(row)), mode=mode), **q(row), **r(row), **g(row), **c(row)
+            new.NoiseSensitivity(llm=Scripted(for_noise(row)), mode=mode),
+            **q(row),
+            **r(row),
+            **g(row),
+            **c(row),
         )
 
     def factual(mode: str) -> Compute:
@@ -190,12 +233,20 @@ def collections() -> dict[str, Compute]:
             new.Faithfulness(llm=Scripted(for_faithfulness(row))), **q(row), **r(row), **c(row)
         ),
         "ContextPrecisionWithReference": lambda row: collection(
-            new.ContextPrecisionWithReference(llm=Scripted(for_precision(row, row["statement_in_context"]))),
-            **q(row), **g(row), **c(row),
+            new.ContextPrecisionWithReference(
+                llm=Scripted(for_precision(row, row["statement_in_context"]))
+            ),
+            **q(row),
+            **g(row),
+            **c(row),
         ),
         "ContextPrecisionWithoutReference": lambda row: collection(
-            new.ContextPrecisionWithoutReference(llm=Scripted(for_precision(row, row["claim_in_context"]))),
-            **q(row), **r(row), **c(row),
+            new.ContextPrecisionWithoutReference(
+                llm=Scripted(for_precision(row, row["claim_in_context"]))
+            ),
+            **q(row),
+            **r(row),
+            **c(row),
         ),
         "ContextRecall": lambda row: collection(
             new.ContextRecall(llm=Scripted(for_recall(row))), **q(row), **g(row), **c(row)
@@ -203,36 +254,56 @@ def collections() -> dict[str, Compute]:
         "NoiseSensitivity(relevant)": noise("relevant"),
         "NoiseSensitivity(irrelevant)": noise("irrelevant"),
         "AnswerCorrectness": lambda row: collection(
-            new.AnswerCorrectness(llm=Scripted(for_correctness(row)), embeddings=Vectors(row)), **q(row), **r(row), **g(row)
+            new.AnswerCorrectness(llm=Scripted(for_correctness(row)), embeddings=Vectors(row)),
+            **q(row),
+            **r(row),
+            **g(row),
         ),
         "AnswerCorrectness(weights=[1, 0])": lambda row: collection(
-            new.AnswerCorrectness(llm=Scripted(for_correctness(row)), weights=[1.0, 0.0]), **q(row), **r(row), **g(row)
+            new.AnswerCorrectness(llm=Scripted(for_correctness(row)), weights=[1.0, 0.0]),
+            **q(row),
+            **r(row),
+            **g(row),
         ),
         "FactualCorrectness(f1)": factual("f1"),
         "FactualCorrectness(precision)": factual("precision"),
         "FactualCorrectness(recall)": factual("recall"),
         "AnswerRelevancy": lambda row: collection(
-            new.AnswerRelevancy(llm=Scripted(for_reverse(row)), embeddings=Vectors(row)), **q(row), **r(row)
+            new.AnswerRelevancy(llm=Scripted(for_reverse(row)), embeddings=Vectors(row)),
+            **q(row),
+            **r(row),
         ),
         "ContextEntityRecall": lambda row: collection(
-            new.ContextEntityRecall(llm=Scripted({"entities": row["entities"][of]} for of in ("reference", "contexts"))),
-            **g(row), **c(row),
+            new.ContextEntityRecall(
+                llm=Scripted({"entities": row["entities"][of]} for of in ("reference", "contexts"))
+            ),
+            **g(row),
+            **c(row),
         ),
         "ResponseGroundedness": lambda row: collection(
-            new.ResponseGroundedness(llm=Scripted(for_dual(row, "response_groundedness"))), **r(row), **c(row)
+            new.ResponseGroundedness(llm=Scripted(for_dual(row, "response_groundedness"))),
+            **r(row),
+            **c(row),
         ),
         "ContextRelevance": lambda row: collection(
-            new.ContextRelevance(llm=Scripted(for_dual(row, "context_relevance"))), **q(row), **c(row)
+            new.ContextRelevance(llm=Scripted(for_dual(row, "context_relevance"))),
+            **q(row),
+            **c(row),
         ),
         "AnswerAccuracy": lambda row: collection(
-            new.AnswerAccuracy(llm=Scripted(for_dual(row, "answer_accuracy"))), **q(row), **r(row), **g(row)
+            new.AnswerAccuracy(llm=Scripted(for_dual(row, "answer_accuracy"))),
+            **q(row),
+            **r(row),
+            **g(row),
         ),
-    }  # fmt: skip
+    }
 
 
 def classics() -> dict[str, Compute]:
     def noise(mode: str) -> Compute:
-        return lambda row: classic(_noise_sensitivity.NoiseSensitivity(llm=Scripted(for_noise(row)), mode=mode), row)
+        return lambda row: classic(
+            _noise_sensitivity.NoiseSensitivity(llm=Scripted(for_noise(row)), mode=mode), row
+        )
 
     return {
         "classic Faithfulness": lambda row: classic(
@@ -256,7 +327,10 @@ def classics() -> dict[str, Compute]:
         "classic NoiseSensitivity(relevant)": noise("relevant"),
         "classic NoiseSensitivity(irrelevant)": noise("irrelevant"),
         "classic AnswerCorrectness": lambda row: classic(
-            _answer_correctness.AnswerCorrectness(llm=Scripted(for_correctness(row)), embeddings=Vectors(row)), row
+            _answer_correctness.AnswerCorrectness(
+                llm=Scripted(for_correctness(row)), embeddings=Vectors(row)
+            ),
+            row,
         ),
         "classic ResponseRelevancy": relevancy,
         "classic ContextEntityRecall": lambda row: classic(
@@ -266,7 +340,8 @@ def classics() -> dict[str, Compute]:
             row,
         ),
         "classic ResponseGroundedness": lambda row: classic(
-            _nv_metrics.ResponseGroundedness(llm=Scripted(for_dual(row, "response_groundedness"))), row
+            _nv_metrics.ResponseGroundedness(llm=Scripted(for_dual(row, "response_groundedness"))),
+            row,
         ),
         "classic ContextRelevance": lambda row: classic(
             _nv_metrics.ContextRelevance(llm=Scripted(for_dual(row, "context_relevance"))), row
@@ -274,7 +349,9 @@ def classics() -> dict[str, Compute]:
         "classic AnswerAccuracy": lambda row: classic(
             _nv_metrics.AnswerAccuracy(llm=Scripted(for_dual(row, "answer_accuracy"))), row
         ),
-        "IDBasedContextPrecision": lambda row: classic(_context_precision.IDBasedContextPrecision(), row),
+        "IDBasedContextPrecision": lambda row: classic(
+            _context_precision.IDBasedContextPrecision(), row
+        ),
         "IDBasedContextRecall": lambda row: classic(_context_recall.IDBasedContextRecall(), row),
     }
 

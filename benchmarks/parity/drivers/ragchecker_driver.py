@@ -1,9 +1,11 @@
-"""What does RAGChecker make of the verdicts? Its own computation, on entailments that are known beforehand.
+"""What does RAGChecker make of the verdicts? Its own computation, on entailments that are known
+beforehand.
 
-Importing the package asks for its extractors and checkers, and with them for a deep-learning stack that plays no part
-once the entailments are known. So the package is entered by its folder: `computation`, `container` and `metrics` are
-its own files, unchanged. A claim without a verdict is fed as Neutral, which is what its checker pads a short reply with
-(refchecker 0.2.17, refchecker/checker/llm_checker.py).
+Importing the package asks for its extractors and checkers, and with them for a deep-learning stack
+that plays no part once the entailments are known. So the package is entered by its folder:
+`computation`, `container` and `metrics` are its own files, unchanged. A claim without a verdict is
+fed as Neutral, which is what its checker pads a short reply with (refchecker 0.2.17,
+refchecker/checker/llm_checker.py).
 """
 
 # mypy: disable-error-code="import-not-found,import-untyped,no-untyped-call"
@@ -19,10 +21,10 @@ package = ModuleType("ragchecker")
 package.__path__ = [str(distribution("ragchecker").locate_file("ragchecker"))]
 sys.modules["ragchecker"] = package
 
-from benchmarks.parity.drivers.sealed import Compute, run  # noqa: E402
-from benchmarks.parity.rows import Row, contexts  # noqa: E402
-from ragchecker import computation, metrics  # noqa: E402
-from ragchecker.container import RAGResult, RetrievedDoc  # noqa: E402
+from benchmarks.parity.drivers.sealed import Compute, run
+from benchmarks.parity.rows import Row, contexts
+from ragchecker import computation, metrics
+from ragchecker.container import RAGResult, RetrievedDoc
 
 
 def label(flag: bool | None) -> str:
@@ -39,13 +41,18 @@ def matrix(edges: list[list[bool] | None], chunks: int) -> list[list[str]]:
 
 def result(row: Row) -> Any:
     return RAGResult(
-        query_id=row["id"], query=row["question"], gt_answer=row["reference"], response=row["response"],
+        query_id=row["id"],
+        query=row["question"],
+        gt_answer=row["reference"],
+        response=row["response"],
         retrieved_context=[RetrievedDoc(text=text) for text in contexts(row)],
-        response_claims=row["claims"], gt_answer_claims=row["statements"],
-        answer2response=labels(row["claim_in_reference"]), response2answer=labels(row["statement_in_response"]),
+        response_claims=row["claims"],
+        gt_answer_claims=row["statements"],
+        answer2response=labels(row["claim_in_reference"]),
+        response2answer=labels(row["statement_in_response"]),
         retrieved2response=matrix(row["claim_in_context"], len(row["chunks"])),
         retrieved2answer=matrix(row["statement_in_context"], len(row["chunks"])),
-    )  # fmt: skip
+    )
 
 
 def computed(name: str) -> Compute:
@@ -58,4 +65,7 @@ def computed(name: str) -> Compute:
 
 
 if __name__ == "__main__":
-    run("ragchecker", {name: computed(name) for name in metrics.METRIC_GROUP_MAP[metrics.all_metrics]})
+    run(
+        "ragchecker",
+        {name: computed(name) for name in metrics.METRIC_GROUP_MAP[metrics.all_metrics]},
+    )

@@ -1,8 +1,9 @@
-"""How does a driver reach the rows and nothing else? It reads a file, opens no connection, and prints JSON.
+"""How does a driver reach the rows and nothing else? It reads a file, opens no connection, and
+prints JSON.
 
-A driver runs in the throw-away environment of one peer. It hands the verdicts of every row to the peer's own metric
-code and prints what that gives: a number, or why there is none. NaN and exceptions are what a user would see, so they
-are kept as they come.
+A driver runs in the throw-away environment of one peer. It hands the verdicts of every row to the
+peer's own metric code and prints what that gives: a number, or why there is none. NaN and
+exceptions are what a user would see, so they are kept as they come.
 """
 
 from __future__ import annotations
@@ -29,13 +30,18 @@ def refuse(*_: object, **__: object) -> NoReturn:
 
 
 def run(package: str, metrics: Mapping[str, Compute]) -> None:
-    """Compute every metric on every row of the file named on the command line; print the values as one JSON object."""
+    """Compute every metric on every row of the file named on the command line; print the values as
+    one JSON object.
+    """
     socket.socket.connect = refuse  # type: ignore[method-assign]
     socket.getaddrinfo = refuse
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     rows: list[Row] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    values = {name: {row["id"]: outcome(compute, row) for row in rows} for name, compute in metrics.items()}
+    values = {
+        name: {row["id"]: outcome(compute, row) for row in rows}
+        for name, compute in metrics.items()
+    }
     result = json.dumps({"version": version(package), "values": values})
     Path(sys.argv[2]).write_text(result + "\n", encoding="utf-8")
 

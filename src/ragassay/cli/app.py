@@ -56,7 +56,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-rubric_app = typer.Typer(help="Look at rubrics and check your own.", no_args_is_help=True, rich_markup_mode=None)
+rubric_app = typer.Typer(
+    help="Look at rubrics and check your own.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 class Format(StrEnum):
@@ -78,39 +80,67 @@ class Claims(StrEnum):
 
 @app.command()
 def evaluate(
-    rows: Annotated[str, typer.Argument(help="File of rows: JSONL, JSON, CSV, TSV, Parquet or Arrow.")],
-    judge: Annotated[str, typer.Option(help="'offline' (no key, no network) or 'openai:MODEL'.")] = "offline",
+    rows: Annotated[
+        str, typer.Argument(help="File of rows: JSONL, JSON, CSV, TSV, Parquet or Arrow.")
+    ],
+    judge: Annotated[
+        str, typer.Option(help="'offline' (no key, no network) or 'openai:MODEL'.")
+    ] = "offline",
     base_url: Annotated[
-        str | None, typer.Option(help="Address of an OpenAI-compatible server, such as http://localhost:8000/v1.")
+        str | None,
+        typer.Option(
+            help="Address of an OpenAI-compatible server, such as http://localhost:8000/v1."
+        ),
     ] = None,
     api_key_env: KeyOption = None,
     metrics: Annotated[
         str | None,
         typer.Option(
-            "--metrics", "-m", help="Comma-separated: 'groundedness,ndcg_at_k(k=5)', or your own: 'my_metrics:polite'."
+            "--metrics",
+            "-m",
+            help=(
+                "Comma-separated: 'groundedness,ndcg_at_k(k=5)', or your own: 'my_metrics:polite'."
+            ),
         ),
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(help="Metrics for an occasion: quick, retrieval, hallucination, production, ab, chunking."),
+        typer.Option(
+            help=(
+                "Metrics for an occasion: quick, retrieval, hallucination, production, ab,"
+                " chunking."
+            )
+        ),
     ] = None,
     app_: Annotated[
         str | None,
-        typer.Option("--app", help="Run your application on each row: module:function of the question."),
+        typer.Option(
+            "--app", help="Run your application on each row: module:function of the question."
+        ),
     ] = None,
-    app_timeout: Annotated[float, typer.Option(help="Seconds the application may take for a row.")] = 120.0,
-    app_concurrency: Annotated[int, typer.Option(help="Rows the application is run on at once.")] = 8,
-    metric_timeout: Annotated[float, typer.Option(help="Seconds a metric of your own may take for a row.")] = 120.0,
+    app_timeout: Annotated[
+        float, typer.Option(help="Seconds the application may take for a row.")
+    ] = 120.0,
+    app_concurrency: Annotated[
+        int, typer.Option(help="Rows the application is run on at once.")
+    ] = 8,
+    metric_timeout: Annotated[
+        float, typer.Option(help="Seconds a metric of your own may take for a row.")
+    ] = 120.0,
     map_: Annotated[
-        list[str] | None, typer.Option("--map", help="field=column, where a column's name is not known. Repeatable.")
+        list[str] | None,
+        typer.Option("--map", help="field=column, where a column's name is not known. Repeatable."),
     ] = None,
-    slice_: Annotated[list[str] | None, typer.Option("--slice", help="Column to slice results by. Repeatable.")] = None,
+    slice_: Annotated[
+        list[str] | None, typer.Option("--slice", help="Column to slice results by. Repeatable.")
+    ] = None,
     rubric: RubricOption = None,
     claims: Annotated[
         Claims, typer.Option(help="Cut responses into claims by sentence, or ask the LLM.")
     ] = Claims.sentences,
     single_calls: Annotated[
-        bool, typer.Option("--single-calls", help="One call per claim and chunk instead of batches.")
+        bool,
+        typer.Option("--single-calls", help="One call per claim and chunk instead of batches."),
     ] = False,
     controls: ControlsOption = Controls.auto,
     limit: LimitOption = None,
@@ -124,24 +154,36 @@ def evaluate(
     ] = False,
     gate: GateOption = None,
     min_coverage: Annotated[
-        float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below [default: 1 where CI is set].")
+        float | None,
+        typer.Option(
+            help="Least judged/asked share, 0 to 1; exit 3 below [default: 1 where CI is set]."
+        ),
     ] = None,
     html: HtmlOption = None,
     junit: JunitOption = None,
     name: Annotated[str, typer.Option(help="A name for the run.")] = "",
     format_: Annotated[
-        str | None, typer.Option("--format", help="Format of the file, where its ending does not say.")
+        str | None,
+        typer.Option("--format", help="Format of the file, where its ending does not say."),
     ] = None,
     make_ids: Annotated[
         bool, typer.Option("--make-ids", help="Number the rows by line instead of reading ids.")
     ] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not reuse judgments of earlier runs.")] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Do not reuse judgments of earlier runs.")
+    ] = False,
     no_network: NoNetworkOption = False,
     batch: Annotated[
-        bool, typer.Option("--batch", help="Through the provider's batch API: half of the price, within a day.")
+        bool,
+        typer.Option(
+            "--batch", help="Through the provider's batch API: half of the price, within a day."
+        ),
     ] = False,
     wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="With --batch: stay, or leave when all is handed over.")
+        bool,
+        typer.Option(
+            "--wait/--no-wait", help="With --batch: stay, or leave when all is handed over."
+        ),
     ] = True,
     engine: Annotated[EngineName, typer.Option(help=ENGINE_HELP)] = EngineName.local,
     workers: WorkersOption = None,
@@ -183,19 +225,34 @@ def evaluate(
     }
     if preset is not None and metrics is not None:
         raise SetupError(
-            "E0104", "Both --preset and --metrics say what to measure.", where=f"--preset {preset}",
-            why=f"--metrics {metrics}", fix="give one of them; `ragassay metrics` lists what a preset holds",
-        )  # fmt: skip
+            "E0104",
+            "Both --preset and --metrics say what to measure.",
+            where=f"--preset {preset}",
+            why=f"--metrics {metrics}",
+            fix="give one of them; `ragassay metrics` lists what a preset holds",
+        )
     from ragassay.planning import metric_names
 
     ending = Ending.of(gate, min_coverage, html, junit)
-    ending.check(metric_names(metrics, preset, rubric or []) if gate else [], rows, store_file(store), *(rubric or []))
+    ending.check(
+        metric_names(metrics, preset, rubric or []) if gate else [],
+        rows,
+        store_file(store),
+        *(rubric or []),
+    )
     if forecast:
-        print_forecast(api.forecast(rows, metrics, store=store, tell=note, **options), max_cost, json_, batch=batch)
+        print_forecast(
+            api.forecast(rows, metrics, store=store, tell=note, **options),
+            max_cost,
+            json_,
+            batch=batch,
+        )
         return
     with shown(max_cost) as watch:
         keep = ending.plain()
-        run = api.evaluate(rows, metrics, store=store, name=name, keep=keep, watch=watch, tell=note, **options)
+        run = api.evaluate(
+            rows, metrics, store=store, name=name, keep=keep, watch=watch, tell=note, **options
+        )
     with run:
         finish(run, ending, json_)
 
@@ -208,16 +265,28 @@ def resume(
     ] = False,
     concurrency: Annotated[int | None, typer.Option(help="Calls in flight at once.")] = None,
     call_timeout: Annotated[float | None, typer.Option(help="Seconds one call may take.")] = None,
-    max_calls: Annotated[int | None, typer.Option(help="New cap on calls of the whole run.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="New cap in US dollars of the whole run.")] = None,
+    max_calls: Annotated[
+        int | None, typer.Option(help="New cap on calls of the whole run.")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(help="New cap in US dollars of the whole run.")
+    ] = None,
     price: PriceOption = None,
     wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Of a run with --batch: stay, or collect what is ready and leave.")
+        bool,
+        typer.Option(
+            "--wait/--no-wait",
+            help="Of a run with --batch: stay, or collect what is ready and leave.",
+        ),
     ] = True,
-    engine: Annotated[EngineName | None, typer.Option(help=f"{ENGINE_HELP} [default: as before]")] = None,
+    engine: Annotated[
+        EngineName | None, typer.Option(help=f"{ENGINE_HELP} [default: as before]")
+    ] = None,
     workers: WorkersOption = None,
     gate: GateOption = None,
-    min_coverage: Annotated[float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below.")] = None,
+    min_coverage: Annotated[
+        float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below.")
+    ] = None,
     html: HtmlOption = None,
     junit: JunitOption = None,
     store: StoreOption = None,
@@ -225,7 +294,8 @@ def resume(
 ) -> None:
     """Go on with a run that was stopped or killed. Nothing that was judged is asked again.
 
-    Gates, the floor of coverage and the files to write are those that the run began with, where none are given.
+    Gates, the floor of coverage and the files to write are those that the run began with, where
+    none are given.
     """
     from ragassay import api
 
@@ -262,7 +332,9 @@ def resume(
 @app.command(short_help="Evaluate the bundled rows offline.")
 def demo(
     html: Annotated[Path, typer.Option(help="Where the HTML report goes.")] = Path("report.html"),
-    rows: Annotated[Path | None, typer.Option(help="Also write the example rows to this file.")] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="Also write the example rows to this file.")
+    ] = None,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -277,13 +349,16 @@ def demo(
         note(f"wrote {rows}")
     with shown(None) as watch:
         ending = Ending(html=html)
-        run = api.evaluate(str(rows_path()), store=store, name="demo", keep=ending.plain(), watch=watch, tell=note)
+        run = api.evaluate(
+            str(rows_path()), store=store, name="demo", keep=ending.plain(), watch=watch, tell=note
+        )
     with run:
         found = agreement(run)
         note(
-            f"Beside the labels that people gave these rows: the verdict is right in {found.verdicts} of {found.rows} rows, "
-            f"the root cause in {found.causes} (calling every row fine would be right in {found.fine}).\n"
-            "The offline judge is a small model: good for a first look; see docs/judges.md for its limits."
+            "Beside the labels that people gave these rows: the verdict is right in"
+            f" {found.verdicts} of {found.rows} rows, the root cause in {found.causes} (calling"
+            f" every row fine would be right in {found.fine}).\nThe offline judge is a small model:"
+            " good for a first look; see docs/judges.md for its limits."
         )
         finish(run, ending, json_)
 
@@ -308,7 +383,9 @@ def list_runs(
 @app.command(short_help="Show a run's summary or one row.")
 def show(
     run: RunArgument = "last",
-    row: Annotated[str | None, typer.Option(help="Show this row with its claims, evidence and cause.")] = None,
+    row: Annotated[
+        str | None, typer.Option(help="Show this row with its claims, evidence and cause.")
+    ] = None,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -321,7 +398,9 @@ def show(
             if json_:
                 print_json(summary_json(opened.summary))
             else:
-                render_summary(opened.summary, console(), store=api.store_option(opened.store_location))
+                render_summary(
+                    opened.summary, console(), store=api.store_option(opened.store_location)
+                )
             return
         try:
             result = opened[row]
@@ -331,7 +410,10 @@ def show(
                 "E0108",
                 f"The row is not in the run.{nearest(row, known)}",
                 where=f"--row {row}",
-                fix=f"list the rows with: ragassay export {opened.id} --format jsonl{api.store_option(opened.store_location)}",
+                fix=(
+                    f"list the rows with: ragassay export {opened.id} --format"
+                    f" jsonl{api.store_option(opened.store_location)}"
+                ),
             ) from None
         if json_:
             print_json(row_json(result))
@@ -342,9 +424,14 @@ def show(
 @app.command(short_help="Write scores, rows or a report.")
 def export(
     run: RunArgument = "last",
-    format_: Annotated[Format, typer.Option("--format", "-f", help="What to write.")] = Format.jsonl,
+    format_: Annotated[
+        Format, typer.Option("--format", "-f", help="What to write.")
+    ] = Format.jsonl,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File [default: stdout for jsonl and csv, else RUN.ENDING].")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="File [default: stdout for jsonl and csv, else RUN.ENDING]."
+        ),
     ] = None,
     store: StoreOption = None,
 ) -> None:
@@ -356,7 +443,9 @@ def export(
         if output is None and format_ in (Format.jsonl, Format.csv):
             write(opened._store, opened.id, format_.value, sys.stdout)
             return
-        target = output or Path(f"{opened.id}.{'xml' if format_ is Format.junit else format_.value}")
+        target = output or Path(
+            f"{opened.id}.{'xml' if format_ is Format.junit else format_.value}"
+        )
         check_target(target, opened.store_location, opened.manifest.source)
         note(f"wrote {opened.export(target, format_.value)}")
 
@@ -366,7 +455,8 @@ def compare(
     a: Annotated[str, typer.Argument(help="The run to compare with: id, start of an id, name.")],
     b: Annotated[str, typer.Argument(help="The run that may be better.")] = "last",
     margin: Annotated[
-        float | None, typer.Option(help="A difference that would not matter: test whether each is smaller.")
+        float | None,
+        typer.Option(help="A difference that would not matter: test whether each is smaller."),
     ] = None,
     store: StoreOption = None,
     json_: JsonOption = False,
@@ -392,17 +482,31 @@ def metrics(json_: JsonOption = False) -> None:
         from dataclasses import asdict
 
         presets = {name: asdict(preset) for name, preset in PRESETS.items()}
-        print_json({"schema": 1, "metrics": [asdict(d) for d in found.values()], "presets": presets})
+        print_json(
+            {"schema": 1, "metrics": [asdict(d) for d in found.values()], "presets": presets}
+        )
         return
     from rich.table import Table
 
-    table = Table("metric", "what it says", "needs", "also called", box=None, header_style="bold", pad_edge=False)
+    table = Table(
+        "metric",
+        "what it says",
+        "needs",
+        "also called",
+        box=None,
+        header_style="bold",
+        pad_edge=False,
+    )
     for name, declared in found.items():
         mark = "*" if name in DEFAULT_METRICS else ""
-        table.add_row(name + mark, declared.title, ", ".join(declared.needs), ", ".join(declared.aka))
+        table.add_row(
+            name + mark, declared.title, ", ".join(declared.needs), ", ".join(declared.aka)
+        )
     console().print(table)
     console().print(
-        "* in the default set. Parameters: 'groundedness(pass_mark=0.8)'. Formulas: docs/metrics.md\n", markup=False
+        "* in the default set. Parameters: 'groundedness(pass_mark=0.8)'. Formulas:"
+        " docs/metrics.md\n",
+        markup=False,
     )
     table = Table("--preset", "for", "metrics", box=None, header_style="bold", pad_edge=False)
     for name, preset in PRESETS.items():
@@ -419,7 +523,10 @@ def explain(code: Annotated[str, typer.Argument(help="An error code, such as E03
     wanted = code.upper()
     if wanted not in CATALOGUE:
         raise SetupError(
-            "E0101", f"No error has that code.{nearest(wanted, CATALOGUE)}", where=code, fix="codes look like E0301"
+            "E0101",
+            f"No error has that code.{nearest(wanted, CATALOGUE)}",
+            where=code,
+            fix="codes look like E0301",
         )
     out = console()
     out.print(explanation(wanted), markup=False, highlight=False, soft_wrap=not out.is_terminal)
@@ -457,7 +564,8 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
     print_lines(f"{file}: {what}")
 
 
-# The order in which `ragassay --help` lists them: the main job, trust in judges, other tools. Short, so that none is cut off.
+# The order in which `ragassay --help` lists them: the main job, trust in judges, other tools.
+# Short, so that none is cut off.
 _OTHERS = (
     (trust.benchmark, "benchmark", "Set judges beside human labels."),
     (judging.certificates, "certificates", "List what was measured of judges."),
@@ -498,20 +606,26 @@ def root(
 
 
 def run() -> NoReturn:
-    """Run the command line; every RagAssayError becomes its message and exit code, never a traceback."""
+    """Run the command line; every RagAssayError becomes its message and exit code, never a
+    traceback.
+    """
     try:
-        code = app(standalone_mode=False)  # typer hands typer.Exit's code back instead of raising it
+        code = app(
+            standalone_mode=False
+        )  # typer hands typer.Exit's code back instead of raising it
     except RagAssayError as error:
         show_error(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
     except SystemExit as left:
-        # The reader of our output has gone: click pacifies stdout and leaves with 1, which here means a failed gate. Like
-        # any tool that a closed pipe ends, we leave with 128 + SIGPIPE.
+        # The reader of our output has gone: click pacifies stdout and leaves with 1, which here
+        # means a failed gate. Like any tool that a closed pipe ends, we leave with 128 + SIGPIPE.
         sys.exit(141 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else left.code)
     except Exception as error:
-        if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's own usage errors
+        if hasattr(error, "format_message") and hasattr(
+            error, "exit_code"
+        ):  # click's own usage errors
             usage = getattr(getattr(error, "ctx", None), "command_path", "ragassay")
             note(f"error: {error.format_message()}\n  fix: {usage} --help")
             sys.exit(2)
@@ -529,7 +643,8 @@ def run() -> NoReturn:
         )
         sys.exit(70)
     try:
-        sys.stdout.flush()  # at the interpreter's end a closed pipe would be a warning and exit code 120
+        # at the interpreter's end a closed pipe would be a warning and exit code 120
+        sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)

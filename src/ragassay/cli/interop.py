@@ -20,12 +20,19 @@ def convert(
         str,
         typer.Option(
             "--to",
-            help="ragassay, ragas, deepeval, mlflow, trulens, ragchecker, ares, phoenix, langsmith, inspect; "
-            "qrels or run for TREC files.",
+            help=(
+                "ragassay, ragas, deepeval, mlflow, trulens, ragchecker, ares, phoenix, langsmith,"
+                " inspect; "
+                "qrels or run for TREC files."
+            ),
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; its ending says the format.")],
-    map_: Annotated[list[str] | None, typer.Option("--map", help="field=column. Repeatable.")] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to write; its ending says the format.")
+    ],
+    map_: Annotated[
+        list[str] | None, typer.Option("--map", help="field=column. Repeatable.")
+    ] = None,
     format_: Annotated[str | None, typer.Option("--format", help="Format of the input.")] = None,
 ) -> None:
     """Write rows in the shape of another tool, and say what that shape cannot hold."""
@@ -46,17 +53,24 @@ def convert(
 
 
 def retrieval(
-    run: Annotated[Path, typer.Option("--run", help="TREC run file: topic Q0 document rank score tag.")],
+    run: Annotated[
+        Path, typer.Option("--run", help="TREC run file: topic Q0 document rank score tag.")
+    ],
     qrels: Annotated[Path, typer.Option("--qrels", help="TREC qrels, or BEIR's TSV.")],
-    metrics: Annotated[str, typer.Option("--metrics", "-m", help="Ranking metrics, such as 'ndcg@10,map'.")] = RANKING,
-    gate: Annotated[list[str] | None, typer.Option(help="'map>=0.3'; exit 1 when not met. Repeatable.")] = None,
+    metrics: Annotated[
+        str, typer.Option("--metrics", "-m", help="Ranking metrics, such as 'ndcg@10,map'.")
+    ] = RANKING,
+    gate: Annotated[
+        list[str] | None, typer.Option(help="'map>=0.3'; exit 1 when not met. Repeatable.")
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the HTML report here.")] = None,
     name: Annotated[str, typer.Option(help="A name for the run.")] = "",
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Measure a ranking against relevance judgements, with the numbers of trec_eval -c: topics that are not in the run
-    count as retrieving nothing; topics without a relevant document are left out."""
+    """Measure a ranking against relevance judgements, with the numbers of trec_eval -c: topics that
+    are not in the run count as retrieving nothing; topics without a relevant document are left out.
+    """
     from ragassay import api
     from ragassay.datasets import count_topics, read_qrels, read_run, retrieval_rows
     from ragassay.planning import metric_names
@@ -68,7 +82,12 @@ def retrieval(
         note(line)
     with shown(None) as watch:
         done = api.evaluate(
-            list(retrieval_rows(ranked, judged)), metrics, name=name or run.name, store=store, watch=watch, tell=note
+            list(retrieval_rows(ranked, judged)),
+            metrics,
+            name=name or run.name,
+            store=store,
+            watch=watch,
+            tell=note,
         )
     with done:
         finish(done, ending, json_)
@@ -77,10 +96,15 @@ def retrieval(
 def mlflow(
     run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
     tracking_uri: Annotated[
-        str | None, typer.Option(help="MLflow's address [default: MLFLOW_TRACKING_URI, or MLflow's own].")
+        str | None,
+        typer.Option(help="MLflow's address [default: MLFLOW_TRACKING_URI, or MLflow's own]."),
     ] = None,
-    experiment: Annotated[str, typer.Option(help="The MLflow experiment; made where there is none.")] = "ragassay",
-    into: Annotated[str | None, typer.Option(help="Id of an MLflow run to write into, instead of a new one.")] = None,
+    experiment: Annotated[
+        str, typer.Option(help="The MLflow experiment; made where there is none.")
+    ] = "ragassay",
+    into: Annotated[
+        str | None, typer.Option(help="Id of an MLflow run to write into, instead of a new one.")
+    ] = None,
     store: StoreOption = None,
 ) -> None:
     """Write a run's figures and rows into an MLflow run (needs the extra 'mlflow')."""

@@ -1,4 +1,6 @@
-"""What do commands share: checks before a run, what is shown at its end, and where things are printed?"""
+"""What do commands share: checks before a run, what is shown at its end, and where things are
+printed?
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a command checks and writes at the end of a run. It is kept with the run, so that a resume does it too.
+    """What a command checks and writes at the end of a run. It is kept with the run, so that a
+    resume does it too.
 
-    gates: as given; min_coverage: 0 to 1, where CI is set and there are gates 1 by itself; html, junit: files to write.
+    gates: as given; min_coverage: 0 to 1, where CI is set and there are gates 1 by itself; html,
+    junit: files to write.
     """
 
     gates: tuple[str, ...] = ()
@@ -35,7 +39,12 @@ class Ending:
     junit: Path | None = None
 
     @staticmethod
-    def of(gate: Sequence[str] | None, min_coverage: float | None, html: Path | None, junit: Path | None) -> Ending:
+    def of(
+        gate: Sequence[str] | None,
+        min_coverage: float | None,
+        html: Path | None,
+        junit: Path | None,
+    ) -> Ending:
         """As the options say."""
         if min_coverage is None and gate and os.environ.get("CI"):
             min_coverage = 1.0
@@ -67,11 +76,17 @@ class Ending:
     def filled(self, taken: Ending) -> Ending:
         """This one, with what another says beyond it."""
         floor = taken.min_coverage if self.min_coverage is None else self.min_coverage
-        return Ending.of(self.gates or taken.gates, floor, self.html or taken.html, self.junit or taken.junit)
+        return Ending.of(
+            self.gates or taken.gates, floor, self.html or taken.html, self.junit or taken.junit
+        )
 
     def plain(self) -> dict[str, object]:
         """As the manifest keeps it: {} where there is nothing to check or write."""
-        files = {name: str(path.absolute()) for name, path in (("html", self.html), ("junit", self.junit)) if path}
+        files = {
+            name: str(path.absolute())
+            for name, path in (("html", self.html), ("junit", self.junit))
+            if path
+        }
         floor = {} if self.min_coverage is None else {"min_coverage": self.min_coverage}
         found = {**({"gates": list(self.gates)} if self.gates else {}), **floor, **files}
         return {"command": found} if found else {}
@@ -81,7 +96,9 @@ class Ending:
         found = [f"--gate {shlex.quote(gate)}" for gate in self.gates]
         found += [] if self.min_coverage is None else [f"--min-coverage {self.min_coverage:.15g}"]
         found += [
-            f"--{name} {shlex.quote(str(path))}" for name, path in (("html", self.html), ("junit", self.junit)) if path
+            f"--{name} {shlex.quote(str(path))}"
+            for name, path in (("html", self.html), ("junit", self.junit))
+            if path
         ]
         return " ".join(found)
 
@@ -93,7 +110,8 @@ class Ending:
                 check_target(path, *others)
             except SetupError as error:
                 note(
-                    f"--{name} {error.where}, which is kept with the run, cannot be written now and is left out: {error.why}"
+                    f"--{name} {error.where}, which is kept with the run, cannot be written now and"
+                    f" is left out: {error.why}"
                 )
                 kept[name] = None
         return Ending(self.gates, self.min_coverage, kept["html"], kept["junit"])
@@ -101,7 +119,8 @@ class Ending:
     def check(self, names: Sequence[str], *others: str | Path | None) -> None:
         """Refuse, before anything is judged, what could not be checked or written at the end.
 
-        names: the metrics that gates may name, where they are known; others: files that must not be written over.
+        names: the metrics that gates may name, where they are known; others: files that must not be
+        written over.
         """
         check_gates(self.gates, self.min_coverage, names)
         check_target(self.html, self.junit, *others)
@@ -128,18 +147,25 @@ def finish(run: Run, ending: Ending, json_: bool) -> None:
             try:
                 run.export(target, kind)
                 note(f"wrote {target}")
-            except RagAssayError as error:  # neither the other file nor the verdict of the gates is lost with it
+            except (
+                RagAssayError
+            ) as error:  # neither the other file nor the verdict of the gates is lost with it
                 if error.code == "E0107":
                     store = store_option(run.store_location)
                     error.fix = (
-                        f"ragassay export {run.id}{store} --format {kind} --output FILE writes it to another place"
+                        f"ragassay export {run.id}{store} --format {kind} --output FILE writes it"
+                        " to another place"
                     )
                 show_error(error)
                 unwritten = error.exit_code
     state = run.state
     go_on = resume_command(run.id, run.store_location)
     if state is RunState.BUDGET:
-        nothing = "" if any(m.judged for m in summary.metrics) else f"; nothing was answered: {_first_loss(summary)}"
+        nothing = (
+            ""
+            if any(m.judged for m in summary.metrics)
+            else f"; nothing was answered: {_first_loss(summary)}"
+        )
         show_error(
             BudgetExhausted(
                 "E0604",
@@ -158,20 +184,39 @@ def finish(run: Run, ending: Ending, json_: bool) -> None:
     again = f"{go_on} --retry-failed"
     if asked and not judged:
         show_error(
-            Incomplete("E0603", "Nothing could be judged.", where=f"run {run.id}", why=_first_loss(summary), fix=again)
+            Incomplete(
+                "E0603",
+                "Nothing could be judged.",
+                where=f"run {run.id}",
+                why=_first_loss(summary),
+                fix=again,
+            )
         )
         raise typer.Exit(Incomplete.exit_code)
     measured = [m for m in summary.metrics if m.metric != "app_error"] or summary.metrics
     if summary.scored and not any(m.n or m.passed or m.failed for m in measured):
-        why = next((max(m.reasons, key=lambda r: m.reasons[r]) for m in summary.metrics if m.reasons), "")
-        fix = "give the rows what the metrics need, or name other metrics (`ragassay metrics` lists what each needs)"
+        why = next(
+            (max(m.reasons, key=lambda r: m.reasons[r]) for m in summary.metrics if m.reasons), ""
+        )
+        fix = (
+            "give the rows what the metrics need, or name other metrics (`ragassay metrics` lists"
+            " what each needs)"
+        )
         if any(m.metric == "app_error" and m.mean == 1.0 for m in summary.metrics):
-            fix = f"the application failed on every row: see ragassay show {run.id}{store_option(run.store_location)}"
-        show_error(Incomplete("E0603", "Nothing could be measured.", where=f"run {run.id}", why=why, fix=fix))
+            fix = (
+                "the application failed on every row: see ragassay show"
+                f" {run.id}{store_option(run.store_location)}"
+            )
+        show_error(
+            Incomplete(
+                "E0603", "Nothing could be measured.", where=f"run {run.id}", why=why, fix=fix
+            )
+        )
         raise typer.Exit(Incomplete.exit_code)
     if judged < asked:
         note(
-            f"{asked - judged:,} of {asked:,} verdicts were lost ({_first_loss(summary)}). To ask for them again: {again}"
+            f"{asked - judged:,} of {asked:,} verdicts were lost ({_first_loss(summary)}). To ask"
+            f" for them again: {again}"
         )
     if result.exit_code == GateFailed.exit_code:
         missed = "; ".join(o.message for o in result.outcomes if o.passed is False)
@@ -186,7 +231,11 @@ def finish(run: Run, ending: Ending, json_: bool) -> None:
             )
         )
     elif result.exit_code == Incomplete.exit_code:
-        fix = again if judged < asked else "give the rows what the metric needs, or gate on another metric"
+        fix = (
+            again
+            if judged < asked
+            else "give the rows what the metric needs, or gate on another metric"
+        )
         show_error(
             Incomplete(
                 "E0603",
@@ -231,10 +280,10 @@ def print_forecast(found: Forecast, cap: float | None, json_: bool, *, batch: bo
     if batch:
         took = "in batches: minutes to 24 hours for each step, of which most rows take one or two"
     console().print(
-        f"{found.rows} rows, {found.requests} judgments to make, {found.cached} of them known already\n"
-        f"≈ {found.calls} calls, ≈ {found.input_tokens:,} input and {found.output_tokens:,} output tokens, {money}"
-        f"{f', cap ${cap:.2f}' if cap is not None else ''}\n"
-        f"{took}. Nothing was sent.",
+        f"{found.rows} rows, {found.requests} judgments to make, {found.cached} of them known"
+        f" already\n≈ {found.calls} calls, ≈ {found.input_tokens:,} input and"
+        f" {found.output_tokens:,} output tokens,"
+        f" {money}{f', cap ${cap:.2f}' if cap is not None else ''}\n{took}. Nothing was sent.",
         markup=False,
         highlight=False,
     )
@@ -246,15 +295,19 @@ def pairs(items: list[str]) -> dict[str, str]:
         name, sign, column = item.partition("=")
         if not sign or not name.strip() or not column.strip():
             raise SetupError(
-                "E0101", "--map takes field=column.", where=f"--map {item}", fix="for example --map question=prompt"
+                "E0101",
+                "--map takes field=column.",
+                where=f"--map {item}",
+                fix="for example --map question=prompt",
             )
         found[name.strip()] = column.strip()
     return found
 
 
 def check_gates(gates: Sequence[str], min_coverage: float | None, names: Sequence[str]) -> None:
-    """Refuse a malformed gate, or one on a metric that is not among `names` (where these are known), before anything is
-    judged."""
+    """Refuse a malformed gate, or one on a metric that is not among `names` (where these are
+    known), before anything is judged.
+    """
     if min_coverage is not None and not 0 <= min_coverage <= 1:
         raise SetupError(
             "E0101",
@@ -271,19 +324,34 @@ def check_gates(gates: Sequence[str], min_coverage: float | None, names: Sequenc
 
 
 def check_target(target: Path | None, *others: str | Path | None) -> None:
-    """Refuse an output path that cannot be written, or that is one of `others`, before anything is paid for."""
+    """Refuse an output path that cannot be written, or that is one of `others`, before anything is
+    paid for.
+    """
     if target is None:
         return
     taken = [
-        Path(f"{other}{ending}") for other in others if other is not None for ending in ("", "-wal", "-shm")
+        Path(f"{other}{ending}")
+        for other in others
+        if other is not None
+        for ending in ("", "-wal", "-shm")
     ]  # a store is three files
-    if target.is_dir() or not target.absolute().parent.is_dir() or not os.access(target.absolute().parent, os.W_OK):
-        why = "it is a folder" if target.is_dir() else "its folder does not exist or may not be written"
+    if (
+        target.is_dir()
+        or not target.absolute().parent.is_dir()
+        or not os.access(target.absolute().parent, os.W_OK)
+    ):
+        why = (
+            "it is a folder"
+            if target.is_dir()
+            else "its folder does not exist or may not be written"
+        )
     elif target.exists() and not target.is_file():
         why = "it is a device or a pipe, not a file"
     elif any(target.absolute() == other.absolute() or _same(target, other) for other in taken):
         why = "it is the store, the rows, a rubric or another output of this command"
-    elif any(other.is_dir() and target.resolve().is_relative_to(other.resolve()) for other in taken):
+    elif any(
+        other.is_dir() and target.resolve().is_relative_to(other.resolve()) for other in taken
+    ):
         why = "it lies in the folder of the rows"
     else:
         return
@@ -311,7 +379,9 @@ def store_file(store: str | None) -> str:
 
 def show_error(error: RagAssayError) -> None:
     lines = [f"error[{error.code}]: {error.what}"]
-    lines += [f"  {name}: {text}" for name in ("where", "why", "fix") if (text := getattr(error, name))]
+    lines += [
+        f"  {name}: {text}" for name in ("where", "why", "fix") if (text := getattr(error, name))
+    ]
     lines.append(f"  more: ragassay explain {error.code}")
     note("\n".join(lines))
 
@@ -353,7 +423,9 @@ def print_lines(*lines: str) -> None:
 
     page = console()
     for line in lines:
-        page.print(Text(plain(line)), soft_wrap=not page.is_terminal)  # a file or a pipe has no width
+        page.print(
+            Text(plain(line)), soft_wrap=not page.is_terminal
+        )  # a file or a pipe has no width
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -397,5 +469,9 @@ def read_lines(path: Path) -> list[str]:
         return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            "E0102", "The file cannot be read.", where=str(path), why=str(error), fix="name a text file in UTF-8"
+            "E0102",
+            "The file cannot be read.",
+            where=str(path),
+            why=str(error),
+            fix="name a text file in UTF-8",
         ) from None

@@ -1,4 +1,6 @@
-"""What is shown while a run goes on: a live line on a terminal, a plain line every half minute elsewhere."""
+"""What is shown while a run goes on: a live line on a terminal, a plain line every half minute
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ class Display:
 
     def __init__(self, console: Console, *, cap: float | None = None) -> None:
         self._console, self._cap = console, cap
-        self._live = Live(console=console, refresh_per_second=5, transient=True) if console.is_terminal else None
+        self._live = (
+            Live(console=console, refresh_per_second=5, transient=True)
+            if console.is_terminal
+            else None
+        )
         self._begun = self._last = time.monotonic()
         self._first_rows: int | None = None
 
@@ -31,7 +37,10 @@ class Display:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._live is not None:
             self._live.stop()
@@ -45,7 +54,12 @@ class Display:
             self._live.update(Text(self.line(progress, now - self._begun), style="dim"))
         elif now - self._last >= PLAIN_EVERY:
             self._last = now
-            self._console.print(self.line(progress, now - self._begun), markup=False, highlight=False, soft_wrap=True)
+            self._console.print(
+                self.line(progress, now - self._begun),
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
 
     def line(self, progress: Progress, seconds: float) -> str:
         """One line: rows done, rate, ETA, calls, waiting reason, tokens, cost."""
@@ -55,7 +69,9 @@ class Display:
         if rate > 0:
             parts.append(f"{rate:.1f} rows/s")
             eta = _clock((progress.total - progress.rows) / rate)
-            parts.append("ETA unknown while waiting" if progress.traffic.down is not None else f"ETA {eta}")
+            parts.append(
+                "ETA unknown while waiting" if progress.traffic.down is not None else f"ETA {eta}"
+            )
         traffic, ledger = progress.traffic, progress.ledger()
         if traffic.sent:
             parts.append(f"{ledger.confirmed.calls} calls, {traffic.in_flight} in flight")
@@ -63,7 +79,9 @@ class Display:
                 parts.append(f"{traffic.retries} retries")
             if traffic.rate_limited:
                 parts.append(f"{traffic.rate_limited} rate limits")
-            parts.append(f"{ledger.confirmed.input_tokens + ledger.confirmed.output_tokens:,} tokens")
+            parts.append(
+                f"{ledger.confirmed.input_tokens + ledger.confirmed.output_tokens:,} tokens"
+            )
         if ledger.confirmed.cost is not None:
             cap = f" of at most ${self._cap:.2f}" if self._cap is not None else ""
             parts.append(f"${ledger.confirmed.cost:.4f}{cap}")

@@ -10,18 +10,28 @@ import typer
 from ragassay.cli.output import note, print_json, print_lines, store_file
 from ragassay.cli.parameters import JsonOption, StoreOption
 
-store_app = typer.Typer(help="Copy a store into another database, check it.", no_args_is_help=True,
-                        rich_markup_mode=None)  # fmt: skip
+store_app = typer.Typer(
+    help="Copy a store into another database, check it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 @store_app.command(name="copy", short_help="Copy all runs into another store.")
 def copy(
-    from_: Annotated[str, typer.Argument(metavar="FROM", help="The store to read: a file or a postgresql:// URL.")],
-    to: Annotated[str, typer.Argument(metavar="TO", help="The store to write; made where it is missing.")],
+    from_: Annotated[
+        str,
+        typer.Argument(metavar="FROM", help="The store to read: a file or a postgresql:// URL."),
+    ],
+    to: Annotated[
+        str, typer.Argument(metavar="TO", help="The store to write; made where it is missing.")
+    ],
     json_: JsonOption = False,
 ) -> None:
-    """Copy all runs with their judgments, labels and certificates, under the same ids. What is there already stays; a copy
-    that was stopped goes on when it is started again. No run may be worked on meanwhile."""
+    """Copy all runs with their judgments, labels and certificates, under the same ids. What is
+    there already stays; a copy that was stopped goes on when it is started again. No run may be
+    worked on meanwhile.
+    """
     from ragassay.store import Store, copy_store, shown_location
 
     with Store.open(from_, make=False) as source, Store.open(to) as target:
@@ -39,8 +49,9 @@ def copy(
 
 @store_app.command(name="check", short_help="Check every value of a store.")
 def check(store: StoreOption = None, json_: JsonOption = False) -> None:
-    """Check every stored value against its checksum, and what is counted against what is there. Exit code 5 where
-    something is wrong."""
+    """Check every stored value against its checksum, and what is counted against what is there.
+    Exit code 5 where something is wrong.
+    """
     from ragassay.core import EnvironmentFailure
     from ragassay.store import Store
 

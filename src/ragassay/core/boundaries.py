@@ -1,4 +1,6 @@
-"""Where do the sentences of a text begin and end? The one door to the splitter, which is native code and can fail."""
+"""Where do the sentences of a text begin and end? The one door to the splitter, which is native
+code and can fail.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,24 @@ import re
 from ragassay.core.errors import is_fault
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Behind a lone capital, white space of several bytes makes the splitter of today fail. One character for one.
+# Behind a lone capital, white space of several bytes makes the splitter of today fail. One
+# character for one.
 _SPACE = str.maketrans(
     dict.fromkeys("\x85\u2028\u2029", "\n")
     | dict.fromkeys(
-        "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+        "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
+        " ",
     )
 )
 _PLAIN = re.compile(r"[^.!?\n]+[.!?]*\s*|[.!?\n]\s*")
 
 
 def boundaries(text: str) -> list[tuple[int, int]]:
-    """Start and end of each sentence (English rules, which know abbreviations and decimals), in order.
+    """Start and end of each sentence (English rules, which know abbreviations and decimals), in
+    order.
 
-    Any text is taken, unpaired surrogates too. Where the splitter itself fails, sentences end at . ! ? and new lines.
+    Any text is taken, unpaired surrogates too. Where the splitter itself fails, sentences end at .
+    ! ? and new lines.
     """
     import sentencex  # compiled; 10 ms to load that a run without sentences need not pay
 

@@ -22,10 +22,12 @@ class Message:
 @swift
 @dataclass(frozen=True, slots=True)
 class ChatCall:
-    """One chat completion. schema: the JSON Schema the reply must follow, sent where the server can use it.
+    """One chat completion. schema: the JSON Schema the reply must follow, sent where the server can
+    use it.
 
-    max_tokens: the cap on the reply. temperature None = leave the server's default. seed None = none. model: the URI of
-    the model it is for, where several stand behind one door; "" = the only one.
+    max_tokens: the cap on the reply. temperature None = leave the server's default. seed None =
+    none. model: the URI of the model it is for, where several stand behind one door; "" = the only
+    one.
     """
 
     messages: tuple[Message, ...]
@@ -40,7 +42,9 @@ class ChatCall:
 @swift
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """The model's answer as text. finish: "stop", "length", "refusal", "content_filter" or as the server said."""
+    """The model's answer as text. finish: "stop", "length", "refusal", "content_filter" or as the
+    server said.
+    """
 
     text: str
     finish: str = "stop"
@@ -55,7 +59,8 @@ class MatchCall:
     task "support": does any of `passages` support the claim `text`? (`question` for reference only)
     task "relevance": does `passages[0]` help to answer the question `text`?
     task "answer": does the answer `passages[0]` answer the question `text`?
-    task "similarity": how close in meaning are `text` and each of `passages`? (the mean; no probability of a yes)
+    task "similarity": how close in meaning are `text` and each of `passages`? (the mean; no
+    probability of a yes)
     """
 
     task: Literal["support", "relevance", "answer", "similarity"]
@@ -68,11 +73,11 @@ class MatchCall:
 class MatchReply:
     """The offline model's answer.
 
-    probability: in [0, 1], of "supported" / "relevant" / "answers it"; for "similarity" the mean cosine of the
-    sentence vectors, negative ones as 0.
-    evidence: the sentence(s) of the passages it rests on, best first; context = index of the passage.
-    features: the few figures that explain it (coverage of words, numbers missing ...), for the rationale.
-    unsupported: of "support", the stretches of `text` (start, end) that the passages do not support.
+    probability: in [0, 1], of "supported" / "relevant" / "answers it"; for "similarity" the mean
+    cosine of the sentence vectors, negative ones as 0. evidence: the sentence(s) of the passages it
+    rests on, best first; context = index of the passage. features: the few figures that explain it
+    (coverage of words, numbers missing ...), for the rationale. unsupported: of "support", the
+    stretches of `text` (start, end) that the passages do not support.
     """
 
     probability: float
@@ -84,7 +89,9 @@ class MatchReply:
 
 @dataclass(frozen=True, slots=True)
 class CallFailed:
-    """What a judge's flow is sent when a call failed for good. kind as in CallError, or "over_budget"."""
+    """What a judge's flow is sent when a call failed for good. kind as in CallError, or
+    "over_budget".
+    """
 
     kind: str
     message: str
@@ -106,8 +113,9 @@ class Ask:
 class Keep:
     """A judge's flow settles these Judgments now (they are made durable); it is sent ().
 
-    Each Request is settled exactly once: by a Keep or by the flow's return value. beside: the Judgments are those of
-    other judges that this one consults (their fingerprints say which): made durable, they settle nothing.
+    Each Request is settled exactly once: by a Keep or by the flow's return value. beside: the
+    Judgments are those of other judges that this one consults (their fingerprints say which): made
+    durable, they settle nothing.
     """
 
     judgments: tuple[Judgment, ...]
@@ -116,7 +124,9 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """A judge's flow asks which of these Judgments, (fingerprint, key of the Request), are known; it is sent those."""
+    """A judge's flow asks which of these Judgments, (fingerprint, key of the Request), are known;
+    it is sent those.
+    """
 
     pairs: tuple[tuple[str, str], ...]
 

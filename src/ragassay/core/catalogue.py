@@ -1,7 +1,8 @@
-"""Which error codes exist, and what each means (`explanations` says how they come about and what to do).
+"""Which error codes exist, and what each means (`explanations` says how they come about and what to
+do).
 
-Ranges: E01 command and options, E02 rubrics and metrics, E03 rows, E04 judge and provider, E05 store and
-machine, E06 gates, budgets and stops. A code is never reused for something else.
+Ranges: E01 command and options, E02 rubrics and metrics, E03 rows, E04 judge and provider, E05
+store and machine, E06 gates, budgets and stops. A code is never reused for something else.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ CATALOGUE: dict[str, str] = {
     "E0103": "No run of that name or id is in the store.",
     "E0104": "Two options contradict each other.",
     "E0105": "An optional dependency is needed for this and is not installed.",
-    "E0106": "The run cannot be resumed from here, because its rows are not in a file that still is as it was.",
+    "E0106": (
+        "The run cannot be resumed from here, because its rows are not in a file that still is as"
+        " it was."
+    ),
     "E0107": "The output file cannot be written.",
     "E0108": "The row is not in the run.",
     "E0109": "The application cannot be loaded or is nothing that can be run on a question.",
-    "E0110": "A worker of a distributed run cannot make the same set-up, or does not see the store.",
+    "E0110": (
+        "A worker of a distributed run cannot make the same set-up, or does not see the store."
+    ),
     # E02 rubrics and metrics
     "E0201": "No metric has that name.",
     "E0202": "A metric's parameter is unknown or has a value it cannot take.",
@@ -72,5 +78,7 @@ CATALOGUE: dict[str, str] = {
     "E0602": "A gate's threshold was not met.",
     "E0603": "Coverage is below the floor.",
     "E0604": "A cap on calls or cost was reached.",
-    "E0605": "The labels cannot correct this run: they are of other rows, or were not drawn at random.",
+    "E0605": (
+        "The labels cannot correct this run: they are of other rows, or were not drawn at random."
+    ),
 }

@@ -34,7 +34,9 @@ class RagAssayError(Exception):
 
     exit_code: ClassVar[int] = 5
 
-    def __init__(self, code: str, what: str, *, where: str = "", why: str = "", fix: str = "") -> None:
+    def __init__(
+        self, code: str, what: str, *, where: str = "", why: str = "", fix: str = ""
+    ) -> None:
         if code not in CATALOGUE:
             raise KeyError(f"error code {code} is not in the catalogue")
         self.code, self.what, self.where, self.why, self.fix = code, what, where, why, fix
@@ -52,7 +54,9 @@ class RagAssayError(Exception):
         return (_rebuild, (type(self), self.code, self.what, self.where, self.why, self.fix))
 
 
-def _rebuild(kind: type[RagAssayError], code: str, what: str, where: str, why: str, fix: str) -> RagAssayError:
+def _rebuild(
+    kind: type[RagAssayError], code: str, what: str, where: str, why: str, fix: str
+) -> RagAssayError:
     return kind(code, what, where=where, why=why, fix=fix)
 
 
@@ -81,7 +85,9 @@ class EnvironmentFailure(RagAssayError):
 
 
 class ProviderError(EnvironmentFailure):
-    """The judge's server refuses the set-up: key, model, address. Ends a run; what was judged is kept."""
+    """The judge's server refuses the set-up: key, model, address. Ends a run; what was judged is
+    kept.
+    """
 
 
 class BudgetExhausted(RagAssayError):
@@ -125,7 +131,12 @@ class CallError(Exception):
     ) -> None:
         super().__init__(message)
         self.kind, self.message, self.status = kind, message, status
-        self.retryable, self.retry_after, self.fatal, self.maybe_billed = retryable, retry_after, fatal, maybe_billed
+        self.retryable, self.retry_after, self.fatal, self.maybe_billed = (
+            retryable,
+            retry_after,
+            fatal,
+            maybe_billed,
+        )
 
 
 def message_of(error: BaseException) -> str:
@@ -138,15 +149,22 @@ def message_of(error: BaseException) -> str:
 
 def memory_failure(error: BaseException) -> EnvironmentFailure | None:
     """Where memory ran out, what a user can do about it; None for any other error."""
-    threads = isinstance(error, RuntimeError) and "can't start new thread" in str(error)  # it has no room for its stack
-    refused = isinstance(error, OSError) and error.errno == errno.ENOMEM  # by the system, say to map a file
+    threads = isinstance(error, RuntimeError) and "can't start new thread" in str(
+        error
+    )  # it has no room for its stack
+    refused = (
+        isinstance(error, OSError) and error.errno == errno.ENOMEM
+    )  # by the system, say to map a file
     if not (isinstance(error, MemoryError) or threads or refused):
         return None
     return EnvironmentFailure(
         "E0509",
         "Memory ran out.",
         why=message_of(error),
-        fix="lower --concurrency (fewer rows are then held at once), shorten the contexts, or give the process more memory",
+        fix=(
+            "lower --concurrency (fewer rows are then held at once), shorten the contexts, or give"
+            " the process more memory"
+        ),
     )
 
 
@@ -157,8 +175,9 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 
 
 def is_fault(error: BaseException) -> bool:
-    """Whether an error is a fault of the code that raised it, and no wish to end the program, a task or a generator. The
-    faults of native extensions are no Exceptions (pyo3's PanicException)."""
+    """Whether an error is a fault of the code that raised it, and no wish to end the program, a
+    task or a generator. The faults of native extensions are no Exceptions (pyo3's PanicException).
+    """
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 

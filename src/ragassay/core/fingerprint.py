@@ -6,23 +6,32 @@ import hashlib
 import json
 from json.encoder import encode_basestring_ascii as _quoted
 
-_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False
+)
 
 
 def digest(*parts: object) -> str:
-    """Hex hash (128 bit, BLAKE2b) of JSON-like values; tuples equal lists; key order does not matter.
+    """Hex hash (128 bit, BLAKE2b) of JSON-like values; tuples equal lists; key order does not
+    matter.
 
-    Unpaired surrogates are allowed (they are hashed as escapes), NaN and infinities are not (ValueError).
+    Unpaired surrogates are allowed (they are hashed as escapes), NaN and infinities are not
+    (ValueError).
     """
-    written = f"[{','.join([_quoted(part) if type(part) is str else _written(part) for part in parts])}]"
+    written = (
+        f"[{','.join([_quoted(part) if type(part) is str else _written(part) for part in parts])}]"
+    )
     return hashlib.blake2b(written.encode("ascii"), digest_size=16).hexdigest()
 
 
 def _written(part: object) -> str:
-    """The JSON of one part. What is hashed a dozen times a row, texts and a Request's inputs, is written by hand: making
-    an encoder for each takes longer than all the rest."""
+    """The JSON of one part. What is hashed a dozen times a row, texts and a Request's inputs, is
+    written by hand: making an encoder for each takes longer than all the rest.
+    """
     if type(part) is dict and set(map(type, part)) == {str}:
-        return "{" + ",".join([f"{_quoted(name)}:{_leaf(part[name])}" for name in sorted(part)]) + "}"
+        return (
+            "{" + ",".join([f"{_quoted(name)}:{_leaf(part[name])}" for name in sorted(part)]) + "}"
+        )
     return _leaf(part)
 
 

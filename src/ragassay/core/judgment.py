@@ -9,7 +9,9 @@ from ragassay.core.swift import swift
 
 
 class Status(StrEnum):
-    """What became of a Request, a part of a Score, or a Score. Only JUDGED and ABSTAINED carry a value."""
+    """What became of a Request, a part of a Score, or a Score. Only JUDGED and ABSTAINED carry a
+    value.
+    """
 
     JUDGED = "judged"
     ABSTAINED = "abstained"  # the judge itself declined to rate ("cannot tell")
@@ -39,7 +41,9 @@ class Evidence:
 @swift
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What answering cost the judge's side: calls sent, tokens, US dollars (None = price unknown), seconds."""
+    """What answering cost the judge's side: calls sent, tokens, US dollars (None = price unknown),
+    seconds.
+    """
 
     calls: int = 0
     input_tokens: int = 0
@@ -49,7 +53,11 @@ class Spend:
     seconds: float = 0.0
 
     def __add__(self, other: Spend) -> Spend:
-        cost = None if self.cost is None and other.cost is None else (self.cost or 0.0) + (other.cost or 0.0)
+        cost = (
+            None
+            if self.cost is None and other.cost is None
+            else (self.cost or 0.0) + (other.cost or 0.0)
+        )
         return Spend(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
@@ -65,16 +73,17 @@ class Spend:
 class Judgment:
     """The answer to one Request by one judge.
 
-    key: `Request.key`. judge: the judge's fingerprint for this rubric (rubric text, model, parameters).
-    rating: the rubric scale's own value (0..3, "yes"), None unless judged. value: the rating mapped to
-    [0, 1]. probability: the judge's own probability of a yes (supported, relevant, answers it), where it
-    has one (offline judge, logprobs), else None. passes: whether the rating passes the rubric's own pass mark
-    (the offline judge's cut), None without a rating. texts: the reply of a rubric that writes texts
-    (claims), in order. flags: words such as "nothing_found", "abstention", "trivial",
-    "quote_not_found", "declined". reason: why there is no rating (status other than JUDGED).
-    spend: this Judgment's share of its call; the shares of one call add up to the call. sources: the contexts
-    that support the claim, as indices from 0 in rising order, each by itself or as a needed part; () when none does,
-    None when the judge was not asked for them or named none that exists.
+    key: `Request.key`. judge: the judge's fingerprint for this rubric (rubric text, model,
+    parameters). rating: the rubric scale's own value (0..3, "yes"), None unless judged. value: the
+    rating mapped to [0, 1]. probability: the judge's own probability of a yes (supported, relevant,
+    answers it), where it has one (offline judge, logprobs), else None. passes: whether the rating
+    passes the rubric's own pass mark (the offline judge's cut), None without a rating. texts: the
+    reply of a rubric that writes texts (claims), in order. flags: words such as "nothing_found",
+    "abstention", "trivial", "quote_not_found", "declined". reason: why there is no rating (status
+    other than JUDGED). spend: this Judgment's share of its call; the shares of one call add up to
+    the call. sources: the contexts that support the claim, as indices from 0 in rising order, each
+    by itself or as a needed part; () when none does, None when the judge was not asked for them or
+    named none that exists.
     """
 
     key: str

@@ -31,8 +31,8 @@ class JudgeInfo:
 
     uri: "offline" or "openai:MODEL". rubrics: rubric id -> "id@version". fingerprints: rubric id ->
     fingerprint of (rubric text, model, parameters). agreement: one sentence on how well this judge
-    agrees with people, with its interval and data, or that it is unmeasured. base_url: host that sees
-    the texts, "" for none.
+    agrees with people, with its interval and data, or that it is unmeasured. base_url: host that
+    sees the texts, "" for none.
     """
 
     uri: str
@@ -46,12 +46,13 @@ class JudgeInfo:
 class Manifest:
     """Everything needed to repeat or resume a run.
 
-    source: absolute path of the rows, or "memory". source_hash: content hash. mapping: column -> field,
-    as read. options: the evaluate options that shape results (metrics, judge, rubric files, claims
-    mode ...), JSON-like. times are ISO 8601 UTC. rows: how many rows the source holds, bad ones included.
-    units: metric -> "USD", "s", "tokens", where it is no ratio. lower_is_better, neutral: metrics whose low values are
-    the good ones, and those where neither end is; all others are better when higher. kept: what the caller wanted kept
-    with the run, JSON-like; under "command" what the command checks and writes at the end, for its resume.
+    source: absolute path of the rows, or "memory". source_hash: content hash. mapping: column ->
+    field, as read. options: the evaluate options that shape results (metrics, judge, rubric files,
+    claims mode ...), JSON-like. times are ISO 8601 UTC. rows: how many rows the source holds, bad
+    ones included. units: metric -> "USD", "s", "tokens", where it is no ratio. lower_is_better,
+    neutral: metrics whose low values are the good ones, and those where neither end is; all others
+    are better when higher. kept: what the caller wanted kept with the run, JSON-like; under
+    "command" what the command checks and writes at the end, for its resume.
     """
 
     run_id: str
@@ -73,7 +74,9 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a row failed. name: "retrieval_irrelevant", "ungrounded" ...; knob: what to change; detail: quoted proof."""
+    """Why a row failed. name: "retrieval_irrelevant", "ungrounded" ...; knob: what to change;
+    detail: quoted proof.
+    """
 
     name: str
     title: str
@@ -86,10 +89,11 @@ class Cause:
 class Diagnosis:
     """The row's verdict and what broke.
 
-    verdict: FAIL when any applicable judge fails, UNDECIDED when none fails but one could not be judged.
-    None when nothing with a pass mark applied. cause: the first failure in causal order. others: further
-    failures, in causal order. pattern: one of the four score patterns (D3), "" when none fits. finer: what lies behind
-    the cause where the inputs allow to say it (D4): one, or several when they cannot be told apart here.
+    verdict: FAIL when any applicable judge fails, UNDECIDED when none fails but one could not be
+    judged. None when nothing with a pass mark applied. cause: the first failure in causal order.
+    others: further failures, in causal order. pattern: one of the four score patterns (D3), "" when
+    none fits. finer: what lies behind the cause where the inputs allow to say it (D4): one, or
+    several when they cannot be told apart here.
     """
 
     verdict: Verdict | None = None
@@ -104,7 +108,8 @@ class Diagnosis:
 class RowResult:
     """One finished row. index: place in the source, from 0. Either sample or bad is set.
 
-    done: False when a cap or an interrupt left the row without some of its judgments; a resume does it again.
+    done: False when a cap or an interrupt left the row without some of its judgments; a resume does
+    it again.
     """
 
     index: int
@@ -128,7 +133,9 @@ class RowResult:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A two-sided interval. low, high in the metric's unit; level e.g. 0.95; method names the formula."""
+    """A two-sided interval. low, high in the metric's unit; level e.g. 0.95; method names the
+    formula.
+    """
 
     low: float
     high: float
@@ -140,10 +147,11 @@ class Interval:
 class Ledger:
     """What judging cost, in three columns that add up exactly as decimals.
 
-    confirmed: answers that arrived, of this run; its cost is that of the answers that came with a bill, None when the
-    price is not known. uncertain_cost: worst case of what may have been billed besides: uncertain_calls, whose answer
-    never came, and unbilled_calls, whose answer said nothing about tokens. cached_judgments: read from the store instead
-    of being asked again; saved_cost: what they cost when they were bought, as far as that is known.
+    confirmed: answers that arrived, of this run; its cost is that of the answers that came with a
+    bill, None when the price is not known. uncertain_cost: worst case of what may have been billed
+    besides: uncertain_calls, whose answer never came, and unbilled_calls, whose answer said nothing
+    about tokens. cached_judgments: read from the store instead of being asked again; saved_cost:
+    what they cost when they were bought, as far as that is known.
     """
 
     confirmed: Spend = field(default_factory=Spend)
@@ -159,8 +167,9 @@ class Ledger:
 class Batch:
     """Calls that were handed to a provider in one piece, to be answered within a day or so.
 
-    id: as the provider names it. state: how it stands, in the provider's word. calls: content hashes of the requests.
-    created: ISO 8601 UTC, when it was handed over. where: base URL of the server that has it.
+    id: as the provider names it. state: how it stands, in the provider's word. calls: content
+    hashes of the requests. created: ISO 8601 UTC, when it was handed over. where: base URL of the
+    server that has it.
     """
 
     id: str
@@ -174,11 +183,11 @@ class Batch:
 class MetricSummary:
     """One metric over the run.
 
-    mean and interval over the rows that have a value (n rows, in `clusters` clusters); None when n = 0.
-    rows: all rows; judged / asked count the parts (claims, chunks, ratings), coverage = judged / asked.
-    pass_rate = passed / (passed + failed), with its interval; undecided rows stand beside it.
-    not_applicable: rows lacking an input, reasons: why, with counts.
-    probability: mean probability of a yes over the judged parts, None where the judge gives none.
+    mean and interval over the rows that have a value (n rows, in `clusters` clusters); None when n
+    = 0. rows: all rows; judged / asked count the parts (claims, chunks, ratings), coverage = judged
+    / asked. pass_rate = passed / (passed + failed), with its interval; undecided rows stand beside
+    it. not_applicable: rows lacking an input, reasons: why, with counts. probability: mean
+    probability of a yes over the judged parts, None where the judge gives none.
     """
 
     metric: str
@@ -204,7 +213,9 @@ class MetricSummary:
 
 @dataclass(frozen=True, slots=True)
 class CauseShare:
-    """How many failing rows one root cause explains, with the knob to turn. share = rows / failing rows."""
+    """How many failing rows one root cause explains, with the knob to turn. share = rows / failing
+    rows.
+    """
 
     cause: Cause
     rows: int
@@ -215,8 +226,9 @@ class CauseShare:
 
 @dataclass(frozen=True, slots=True)
 class SliceSummary:
-    """One metric on one slice. gap = slice mean - mean of the rest; p is two-sided, Holm-corrected over all
-    slices compared; None where too few clusters (fewer than 2 on either side)."""
+    """One metric on one slice. gap = slice mean - mean of the rest; p is two-sided, Holm-corrected
+    over all slices compared; None where too few clusters (fewer than 2 on either side).
+    """
 
     slice: str
     value: str
@@ -247,10 +259,11 @@ class WorstRow:
 class MetricTrust:
     """How far the judge's scores of one metric can be believed on these rows.
 
-    measured: a certificate covers this rubric, model and parameters, and no shift between its rows and the run's was
-    found. sentence: that in words, with the figures or why there are none. certificate: its id, "" where none covers the
-    judge; then dataset, labels, clusters, kind, where and figures are those of it, and feature says where its rows
-    differ most from the run's. others: further certificates that cover the judge.
+    measured: a certificate covers this rubric, model and parameters, and no shift between its rows
+    and the run's was found. sentence: that in words, with the figures or why there are none.
+    certificate: its id, "" where none covers the judge; then dataset, labels, clusters, kind, where
+    and figures are those of it, and feature says where its rows differ most from the run's. others:
+    further certificates that cover the judge.
     """
 
     metric: str
@@ -299,4 +312,7 @@ class Summary:
     trust: tuple[MetricTrust, ...] = ()
 
     def __str__(self) -> str:
-        return f"<Summary of run {self.manifest.run_id}: {self.passed} of {self.rows} rows pass, {self.failed} fail>"
+        return (
+            f"<Summary of run {self.manifest.run_id}: {self.passed} of {self.rows} rows pass,"
+            f" {self.failed} fail>"
+        )

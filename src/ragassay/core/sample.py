@@ -1,4 +1,6 @@
-"""What is a row: a question, the contexts retrieved for it, the response, and what is known about it."""
+"""What is a row: a question, the contexts retrieved for it, the response, and what is known about
+it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ EMPTY: Mapping[str, str] = {}
 @swift
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One retrieved chunk (also called passage). Its rank is its place in `Sample.contexts`, from 1.
+    """One retrieved chunk (also called passage). Its rank is its place in `Sample.contexts`, from
+    1.
 
     text: the chunk as the application saw it. id: the document id, where the application has one.
     score: the retriever's own score, kept and shown, never computed with.
@@ -43,14 +46,14 @@ class AppUsage:
 class Sample:
     """One row to evaluate. Everything but the id is optional; a metric says which field it lacks.
 
-    contexts: in rank order; None = the row says nothing about retrieval, () = nothing was retrieved.
-    response: None = absent, "" = the application answered nothing.
-    reference: a right answer. expected_facts: statements a right answer must hold.
-    relevant_ids: document id -> grade (1 where ungraded; 0 = judged not relevant); None = unknown.
-    slices: name -> value (query type, source). cluster: the query or document the row belongs to.
-    labels: human labels, name -> value. answerable: whether the corpus can answer the question.
-    error: what the application said when it failed on this row, None where it did not. line: where the row stood in
-    its source, from 1 (0 = unknown).
+    contexts: in rank order; None = the row says nothing about retrieval, () = nothing was
+    retrieved. response: None = absent, "" = the application answered nothing. reference: a right
+    answer. expected_facts: statements a right answer must hold. relevant_ids: document id -> grade
+    (1 where ungraded; 0 = judged not relevant); None = unknown. slices: name -> value (query type,
+    source). cluster: the query or document the row belongs to. labels: human labels, name -> value.
+    answerable: whether the corpus can answer the question. error: what the application said when it
+    failed on this row, None where it did not. line: where the row stood in its source, from 1 (0 =
+    unknown).
     """
 
     id: str

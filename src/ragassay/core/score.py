@@ -24,12 +24,12 @@ class Verdict(StrEnum):
 class Part:
     """One claim, chunk or statement inside a Score.
 
-    kind: "claim" (of the response), "chunk", "statement" (of the reference, or a rating of the whole response),
-    "guideline", "entity", "citation" or "question". text: the claim; "" where start/end locate it in the response.
-    start, end: character offsets into the response (claims found there), else None. context: index of
-    the chunk (kind "chunk"), else None. value in [0, 1] or None. passed: under the part's pass mark.
-    rating: on the rubric's scale. sources: indices of the contexts that support it. The rest is carried over from
-    the Judgment.
+    kind: "claim" (of the response), "chunk", "statement" (of the reference, or a rating of the
+    whole response), "guideline", "entity", "citation" or "question". text: the claim; "" where
+    start/end locate it in the response. start, end: character offsets into the response (claims
+    found there), else None. context: index of the chunk (kind "chunk"), else None. value in [0, 1]
+    or None. passed: under the part's pass mark. rating: on the rubric's scale. sources: indices of
+    the contexts that support it. The rest is carried over from the Judgment.
     """
 
     kind: str
@@ -76,7 +76,9 @@ class Counts:
         judged = asked.count(Status.JUDGED)
         if judged == len(asked):  # as nearly always
             return cls(judged, judged)
-        return cls(asked=len(asked), **{status.value: count for status, count in Counter(asked).items()})
+        return cls(
+            asked=len(asked), **{status.value: count for status, count in Counter(asked).items()}
+        )
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(

@@ -1,4 +1,6 @@
-"""How is a frozen dataclass made fast? By writing its slots directly, where the dataclass's own way asks for each by name."""
+"""How is a frozen dataclass made fast? By writing its slots directly, where the dataclass's own way
+asks for each by name.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,17 @@ _NO: Any = dataclasses.MISSING
 
 
 def swift(kind: type[T]) -> type[T]:
-    """Class decorator, above `@dataclass(frozen=True, slots=True)`: the same `__init__`, in two thirds of the time.
+    """Class decorator, above `@dataclass(frozen=True, slots=True)`: the same `__init__`, in two
+    thirds of the time.
 
-    For values of which each row has dozens. Not for a class with `__post_init__`, InitVars, keyword-only fields or a field
-    that is no argument and has no plain default.
+    For values of which each row has dozens. Not for a class with `__post_init__`, InitVars,
+    keyword-only fields or a field that is no argument and has no plain default.
     """
     fields = dataclasses.fields(kind)  # type: ignore[arg-type]  # it is one: see above
     before = kind.__init__
-    defaults = list(before.__defaults__ or ())  # of the last arguments; of one that is made for each value, a sentinel
+    defaults = list(
+        before.__defaults__ or ()
+    )  # of the last arguments; of one that is made for each value, a sentinel
     names: dict[str, Any] = {}
     taken, lines = list[str](), list[str]()
     with_default = [f for f in fields if f.init and (f.default, f.default_factory) != (_NO, _NO)]
@@ -42,7 +47,9 @@ def swift(kind: type[T]) -> type[T]:
         "    return __init__",
     ]
     made: dict[str, Any] = {}
-    exec("\n".join(text), vars(sys.modules[kind.__module__]), made)  # so that its annotations mean what they did
+    exec(
+        "\n".join(text), vars(sys.modules[kind.__module__]), made
+    )  # so that its annotations mean what they did
     init = made["make"](**names)
     init.__qualname__, init.__annotations__ = before.__qualname__, before.__annotations__
     kind.__init__ = init  # type: ignore[method-assign]

@@ -1,4 +1,6 @@
-"""How far can a judge be believed: figures with their intervals, the benchmark of a judge, its certificate."""
+"""How far can a judge be believed: figures with their intervals, the benchmark of a judge, its
+certificate.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from ragassay.core.run import Interval
 class Figure:
     """One number with how sure it is.
 
-    name: as in `FIGURES` ("kappa", "precision"). value: None where it is not defined on these rows. interval: 95 %,
-    None where none can be given. n: rows it is computed over. reason: why the value or the interval is absent, or
-    what to beware of; "" where there is nothing to say. Never NaN.
+    name: as in `FIGURES` ("kappa", "precision"). value: None where it is not defined on these rows.
+    interval: 95 %, None where none can be given. n: rows it is computed over. reason: why the value
+    or the interval is absent, or what to beware of; "" where there is nothing to say. Never NaN.
     """
 
     name: str
@@ -52,17 +54,20 @@ FIGURES: Mapping[str, str] = {
     "spearman": "Spearman's rank correlation of the judge's score with the label",
     "kendall": "Kendall's tau-b of the judge's score with the label",
 }
-"""Name -> what it says. graded_* and off_by_1 only on graded scales; correlations only where the label has more than two values."""
+"""Name -> what it says. graded_* and off_by_1 only on graded scales; correlations only where the
+label has more than two values.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
     """What was compared with what. All of it is part of what a figure means.
 
-    metric: printed name of the metric that judged, "" for recorded judges. label: the field with the human label.
-    scale: the label's values, rising. cut: a label of at least this passes. judge_cut: a score of the judge of at least
-    this passes; None where the metric's own verdict is taken. graded: whether grades are compared as well. cluster,
-    slice: fields, "" for none. where: FIELD=VALUE filters, in words. draws, seed: of the bootstrap.
+    metric: printed name of the metric that judged, "" for recorded judges. label: the field with
+    the human label. scale: the label's values, rising. cut: a label of at least this passes.
+    judge_cut: a score of the judge of at least this passes; None where the metric's own verdict is
+    taken. graded: whether grades are compared as well. cluster, slice: fields, "" for none. where:
+    FIELD=VALUE filters, in words. draws, seed: of the bootstrap.
     """
 
     label: str
@@ -103,7 +108,9 @@ class CutPoint:
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Rows whose score lies in [low, high): mean score, and the share that people pass, with its interval."""
+    """Rows whose score lies in [low, high): mean score, and the share that people pass, with its
+    interval.
+    """
 
     low: float
     high: float
@@ -115,7 +122,9 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A row on which judge and people differ. cost: how far apart they are, in [0, 1], times what such an error costs."""
+    """A row on which judge and people differ. cost: how far apart they are, in [0, 1], times what
+    such an error costs.
+    """
 
     id: str
     label: float
@@ -132,11 +141,12 @@ class Disagreement:
 class JudgeFigures:
     """One judge against people.
 
-    judge: its URI or "recorded:NAME". fingerprints: rubric id -> fingerprint, of a judge that was run. n: rows
-    compared; missing: reason -> rows of the file that could not be compared. pooled: over all rows; macro: mean over
-    the slices of each slice's figure (() without slices). confusion: rows are the label's values, columns the
-    judge's, both in `confusion_labels` and `confusion_scores` order. cut_curve: rising cuts. position: for pairwise
-    judges asked in both orders (accuracy by order, share of consistent answers).
+    judge: its URI or "recorded:NAME". fingerprints: rubric id -> fingerprint, of a judge that was
+    run. n: rows compared; missing: reason -> rows of the file that could not be compared. pooled:
+    over all rows; macro: mean over the slices of each slice's figure (() without slices).
+    confusion: rows are the label's values, columns the judge's, both in `confusion_labels` and
+    `confusion_scores` order. cut_curve: rising cuts. position: for pairwise judges asked in both
+    orders (accuracy by order, share of consistent answers).
     """
 
     judge: str
@@ -164,7 +174,9 @@ class JudgeFigures:
 
 @dataclass(frozen=True, slots=True)
 class JudgeDifference:
-    """Two judges on the same rows: figure of b - figure of a. p: two-sided, Holm-corrected over all that are shown."""
+    """Two judges on the same rows: figure of b - figure of a. p: two-sided, Holm-corrected over all
+    that are shown.
+    """
 
     a: str
     b: str
@@ -178,8 +190,9 @@ class JudgeDifference:
 
 @dataclass(frozen=True, slots=True)
 class JudgeBenchmark:
-    """Judges against human labels. source: absolute path of the labels; rows: in the file after the filters; labelled:
-    those with a label."""
+    """Judges against human labels. source: absolute path of the labels; rows: in the file after the
+    filters; labelled: those with a label.
+    """
 
     source: str
     source_hash: str
@@ -196,8 +209,8 @@ class JudgeBenchmark:
 class Profile:
     """What rows are like, in numbers that say nothing of any one of them.
 
-    n: rows it was made from. quantiles: feature -> its quantiles at 0, 1/32 ... 1 over the rows that have it.
-    present: feature -> share of rows that have it.
+    n: rows it was made from. quantiles: feature -> its quantiles at 0, 1/32 ... 1 over the rows
+    that have it. present: feature -> share of rows that have it.
     """
 
     n: int
@@ -207,9 +220,10 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Are two sets of rows alike? alike: no shift that matters was found. feature: where they differ most; why: in words;
-    p: of "they are from one population", corrected for the features looked at; size: the largest gap between the
-    distributions, 0 to 1."""
+    """Are two sets of rows alike? alike: no shift that matters was found. feature: where they
+    differ most; why: in words; p: of "they are from one population", corrected for the features
+    looked at; size: the largest gap between the distributions, 0 to 1.
+    """
 
     alike: bool
     feature: str = ""
@@ -222,10 +236,11 @@ class Shift:
 class Certificate:
     """A judge's measured agreement with people, bound to what determines it.
 
-    id: hash of everything else but `created`. judge: URI. metric: printed name, pass mark included. rubrics: id ->
-    "id@version"; fingerprints: rubric id -> fingerprint of rubric text, model and parameters: a judgment of another
-    fingerprint is not covered. dataset: name of the file; data_hash: of its bytes; kind: "human", "constructed" or "human and
-    constructed" labels. pooled, macro: as in JudgeFigures. profile: what the labelled rows are like.
+    id: hash of everything else but `created`. judge: URI. metric: printed name, pass mark included.
+    rubrics: id -> "id@version"; fingerprints: rubric id -> fingerprint of rubric text, model and
+    parameters: a judgment of another fingerprint is not covered. dataset: name of the file;
+    data_hash: of its bytes; kind: "human", "constructed" or "human and constructed" labels. pooled,
+    macro: as in JudgeFigures. profile: what the labelled rows are like.
     """
 
     id: str
@@ -256,10 +271,11 @@ class Certificate:
 class HumanLabel:
     """What one person said of one row.
 
-    name: what was labelled, a metric's printed name or a label of the user's own. annotator: who, "" where unknown.
-    value: on the label's scale, finite. stream: "audit", "active" or "stratified" where the row was chosen for labelling.
-    inclusion_probability: the chance with which it was chosen, in (0, 1], None where it is not known. round: of choosing,
-    0 where none. created: ISO 8601 UTC, "" where unknown.
+    name: what was labelled, a metric's printed name or a label of the user's own. annotator: who,
+    "" where unknown. value: on the label's scale, finite. stream: "audit", "active" or "stratified"
+    where the row was chosen for labelling. inclusion_probability: the chance with which it was
+    chosen, in (0, 1], None where it is not known. round: of choosing, 0 where none. created: ISO
+    8601 UTC, "" where unknown.
     """
 
     row_id: str

@@ -1,4 +1,6 @@
-"""Which rows are to be evaluated: reading them from files, folders and memory, and writing them for other tools."""
+"""Which rows are to be evaluated: reading them from files, folders and memory, and writing them for
+other tools.
+"""
 
 from ragassay.datasets.beir import beir_samples
 from ragassay.datasets.dataset import FORMATS, Dataset, Scan, open_rows

@@ -26,7 +26,9 @@ def load(module: str) -> Any:
     ours = "pyarrow" not in sys.modules and "ARROW_DEFAULT_MEMORY_POOL" not in os.environ
     try:
         found = importlib.import_module(module)
-        if ours:  # the pool that comes with it keeps what it has freed: 25 MB at the peak of a large file
+        if (
+            ours
+        ):  # the pool that comes with it keeps what it has freed: 25 MB at the peak of a large file
             pyarrow = sys.modules["pyarrow"]
             pyarrow.set_memory_pool(pyarrow.system_memory_pool())
         return found
@@ -42,9 +44,11 @@ def load(module: str) -> Any:
 def batch_rows(
     batches: Iterator[Any], pyarrow: Any, number: int = 0, skip: int = 0
 ) -> Iterator[tuple[int, Row | Trouble]]:
-    """(row from 1, row) of record batches, a slice at a time so that one large batch is not all in memory as rows.
+    """(row from 1, row) of record batches, a slice at a time so that one large batch is not all in
+    memory as rows.
 
-    number: how many rows of the source stand before the batches. skip: how many of the batches' own are passed over.
+    number: how many rows of the source stand before the batches. skip: how many of the batches' own
+    are passed over.
     """
     for batch in batches:
         passed = min(skip, batch.num_rows)
@@ -53,13 +57,18 @@ def batch_rows(
         for start in range(passed, batch.num_rows, _BATCH):
             part = batch.slice(start, _BATCH)
             try:
-                part.validate(full=True)  # offsets of a damaged file may point outside of its memory
+                part.validate(
+                    full=True
+                )  # offsets of a damaged file may point outside of its memory
                 rows: list[Row] | None = part.to_pylist()
             except (UnicodeDecodeError, ValueError, pyarrow.ArrowException):
                 rows = None
             for index in range(part.num_rows):
                 number += 1
-                yield number, rows[index] if rows is not None else _one(part.slice(index, 1), pyarrow)
+                yield (
+                    number,
+                    rows[index] if rows is not None else _one(part.slice(index, 1), pyarrow),
+                )
 
 
 def _one(part: Any, pyarrow: Any) -> Row | Trouble:
@@ -70,10 +79,16 @@ def _one(part: Any, pyarrow: Any) -> Row | Trouble:
     except (ValueError, pyarrow.ArrowException) as error:
         if isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
             return Trouble(
-                "E0305", "a text is not valid UTF-8", shorten(str(error)), "write the table with valid UTF-8"
+                "E0305",
+                "a text is not valid UTF-8",
+                shorten(str(error)),
+                "write the table with valid UTF-8",
             )
         return Trouble(
-            "E0303", "a cell cannot be read", shorten(str(error)), "write the column as text, numbers or lists"
+            "E0303",
+            "a cell cannot be read",
+            shorten(str(error)),
+            "write the column as text, numbers or lists",
         )
     return row
 
@@ -99,11 +114,13 @@ class ParquetFile(FileReader):
     def rows_from(self, index: int) -> Iterator[tuple[int, Row | Trouble]]:
         """The rows from this index (from 0) on. Row groups that end before it are not read."""
         try:
-            # Without a buffer in advance: all that was read would stay in it until the file is closed.
+            # Without a buffer in advance: all that was read would stay in it until the file is
+            # closed.
             with self.parquet.ParquetFile(self.path, pre_buffer=False) as file:
                 first = before = 0
                 while (
-                    first < file.num_row_groups and before + (size := file.metadata.row_group(first).num_rows) <= index
+                    first < file.num_row_groups
+                    and before + (size := file.metadata.row_group(first).num_rows) <= index
                 ):
                     first, before = first + 1, before + size
                 groups = range(first, file.num_row_groups)
@@ -157,7 +174,8 @@ class ArrowFile(FileReader):
 
 
 class SavedDataset:
-    """A folder that Dataset.save_to_disk of Hugging Face wrote: state.json names its Arrow files, read one after another.
+    """A folder that Dataset.save_to_disk of Hugging Face wrote: state.json names its Arrow files,
+    read one after another.
 
     Raises DataError (E0310) when state.json is broken or names what is no file of the folder.
     """
@@ -193,7 +211,9 @@ class SavedDataset:
 
 
 class ArrowTable:
-    """A table in memory: a pyarrow Table or RecordBatch, or anything with the Arrow stream interface (polars)."""
+    """A table in memory: a pyarrow Table or RecordBatch, or anything with the Arrow stream
+    interface (polars).
+    """
 
     source = "memory"
     textual = False
@@ -218,9 +238,17 @@ class ArrowTable:
 
 
 def check_columns(columns: tuple[str, ...], name: str) -> None:
-    """Raises DataError (E0310) when a column name stands twice: rows could not be told apart from it."""
-    twice = sorted({c for c in columns if columns.count(c) > 1}) if len(set(columns)) < len(columns) else []
+    """Raises DataError (E0310) when a column name stands twice: rows could not be told apart from
+    it.
+    """
+    twice = (
+        sorted({c for c in columns if columns.count(c) > 1})
+        if len(set(columns)) < len(columns)
+        else []
+    )
     if twice:
         raise DataError(
-            "E0310", f"The column {shorten(twice[0], 40)!r} stands twice in {name}.", fix="rename one of the two"
+            "E0310",
+            f"The column {shorten(twice[0], 40)!r} stands twice in {name}.",
+            fix="rename one of the two",
         )

@@ -1,6 +1,8 @@
-"""How is a BEIR folder read: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, as one row a judged query.
+"""How is a BEIR folder read: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, as one row a judged
+query.
 
-Also read are .gz files, `id` for `_id`, and one qrels.tsv or qrels.txt (BEIR's or TREC's form) beside the queries.
+Also read are .gz files, `id` for `_id`, and one qrels.tsv or qrels.txt (BEIR's or TREC's form)
+beside the queries.
 """
 
 from __future__ import annotations
@@ -40,10 +42,12 @@ def _splits(folder: Path) -> dict[str, Path]:
 
 
 class BeirFolder:
-    """The judged queries of one split as rows: id, question, relevant_ids. Queries are read one at a time.
+    """The judged queries of one split as rows: id, question, relevant_ids. Queries are read one at
+    a time.
 
-    Queries without judgements are left out; judged topics without a query follow at the end, without a question.
-    Raises DataError (E0102) when the folder has no such split or no queries, and as `read_qrels`.
+    Queries without judgements are left out; judged topics without a query follow at the end,
+    without a question. Raises DataError (E0102) when the folder has no such split or no queries,
+    and as `read_qrels`.
     """
 
     textual = False
@@ -58,17 +62,27 @@ class BeirFolder:
             split = ""
         queries = _find(folder, "queries.jsonl")
         if queries is None or split not in splits:
-            what = "no queries.jsonl" if queries is None else f"no qrels for the split {split or '?'!r}"
+            what = (
+                "no queries.jsonl"
+                if queries is None
+                else f"no qrels for the split {split or '?'!r}"
+            )
             raise DataError(
                 "E0102",
                 f"{folder.name} has {what}.{nearest(split, splits)}",
                 where=str(folder),
                 why="splits: " + (shorten(", ".join(splits)) or "none"),
-                fix="name a split that is there" if splits else "put BEIR's files there: queries.jsonl, qrels/test.tsv",
+                fix=(
+                    "name a split that is there"
+                    if splits
+                    else "put BEIR's files there: queries.jsonl, qrels/test.tsv"
+                ),
             )
         self.qrels_file, self.queries = splits[split], JsonLines(queries)
         self.qrels = read_qrels(self.qrels_file)
-        self.notes: tuple[str, ...] = (f"a BEIR folder: judgements of {self.qrels_file.relative_to(folder)}",)
+        self.notes: tuple[str, ...] = (
+            f"a BEIR folder: judgements of {self.qrels_file.relative_to(folder)}",
+        )
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
         seen: set[str] = set()
@@ -82,11 +96,19 @@ class BeirFolder:
             if query is None:
                 yield (
                     line,
-                    Trouble("E0303", "the query has no _id", shorten(repr(row)), 'write {"_id": ..., "text": ...}'),
+                    Trouble(
+                        "E0303",
+                        "the query has no _id",
+                        shorten(repr(row)),
+                        'write {"_id": ..., "text": ...}',
+                    ),
                 )
             elif query in self.qrels:
                 seen.add(query)
-                yield line, {"id": query, "question": row.get("text"), "relevant_ids": self.qrels[query]}
+                yield (
+                    line,
+                    {"id": query, "question": row.get("text"), "relevant_ids": self.qrels[query]},
+                )
             else:
                 unjudged += 1
         told = [self.notes[0]]
@@ -94,7 +116,8 @@ class BeirFolder:
             told.append(f"queries without judgements, left out: {unjudged:,}")
         if lacking := len(self.qrels.keys() - seen):
             told.append(
-                f"judged topics without a query in {self.queries.path.name}, so without a question: {lacking:,}"
+                f"judged topics without a query in {self.queries.path.name}, so without a question:"
+                f" {lacking:,}"
             )
         self.notes = tuple(told)
         for topic, grades in self.qrels.items():
@@ -118,30 +141,46 @@ def _id(row: Mapping[str, object]) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def beir_samples(folder: str | PathLike[str], run: Run | None = None, split: str = "test") -> Iterator[Sample]:
-    """The judged queries of a split of a BEIR folder as Samples: question, relevant_ids and, with a run, contexts.
+def beir_samples(
+    folder: str | PathLike[str], run: Run | None = None, split: str = "test"
+) -> Iterator[Sample]:
+    """The judged queries of a split of a BEIR folder as Samples: question, relevant_ids and, with a
+    run, contexts.
 
-    run: as `read_run` gives it; its documents get their texts (title, a line break, text) from the corpus, which is
-    read once and of which only they are kept. A query that the run does not have retrieved nothing; without a run the
-    contexts are absent. Raises DataError: E0102 for a folder without the split, a run without a corpus; E0312 for a
-    document of the run that the corpus does not have; the row's own code for a line of a file that cannot be read.
+    run: as `read_run` gives it; its documents get their texts (title, a line break, text) from the
+    corpus, which is read once and of which only they are kept. A query that the run does not have
+    retrieved nothing; without a run the contexts are absent. Raises DataError: E0102 for a folder
+    without the split, a run without a corpus; E0312 for a document of the run that the corpus does
+    not have; the row's own code for a line of a file that cannot be read.
     """
     path = Path(folder).absolute()
     reader = BeirFolder(path, split)
-    texts = None if run is None else _texts(path, {doc for topic in reader.qrels for doc, _ in run.get(topic, ())})
+    texts = (
+        None
+        if run is None
+        else _texts(path, {doc for topic in reader.qrels for doc, _ in run.get(topic, ())})
+    )
     for line, row in reader.rows():
         if isinstance(row, Trouble):
             raise _unreadable(reader.where(line), row)
         question = row["question"]
         if not (question is None or isinstance(question, str)):
-            raise _unreadable(reader.where(line), Trouble("E0303", "the text of the query is no text"))
+            raise _unreadable(
+                reader.where(line), Trouble("E0303", "the text of the query is no text")
+            )
         topic = str(row["id"])
         contexts = (
             None
             if run is None or texts is None
             else tuple(Context(texts[doc], doc, score) for doc, score in run.get(topic, ()))
         )
-        yield Sample(topic, question=question, contexts=contexts, relevant_ids=dict(reader.qrels[topic]), line=line)
+        yield Sample(
+            topic,
+            question=question,
+            contexts=contexts,
+            relevant_ids=dict(reader.qrels[topic]),
+            line=line,
+        )
 
 
 def _texts(folder: Path, wanted: set[str]) -> dict[str, str]:
@@ -151,7 +190,10 @@ def _texts(folder: Path, wanted: set[str]) -> dict[str, str]:
             "E0102",
             f"{folder.name} has no corpus.jsonl to take the texts of the run's documents from.",
             where=str(folder),
-            fix="put the corpus there, or measure the ranking alone: ragassay retrieval --run RUN --qrels QRELS",
+            fix=(
+                "put the corpus there, or measure the ranking alone: ragassay retrieval --run RUN"
+                " --qrels QRELS"
+            ),
         )
     reader = JsonLines(corpus)
     found: dict[str, str] = {}
@@ -162,7 +204,9 @@ def _texts(folder: Path, wanted: set[str]) -> dict[str, str]:
         if document in wanted:
             title, body = row.get("title"), row.get("text")
             if not isinstance(body, str):
-                raise _unreadable(reader.where(line), Trouble("E0303", "the text of the document is no text"))
+                raise _unreadable(
+                    reader.where(line), Trouble("E0303", "the text of the document is no text")
+                )
             found[str(document)] = f"{title}\n{body}" if isinstance(title, str) and title else body
     absent = sorted(wanted - found.keys())
     if absent:
@@ -177,4 +221,6 @@ def _texts(folder: Path, wanted: set[str]) -> dict[str, str]:
 
 
 def _unreadable(where: str, trouble: Trouble) -> DataError:
-    return DataError(trouble.code, f"{where}: {trouble.what}", where=where, why=trouble.why, fix=trouble.fix)
+    return DataError(
+        trouble.code, f"{where}: {trouble.what}", where=where, why=trouble.why, fix=trouble.fix
+    )

@@ -1,8 +1,10 @@
-"""What does a cell mean as a field: one function a field, from whatever form it comes in to the Sample's type.
+"""What does a cell mean as a field: one function a field, from whatever form it comes in to the
+Sample's type.
 
-Each function takes the value and a list of Problems, adds what is wrong, and returns the field's value, or
-None. None, and in tables NaN, means absent. Strings that hold a list (JSON, or Python's repr as DataFrame.to_csv
-writes it) are read as that list; nothing is ever evaluated but single quoted literals.
+Each function takes the value and a list of Problems, adds what is wrong, and returns the field's
+value, or None. None, and in tables NaN, means absent. Strings that hold a list (JSON, or Python's
+repr as DataFrame.to_csv writes it) are read as that list; nothing is ever evaluated but single
+quoted literals.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from ragassay.datasets.source import show
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with a row. code: of the catalogue; what: names the field; why: the value, shortened."""
+    """One thing that is wrong with a row. code: of the catalogue; what: names the field; why: the
+    value, shortened.
+    """
 
     code: str
     what: str
@@ -92,7 +96,8 @@ def text(value: object, field: str, problems: Problems) -> str | None:
                 problems.append(
                     Problem(
                         "E0305",
-                        f"{field} holds an unpaired surrogate at character {error.start}, which is not Unicode",
+                        f"{field} holds an unpaired surrogate at character {error.start}, which is"
+                        " not Unicode",
                         show(value[max(error.start - 10, 0) : error.start + 10]),
                     )
                 )
@@ -106,8 +111,9 @@ def text(value: object, field: str, problems: Problems) -> str | None:
 def spoken(value: object, field: str, problems: Problems) -> str | None:
     """A question or response: a text, or a chat request or reply as MLflow and Databricks log it.
 
-    {"messages": [...]} and a list of messages give the last message of the user (for the response: the last
-    message); {"choices": [{"message": {...}}]} the first choice; {"content": ...}, {"query": ...} that text.
+    {"messages": [...]} and a list of messages give the last message of the user (for the response:
+    the last message); {"choices": [{"message": {...}}]} the first choice; {"content": ...},
+    {"query": ...} that text.
     """
     for _ in range(6):
         if value is None or isinstance(value, str):
@@ -115,7 +121,9 @@ def spoken(value: object, field: str, problems: Problems) -> str | None:
         if (
             isinstance(value, dict)
             and value
-            and all(k in _RETRIEVED_KEYS or (v is None and k in _MESSAGE_KEYS) for k, v in value.items())
+            and all(
+                k in _RETRIEVED_KEYS or (v is None and k in _MESSAGE_KEYS) for k, v in value.items()
+            )
         ):
             return None  # an output that says what was retrieved and no answer
         inner = _inner(value, last_of="user" if field == "question" else "")
@@ -137,16 +145,24 @@ def _inner(value: object, last_of: str) -> object:
                 return found
     elif isinstance(value, list) and value and all(isinstance(m, dict) for m in value):
         if all("content" in m and ("role" in m or "type" in m) for m in value):
-            of_user = [m for m in value if m.get("role", m.get("type")) in ("user", "human")] if last_of else value
+            of_user = (
+                [m for m in value if m.get("role", m.get("type")) in ("user", "human")]
+                if last_of
+                else value
+            )
             return of_user[-1] if of_user else None
-        parts = [m.get("text") for m in value if m.get("type") in ("text", "input_text", "output_text")]
+        parts = [
+            m.get("text") for m in value if m.get("type") in ("text", "input_text", "output_text")
+        ]
         if parts and all(isinstance(p, str) for p in parts):
             return "".join(p for p in parts if isinstance(p, str))
     return None
 
 
 def last_reply(value: object) -> object:
-    """What the assistant said after the last turn of the user, in a list of messages; None where it said nothing."""
+    """What the assistant said after the last turn of the user, in a list of messages; None where it
+    said nothing.
+    """
     if isinstance(value, list):
         for message in reversed(value):
             role = message.get("role", message.get("type")) if isinstance(message, dict) else None
@@ -158,13 +174,17 @@ def last_reply(value: object) -> object:
 
 
 def failure(value: object, field: str, problems: Problems, notes: Counter[str]) -> str | None:
-    """What the application said when it failed: a text, or an object with a message. Empty, false and 0: it did not.
+    """What the application said when it failed: a text, or an object with a message. Empty, false
+    and 0: it did not.
 
     A number other than 0 is a measure of its own (an error rate) and not read, which is noted.
     """
     for _ in range(4):  # an object in a list, and its message
         if isinstance(value, dict) and value:
-            value = _first(value, ("message", "error", "detail", "type")) or "an error without a message"
+            value = (
+                _first(value, ("message", "error", "detail", "type"))
+                or "an error without a message"
+            )
         elif isinstance(value, list) and value:
             value = value[0] or "an error without a message"
     if isinstance(value, str):
@@ -178,7 +198,9 @@ def failure(value: object, field: str, problems: Problems, notes: Counter[str]) 
 
 
 def name(value: object, field: str, problems: Problems) -> str | None:
-    """An id or a slice's value: a text, or a number as its digits (7.0, as tables with gaps write 7, is "7")."""
+    """An id or a slice's value: a text, or a number as its digits (7.0, as tables with gaps write
+    7, is "7").
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -187,9 +209,15 @@ def name(value: object, field: str, problems: Problems) -> str | None:
         if not math.isfinite(value):
             _finite(value, field, problems)
             return None
-        if abs(value) >= 2**53:  # what the file said was rounded on the way, and two ids could become one
+        if (
+            abs(value) >= 2**53
+        ):  # what the file said was rounded on the way, and two ids could become one
             problems.append(
-                Problem("E0303", f"{field} is a number too long to be read exactly; write it as a text", show(value))
+                Problem(
+                    "E0303",
+                    f"{field} is a number too long to be read exactly; write it as a text",
+                    show(value),
+                )
             )
             return None
         return str(int(value)) if value.is_integer() else repr(value)
@@ -218,7 +246,9 @@ def number(value: object, field: str, problems: Problems, textual: bool = True) 
         try:
             return _finite(float(value), field, problems)
         except OverflowError:
-            problems.append(Problem("E0304", f"{field} is beyond the range of a double", show(value)))
+            problems.append(
+                Problem("E0304", f"{field} is beyond the range of a double", show(value))
+            )
     elif value is not None:
         wrong(field, value, "a number", problems)
     return None
@@ -285,7 +315,9 @@ _TRUTH: dict[str, bool | None] = {
 
 
 def unpack(value: object) -> object:
-    """A list or object that is written as a text (JSON, or Python's repr), parsed; anything else as it is."""
+    """A list or object that is written as a text (JSON, or Python's repr), parsed; anything else as
+    it is.
+    """
     if not isinstance(value, str):
         return value
     start = value.lstrip()[:1]
@@ -326,14 +358,20 @@ def _literal(value: str) -> object:
     """A Python literal without evaluating anything; None when it is not one."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an unknown escape in hostile text is not the user's warning
+            warnings.simplefilter(
+                "ignore"
+            )  # an unknown escape in hostile text is not the user's warning
             return ast.literal_eval(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 
 
-def contexts(value: object, field: str, problems: Problems, notes: Counter[str]) -> tuple[Context, ...] | None:
-    """Chunks in rank order: a list of texts or objects, such a list as a text, or one text (one chunk)."""
+def contexts(
+    value: object, field: str, problems: Problems, notes: Counter[str]
+) -> tuple[Context, ...] | None:
+    """Chunks in rank order: a list of texts or objects, such a list as a text, or one text (one
+    chunk).
+    """
     if value is None:
         return None
     if isinstance(value, str):
@@ -342,7 +380,9 @@ def contexts(value: object, field: str, problems: Problems, notes: Counter[str])
             value = parsed
         else:
             if value.lstrip().startswith("["):
-                notes["contexts cells that begin with [ and hold no list were read as one text"] += 1
+                notes[
+                    "contexts cells that begin with [ and hold no list were read as one text"
+                ] += 1
             value = [value]
     elif isinstance(value, dict):
         value = [value]
@@ -375,7 +415,11 @@ def _context(item: object, field: str, problems: Problems) -> Context | None:
     if doc is None and isinstance(meta, dict):
         doc = _first(meta, ID_KEYS)
     if _first(item, TEXT_KEYS) is None:
-        problems.append(Problem("E0303", f"{field} has no text (looked for {', '.join(TEXT_KEYS[:4])})", show(item)))
+        problems.append(
+            Problem(
+                "E0303", f"{field} has no text (looked for {', '.join(TEXT_KEYS[:4])})", show(item)
+            )
+        )
     found_id = identity(doc, f"{field}.id", problems)
     score = number(_first(item, SCORE_KEYS), f"{field}.score", problems)
     return None if body is None else Context(body, found_id, score)
@@ -393,7 +437,12 @@ def texts(value: object, field: str, problems: Problems) -> tuple[str, ...] | No
     if isinstance(value, str):
         value = [value]
     elif isinstance(value, dict):
-        value = [v for part in value.values() for v in (part if isinstance(part, list) else [part]) if v is not None]
+        value = [
+            v
+            for part in value.values()
+            for v in (part if isinstance(part, list) else [part])
+            if v is not None
+        ]
     if not isinstance(value, list | tuple):
         wrong(field, value, "a list of texts", problems)
         return None
@@ -401,24 +450,38 @@ def texts(value: object, field: str, problems: Problems) -> tuple[str, ...] | No
         if not isinstance(item, str):
             wrong(f"{field}[{place}]", item, "a text", problems)
     return tuple(
-        t for i, v in enumerate(value) if isinstance(v, str) and (t := text(v, f"{field}[{i}]", problems)) is not None
+        t
+        for i, v in enumerate(value)
+        if isinstance(v, str) and (t := text(v, f"{field}[{i}]", problems)) is not None
     )
 
 
-def reference(value: object, field: str, problems: Problems, notes: Counter[str], textual: bool) -> str | None:
-    """The right answer: a text, or the first of a list of them (in CSV, of a list written as a text)."""
+def reference(
+    value: object, field: str, problems: Problems, notes: Counter[str], textual: bool
+) -> str | None:
+    """The right answer: a text, or the first of a list of them (in CSV, of a list written as a
+    text).
+    """
     if textual and isinstance(value, str) and value.startswith("["):
         parsed = unpack(value)
-        value = parsed if isinstance(parsed, list) and parsed and all(isinstance(v, str) for v in parsed) else value
+        value = (
+            parsed
+            if isinstance(parsed, list) and parsed and all(isinstance(v, str) for v in parsed)
+            else value
+        )
     if isinstance(value, list | tuple):
         if len(value) > 1:
             notes["rows hold several references; the first is read"] += 1
         value = value[0] if value else None
-    return spoken(value, field, problems) if isinstance(value, dict) else text(value, field, problems)
+    return (
+        spoken(value, field, problems) if isinstance(value, dict) else text(value, field, problems)
+    )
 
 
 def grades(value: object, field: str, problems: Problems) -> dict[str, float] | None:
-    """Relevant documents: a list of ids, an object id -> grade, a list of objects with an id, or one id."""
+    """Relevant documents: a list of ids, an object id -> grade, a list of objects with an id, or
+    one id.
+    """
     value = unpack(value)
     if value is None or value == "":
         return None
@@ -455,13 +518,17 @@ def label(value: object, field: str, problems: Problems, textual: bool) -> float
             return None
     if isinstance(value, bool):
         return float(value)
-    if isinstance(value, int | float) or (textual and isinstance(value, str) and NUMBER.fullmatch(value)):
+    if isinstance(value, int | float) or (
+        textual and isinstance(value, str) and NUMBER.fullmatch(value)
+    ):
         return number(value, field, problems)
     return text(value, field, problems) if value != "" or not textual else None
 
 
 def pairs(value: object, field: str, problems: Problems) -> list[tuple[str, object]]:
-    """The named values of an object (or of one written as a text, or of a map column), those that are null left out."""
+    """The named values of an object (or of one written as a text, or of a map column), those that
+    are null left out.
+    """
     value = unpack(value)
     if value is None or value == "":
         return []

@@ -1,9 +1,11 @@
-"""Which column is read as which field: the names that evaluation tools use, and how a choice is made.
+"""Which column is read as which field: the names that evaluation tools use, and how a choice is
+made.
 
-For each field the first of these decides: `--map field=column`; a column with the field's own name; the name
-that the recognised tool uses; the only column with a known name. Two known names left over are an error
-(E0311), except for the id and the error, where the first of the list below is taken. Names are compared without regard to
-case, camelCase, blanks and hyphens. A dot walks into nested objects.
+For each field the first of these decides: `--map field=column`; a column with the field's own name;
+the name that the recognised tool uses; the only column with a known name. Two known names left over
+are an error (E0311), except for the id and the error, where the first of the list below is taken.
+Names are compared without regard to case, camelCase, blanks and hyphens. A dot walks into nested
+objects.
 """
 
 from __future__ import annotations
@@ -16,43 +18,114 @@ from dataclasses import field as of
 from ragassay.core import SetupError, nearest, shorten
 from ragassay.datasets.shapes import SHAPES, Shape
 
-# fmt: off
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": (
-        "row_id", "sample_id", "query_id", "question_id", "request_id", "record_id", "example_id", "qid", "_id",
-        "uid", "uuid",
-        "context.span_id", "span_id",
+        "row_id",
+        "sample_id",
+        "query_id",
+        "question_id",
+        "request_id",
+        "record_id",
+        "example_id",
+        "qid",
+        "_id",
+        "uid",
+        "uuid",
+        "context.span_id",
+        "span_id",
     ),
     "question": (
-        "user_input", "query", "input", "prompt", "request", "inputs", "user_query", "user_question", "main_input",
-        "attributes.input.value", "input.value", "inputs.question", "inputs.query", "inputs.input",
+        "user_input",
+        "query",
+        "input",
+        "prompt",
+        "request",
+        "inputs",
+        "user_query",
+        "user_question",
+        "main_input",
+        "attributes.input.value",
+        "input.value",
+        "inputs.question",
+        "inputs.query",
+        "inputs.input",
     ),
     "contexts": (
-        "retrieved_contexts", "retrieval_context", "retrieved_context", "context", "retrieved_documents",
-        "retrieved_docs", "docs",
-        "retrieved_chunks", "retrieved_passages", "documents", "passages", "chunks", "attributes.retrieval.documents",
-        "retrieval.documents", "outputs.retrieved_context", "outputs.retrieved_contexts", "outputs.contexts",
+        "retrieved_contexts",
+        "retrieval_context",
+        "retrieved_context",
+        "context",
+        "retrieved_documents",
+        "retrieved_docs",
+        "docs",
+        "retrieved_chunks",
+        "retrieved_passages",
+        "documents",
+        "passages",
+        "chunks",
+        "attributes.retrieval.documents",
+        "retrieval.documents",
+        "outputs.retrieved_context",
+        "outputs.retrieved_contexts",
+        "outputs.contexts",
         "outputs.context",
-        "inputs.retrieved_context", "inputs.contexts", "inputs.context",
+        "inputs.retrieved_context",
+        "inputs.contexts",
+        "inputs.context",
     ),
-    "context_ids": ("retrieved_context_ids", "retrieved_ids", "retrieved_doc_ids", "retrieved_document_ids"),
+    "context_ids": (
+        "retrieved_context_ids",
+        "retrieved_ids",
+        "retrieved_doc_ids",
+        "retrieved_document_ids",
+    ),
     "response": (
-        "answer", "output", "actual_output", "outputs", "completion", "generated_answer", "generated_text",
+        "answer",
+        "output",
+        "actual_output",
+        "outputs",
+        "completion",
+        "generated_answer",
+        "generated_text",
         "model_response",
-        "prediction", "main_output", "attributes.output.value", "output.value", "outputs.response", "outputs.answer",
+        "prediction",
+        "main_output",
+        "attributes.output.value",
+        "output.value",
+        "outputs.response",
+        "outputs.answer",
         "outputs.output",
     ),
     "reference": (
-        "ground_truth", "ground_truths", "expected_output", "expected_response", "expected_answer", "gt_answer",
+        "ground_truth",
+        "ground_truths",
+        "expected_output",
+        "expected_response",
+        "expected_answer",
+        "gt_answer",
         "gold_answer",
-        "golden_answers", "reference_answer", "correct_answer", "ideal", "target", "expectations.expected_response",
-        "reference.answer", "reference.output", "reference.response", "reference_outputs", "reference_outputs.answer",
+        "golden_answers",
+        "reference_answer",
+        "correct_answer",
+        "ideal",
+        "target",
+        "expectations.expected_response",
+        "reference.answer",
+        "reference.output",
+        "reference.response",
+        "reference_outputs",
+        "reference_outputs.answer",
     ),
     "expected_facts": ("expectations.expected_facts",),
     "relevant_ids": (
-        "relevant_doc_ids", "relevant_document_ids", "reference_context_ids", "expected_retrieved_context",
+        "relevant_doc_ids",
+        "relevant_document_ids",
+        "reference_context_ids",
+        "expected_retrieved_context",
         "gold_ids",
-        "gold_doc_ids", "qrels", "expectations.expected_retrieved_context",
+        "gold_doc_ids",
+        "qrels",
+        "expectations.expected_retrieved_context",
     ),
     "guidelines": ("expectations.guidelines",),
     "answerable": ("is_answerable",),
@@ -64,13 +137,21 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "usage": (),
     "latency": ("latency_seconds", "latency_s", "agent/latency_seconds"),
     "cost": ("total_cost", "cost_usd", "attributes.llm.cost.total", "llm.cost.total"),
-    "total_tokens": ("attributes.llm.token_count.total", "llm.token_count.total", "agent/total_token_count"),
+    "total_tokens": (
+        "attributes.llm.token_count.total",
+        "llm.token_count.total",
+        "agent/total_token_count",
+    ),
     "input_tokens": (
-        "prompt_tokens", "attributes.llm.token_count.prompt", "llm.token_count.prompt",
+        "prompt_tokens",
+        "attributes.llm.token_count.prompt",
+        "llm.token_count.prompt",
         "agent/total_input_token_count",
     ),
     "output_tokens": (
-        "completion_tokens", "attributes.llm.token_count.completion", "llm.token_count.completion",
+        "completion_tokens",
+        "attributes.llm.token_count.completion",
+        "llm.token_count.completion",
         "agent/total_output_token_count",
     ),
     "latency_ms": ("latency_milliseconds", "execution_time_ms", "execution_duration_ms"),
@@ -82,21 +163,35 @@ ALIASES: dict[str, tuple[str, ...]] = {
 """Field -> the names it goes by elsewhere. Every key is also a column name of its own."""
 
 WEAK = ("docs",)
-"""Names that also stand for other things: passed over where another column has a known name of the field."""
+"""Names that also stand for other things: passed over where another column has a known name of the
+field.
+"""
 
 SUBSTANCE = (
-    "question", "contexts", "response", "reference", "expected_facts", "relevant_ids", "latency", "cost",
+    "question",
+    "contexts",
+    "response",
+    "reference",
+    "expected_facts",
+    "relevant_ids",
+    "latency",
+    "cost",
     "total_tokens",
-    "input_tokens", "output_tokens", "usage",
+    "input_tokens",
+    "output_tokens",
+    "usage",
 )
 """Fields that something can be measured on; a source with none of them is refused (E0307)."""
-# fmt: on
+
 
 TIMES = ("start_time", "end_time")
-"""Read only where a recognised tool means the run of the application by them, or where --map says so."""
+"""Read only where a recognised tool means the run of the application by them, or where --map says
+so.
+"""
 
 _ROOTS = ("inputs", "outputs", "expectations", "metadata", "reference_outputs")
-"""Objects that tables flatten into dotted columns; their presence gives a shape away all the same."""
+"""Objects that tables flatten into dotted columns; their presence gives a shape away all the same.
+"""
 
 _FIELD_OF = {alias: name for name, aliases in ALIASES.items() for alias in (name, *aliases)}
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -110,10 +205,12 @@ def normal(name: str) -> str:
 
 @dataclass(slots=True)
 class Columns:
-    """The choice. read: field -> column. slices: slice columns asked for. ignored: columns not read, in order.
+    """The choice. read: field -> column. slices: slice columns asked for. ignored: columns not
+    read, in order.
 
-    quiet: fields whose column no row has shown yet; marks: columns that are labels by their names; form: the shape.
-    `adopt` adds columns that first appear later; so every reading starts from a copy.
+    quiet: fields whose column no row has shown yet; marks: columns that are labels by their names;
+    form: the shape. `adopt` adds columns that first appear later; so every reading starts from a
+    copy.
     """
 
     shape: str
@@ -136,11 +233,17 @@ class Columns:
         )
 
     def adopt(self, column: str, line: int) -> bool:
-        """Read a column that first appears in this line, if its field is still free. Says whether it is."""
+        """Read a column that first appears in this line, if its field is still free. Says whether
+        it is.
+        """
         name = _FIELD_OF.get(normal(column))
         if name in TIMES and not (self.form and self.form.timed):
             name = None
-        free = name is not None and (name not in self.read or name in self.quiet) and name not in self.fixed
+        free = (
+            name is not None
+            and (name not in self.read or name in self.quiet)
+            and name not in self.fixed
+        )
         if name is not None and free and column not in self.slices:
             self.read[name] = column
             self.quiet.discard(name)
@@ -158,8 +261,14 @@ class Columns:
         said = [f"looks like {self.shape} rows"] if self.shape else []
         own = [f for f, c in self.read.items() if c == f and f not in self.quiet]
         if own:
-            said.append(f"read {', '.join(own)} by {'their own names' if len(own) > 1 else 'its own name'}")
-        said += [f"read {shorten(c, 60)} as {f}" for f, c in self.read.items() if c != f and f not in self.quiet]
+            said.append(
+                f"read {', '.join(own)} by {'their own names' if len(own) > 1 else 'its own name'}"
+            )
+        said += [
+            f"read {shorten(c, 60)} as {f}"
+            for f, c in self.read.items()
+            if c != f and f not in self.quiet
+        ]
         said += [f"read {shorten(c, 60)} as the label {shorten(c, 60)}" for c in self.marks]
         said += [f"read {shorten(c, 60)} as the slice {shorten(c, 60)}" for c in self.slices]
         said += [f"ignored {shorten(c, 60)}: {why}" for c, why in self.why_ignored.items()]
@@ -171,12 +280,17 @@ class Columns:
 
 
 def choose(
-    columns: Sequence[str], nested: Sequence[str], mapping: Mapping[str, str], slices: Sequence[str], name: str
+    columns: Sequence[str],
+    nested: Sequence[str],
+    mapping: Mapping[str, str],
+    slices: Sequence[str],
+    name: str,
 ) -> Columns:
-    """Decide what is read. columns: top-level names; nested: dotted paths inside objects; name: of the source.
+    """Decide what is read. columns: top-level names; nested: dotted paths inside objects; name: of
+    the source.
 
-    Raises SetupError: E0307 nothing recognised, E0308 a name in `mapping` or `slices` that does not exist,
-    E0311 two columns for one field.
+    Raises SetupError: E0307 nothing recognised, E0308 a name in `mapping` or `slices` that does not
+    exist, E0311 two columns for one field.
     """
     everything = list(dict.fromkeys([*columns, *nested]))
     _check_mapping(mapping, slices, everything, name)
@@ -185,8 +299,13 @@ def choose(
     for column in everything:
         if column not in taken:
             known.setdefault(normal(column), []).append(column)
-    present = {normal(c) for c in everything} | {r for c in columns if (r := c.partition(".")[0]) in _ROOTS}
-    shape = next((s for s in SHAPES if set(s.all_of) <= present and any(a in present for a in s.any_of)), None)
+    present = {normal(c) for c in everything} | {
+        r for c in columns if (r := c.partition(".")[0]) in _ROOTS
+    }
+    shape = next(
+        (s for s in SHAPES if set(s.all_of) <= present and any(a in present for a in s.any_of)),
+        None,
+    )
     skips = dict(shape.skips) if shape else {}
     prefer = dict(shape.reads) if shape else {}
     if shape and shape.name == "Phoenix":
@@ -195,14 +314,20 @@ def choose(
     for field, aliases in ALIASES.items():
         if field not in mapping and (field not in TIMES or (shape and shape.timed)):
             liked = prefer.get(field, "")
-            names = [n for n in (field, liked, *aliases) if n in known and (n == liked or n not in skips)]
+            names = [
+                n for n in (field, liked, *aliases) if n in known and (n == liked or n not in skips)
+            ]
             if field == "reference" and prefer.get("contexts") == "reference":
                 names = [n for n in names if n != "reference"]
             if picked := _pick(field, list(dict.fromkeys(names)), known, prefer.get(field), name):
                 read[field] = picked
     marks: tuple[str, ...] = ()
     if shape and shape.marks:
-        marks = tuple(c for c in columns if c not in {*read.values(), *slices} and normal(c).endswith(shape.marks))
+        marks = tuple(
+            c
+            for c in columns
+            if c not in {*read.values(), *slices} and normal(c).endswith(shape.marks)
+        )
     used = {*read.values(), *slices, *marks}
     ignored = [c for c in columns if c not in used and not any(u.startswith(c + ".") for u in used)]
     if not any(field in read for field in SUBSTANCE):
@@ -216,20 +341,31 @@ def choose(
             fix=f"name the columns: ragassay evaluate {name} {_guess(everything)}",
         )
     roots = {c.partition(".")[0] for c in everything}
-    quiet = {f: c for f, c in (shape.also if shape else {}).items() if f not in read and c.partition(".")[0] in roots}
+    quiet = {
+        f: c
+        for f, c in (shape.also if shape else {}).items()
+        if f not in read and c.partition(".")[0] in roots
+    }
     read |= quiet
     present_skips = {c: skips[normal(c)] for c in ignored if normal(c) in skips}
     order = {field: place for place, field in enumerate(ALIASES)}
     read = dict(sorted(read.items(), key=lambda pair: order[pair[0]]))
     return Columns(
-        shape.name if shape else "", read, tuple(slices), ignored, present_skips, frozenset(mapping), set(quiet), marks,
+        shape.name if shape else "",
+        read,
+        tuple(slices),
+        ignored,
+        present_skips,
+        frozenset(mapping),
+        set(quiet),
+        marks,
         shape,
-    )  # fmt: skip
+    )
 
 
 def _phoenix(present: set[str], prefer: dict[str, str], skips: dict[str, str]) -> None:
-    # Phoenix's evals tables: `reference` is the text of the retrieved documents, and a table of documents has one
-    # row a document, so the span's id is not the row's.
+    # Phoenix's evals tables: `reference` is the text of the retrieved documents, and a table of
+    # documents has one row a document, so the span's id is not the row's.
     if "reference" in present and not present & {"attributes.retrieval.documents", "documents"}:
         prefer["contexts"] = "reference"
     if "document_position" in present:
@@ -246,7 +382,9 @@ def _pick(
         if name in (field, preferred) and len(found) == 1:
             return found[0]
     candidates = [c for name in names for c in known[name]]
-    candidates = [c for c in candidates if not any(c.startswith(f"{outer}.") for outer in candidates)]
+    candidates = [
+        c for c in candidates if not any(c.startswith(f"{outer}.") for outer in candidates)
+    ]
     if field in ("id", "error") and candidates:
         return candidates[0]
     if len(candidates) > 1:
@@ -262,7 +400,9 @@ def _pick(
     return candidates[0] if candidates else None
 
 
-def _check_mapping(mapping: Mapping[str, str], slices: Sequence[str], columns: Sequence[str], name: str) -> None:
+def _check_mapping(
+    mapping: Mapping[str, str], slices: Sequence[str], columns: Sequence[str], name: str
+) -> None:
     for field, column in mapping.items():
         if field not in ALIASES:
             turned = (
@@ -272,7 +412,8 @@ def _check_mapping(mapping: Mapping[str, str], slices: Sequence[str], columns: S
             )
             raise SetupError(
                 "E0308",
-                f"There is no field {shorten(field, 40)!r} to read a column as.{nearest(field, ALIASES)}",
+                f"There is no field {shorten(field, 40)!r} to read a column"
+                f" as.{nearest(field, ALIASES)}",
                 where=f"--map {shorten(field, 40)}={shorten(column, 40)}",
                 fix=turned,
             )
@@ -288,7 +429,9 @@ def _check_column(column: str, columns: Sequence[str], where: str, name: str) ->
             "E0308",
             f"{name} has no column {shorten(column, 40)!r}.{nearest(column, columns)}",
             where=where,
-            why="columns: " + ", ".join(shorten(c, 40) for c in columns[:20]) + (" ..." if len(columns) > 20 else ""),
+            why="columns: "
+            + ", ".join(shorten(c, 40) for c in columns[:20])
+            + (" ..." if len(columns) > 20 else ""),
             fix="take one of its columns",
         )
 
@@ -305,7 +448,9 @@ def _guess(columns: Sequence[str]) -> str:
     parts: list[str] = []
     used: set[str] = set()
     for field, hints in _HINTS.items():
-        found = next((c for c in columns if c not in used and any(h in c.lower() for h in hints)), "")
+        found = next(
+            (c for c in columns if c not in used and any(h in c.lower() for h in hints)), ""
+        )
         used.add(found)
         if found or field != "contexts":
             parts.append(f"--map {field}={_quote(found) if found else 'COLUMN'}")
@@ -319,7 +464,9 @@ def _quote(column: str) -> str:
 
 def nested_paths(row: Mapping[str, object]) -> Iterable[str]:
     """Dotted paths into the objects of a row, to depth 4 and 500 paths at most."""
-    open_objects: list[tuple[str, object, int]] = [(k, v, 1) for k, v in row.items() if type(v) is dict]
+    open_objects: list[tuple[str, object, int]] = [
+        (k, v, 1) for k, v in row.items() if type(v) is dict
+    ]
     found: list[str] = []
     while open_objects and len(found) < 500:
         prefix, value, depth = open_objects.pop()

@@ -1,8 +1,9 @@
 """How are CSV and TSV files read: by the csv module in strict mode, a record at a time.
 
-The first line is the header. A record with a wrong number of cells, a broken quote or bytes that are not
-UTF-8 is a bad row, and reading goes on after it. An open quote swallows the lines after it: when the record
-that comes of it is broken, the reader goes back to the line after the one where it began.
+The first line is the header. A record with a wrong number of cells, a broken quote or bytes that
+are not UTF-8 is a bad row, and reading goes on after it. An open quote swallows the lines after it:
+when the record that comes of it is broken, the reader goes back to the line after the one where it
+began.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ CELL_LIMIT = 64 * 1024 * 1024
 """Characters in one cell. It bounds the memory that one unclosed quote can take."""
 
 _READ_AGAIN = 256 * 1024 * 1024
-"""Bytes that are read a second time after quotes that swallowed lines, so that hostile files stay linear."""
+"""Bytes that are read a second time after quotes that swallowed lines, so that hostile files stay
+linear.
+"""
 
 
 class _TooLong(csv.Error):
@@ -45,7 +48,9 @@ class _Lines:
     def __init__(self, file: BinaryIO, limit: int) -> None:
         self.file, self.number, self.limit = file, 0, limit
         self.raw: list[bytes] = []
-        self.held = self.passed = 0  # bytes of the record at hand in `raw`, and of a line of it that is over the limit
+        self.held = self.passed = (
+            0  # bytes of the record at hand in `raw`, and of a line of it that is over the limit
+        )
         self.offset = file.tell()  # where the record at hand begins
 
     def __iter__(self) -> _Lines:
@@ -93,7 +98,9 @@ class _Lines:
 
 
 class CsvFile(FileReader):
-    """.csv and .tsv. The separator of a .csv is the comma, or the semicolon or tab when the header has no comma."""
+    """.csv and .tsv. The separator of a .csv is the comma, or the semicolon or tab when the header
+    has no comma.
+    """
 
     textual = True
 
@@ -107,7 +114,9 @@ class CsvFile(FileReader):
         marks = ["\t"] if tab else [mark for mark in (",", ";", "\t") if mark.encode() in head]
         self.separator = marks[0] if marks else ","
         if self.separator != "," and not tab:
-            self.notes = (f"cells are separated by {'semicolons' if self.separator == ';' else 'tabs'}",)
+            self.notes = (
+                f"cells are separated by {'semicolons' if self.separator == ';' else 'tabs'}",
+            )
         with open_bytes(path) as file:
             self.columns = self._header(_Lines(file, line_limit(path)))
 
@@ -137,7 +146,8 @@ class CsvFile(FileReader):
         return tuple(header)
 
     def _records(self, lines: _Lines) -> Iterator[list[str]]:
-        # The csv module has one limit per process and no other way to read a cell of more than 128 KiB.
+        # The csv module has one limit per process and no other way to read a cell of more than 128
+        # KiB.
         if csv.field_size_limit() < CELL_LIMIT:
             csv.field_size_limit(CELL_LIMIT)
         return csv.reader(lines, delimiter=self.separator, strict=True)
@@ -175,17 +185,25 @@ class CsvFile(FileReader):
                         'put a cell that holds a separator or a line break in "quotes"',
                     )
                 if trouble is None:
-                    undecoded = any(not c.isascii() and any("\udc80" <= x <= "\udcff" for x in c) for c in cells)
-                    yield number, lines.undecodable() if undecoded else dict(zip(header, cells, strict=True))
+                    undecoded = any(
+                        not c.isascii() and any("\udc80" <= x <= "\udcff" for x in c) for c in cells
+                    )
+                    yield (
+                        number,
+                        lines.undecodable() if undecoded else dict(zip(header, cells, strict=True)),
+                    )
                     continue
                 if lines.swallowed > 0:
-                    # The lines after the first are perhaps rows of their own that an open quote swallowed.
+                    # The lines after the first are perhaps rows of their own that an open quote
+                    # swallowed.
                     left -= lines.held + lines.passed
                     if left > 0:
                         lines.go_back()
                         records = self._records(lines)
                     else:
-                        what = f"{trouble.what}; the {lines.swallowed} lines after it are lost with it"
+                        what = (
+                            f"{trouble.what}; the {lines.swallowed} lines after it are lost with it"
+                        )
                         trouble = replace(trouble, what=what)
                 yield number, trouble
 
@@ -195,7 +213,8 @@ class CsvFile(FileReader):
                 "E0302",
                 "a quote that opens in this row is never closed",
                 shorten(error),
-                f'close it, or write it twice ("") in a quoted cell; cells over {CELL_LIMIT:,} characters need JSONL',
+                f'close it, or write it twice ("") in a quoted cell; cells over {CELL_LIMIT:,}'
+                " characters need JSONL",
             )
         return Trouble(
             "E0302",

@@ -1,4 +1,6 @@
-"""What is a set of rows: something that is read row by row, again and again, and says how it is read."""
+"""What is a set of rows: something that is read row by row, again and again, and says how it is
+read.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,11 @@ _MOST_COLUMNS = 10_000
 class Scan:
     """What one pass over all rows found.
 
-    rows: how many, bad ones included. bad: how many are bad; bad_rows: the first 20 of them. columns: as
-    found. mapping: column -> field, as read. ignored: columns that are not read. lines: how the rows are
-    read, one sentence each, for the user. notes: what was read in a way worth knowing, with counts.
-    source: absolute path, or "memory". source_hash: hash of the file's bytes, or of the rows in memory.
+    rows: how many, bad ones included. bad: how many are bad; bad_rows: the first 20 of them.
+    columns: as found. mapping: column -> field, as read. ignored: columns that are not read. lines:
+    how the rows are read, one sentence each, for the user. notes: what was read in a way worth
+    knowing, with counts. source: absolute path, or "memory". source_hash: hash of the file's bytes,
+    or of the rows in memory.
     """
 
     rows: int
@@ -56,12 +59,16 @@ class Scan:
 
 
 class Dataset:
-    """Rows from one source. Iterating reads it from the start: each row is a Sample or a BadRow, in order.
+    """Rows from one source. Iterating reads it from the start: each row is a Sample or a BadRow, in
+    order.
 
-    Made by `open_rows`. Memory follows the largest row, not the number of rows. `columns` says how it is read.
+    Made by `open_rows`. Memory follows the largest row, not the number of rows. `columns` says how
+    it is read.
     """
 
-    def __init__(self, reader: Reader, columns: Columns, found: tuple[str, ...], make_ids: bool) -> None:
+    def __init__(
+        self, reader: Reader, columns: Columns, found: tuple[str, ...], make_ids: bool
+    ) -> None:
         self._reader, self._found, self._make_ids = reader, found, make_ids
         self.columns = columns
 
@@ -75,7 +82,9 @@ class Dataset:
 
     @property
     def cuttable(self) -> bool:
-        """Whether a range of rows can be read without what stands before it: its columns are known by a schema."""
+        """Whether a range of rows can be read without what stands before it: its columns are known
+        by a schema.
+        """
         return hasattr(self._reader, "rows_from")
 
     def between(self, start: int, stop: int) -> Iterator[tuple[int, Sample | BadRow]]:
@@ -85,7 +94,9 @@ class Dataset:
         return zip(range(start, stop), read, strict=False)
 
     def rest(self, done: Container[int]) -> Iterator[tuple[int, Sample | BadRow]]:
-        """(index from 0, row) of the rows whose index is not in `done`; those are read past, not made."""
+        """(index from 0, row) of the rows whose index is not in `done`; those are read past, not
+        made.
+        """
         return self._rest(self._reader.rows(), done)
 
     def _rest(
@@ -105,11 +116,17 @@ class Dataset:
         for row in self._made(open_rows(), columns, known, Counter()):
             yield at, row
 
-    def _read(self, columns: Columns, known: dict[str, None], notes: Counter[str]) -> Iterator[Sample | BadRow]:
+    def _read(
+        self, columns: Columns, known: dict[str, None], notes: Counter[str]
+    ) -> Iterator[Sample | BadRow]:
         return self._made(self._reader.rows(), columns, known, notes)
 
     def _made(
-        self, rows: Iterable[tuple[int, Row | Trouble]], columns: Columns, known: dict[str, None], notes: Counter[str]
+        self,
+        rows: Iterable[tuple[int, Row | Trouble]],
+        columns: Columns,
+        known: dict[str, None],
+        notes: Counter[str],
     ) -> Iterator[Sample | BadRow]:
         """known grows by the columns that first appear after those that the choice was made from."""
         maker = RowMaker(columns, self._reader, self._make_ids, notes)
@@ -126,14 +143,16 @@ class Dataset:
                 columns.adopt(column, line)
 
     def unchanged(self, source_hash: str) -> bool:
-        """Whether these are the bytes that an earlier scan saw, as its `source_hash` says; False for rows in memory."""
+        """Whether these are the bytes that an earlier scan saw, as its `source_hash` says; False
+        for rows in memory.
+        """
         return bool(source_hash) and self._reader.content_hash() == source_hash
 
     def scan(self) -> Scan:
         """One pass that validates every row.
 
-        Raises DataError when two rows have one id (E0306, both lines named) or when no row is good, and
-        NothingToDo (E0309) when there is no row. Memory: 8 bytes a row.
+        Raises DataError when two rows have one id (E0306, both lines named) or when no row is good,
+        and NothingToDo (E0309) when there is no row. Memory: 8 bytes a row.
         """
         columns, known, notes = self.columns.copy(), dict.fromkeys(self._found), Counter[str]()
         digest = hashlib.blake2b(digest_size=16)
@@ -153,7 +172,12 @@ class Dataset:
             if not file_hash:
                 digest.update(_written(item))
         if not rows:
-            raise NothingToDo("E0309", f"{self._name()} holds no rows.", where=self.source, fix="add rows, one a line")
+            raise NothingToDo(
+                "E0309",
+                f"{self._name()} holds no rows.",
+                where=self.source,
+                fix="add rows, one a line",
+            )
         if bad == rows:
             raise self._all_bad(bad_rows, rows)
         self._refuse_duplicates(hashes)
@@ -207,7 +231,9 @@ class Dataset:
                 if item.id in first:
                     total += 1
                     if len(pairs) < 10:
-                        pairs.append(f"{shorten(item.id, 40)!r} in lines {first[item.id]} and {item.line}")
+                        pairs.append(
+                            f"{shorten(item.id, 40)!r} in lines {first[item.id]} and {item.line}"
+                        )
                 else:
                     first[item.id] = item.line
         if total:
@@ -226,7 +252,11 @@ def _said(columns: Columns) -> dict[str, str]:
 
 
 def _written(item: Sample | BadRow) -> bytes:
-    record = to_record(item) if isinstance(item, Sample) else {"bad": item.what, "line": item.line, "why": item.why}
+    record = (
+        to_record(item)
+        if isinstance(item, Sample)
+        else {"bad": item.what, "line": item.line, "why": item.why}
+    )
     return json.dumps(record, sort_keys=True).encode("ascii") + b"\n"
 
 
@@ -240,15 +270,16 @@ def open_rows(
 ) -> Dataset:
     """Open rows, recognise their columns, and return them as a Dataset.
 
-    source: a path (.jsonl .ndjson .json .csv .tsv, also .gz; .parquet .arrow .feather; a BEIR folder, or one that
-    Dataset.save_to_disk of Hugging Face wrote), a list of dicts or
-    Samples, a pandas or polars data frame, a pyarrow Table, RecordBatch or RecordBatchReader, a Hugging Face
-    dataset, or a generator of dicts. mapping: field -> column, for columns that are not recognised. slices:
-    columns that are slices. format: of the file, where its name does not say. make_ids: number the rows by
-    line ("row-1" ...) instead of reading their ids.
+    source: a path (.jsonl .ndjson .json .csv .tsv, also .gz; .parquet .arrow .feather; a BEIR
+    folder, or one that Dataset.save_to_disk of Hugging Face wrote), a list of dicts or Samples, a
+    pandas or polars data frame, a pyarrow Table, RecordBatch or RecordBatchReader, a Hugging Face
+    dataset, or a generator of dicts. mapping: field -> column, for columns that are not recognised.
+    slices: columns that are slices. format: of the file, where its name does not say. make_ids:
+    number the rows by line ("row-1" ...) instead of reading their ids.
 
-    Raises DataError when the source cannot be read, NothingToDo when it is empty, SetupError when its columns
-    are not recognised, `mapping` or `slices` name what is not there, or pyarrow is needed and missing.
+    Raises DataError when the source cannot be read, NothingToDo when it is empty, SetupError when
+    its columns are not recognised, `mapping` or `slices` name what is not there, or pyarrow is
+    needed and missing.
     """
     reader = open_reader(source, format)
     name = Path(reader.source).name if reader.source != "memory" else "the data"
@@ -264,17 +295,26 @@ def open_rows(
             size += sum(len(v) for v in row.values() if isinstance(v, str | list))
             top.update(dict.fromkeys(list(row)[:_MOST_COLUMNS]))
             nested.update(dict.fromkeys(nested_paths(row)))
-        if good >= _PEEK_ROWS or size > _PEEK_SIZE or len(troubles) >= 5 * _PEEK_ROWS or len(top) > _MOST_COLUMNS:
+        if (
+            good >= _PEEK_ROWS
+            or size > _PEEK_SIZE
+            or len(troubles) >= 5 * _PEEK_ROWS
+            or len(top) > _MOST_COLUMNS
+        ):
             break
     if not good:
         if not troubles:
-            raise NothingToDo("E0309", f"{name} holds no rows.", where=reader.source, fix="add rows, one a line")
+            raise NothingToDo(
+                "E0309", f"{name} holds no rows.", where=reader.source, fix="add rows, one a line"
+            )
         line, trouble = troubles[0]
         raise DataError(
             trouble.code,
-            f"None of the first {len(troubles)} rows can be read."
-            if len(troubles) > 1
-            else "The only row cannot be read.",
+            (
+                f"None of the first {len(troubles)} rows can be read."
+                if len(troubles) > 1
+                else "The only row cannot be read."
+            ),
             where=reader.where(line),
             why="; ".join(filter(None, (trouble.what, trouble.why))),
             fix=trouble.fix,
@@ -312,7 +352,9 @@ def open_reader(source: object, format: str | None = None) -> Reader:
 
         return CsvFile(path, tab=kind == "tsv")
     if not path.stat().st_size:
-        raise NothingToDo("E0309", f"{path.name} is empty.", where=str(path), fix="write rows into it")
+        raise NothingToDo(
+            "E0309", f"{path.name} is empty.", where=str(path), fix="write rows into it"
+        )
     from ragassay.datasets.arrow_files import ArrowFile, ParquetFile
 
     return ParquetFile(path) if kind == "parquet" else ArrowFile(path)
@@ -330,7 +372,9 @@ def _format(path: Path) -> str:
         "E0310",
         f"The format of {path.name} is not known.",
         where=str(path),
-        why="read are " + " ".join(e for endings in FORMATS.values() for e in endings) + "; text formats also with .gz",
+        why="read are "
+        + " ".join(e for endings in FORMATS.values() for e in endings)
+        + "; text formats also with .gz",
         fix="rename the file by what it holds" if not packed else f"gunzip {path.name}",
     )
 
@@ -385,5 +429,11 @@ def read_record(record: Mapping[str, object]) -> Sample:
     """The Sample of one of our own records (see `record.from_record`)."""
     made = RowMaker(_OWN, _OneRecord(), False, Counter()).make(0, dict(record))
     if isinstance(made, BadRow):
-        raise DataError(made.code, "A stored row cannot be read back.", where=made.what, why=made.why, fix=made.fix)
+        raise DataError(
+            made.code,
+            "A stored row cannot be read back.",
+            where=made.what,
+            why=made.why,
+            fix=made.fix,
+        )
     return made

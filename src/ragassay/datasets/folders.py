@@ -13,7 +13,9 @@ from ragassay.datasets.source import Reader, find_file
 
 
 def reader_for(folder: Path) -> Reader:
-    """The reader of a folder. Raises SetupError (E0101) for several splits, DataError (E0102) for any other folder."""
+    """The reader of a folder. Raises SetupError (E0101) for several splits, DataError (E0102) for
+    any other folder.
+    """
     try:
         if (folder / "dataset_dict.json").is_file():
             raise _several(folder)
@@ -22,7 +24,9 @@ def reader_for(folder: Path) -> Reader:
         if is_beir(folder):
             return BeirFolder(folder)
     except OSError as error:
-        raise DataError("E0102", f"The folder {folder.name} cannot be read.", why=shorten(str(error))) from error
+        raise DataError(
+            "E0102", f"The folder {folder.name} cannot be read.", why=shorten(str(error))
+        ) from error
     find_file(folder)  # raises: a folder, not a file of rows
     raise AssertionError
 
@@ -38,5 +42,9 @@ def _several(folder: Path) -> SetupError:
         "The rows are in several splits.",
         where=str(folder),
         why=shorten(", ".join(splits)) or "dataset_dict.json names none",
-        fix=f"choose one: {folder.name}/{shorten(splits[0], 40)}" if splits else "choose one of its folders",
+        fix=(
+            f"choose one: {folder.name}/{shorten(splits[0], 40)}"
+            if splits
+            else "choose one of its folders"
+        ),
     )

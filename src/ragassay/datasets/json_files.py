@@ -1,8 +1,9 @@
 """How are JSON Lines and JSON files read: one row at a time, each fault a row of its own.
 
-A line (or an element of an array) is parsed by orjson. What orjson does not tell apart is found out on its
-error path only: NaN and infinities, bytes that are not UTF-8 (with their offset in the file), and unpaired
-surrogates. Duplicate keys, which it accepts, are looked for when the count of keys does not add up.
+A line (or an element of an array) is parsed by orjson. What orjson does not tell apart is found out
+on its error path only: NaN and infinities, bytes that are not UTF-8 (with their offset in the
+file), and unpaired surrogates. Duplicate keys, which it accepts, are looked for when the count of
+keys does not add up.
 """
 
 from __future__ import annotations
@@ -32,7 +33,16 @@ from ragassay.datasets.source import (
 
 _KEY_END = re.compile(rb'"[ \t\r\n]*:')
 _NOT_A_NUMBER = re.compile(r"-?(?:NaN|Infinity|inf)", re.IGNORECASE)
-_ROWS_KEYS = ("rows", "results", "samples", "data", "examples", "records", "test_cases", "evaluations")
+_ROWS_KEYS = (
+    "rows",
+    "results",
+    "samples",
+    "data",
+    "examples",
+    "records",
+    "test_cases",
+    "evaluations",
+)
 _BLANK = b" \t\r\n"
 
 
@@ -47,8 +57,8 @@ class JsonLines(FileReader):
 class JsonFile(FileReader):
     """.json: an array of objects (streamed), JSON Lines under another name, or one object.
 
-    One object is read whole: it may hold the rows under "rows", "results" and the like, be a table of
-    columns (name -> list of cells, or name -> {row: cell}), or be itself the only row.
+    One object is read whole: it may hold the rows under "rows", "results" and the like, be a table
+    of columns (name -> list of cells, or name -> {row: cell}), or be itself the only row.
     """
 
     def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
@@ -78,7 +88,13 @@ class JsonFile(FileReader):
         data = file.read(limit + 1)
         row = parse(data, offset) if len(data) <= limit else too_long(limit)
         if isinstance(row, Trouble):
-            raise DataError(row.code, f"{self.path.name}: {row.what}", where=self.source, why=row.why, fix=row.fix)
+            raise DataError(
+                row.code,
+                f"{self.path.name}: {row.what}",
+                where=self.source,
+                why=row.why,
+                fix=row.fix,
+            )
         for name in _ROWS_KEYS:
             rows = row.get(name)
             if isinstance(rows, list) and all(isinstance(r, dict) for r in rows):
@@ -103,7 +119,9 @@ def _from_columns(table: Row) -> Iterator[Row]:
 
 
 def _first_line(file: BinaryIO, limit: int) -> bytes:
-    """The first line that is not empty, without the blanks around it; only its beginning when it is an array's."""
+    """The first line that is not empty, without the blanks around it; only its beginning when it is
+    an array's.
+    """
     while part := file.readline(_BLOCK):
         if line := part.lstrip(_BLANK):
             whole = part.endswith(b"\n") or line.startswith(b"[")
@@ -147,7 +165,12 @@ def parse(line: bytes, offset: int) -> Row | Trouble:
             'write each row as {"question": ..., "contexts": [...], "response": ...}',
         )
     if len(_KEY_END.findall(line)) != _count_keys(row) and (key := _twice(line)) is not None:
-        return Trouble("E0301", f"the key {shorten(key, 40)!r} stands twice in one object", "", "keep one of the two")
+        return Trouble(
+            "E0301",
+            f"the key {shorten(key, 40)!r} stands twice in one object",
+            "",
+            "keep one of the two",
+        )
     return row
 
 
@@ -210,7 +233,9 @@ def _count_keys(row: Row) -> int:
             inside: Iterable[object] = value.values()
         else:
             inside = cast(list[object], value)
-            if type(inside[0]) is str and len(set(map(type, inside))) == 1:  # a list of contexts holds no key
+            if (
+                type(inside[0]) is str and len(set(map(type, inside))) == 1
+            ):  # a list of contexts holds no key
                 continue
         for item in inside:
             if (type(item) is dict or type(item) is list) and item:
@@ -247,10 +272,11 @@ _BLOCK = 1 << 18
 
 
 def _elements(file: BinaryIO, limit: int) -> Iterator[tuple[int, Row | Trouble]]:
-    """The elements of the array that the file is, split by brackets and quotes without parsing them.
+    """The elements of the array that the file is, split by brackets and quotes without parsing
+    them.
 
-    A row's line is the one its first character stands on. Only the element at hand is in memory, and one over the
-    limit is passed over.
+    A row's line is the one its first character stands on. Only the element at hand is in memory,
+    and one over the limit is passed over.
     """
     buffer, base = b"", file.tell()  # base: offset in the file of buffer[0]
     line, counted = 1, 0  # the line that buffer[counted] stands on
@@ -263,7 +289,9 @@ def _elements(file: BinaryIO, limit: int) -> Iterator[tuple[int, Row | Trouble]]
             yield line + buffer.count(b"\n", counted) + 1, cut_short(error)
             return
         if not block:
-            last = parse(buffer[start:].strip(_BLANK), base + start) if opened and not passed else None
+            last = (
+                parse(buffer[start:].strip(_BLANK), base + start) if opened and not passed else None
+            )
             line += buffer.count(b"\n", counted)
             if isinstance(last, dict):  # whole, only the bracket after it is missing
                 yield line, last
@@ -318,13 +346,24 @@ def _elements(file: BinaryIO, limit: int) -> Iterator[tuple[int, Row | Trouble]]
                 yield (
                     line,
                     Trouble(
-                        "E0301", "not valid JSON: a } that closes nothing", shorten(repr(element[-40:])), "remove it"
+                        "E0301",
+                        "not valid JSON: a } that closes nothing",
+                        shorten(repr(element[-40:])),
+                        "remove it",
                     ),
                 )
             elif element:
                 yield line, parse(element, base + first)
             elif mark == b"," or rows:
-                yield line, Trouble("E0301", "not valid JSON: a comma with no row after it", "", "remove the comma")
+                yield (
+                    line,
+                    Trouble(
+                        "E0301",
+                        "not valid JSON: a comma with no row after it",
+                        "",
+                        "remove the comma",
+                    ),
+                )
             rows += 1
             start = position
         if not closed:
@@ -332,7 +371,9 @@ def _elements(file: BinaryIO, limit: int) -> Iterator[tuple[int, Row | Trouble]]
             base += start
             buffer, position, start = buffer[start:], position - start, 0
             if len(buffer) > limit:
-                passed = True  # what was scanned of it is let go; its line is then the one it ends on
+                passed = (
+                    True  # what was scanned of it is let go; its line is then the one it ends on
+                )
             if passed:
                 line, base = line + buffer.count(b"\n", 0, position), base + position
                 buffer, position = buffer[position:], 0
@@ -343,7 +384,12 @@ def _elements(file: BinaryIO, limit: int) -> Iterator[tuple[int, Row | Trouble]]
         yield line, cut_short(error)
         return
     if tail:
-        yield line, Trouble("E0301", "text follows the end of the array", shorten(repr(tail[:40])), "remove it")
+        yield (
+            line,
+            Trouble(
+                "E0301", "text follows the end of the array", shorten(repr(tail[:40])), "remove it"
+            ),
+        )
 
 
 def json_reader(path: Path, lines: bool) -> FileReader:

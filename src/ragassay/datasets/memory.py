@@ -1,7 +1,7 @@
 """How are rows read that are in memory: lists, data frames, Hugging Face datasets, and generators.
 
-Libraries are recognised by their methods, never imported for it. A generator can be read once only, so its
-rows are written to a temporary JSON Lines file, which goes with the Dataset.
+Libraries are recognised by their methods, never imported for it. A generator can be read once only,
+so its rows are written to a temporary JSON Lines file, which goes with the Dataset.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class InMemory:
     textual = False
     notes: tuple[str, ...] = ()
 
-    def __init__(self, again: Callable[[], Iterable[object]], columns: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, again: Callable[[], Iterable[object]], columns: tuple[str, ...] | None = None
+    ) -> None:
         self.again = again
         self.columns = columns
 
@@ -49,7 +51,9 @@ class InMemory:
 
 
 class Spooled(JsonLines):
-    """The rows of a generator, kept in a temporary file that is removed with this reader or at exit."""
+    """The rows of a generator, kept in a temporary file that is removed with this reader or at
+    exit.
+    """
 
     def __init__(self, rows: Iterable[object]) -> None:
         handle, name = tempfile.mkstemp(prefix="ragassay-rows-", suffix=".jsonl")
@@ -77,15 +81,23 @@ def _line(item: object) -> str:
     row = as_row(item)
     if isinstance(row, Trouble):
         return json.dumps(row.why)
-    gaps = {k: None for k, v in row.items() if isinstance(v, float) and v != v}  # NaN is absent in every table
+    gaps = {
+        k: None for k, v in row.items() if isinstance(v, float) and v != v
+    }  # NaN is absent in every table
     try:
         return json.dumps({**row, **gaps}, default=_strange)
-    except (TypeError, ValueError, RecursionError) as error:  # circular, too deep, keys of a strange type
+    except (
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:  # circular, too deep, keys of a strange type
         return json.dumps(f"{type(item).__name__}: {shorten(str(error))}")
 
 
 def _strange(value: object) -> object:
-    return {f"a {type(value).__name__}": None}  # an object where a text or number belongs: the field's own error
+    return {
+        f"a {type(value).__name__}": None
+    }  # an object where a text or number belongs: the field's own error
 
 
 def as_row(item: object) -> Row | Trouble:
@@ -93,7 +105,10 @@ def as_row(item: object) -> Row | Trouble:
     if isinstance(item, Sample):
         return to_record(item)
     if isinstance(item, Mapping):
-        return {k if type(k) is str else str(k): v if type(v) in _PLAIN else plain(v) for k, v in item.items()}
+        return {
+            k if type(k) is str else str(k): v if type(v) in _PLAIN else plain(v)
+            for k, v in item.items()
+        }
     if hasattr(item, "model_dump"):  # pydantic: a Ragas or DeepEval sample
         dumped = item.model_dump()
         if isinstance(dumped, dict):
@@ -107,7 +122,9 @@ def as_row(item: object) -> Row | Trouble:
 
 
 def plain(value: Any, depth: int = 0) -> object:
-    """The value with lists, dicts, str, float ... in place of tuples, numpy arrays and scalars, NA and Contexts."""
+    """The value with lists, dicts, str, float ... in place of tuples, numpy arrays and scalars, NA
+    and Contexts.
+    """
     if type(value) in _PLAIN or depth > 64:
         return value
     if isinstance(value, list | tuple | set | frozenset):
@@ -140,9 +157,16 @@ def reader_for(source: object) -> Reader:
                 fix=f"choose one: rows[{splits[0]!r}]",
             )
         cells = list(source.values())
-        if cells and all(isinstance(c, list | tuple) for c in cells) and len({len(c) for c in cells}) == 1:
+        if (
+            cells
+            and all(isinstance(c, list | tuple) for c in cells)
+            and len({len(c) for c in cells}) == 1
+        ):
             names = tuple(map(str, source))
-            return InMemory(lambda: (dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)), names)
+            return InMemory(
+                lambda: (dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)),
+                names,
+            )
         return InMemory(lambda: [source])
     arrow = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_pylist")
     if isinstance(source, bytes | bytearray) or not (arrow or hasattr(source, "__iter__")):
@@ -155,7 +179,9 @@ def reader_for(source: object) -> Reader:
         return _pandas(source)
     if hasattr(source, "read_next_batch"):  # a RecordBatchReader is read once
         return Spooled(row for batch in source for row in batch.to_pylist())  # type: ignore[attr-defined]
-    if hasattr(source, "__arrow_c_stream__") or (hasattr(source, "to_pylist") and hasattr(source, "schema")):
+    if hasattr(source, "__arrow_c_stream__") or (
+        hasattr(source, "to_pylist") and hasattr(source, "schema")
+    ):
         return ArrowTable(lambda pyarrow: _stream(source, pyarrow))
     rows: Iterable[object] = source  # type: ignore[assignment]
     found = getattr(source, "column_names", None)

@@ -10,8 +10,8 @@ from ragassay.core import Context, Sample
 def to_record(sample: Sample) -> dict[str, object]:
     """The row as a JSON-like dict with our own field names; absent fields are left out.
 
-    A context is a text, or {"text", "id", "score"} where it has an id or a score. The line is not kept: it
-    belongs to the file. `from_record(to_record(s))` is `s` with line 0.
+    A context is a text, or {"text", "id", "score"} where it has an id or a score. The line is not
+    kept: it belongs to the file. `from_record(to_record(s))` is `s` with line 0.
 
     >>> to_record(Sample("a", question="Why?", contexts=(Context("Because."),)))
     {'id': 'a', 'question': 'Why?', 'contexts': ['Because.']}
@@ -32,7 +32,8 @@ def to_record(sample: Sample) -> dict[str, object]:
         record["slices"] = dict(sample.slices)
     if sample.usage is not None:
         parts = {
-            n: getattr(sample.usage, n) for n in ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
+            n: getattr(sample.usage, n)
+            for n in ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
         }
         record["usage"] = {name: value for name, value in parts.items() if value is not None}
     if sample.labels:

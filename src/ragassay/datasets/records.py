@@ -1,4 +1,6 @@
-"""What stands in a file of rows beside what a Sample holds: each row as it was written, with its line and its id."""
+"""What stands in a file of rows beside what a Sample holds: each row as it was written, with its
+line and its id.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ from ragassay.datasets.source import Reader, Row, Trouble
 class Records:
     """The raw rows of a source, in order: (line, id, row). Iterating reads it from the start.
 
-    Read with the same readers as Samples, and with the same ids ("row-<line>" where a row has none), so that a record
-    and a Sample of one row are told by the same name. `bad` counts the rows of the last reading that could not be read.
+    Read with the same readers as Samples, and with the same ids ("row-<line>" where a row has
+    none), so that a record and a Sample of one row are told by the same name. `bad` counts the rows
+    of the last reading that could not be read.
     """
 
     def __init__(self, reader: Reader, id_column: str | None) -> None:
@@ -46,21 +49,28 @@ class Records:
             if column is None:
                 column = _id_column(row)
             value = walk_path(row, column) if column else None
-            found = cells.identity(value, "id", []) if value == value else None  # NaN: a gap in a table
+            found = (
+                cells.identity(value, "id", []) if value == value else None
+            )  # NaN: a gap in a table
             yield line, found or f"row-{line}", row
 
 
-def open_records(source: object, *, mapping: Mapping[str, str] | None = None, format: str | None = None) -> Records:
+def open_records(
+    source: object, *, mapping: Mapping[str, str] | None = None, format: str | None = None
+) -> Records:
     """The raw rows of anything that `open_rows` opens, whether or not its columns are known ones.
 
-    mapping: field -> column; only "id" is looked at. Raises DataError when the source cannot be read.
+    mapping: field -> column; only "id" is looked at. Raises DataError when the source cannot be
+    read.
     """
     return Records(open_reader(source, format), (mapping or {}).get("id"))
 
 
 def walk_path(row: Mapping[str, object], path: str) -> object:
-    """The cell of a column, or of a path into objects and lists: "labels/faithfulness", "labels.faithfulness",
-    "votes/0". A whole name that is a column comes first. None when there is none."""
+    """The cell of a column, or of a path into objects and lists: "labels/faithfulness",
+    "labels.faithfulness", "votes/0". A whole name that is a column comes first. None when there is
+    none.
+    """
     if path in row:
         return row[path]
     for mark in ("/", "."):

@@ -27,7 +27,9 @@ _USAGE_KEYS = {
 
 
 def walk(row: Mapping[str, object], column: str) -> object:
-    """The cell of a column; a dotted name that is no column walks into objects. None when there is none."""
+    """The cell of a column; a dotted name that is no column walks into objects. None when there is
+    none.
+    """
     if column in row:
         return row[column]
     value: object = row
@@ -39,15 +41,26 @@ def walk(row: Mapping[str, object], column: str) -> object:
 
 
 class RowMaker:
-    """Turns rows into Samples under one choice of columns. notes counts what was read in a way worth saying."""
+    """Turns rows into Samples under one choice of columns. notes counts what was read in a way
+    worth saying.
+    """
 
-    def __init__(self, columns: Columns, reader: Reader, make_ids: bool, notes: Counter[str]) -> None:
+    def __init__(
+        self, columns: Columns, reader: Reader, make_ids: bool, notes: Counter[str]
+    ) -> None:
         self.columns, self.reader, self.make_ids, self.notes = columns, reader, make_ids, notes
 
     def make(self, line: int, row: Row | Trouble) -> Sample | BadRow:
         """The Sample of the row in this line."""
         if isinstance(row, Trouble):
-            return BadRow(f"line-{line}", line, row.code, f"{self.reader.where(line)}: {row.what}", row.why, row.fix)
+            return BadRow(
+                f"line-{line}",
+                line,
+                row.code,
+                f"{self.reader.where(line)}: {row.what}",
+                row.why,
+                row.fix,
+            )
         problems: Problems = []
         own_id = self._id(row, problems)
         sample = self._sample(own_id or f"row-{line}", line, row, problems)
@@ -68,7 +81,11 @@ class RowMaker:
         """The problem, with the column it is about where that has another name."""
         field = problem.what.split(" ", 1)[0].split("[")[0].split(".")[0]
         column = self.columns.read.get(field)
-        return problem.what if column in (None, field) else f"{problem.what} (column {shorten(str(column), 40)})"
+        return (
+            problem.what
+            if column in (None, field)
+            else f"{problem.what} (column {shorten(str(column), 40)})"
+        )
 
     def _id(self, row: Row, problems: Problems) -> str | None:
         column = self.columns.read.get("id")
@@ -85,10 +102,14 @@ class RowMaker:
             value = row.get(column)
             if value is None and "." in column:
                 value = walk(row, column)
-            if value is None or (value != value and isinstance(value, float) and not textual):  # NaN: absent in tables
+            if value is None or (
+                value != value and isinstance(value, float) and not textual
+            ):  # NaN: absent in tables
                 continue
             if value == "" and textual:
-                if field == "contexts":  # the column is there: an empty cell says that nothing was retrieved
+                if (
+                    field == "contexts"
+                ):  # the column is there: an empty cell says that nothing was retrieved
                     notes["empty cells were read as nothing retrieved"] += 1
                     value = ()
                 elif field == "response":
@@ -100,12 +121,19 @@ class RowMaker:
                 self.columns.quiet.discard(field)
         get = got.get
         form = self.columns.form
-        if form and form.trailing and "response" not in got and (reply := cells.last_reply(get("question"))):
+        if (
+            form
+            and form.trailing
+            and "response" not in got
+            and (reply := cells.last_reply(get("question")))
+        ):
             got["response"] = reply
         slices: dict[str, str] = {}
         if "slices" in got:
             for key, value in cells.pairs(got["slices"], "slices", problems):
-                if (found := cells.name(value, f"slices[{shorten(key, 40)!r}]", problems)) is not None:
+                if (
+                    found := cells.name(value, f"slices[{shorten(key, 40)!r}]", problems)
+                ) is not None:
                     slices[key] = found
         if "slice" in got and (part := cells.name(got["slice"], "slice", problems)) is not None:
             slices["slice"] = part
@@ -115,18 +143,28 @@ class RowMaker:
                 value is not None
                 and value == value
                 and not (textual and value == "")
-                and (found := cells.name(value, f"the slice {shorten(column, 40)}", problems)) is not None
+                and (found := cells.name(value, f"the slice {shorten(column, 40)}", problems))
+                is not None
             ):
                 slices[column] = found
         labels: dict[str, float | str] = {}
         if "labels" in got:
             for key, value in cells.pairs(got["labels"], "labels", problems):
-                if (mark := cells.label(value, f"labels[{shorten(key, 40)!r}]", problems, textual)) is not None:
+                if (
+                    mark := cells.label(value, f"labels[{shorten(key, 40)!r}]", problems, textual)
+                ) is not None:
                     labels[key] = mark
-        if "label" in got and (mark := cells.label(got["label"], "label", problems, textual)) is not None:
+        if (
+            "label" in got
+            and (mark := cells.label(got["label"], "label", problems, textual)) is not None
+        ):
             labels["label"] = mark
         for column in self.columns.marks:
-            if (mark := cells.label(row.get(column), f"label {shorten(column, 40)}", problems, textual)) is not None:
+            if (
+                mark := cells.label(
+                    row.get(column), f"label {shorten(column, 40)}", problems, textual
+                )
+            ) is not None:
                 labels[column] = mark
         return Sample(
             id=row_id,
@@ -139,9 +177,15 @@ class RowMaker:
             expected_facts=cells.texts(get("expected_facts"), "expected_facts", problems)
             if "expected_facts" in got
             else None,
-            relevant_ids=cells.grades(get("relevant_ids"), "relevant_ids", problems) if "relevant_ids" in got else None,
-            guidelines=(cells.texts(get("guidelines"), "guidelines", problems) or ()) if "guidelines" in got else (),
-            answerable=cells.truth(get("answerable"), "answerable", problems) if "answerable" in got else None,
+            relevant_ids=cells.grades(get("relevant_ids"), "relevant_ids", problems)
+            if "relevant_ids" in got
+            else None,
+            guidelines=(cells.texts(get("guidelines"), "guidelines", problems) or ())
+            if "guidelines" in got
+            else (),
+            answerable=cells.truth(get("answerable"), "answerable", problems)
+            if "answerable" in got
+            else None,
             slices=slices,
             cluster=cells.name(get("cluster"), "cluster", problems) if "cluster" in got else None,
             usage=self._usage(got, problems),
@@ -150,7 +194,9 @@ class RowMaker:
             line=line,
         )
 
-    def _contexts(self, got: Mapping[str, object], problems: Problems) -> tuple[Context, ...] | None:
+    def _contexts(
+        self, got: Mapping[str, object], problems: Problems
+    ) -> tuple[Context, ...] | None:
         value, ids = got.get("contexts"), got.get("context_ids")
         form = self.columns.form
         if form and form.whole and isinstance(value, str):
@@ -163,15 +209,20 @@ class RowMaker:
         names = cells.unpack(ids)
         if found is None:
             if "question" in got or "response" in got or not isinstance(names, list | tuple):
-                self.notes["rows have ids of retrieved documents and no texts; the ids are not read"] += 1
+                self.notes[
+                    "rows have ids of retrieved documents and no texts; the ids are not read"
+                ] += 1
                 return None
-            # Nothing but a ranking: no judge can be asked about its chunks, so their texts may be empty.
+            # Nothing but a ranking: no judge can be asked about its chunks, so their texts may be
+            # empty.
             self.notes["rows are rankings of document ids without texts"] += 1
             found = (Context(""),) * len(names)
         if not isinstance(names, list | tuple) or len(names) != len(found):
             problems.append(
                 Problem(
-                    "E0303", f"context_ids must be a list of {len(found)} ids, one for each of contexts", show(names)
+                    "E0303",
+                    f"context_ids must be a list of {len(found)} ids, one for each of contexts",
+                    show(names),
                 )
             )
             return found
@@ -193,10 +244,15 @@ class RowMaker:
             took = cells.amount(got["latency_ms"], "latency_ms", problems)
             parts["latency"] = ("latency_ms", None if took is None else took / 1000)
         if "start_time" in got and "end_time" in got and "latency" not in parts:
-            parts["latency"] = ("latency", seconds_between(got["start_time"], got["end_time"], problems))
+            parts["latency"] = (
+                "latency",
+                seconds_between(got["start_time"], got["end_time"], problems),
+            )
         if "trace" in got:
             found = totals(got["trace"], self.notes)
-            parts |= {name: (f"trace.{name}", value) for name, value in found.items() if name not in parts}
+            parts |= {
+                name: (f"trace.{name}", value) for name, value in found.items() if name not in parts
+            }
         if not parts and "usage" not in got:
             return None
         return AppUsage(

@@ -1,4 +1,6 @@
-"""Where do raw rows come from: the reader protocol, and opening a file so that every fault has a name."""
+"""Where do raw rows come from: the reader protocol, and opening a file so that every fault has a
+name.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,16 @@ from ragassay.core import DataError, NothingToDo, nearest, shorten
 Row = dict[str, object]
 
 READ_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile, OSError)
-"""What reading on may raise in the middle of a file: a cut or damaged gzip stream, or the disk itself."""
+"""What reading on may raise in the middle of a file: a cut or damaged gzip stream, or the disk
+itself.
+"""
 
 
 LINE_LIMIT = 256 * 1024 * 1024
 PACKED_LINE_LIMIT = 64 * 1024 * 1024
-"""Bytes in one line or row. Less in a .gz file, where a gigabyte of blanks takes a megabyte and would take a gigabyte."""
+"""Bytes in one line or row. Less in a .gz file, where a gigabyte of blanks takes a megabyte and
+would take a gigabyte.
+"""
 _SKIP = 1 << 17
 
 
@@ -39,8 +45,9 @@ class Trouble:
 class Reader(Protocol):
     """A source that can be read again and again, a row at a time.
 
-    source: absolute path, or "memory". textual: every cell is text (CSV), so numbers are parsed out of it.
-    columns: known before the rows are (a header, a schema), else None. notes: said once about the source.
+    source: absolute path, or "memory". textual: every cell is text (CSV), so numbers are parsed out
+    of it. columns: known before the rows are (a header, a schema), else None. notes: said once
+    about the source.
     """
 
     source: str
@@ -68,17 +75,25 @@ def show(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
     if isinstance(value, dict):
-        return "an object with " + shorten(", ".join(str(k)[:30] for k in list(value)[:6])) if value else "{}"
+        return (
+            "an object with " + shorten(", ".join(str(k)[:30] for k in list(value)[:6]))
+            if value
+            else "{}"
+        )
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an integer of {value.bit_length()} bits"
     try:
         return shorten(repr(value))
-    except Exception:  # a stranger's object may fail to print itself; the message must not fail with it
+    except (
+        Exception
+    ):  # a stranger's object may fail to print itself; the message must not fail with it
         return f"a {type(value).__name__}"
 
 
 def find_file(path: Path) -> Path:
-    """The file as an absolute path. Raises DataError (E0102) when it is not a file that can be read."""
+    """The file as an absolute path. Raises DataError (E0102) when it is not a file that can be
+    read.
+    """
     try:
         if path.is_file():
             with path.open("rb"):
@@ -88,7 +103,12 @@ def find_file(path: Path) -> Path:
         why = found and f"the folder has no such file.{found}"
     except (OSError, ValueError) as error:
         what, why = f"The file {shorten(str(path))} cannot be opened.", shorten(str(error))
-    raise DataError("E0102", what, why=why, fix="check the path; a run starts with: ragassay evaluate rows.jsonl")
+    raise DataError(
+        "E0102",
+        what,
+        why=why,
+        fix="check the path; a run starts with: ragassay evaluate rows.jsonl",
+    )
 
 
 def _neighbour(path: Path) -> str:
@@ -97,7 +117,8 @@ def _neighbour(path: Path) -> str:
 
 
 def open_bytes(path: Path) -> BinaryIO:
-    """The file's bytes, decompressed when its name ends in .gz, after a UTF-8 byte order mark if there is one.
+    """The file's bytes, decompressed when its name ends in .gz, after a UTF-8 byte order mark if
+    there is one.
 
     Raises NothingToDo for an empty file and DataError for UTF-16 and UTF-32, which are not read.
     """
@@ -105,12 +126,18 @@ def open_bytes(path: Path) -> BinaryIO:
         packed = path.suffix.lower() == ".gz"
         file = cast(BinaryIO, gzip.open(path, "rb") if packed else path.open("rb"))  # noqa: SIM115 - the caller closes it
     except OSError as error:
-        raise DataError("E0102", f"The file {path.name} cannot be opened.", why=shorten(str(error))) from error
+        raise DataError(
+            "E0102", f"The file {path.name} cannot be opened.", why=shorten(str(error))
+        ) from error
     try:
         head = file.read(4)
         if not head:
-            raise NothingToDo("E0309", f"{path.name} is empty.", where=str(path), fix="write one row a line")
-        if head[:2] in (b"\xff\xfe", b"\xfe\xff") or (b"\0" in head and head.strip(b"\0") and len(head) == 4):
+            raise NothingToDo(
+                "E0309", f"{path.name} is empty.", where=str(path), fix="write one row a line"
+            )
+        if head[:2] in (b"\xff\xfe", b"\xfe\xff") or (
+            b"\0" in head and head.strip(b"\0") and len(head) == 4
+        ):
             raise DataError(
                 "E0310",
                 f"{path.name} is UTF-16 or UTF-32 text; only UTF-8 is read.",
@@ -132,7 +159,9 @@ def line_limit(path: Path) -> int:
 
 
 def read_line(file: BinaryIO, limit: int) -> tuple[bytes, int]:
-    """(the next line, its length). A line over the limit is passed over and not held: b"" and its length."""
+    """(the next line, its length). A line over the limit is passed over and not held: b"" and its
+    length.
+    """
     line = file.readline(limit + 1)
     size = len(line)
     if size <= limit:
@@ -162,7 +191,10 @@ def broken_file(path: Path, error: BaseException) -> DataError:
         f"{path.name} cannot be read.",
         where=str(path),
         why=shorten(f"{type(error).__name__}: {error}"),
-        fix="check that the file is whole and that its name ends in what it holds (.jsonl, .csv, .parquet, .gz ...)",
+        fix=(
+            "check that the file is whole and that its name ends in what it holds (.jsonl, .csv,"
+            " .parquet, .gz ...)"
+        ),
     )
 
 

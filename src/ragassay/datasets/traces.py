@@ -1,8 +1,9 @@
 """What did the application spend, by the trace that a row carries: its totals and its times.
 
 Read are MLflow's traces (version 2: info.execution_time_ms, info.request_metadata; version 3:
-info.execution_duration_ms, info.execution_duration, info.trace_metadata) with the totals that MLflow keeps in their
-metadata as JSON: mlflow.trace.tokenUsage and mlflow.trace.cost. Without a duration, that of the root span counts.
+info.execution_duration_ms, info.execution_duration, info.trace_metadata) with the totals that
+MLflow keeps in their metadata as JSON: mlflow.trace.tokenUsage and mlflow.trace.cost. Without a
+duration, that of the root span counts.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _TOKENS = ("input_tokens", "output_tokens", "total_tokens")
 
 
 def totals(trace: object, notes: Counter[str]) -> dict[str, object]:
-    """Usage fields of a trace: an object, its JSON, or an object with to_dict(). Empty where it says nothing.
+    """Usage fields of a trace: an object, its JSON, or an object with to_dict(). Empty where it
+    says nothing.
 
     A trace that cannot be read is noted and says nothing: it is beside the row, not the row.
     """
@@ -35,7 +37,9 @@ def totals(trace: object, notes: Counter[str]) -> dict[str, object]:
     if not isinstance(whole, dict):
         notes["traces could not be read"] += 1
         return {}
-    info = next((part for key in ("info", "trace_info") if isinstance(part := whole.get(key), dict)), whole)
+    info = next(
+        (part for key in ("info", "trace_info") if isinstance(part := whole.get(key), dict)), whole
+    )
     metadata: dict[str, object] = {}
     for key in ("request_metadata", "trace_metadata"):
         metadata |= _named(info.get(key))
@@ -63,7 +67,9 @@ def _parsed(value: object) -> object:
 
 
 def _named(value: object) -> dict[str, object]:
-    """Metadata as an object, also from the list of key and value that MLflow's REST API of version 2 gives."""
+    """Metadata as an object, also from the list of key and value that MLflow's REST API of version
+    2 gives.
+    """
     value = _parsed(value)
     if isinstance(value, list):
         return {str(part.get("key")): part.get("value") for part in value if isinstance(part, dict)}
@@ -73,17 +79,24 @@ def _named(value: object) -> dict[str, object]:
 def _duration(info: Mapping[str, object], whole: Mapping[str, object]) -> float | None:
     for key in ("execution_duration_ms", "execution_time_ms", "execution_duration"):
         value = info.get(key)
-        if isinstance(value, str) and (match := _DURATION.fullmatch(value)):  # protobuf's JSON: "1.25s"
+        if isinstance(value, str) and (
+            match := _DURATION.fullmatch(value)
+        ):  # protobuf's JSON: "1.25s"
             return float(match[1])
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15:
             return value / 1000
     data = whole.get("data")
     spans = data.get("spans") if isinstance(data, dict) else None
     for span in spans if isinstance(spans, list) else ():
-        if isinstance(span, dict) and not any(span.get(key) for key in ("parent_id", "parent_span_id")):
+        if isinstance(span, dict) and not any(
+            span.get(key) for key in ("parent_id", "parent_span_id")
+        ):
             ends = [
                 next((t for k in keys if type(t := span.get(k)) is int), None)
-                for keys in (("start_time_unix_nano", "start_time"), ("end_time_unix_nano", "end_time"))
+                for keys in (
+                    ("start_time_unix_nano", "start_time"),
+                    ("end_time_unix_nano", "end_time"),
+                )
             ]
             if ends[0] is not None and ends[1] is not None and 0 <= ends[1] - ends[0] < 10**18:
                 return (ends[1] - ends[0]) / 1e9
@@ -91,8 +104,10 @@ def _duration(info: Mapping[str, object], whole: Mapping[str, object]) -> float 
 
 
 def seconds_between(start: object, end: object, problems: Problems) -> float | None:
-    """Seconds from start to end: ISO 8601 texts (UTC where they name no zone), datetimes, or seconds, milliseconds,
-    microseconds or nanoseconds since 1970, told apart by their size. A time that is none of these is a problem."""
+    """Seconds from start to end: ISO 8601 texts (UTC where they name no zone), datetimes, or
+    seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by their size. A time
+    that is none of these is a problem.
+    """
     times: list[float] = []
     for field, value in (("start_time", start), ("end_time", end)):
         moment = _moment(value)
@@ -120,6 +135,8 @@ def _moment(value: object) -> float | None:
         except (OverflowError, ValueError):
             return None
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e20:
-        scale = next(s for least, s in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (0, 1)) if value >= least)
+        scale = next(
+            s for least, s in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (0, 1)) if value >= least
+        )
         return value / scale
     return None

@@ -1,8 +1,10 @@
-"""How are relevance judgements (qrels) and rankings (runs) read and written, in the forms of TREC and BEIR?
+"""How are relevance judgements (qrels) and rankings (runs) read and written, in the forms of TREC
+and BEIR?
 
-qrels: TREC's `topic iteration document grade`, separated by blanks, or BEIR's table `query-id corpus-id score`,
-separated by tabs, with its header. Run: TREC's `topic Q0 document rank score tag`. Empty lines and lines that begin
-with # are passed over, as trec_eval does; every file may end in .gz.
+qrels: TREC's `topic iteration document grade`, separated by blanks, or BEIR's table `query-id
+corpus-id score`, separated by tabs, with its header. Run: TREC's `topic Q0 document rank score
+tag`. Empty lines and lines that begin with # are passed over, as trec_eval does; every file may end
+in .gz.
 """
 
 from __future__ import annotations
@@ -18,7 +20,14 @@ from typing import NamedTuple
 
 from ragassay.core import BadRow, Context, DataError, NothingToDo, Sample, shorten
 from ragassay.datasets.cells import NUMBER
-from ragassay.datasets.source import READ_ERRORS, broken_file, find_file, line_limit, open_bytes, read_line
+from ragassay.datasets.source import (
+    READ_ERRORS,
+    broken_file,
+    find_file,
+    line_limit,
+    open_bytes,
+    read_line,
+)
 from ragassay.datasets.writing import Target, WriteReport, name_of, opened
 
 Qrels = Mapping[str, Mapping[str, float]]
@@ -36,9 +45,9 @@ _BLANKS = re.compile(f"[{_BLANK}]+")
 def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
     """The judgements of a file: topic -> document id -> grade.
 
-    Three cells separated by tabs are BEIR's form, whose first line is a header; four fields are TREC's.
-    Raises DataError (E0312) for a malformed line or a document judged twice for a topic, naming file and line, and
-    NothingToDo (E0309) when the file judges nothing.
+    Three cells separated by tabs are BEIR's form, whose first line is a header; four fields are
+    TREC's. Raises DataError (E0312) for a malformed line or a document judged twice for a topic,
+    naming file and line, and NothingToDo (E0309) when the file judges nothing.
     """
     file = find_file(Path(path))
     found: dict[str, dict[str, float]] = {}
@@ -54,16 +63,25 @@ def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
             fields = _BLANKS.split(text.strip(_BLANK))
             if len(fields) != 4:
                 raise _malformed(
-                    file, line, text, f"has {len(fields)} fields",
+                    file,
+                    line,
+                    text,
+                    f"has {len(fields)} fields",
                     "write: topic 0 document grade, or BEIR's three cells separated by tabs",
-                )  # fmt: skip
+                )
             topic, _, document, grade = fields
         first = False
         if not topic or not document:
             raise _malformed(file, line, text, "lacks the topic or the document", "write both ids")
         judged = found.setdefault(topic, {})
         if document in judged:
-            raise _malformed(file, line, text, f"judges {shorten(document, 40)!r} a second time", "keep one of the two")
+            raise _malformed(
+                file,
+                line,
+                text,
+                f"judges {shorten(document, 40)!r} a second time",
+                "keep one of the two",
+            )
         judged[document] = _number(file, line, text, grade, "grade")
     if not found:
         raise _empty(file)
@@ -73,20 +91,31 @@ def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
 def read_run(path: str | PathLike[str]) -> dict[str, tuple[tuple[str, float], ...]]:
     """The rankings of a TREC run file: topic -> ((document id, score), ...) in trec_eval's order.
 
-    That is by score, descending, scores in single precision; equal scores by document id, descending. The file's rank
-    column and the order of its lines count for nothing. Raises as `read_qrels` does.
+    That is by score, descending, scores in single precision; equal scores by document id,
+    descending. The file's rank column and the order of its lines count for nothing. Raises as
+    `read_qrels` does.
     """
     file = find_file(Path(path))
     found: dict[str, dict[str, float]] = {}
     for line, text in _lines(file):
         fields = _BLANKS.split(text.strip(_BLANK), 6)
         if len(fields) < 6:
-            raise _malformed(file, line, text, f"has {len(fields)} fields", "write: topic Q0 document rank score tag")
+            raise _malformed(
+                file,
+                line,
+                text,
+                f"has {len(fields)} fields",
+                "write: topic Q0 document rank score tag",
+            )
         topic, _, document, _, score, *_ = fields
         ranked = found.setdefault(topic, {})
         if document in ranked:
             raise _malformed(
-                file, line, text, f"retrieves {shorten(document, 40)!r} a second time", "keep the better of the two"
+                file,
+                line,
+                text,
+                f"retrieves {shorten(document, 40)!r} a second time",
+                "keep the better of the two",
             )
         ranked[document] = _number(file, line, text, score, "score")
     if not found:
@@ -96,7 +125,9 @@ def read_run(path: str | PathLike[str]) -> dict[str, tuple[tuple[str, float], ..
 
 def in_order(scored: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     """(document id, score) pairs in trec_eval's order."""
-    return tuple(sorted(scored, key=lambda pair: (ctypes.c_float(pair[1]).value, pair[0]), reverse=True))
+    return tuple(
+        sorted(scored, key=lambda pair: (ctypes.c_float(pair[1]).value, pair[0]), reverse=True)
+    )
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -112,7 +143,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             number += 1
             if not line:
                 raise _malformed(
-                    path, number, "", "is longer than any line of such a file", "write one document a line"
+                    path,
+                    number,
+                    "",
+                    "is longer than any line of such a file",
+                    "write one document a line",
                 )
             if line.isspace() or line.lstrip()[:1] == b"#":
                 continue
@@ -131,18 +166,30 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def _number(path: Path, line: int, text: str, value: str, what: str) -> float:
     found = float(value) if NUMBER.fullmatch(value) and len(value) < 400 else math.nan
     if not math.isfinite(found):
-        raise _malformed(path, line, text, f"has the {what} {shorten(value, 40)!r}", f"write the {what} as a number")
+        raise _malformed(
+            path,
+            line,
+            text,
+            f"has the {what} {shorten(value, 40)!r}",
+            f"write the {what} as a number",
+        )
     return found
 
 
 def _malformed(path: Path, line: int, text: str, what: str, fix: str) -> DataError:
     return DataError(
-        "E0312", f"{path.name}:{line} {what}.", where=f"{path}:{line}", why=shorten(text.replace("\t", " ")), fix=fix
+        "E0312",
+        f"{path.name}:{line} {what}.",
+        where=f"{path}:{line}",
+        why=shorten(text.replace("\t", " ")),
+        fix=fix,
     )
 
 
 def _empty(path: Path) -> NothingToDo:
-    return NothingToDo("E0309", f"{path.name} holds no line.", where=str(path), fix="write one document a line")
+    return NothingToDo(
+        "E0309", f"{path.name} holds no line.", where=str(path), fix="write one document a line"
+    )
 
 
 class TopicCounts(NamedTuple):
@@ -157,7 +204,9 @@ class TopicCounts(NamedTuple):
         """The counts for the user."""
         said = [f"topics in both the run and the qrels: {self.both:,}"]
         if self.only_in_qrels:
-            said.append(f"topics of the qrels only, for which nothing was retrieved: {self.only_in_qrels:,}")
+            said.append(
+                f"topics of the qrels only, for which nothing was retrieved: {self.only_in_qrels:,}"
+            )
         if self.only_in_run:
             said.append(f"topics of the run only, which are not measured: {self.only_in_run:,}")
         return tuple(said)
@@ -172,8 +221,9 @@ def count_topics(run: Run, qrels: Qrels) -> TopicCounts:
 def retrieval_rows(run: Run, qrels: Qrels) -> Iterator[Sample]:
     """One Sample a topic of the qrels, in their order, for the document metrics.
 
-    Its contexts are the ranking, with ids and scores and empty texts; a topic that the run does not have retrieved
-    nothing (trec_eval -c). Topics of the run without judgements are left out; `count_topics` tells how many.
+    Its contexts are the ranking, with ids and scores and empty texts; a topic that the run does not
+    have retrieved nothing (trec_eval -c). Topics of the run without judgements are left out;
+    `count_topics` tells how many.
     """
     for line, (topic, grades) in enumerate(qrels.items(), 1):
         contexts = tuple(Context("", document, score) for document, score in run.get(topic, ()))
@@ -181,10 +231,11 @@ def retrieval_rows(run: Run, qrels: Qrels) -> Iterator[Sample]:
 
 
 def write_qrels(samples: Iterable[Sample | BadRow], target: Target) -> WriteReport:
-    """Write the relevant_ids of Samples as TREC qrels, the row's id as the topic; BEIR's form when the path ends in .tsv.
+    """Write the relevant_ids of Samples as TREC qrels, the row's id as the topic; BEIR's form when
+    the path ends in .tsv.
 
-    Rows without judgements have no line and are counted. Raises DataError (E0312) for an id that holds a blank, and as
-    `write_rows`.
+    Rows without judgements have no line and are counted. Raises DataError (E0312) for an id that
+    holds a blank, and as `write_rows`.
     """
     table = name_of(target).lower().removesuffix(".gz").endswith(".tsv")
     lost: Counter[str] = Counter()
@@ -203,16 +254,24 @@ def write_qrels(samples: Iterable[Sample | BadRow], target: Target) -> WriteRepo
             for document, grade in sample.relevant_ids.items():
                 fields = (sample.id, document) if table else (sample.id, "0", document)
                 written = str(int(grade)) if grade == int(grade) else repr(grade)
-                write(("\t" if table else " ").join((*(_field(f, table) for f in fields), written)).encode() + b"\n")
+                write(
+                    ("\t" if table else " ")
+                    .join((*(_field(f, table) for f in fields), written))
+                    .encode()
+                    + b"\n"
+                )
     return WriteReport("qrels", name_of(target), rows, bad, dict(lost), {})
 
 
-def write_run(samples: Iterable[Sample | BadRow], target: Target, tag: str = "ragassay") -> WriteReport:
+def write_run(
+    samples: Iterable[Sample | BadRow], target: Target, tag: str = "ragassay"
+) -> WriteReport:
     """Write the rankings of Samples as a TREC run, the row's id as the topic.
 
-    trec_eval ranks by score alone, so where the contexts have no scores, or scores that give another order, the
-    scores are n, n-1, ... 1; how often is reported. An id that is ranked twice is written once, at its best rank.
-    Chunks without an id and rows without chunks have no line and are counted. Raises as `write_qrels`.
+    trec_eval ranks by score alone, so where the contexts have no scores, or scores that give
+    another order, the scores are n, n-1, ... 1; how often is reported. An id that is ranked twice
+    is written once, at its best rank. Chunks without an id and rows without chunks have no line and
+    are counted. Raises as `write_qrels`.
     """
     lost: Counter[str] = Counter()
     rows = bad = 0
@@ -233,23 +292,34 @@ def write_run(samples: Iterable[Sample | BadRow], target: Target, tag: str = "ra
             scores = [(document, score) for document, score in ranked.items() if score is not None]
             if len(scores) < len(ranked) or in_order(scores) != tuple(scores):
                 lost["contexts.score (written by rank)"] += bool(scores)
-                scores = [(document, float(len(ranked) - place)) for place, document in enumerate(ranked)]
+                scores = [
+                    (document, float(len(ranked) - place)) for place, document in enumerate(ranked)
+                ]
             for rank, (document, score) in enumerate(scores, 1):
                 line = f"{_field(sample.id)} Q0 {_field(document)} {rank} {score!r} {_field(tag)}\n"
                 write(line.encode())
-    return WriteReport("run", name_of(target), rows, bad, {part: n for part, n in lost.items() if n}, {})
+    return WriteReport(
+        "run", name_of(target), rows, bad, {part: n for part, n in lost.items() if n}, {}
+    )
 
 
 def _field(value: str, table: bool = False) -> str:
-    if not value.strip(_BLANK) or value.startswith("#") or any(c in value for c in (_BLANK[1:] if table else _BLANK)):
+    if (
+        not value.strip(_BLANK)
+        or value.startswith("#")
+        or any(c in value for c in (_BLANK[1:] if table else _BLANK))
+    ):
         raise DataError(
             "E0312",
-            f"The id {shorten(value, 40)!r} cannot stand in a file whose fields are separated by blanks.",
+            f"The id {shorten(value, 40)!r} cannot stand in a file whose fields are separated by"
+            " blanks.",
             why="it is empty, holds a blank or begins with #",
             fix="give ids without blanks",
         )
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise DataError("E0305", f"The id {shorten(value, 40)!r} is not Unicode.", fix="correct the id") from error
+        raise DataError(
+            "E0305", f"The id {shorten(value, 40)!r} is not Unicode.", fix="correct the id"
+        ) from error
     return value

@@ -15,7 +15,15 @@ from typing import IO, cast
 
 import orjson
 
-from ragassay.core import BadRow, DataError, EnvironmentFailure, Sample, SetupError, nearest, shorten
+from ragassay.core import (
+    BadRow,
+    DataError,
+    EnvironmentFailure,
+    Sample,
+    SetupError,
+    nearest,
+    shorten,
+)
 from ragassay.datasets.columns import ALIASES
 from ragassay.datasets.rows import walk
 from ragassay.datasets.shapes import WRITERS, Writer
@@ -24,7 +32,14 @@ from ragassay.datasets.shapes.base import parts
 WRITTEN_SHAPES = tuple(WRITERS)
 """The shapes that `write_rows` knows."""
 
-_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
+_ENDINGS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+}
 _REFERENCES = frozenset({"reference", *ALIASES["reference"]})
 
 Target = str | os.PathLike[str] | IO[bytes] | IO[str]
@@ -34,8 +49,9 @@ Target = str | os.PathLike[str] | IO[bytes] | IO[str]
 class WriteReport:
     """What was written, and what was not.
 
-    rows: written. bad: bad rows among the input, which are not written. lost: part of a Sample that the shape cannot
-    hold -> rows that had it. missing: field that the tool cannot do without -> rows that lack it.
+    rows: written. bad: bad rows among the input, which are not written. lost: part of a Sample that
+    the shape cannot hold -> rows that had it. missing: field that the tool cannot do without ->
+    rows that lack it.
     """
 
     shape: str
@@ -67,16 +83,18 @@ def _rows(count: int) -> str:
 def write_rows(samples: Iterable[Sample | BadRow], target: Target, shape: str) -> WriteReport:
     """Write Samples in the row shape of a tool, and say what the shape cannot hold.
 
-    target: a path or an open stream. The path's ending says the format: .jsonl, .json (an array; for RAGChecker its
-    object with `results`), .csv, .tsv, each also with .gz; any other path and a stream get what the tool reads
-    (ragchecker and deepeval JSON, ares TSV, the others JSON Lines). Tables flatten objects into dotted columns, and
-    cannot tell an absent text from an empty one; texts stand in them as they are, also those that a spreadsheet would
-    take for a formula. A file is replaced only when everything was written. Memory: one row.
+    target: a path or an open stream. The path's ending says the format: .jsonl, .json (an array;
+    for RAGChecker its object with `results`), .csv, .tsv, each also with .gz; any other path and a
+    stream get what the tool reads (ragchecker and deepeval JSON, ares TSV, the others JSON Lines).
+    Tables flatten objects into dotted columns, and cannot tell an absent text from an empty one;
+    texts stand in them as they are, also those that a spreadsheet would take for a formula. A file
+    is replaced only when everything was written. Memory: one row.
 
     Reading the file back (`open_rows`) gives the same values for every part that the shape holds.
 
-    Raises SetupError (E0101) for an unknown shape or an ending of another format, EnvironmentFailure (E0107) when the
-    file cannot be written, DataError (E0305) when a text of a Sample is not Unicode.
+    Raises SetupError (E0101) for an unknown shape or an ending of another format,
+    EnvironmentFailure (E0107) when the file cannot be written, DataError (E0305) when a text of a
+    Sample is not Unicode.
     """
     writer = WRITERS.get(shape)
     if writer is None:
@@ -105,14 +123,20 @@ def write_rows(samples: Iterable[Sample | BadRow], target: Target, shape: str) -
     with opened(target) as write:
         _WRITE[kind](rows(), writer, write)
     return WriteReport(
-        shape, name_of(target), count["rows"], count["bad"],
-        {part: n for part, n in sorted(lost.items()) if n}, dict(sorted(missing.items())),
-    )  # fmt: skip
+        shape,
+        name_of(target),
+        count["rows"],
+        count["bad"],
+        {part: n for part, n in sorted(lost.items()) if n},
+        dict(sorted(missing.items())),
+    )
 
 
 def _held(part: str, said: set[str], held: frozenset[str]) -> bool:
     whole = part.partition(".")[0]
-    return part in held or (whole != part and whole in said and whole not in held)  # the whole is named already
+    return part in held or (
+        whole != part and whole in said and whole not in held
+    )  # the whole is named already
 
 
 def _format(target: Target, writer: Writer) -> str:
@@ -162,7 +186,8 @@ def _json(rows: Rows, writer: Writer, write: Callable[[bytes], object]) -> None:
 
 def _table(rows: Rows, writer: Writer, write: Callable[[bytes], object], mark: str) -> None:
     buffer = io.StringIO()
-    # Every cell is quoted: the csv module leaves a lone carriage return bare, which its own reader refuses.
+    # Every cell is quoted: the csv module leaves a lone carriage return bare, which its own reader
+    # refuses.
     table = csv.writer(buffer, delimiter=mark, quoting=csv.QUOTE_ALL, lineterminator="\n")
     table.writerow(writer.columns)
     for row_id, row in rows:
@@ -176,8 +201,18 @@ def _table(rows: Rows, writer: Writer, write: Callable[[bytes], object], mark: s
 def _cell(row_id: str, column: str, value: object) -> str:
     if isinstance(value, str):
         # A reference that begins with [ would read back as a list of references.
-        return _encode(row_id, [value]).decode() if column in _REFERENCES and value.startswith("[") else value
-    return "" if value is None else str(value) if type(value) is float else _encode(row_id, value).decode()
+        return (
+            _encode(row_id, [value]).decode()
+            if column in _REFERENCES and value.startswith("[")
+            else value
+        )
+    return (
+        ""
+        if value is None
+        else str(value)
+        if type(value) is float
+        else _encode(row_id, value).decode()
+    )
 
 
 def _utf8(row_id: str, text: str) -> bytes:
@@ -202,7 +237,8 @@ def name_of(target: Target) -> str:
 
 @contextmanager
 def opened(target: Target) -> Iterator[Callable[[bytes], object]]:
-    """A function that writes bytes to the target. A file appears under its name only when nothing failed.
+    """A function that writes bytes to the target. A file appears under its name only when nothing
+    failed.
 
     Raises EnvironmentFailure (E0107) when it cannot be written.
     """

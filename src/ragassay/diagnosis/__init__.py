@@ -7,6 +7,18 @@ from ragassay.diagnosis.patterns import HIGH, LOW, PATTERNS, Pattern, pattern_of
 from ragassay.diagnosis.rules import diagnose, shows
 
 __all__ = [
-    "CAUSES", "FINER", "HIGH", "LOW", "PATTERNS", "RULES", "Pattern", "Rule", "diagnose", "part_text", "pattern_of",
-    "quote_of", "shows", "worst_part",
-]  # fmt: skip
+    "CAUSES",
+    "FINER",
+    "HIGH",
+    "LOW",
+    "PATTERNS",
+    "RULES",
+    "Pattern",
+    "Rule",
+    "diagnose",
+    "part_text",
+    "pattern_of",
+    "quote_of",
+    "shows",
+    "worst_part",
+]

@@ -9,145 +9,184 @@ from ragassay.core import Cause
 
 _ROOT = (
     Cause(
-        "application_error", "The application failed on the row",
-        "Read the error and run the question again by itself: time-outs, rate limits, a prompt that is too long, an "
-        "exception in retrieval or parsing. Until it is mended, the other metrics say nothing about such rows.",
+        "application_error",
+        "The application failed on the row",
+        "Read the error and run the question again by itself: time-outs, rate limits, a prompt that"
+        " is too long, an exception in retrieval or parsing. Until it is mended, the other metrics"
+        " say nothing about such rows.",
     ),
     Cause(
-        "nothing_retrieved", "Nothing was retrieved",
-        "Find out why the retriever returns no chunk for such questions: a filter or score threshold that is too "
-        "strict, an index that is empty or stale, an error that is swallowed. Then let the application say that "
-        "it found nothing.",
+        "nothing_retrieved",
+        "Nothing was retrieved",
+        "Find out why the retriever returns no chunk for such questions: a filter or score"
+        " threshold that is too strict, an index that is empty or stale, an error that is"
+        " swallowed. Then let the application say that it found nothing.",
     ),
     Cause(
-        "retrieval_irrelevant", "No retrieved chunk is relevant",
-        "Work on the retriever: hybrid (keyword + embedding) search, query rewriting, a better embedding model, "
-        "a reranker over more candidates, other chunk sizes. First check that the corpus holds the answer at all.",
+        "retrieval_irrelevant",
+        "No retrieved chunk is relevant",
+        "Work on the retriever: hybrid (keyword + embedding) search, query rewriting, a better"
+        " embedding model, a reranker over more candidates, other chunk sizes. First check that the"
+        " corpus holds the answer at all.",
     ),
     Cause(
-        "context_diluted", "Relevant chunks are few, or stand behind irrelevant ones",
-        "Rerank, retrieve fewer chunks or cut below a retrieval score, and remove near-duplicates; smaller chunks where "
-        "only a sentence or two of each matters.",
+        "context_diluted",
+        "Relevant chunks are few, or stand behind irrelevant ones",
+        "Rerank, retrieve fewer chunks or cut below a retrieval score, and remove near-duplicates;"
+        " smaller chunks where only a sentence or two of each matters.",
     ),
     Cause(
-        "document_missed", "The document known to be relevant was not retrieved",
-        "The document exists and was not found: retrieve more candidates and rerank, look at its chunks and "
-        "metadata, try hybrid search or query rewriting, and check that the index holds its present version.",
+        "document_missed",
+        "The document known to be relevant was not retrieved",
+        "The document exists and was not found: retrieve more candidates and rerank, look at its"
+        " chunks and metadata, try hybrid search or query rewriting, and check that the index holds"
+        " its present version.",
     ),
     Cause(
-        "insufficient_context", "The chunks do not hold what a right answer needs",
-        "Retrieve more or larger chunks, follow links between documents, split questions of several parts into "
-        "several searches; if the corpus lacks the fact, add it.",
+        "insufficient_context",
+        "The chunks do not hold what a right answer needs",
+        "Retrieve more or larger chunks, follow links between documents, split questions of several"
+        " parts into several searches; if the corpus lacks the fact, add it.",
     ),
     Cause(
-        "ungrounded", "The response claims what the chunks do not support",
-        "Work on the generator: tell it to use only the context and to say when something is missing, ask for "
-        "citations, lower the temperature, cut irrelevant chunks, or use a stronger model.",
+        "ungrounded",
+        "The response claims what the chunks do not support",
+        "Work on the generator: tell it to use only the context and to say when something is"
+        " missing, ask for citations, lower the temperature, cut irrelevant chunks, or use a"
+        " stronger model.",
     ),
     Cause(
-        "declined", "The response declines to answer",
-        "If the answer was retrieved, this is over-refusal (measure the retrieval where that is not known): soften the "
-        "instruction to refuse when unsure, show an example that answers from the "
-        "context, look for safety filters that trigger wrongly, and put the relevant chunk nearer to the "
-        "question.",
+        "declined",
+        "The response declines to answer",
+        "If the answer was retrieved, this is over-refusal (measure the retrieval where that is not"
+        " known): soften the instruction to refuse when unsure, show an example that answers from"
+        " the context, look for safety filters that trigger wrongly, and put the relevant chunk"
+        " nearer to the question.",
     ),
     Cause(
-        "failed_abstention", "The response answers a question that has no answer here",
-        "Allow the generator to say that it does not know and show an example of it; refuse below a retrieval "
-        "score.",
+        "failed_abstention",
+        "The response answers a question that has no answer here",
+        "Allow the generator to say that it does not know and show an example of it; refuse below a"
+        " retrieval score.",
     ),
     Cause(
-        "no_answer", "The response is empty",
-        "Look for generation errors that are swallowed: timeouts, content filters, a token limit that is too low,"
-        " or an output parser that drops the text.",
+        "no_answer",
+        "The response is empty",
+        "Look for generation errors that are swallowed: timeouts, content filters, a token limit"
+        " that is too low, or an output parser that drops the text.",
     ),
     Cause(
-        "answer_irrelevant", "The response does not answer the question",
-        "Put the question after the context and repeat what is asked for; check query rewriting and conversation "
-        "history; ask for a direct answer first and for every part of the question.",
+        "answer_irrelevant",
+        "The response does not answer the question",
+        "Put the question after the context and repeat what is asked for; check query rewriting and"
+        " conversation history; ask for a direct answer first and for every part of the question.",
     ),
     Cause(
-        "incomplete_answer", "The response leaves out what the chunks hold on the question",
-        "Ask for every part of the question, with conditions and exceptions; raise the limit on the answer's length; "
-        "put fewer and shorter chunks before the model, so that none is passed over.",
+        "incomplete_answer",
+        "The response leaves out what the chunks hold on the question",
+        "Ask for every part of the question, with conditions and exceptions; raise the limit on the"
+        " answer's length; put fewer and shorter chunks before the model, so that none is passed"
+        " over.",
     ),
     Cause(
-        "misled", "The response repeats from the chunks what the reference does not state",
-        "Keep such chunks from the model: rerank, retrieve fewer, filter by source or date; tell it what to do with "
-        "passages that disagree. Where the claims are right, the reference is too short.",
+        "misled",
+        "The response repeats from the chunks what the reference does not state",
+        "Keep such chunks from the model: rerank, retrieve fewer, filter by source or date; tell it"
+        " what to do with passages that disagree. Where the claims are right, the reference is too"
+        " short.",
     ),
     Cause(
-        "incorrect", "The response is wrong",
-        "Read the row, and measure the retrieval where that was not done: was the evidence there? If the context "
-        "contradicts the reference, mend the corpus or the reference; else use a "
-        "stronger model or let it reason before answering.",
+        "incorrect",
+        "The response is wrong",
+        "Read the row, and measure the retrieval where that was not done: was the evidence there?"
+        " If the context contradicts the reference, mend the corpus or the reference; else use a"
+        " stronger model or let it reason before answering.",
     ),
     Cause(
-        "unsafe", "The response is unsafe",
-        "Add a safety instruction and an output filter, and check the retrieved chunks for injected instructions.",
+        "unsafe",
+        "The response is unsafe",
+        "Add a safety instruction and an output filter, and check the retrieved chunks for injected"
+        " instructions.",
     ),
     Cause(
-        "guideline_broken", "The response breaks a guideline",
-        "Put the guideline into the system prompt in the same words, with an example that keeps it; check that two "
-        "guidelines do not contradict each other.",
+        "guideline_broken",
+        "The response breaks a guideline",
+        "Put the guideline into the system prompt in the same words, with an example that keeps it;"
+        " check that two guidelines do not contradict each other.",
     ),
     Cause(
-        "other", "Another metric failed",
+        "other",
+        "Another metric failed",
         "Open the row and read the rationale of the metric that is named there.",
     ),
-)  # fmt: skip
+)
 
 CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _ROOT})
 """Name -> root cause with its knob; `detail` is empty here and quotes the row in a Diagnosis."""
 
 _FINER = (
     Cause(
-        "corpus_gap", "The corpus lacks the answer",
-        "Add the missing document, or let the application say that it does not know. No change of the retriever helps.",
+        "corpus_gap",
+        "The corpus lacks the answer",
+        "Add the missing document, or let the application say that it does not know. No change of"
+        " the retriever helps.",
     ),
     Cause(
-        "retrieval_miss", "The corpus holds the answer, and the search did not find it",
-        "Compare the words of the question with those of the missed document: hybrid search, query rewriting, another "
-        "embedding model, other chunks, and the filters that apply to it.",
+        "retrieval_miss",
+        "The corpus holds the answer, and the search did not find it",
+        "Compare the words of the question with those of the missed document: hybrid search, query"
+        " rewriting, another embedding model, other chunks, and the filters that apply to it.",
     ),
     Cause(
-        "ranking_cutoff", "The evidence was found in part, or ranked too low",
-        "Rerank, or retrieve more before the cut: what was needed stands behind the cut-off or behind other chunks.",
+        "ranking_cutoff",
+        "The evidence was found in part, or ranked too low",
+        "Rerank, or retrieve more before the cut: what was needed stands behind the cut-off or"
+        " behind other chunks.",
     ),
     Cause(
-        "over_refusal", "It refuses although the evidence was there",
-        "Soften the instruction to refuse, show an example that answers from such a context, and look for a safety "
-        "filter that triggers wrongly.",
+        "over_refusal",
+        "It refuses although the evidence was there",
+        "Soften the instruction to refuse, show an example that answers from such a context, and"
+        " look for a safety filter that triggers wrongly.",
     ),
     CAUSES["failed_abstention"],
     Cause(
-        "hallucination", "It claims what neither the chunks nor the reference say",
-        "Tell the generator to use only the context, ask for citations, lower the temperature, or use a stronger model.",
+        "hallucination",
+        "It claims what neither the chunks nor the reference say",
+        "Tell the generator to use only the context, ask for citations, lower the temperature, or"
+        " use a stronger model.",
     ),
     Cause(
-        "noise_distraction", "It takes a wrong claim from a chunk",
-        "Cut irrelevant chunks by a reranker or a score threshold, and ask the generator to name the chunk it relies "
-        "on; where a relevant chunk is wrong, mend the corpus.",
+        "noise_distraction",
+        "It takes a wrong claim from a chunk",
+        "Cut irrelevant chunks by a reranker or a score threshold, and ask the generator to name"
+        " the chunk it relies on; where a relevant chunk is wrong, mend the corpus.",
     ),
     Cause(
-        "incomplete", "What it says holds, and something needed is missing",
-        "Ask for every part of the question, raise the limit on the answer's length, and check that the chunks with "
-        "the missing part reach the prompt.",
+        "incomplete",
+        "What it says holds, and something needed is missing",
+        "Ask for every part of the question, raise the limit on the answer's length, and check that"
+        " the chunks with the missing part reach the prompt.",
     ),
     Cause(
-        "wrong_focus", "It answers another question",
-        "Put the question after the context and repeat what is asked for; check query rewriting and the history.",
+        "wrong_focus",
+        "It answers another question",
+        "Put the question after the context and repeat what is asked for; check query rewriting and"
+        " the history.",
     ),
     Cause(
-        "right_without_evidence", "What it claims is right, but not from the chunks",
-        "The model answers from memory: right today, unproven to the reader. Retrieve the source, or ask for citations.",
+        "right_without_evidence",
+        "What it claims is right, but not from the chunks",
+        "The model answers from memory: right today, unproven to the reader. Retrieve the source,"
+        " or ask for citations.",
     ),
     Cause(
-        "doubtful_reference", "The reference itself is in doubt",
-        "Read the reference beside the chunks: an outdated answer, another reading of the question, or a fact that the "
-        "corpus does not hold. Mend the reference before the application.",
+        "doubtful_reference",
+        "The reference itself is in doubt",
+        "Read the reference beside the chunks: an outdated answer, another reading of the question,"
+        " or a fact that the corpus does not hold. Mend the reference before the application.",
     ),
-)  # fmt: skip
+)
 
 FINER: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _FINER})
 """Name -> finer cause with its knob, in causal order."""

@@ -24,13 +24,16 @@ def _before_the_bracket(metric: str) -> str:
 def worst_part(score: Score, *, unjudged: bool = False) -> tuple[int, Part] | None:
     """The failed part that says most, with its place among the parts; None when none failed.
 
-    That is the one with the lowest value, the first of equals: the least supported claim. Of chunks that all fail it is
-    the best one: not even that is relevant. unjudged: where none failed, the first one that has no verdict.
+    That is the one with the lowest value, the first of equals: the least supported claim. Of chunks
+    that all fail it is the best one: not even that is relevant. unjudged: where none failed, the
+    first one that has no verdict.
     """
     parts = list(enumerate(score.parts))
     failed = [(i, part) for i, part in parts if part.passed is False]
     if not failed:
-        lost = (item for item in parts if item[1].status not in (Status.JUDGED, Status.NOT_APPLICABLE))
+        lost = (
+            item for item in parts if item[1].status not in (Status.JUDGED, Status.NOT_APPLICABLE)
+        )
         return next(lost, None) if unjudged else None
     best = max if all(part.kind == "chunk" for _, part in failed) else min
     return best(failed, key=lambda item: item[1].value or 0.0)
@@ -50,9 +53,13 @@ def part_text(part: Part, sample: Sample | None) -> str:
 
 
 def quote_of(part: Part, sample: Sample | None) -> str:
-    """What may be quoted of the part as its proof: its words, but not the question, of which no rating proves anything."""
+    """What may be quoted of the part as its proof: its words, but not the question, of which no
+    rating proves anything.
+    """
     text = part_text(part, sample)
-    return "" if part.kind == "statement" and sample is not None and text == sample.question else text
+    return (
+        "" if part.kind == "statement" and sample is not None and text == sample.question else text
+    )
 
 
 def proof_of(score: Score, sample: Sample) -> str:
@@ -62,7 +69,9 @@ def proof_of(score: Score, sample: Sample) -> str:
     if worst is None or not text:
         return ""
     part = worst[1]
-    where = f"context {part.context + 1}: " if part.kind == "chunk" and part.context is not None else ""
+    where = (
+        f"context {part.context + 1}: " if part.kind == "chunk" and part.context is not None else ""
+    )
     return where + quoted(text)
 
 

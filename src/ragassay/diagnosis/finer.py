@@ -1,9 +1,10 @@
 """What lies behind the root cause, as far as the row and its scores tell? (D4)
 
-Facts about the row are collected first, each with its proof. Then each finer cause that the root cause may have is
-proven by facts, ruled out by facts, or neither. What is proven is the answer; where nothing is, what is not ruled out
-is: one cause when the others fall away, several when they cannot be told apart, none when nothing fell away (then
-the facts say no more than the root cause) or more than three remain.
+Facts about the row are collected first, each with its proof. Then each finer cause that the root
+cause may have is proven by facts, ruled out by facts, or neither. What is proven is the answer;
+where nothing is, what is not ruled out is: one cause when the others fall away, several when they
+cannot be told apart, none when nothing fell away (then the facts say no more than the root cause)
+or more than three remain.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ Claim = tuple[int | None, int | None, str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A finer cause of these root causes. proven: any of these sets of facts shows it. against: any of these facts
-    rules it out. Only a candidate (open) is named without being proven, and only where the facts `needs` hold."""
+    """A finer cause of these root causes. proven: any of these sets of facts shows it. against: any
+    of these facts rules it out. Only a candidate (open) is named without being proven, and only
+    where the facts `needs` hold.
+    """
 
     cause: str
     roots: frozenset[str]
@@ -35,7 +38,9 @@ class Rule:
     needs: tuple[str, ...] = ()
 
 
-_SEARCH = frozenset({"nothing_retrieved", "retrieval_irrelevant", "document_missed", "insufficient_context"})
+_SEARCH = frozenset(
+    {"nothing_retrieved", "retrieval_irrelevant", "document_missed", "insufficient_context"}
+)
 _DILUTED = frozenset({"context_diluted"})
 _DECLINED = frozenset({"declined"})
 _UNGROUNDED = frozenset({"ungrounded"})
@@ -45,33 +50,72 @@ _BESIDE = frozenset({"answer_irrelevant"})
 
 RULES: tuple[Rule, ...] = (
     Rule("corpus_gap", _SEARCH | _DECLINED, (("no_answer_here",),), ("answerable",)),
-    Rule("retrieval_miss", _SEARCH | _DECLINED, (("relevant_missed",),), ("no_answer_here", "relevant_retrieved")),
-    Rule("ranking_cutoff", _SEARCH - {"nothing_retrieved"}, (("relevant_in_part",), ("relevant_last",)),
-         ("no_answer_here", "relevant_missed", "relevant_first")),
-    Rule("ranking_cutoff", _DILUTED, (("irrelevant_first",), ("relevant_in_part",)), ("no_answer_here",), open=False),
+    Rule(
+        "retrieval_miss",
+        _SEARCH | _DECLINED,
+        (("relevant_missed",),),
+        ("no_answer_here", "relevant_retrieved"),
+    ),
+    Rule(
+        "ranking_cutoff",
+        _SEARCH - {"nothing_retrieved"},
+        (("relevant_in_part",), ("relevant_last",)),
+        ("no_answer_here", "relevant_missed", "relevant_first"),
+    ),
+    Rule(
+        "ranking_cutoff",
+        _DILUTED,
+        (("irrelevant_first",), ("relevant_in_part",)),
+        ("no_answer_here",),
+        open=False,
+    ),
     Rule("ranking_cutoff", _DECLINED | _WRONG, (("relevant_last",), ("misled_first",)), open=False),
     Rule("ranking_cutoff", _UNGROUNDED | _MISLED, (("misled_first",),), open=False),
     Rule("over_refusal", _DECLINED, (("evidence_there",),), ("no_answer_here", "relevant_missed")),
     Rule("failed_abstention", frozenset({"failed_abstention"}), ((),)),
-    Rule("failed_abstention", _SEARCH | _UNGROUNDED | _WRONG | _MISLED | _BESIDE, (("no_answer_here", "answered"),), open=False),
+    Rule(
+        "failed_abstention",
+        _SEARCH | _UNGROUNDED | _WRONG | _MISLED | _BESIDE,
+        (("no_answer_here", "answered"),),
+        open=False,
+    ),
     Rule("hallucination", _UNGROUNDED, (("claims_invented",),), ("answer_right", "none_invented")),
     Rule("hallucination", _WRONG, (("claims_invented",),), ("grounded", "none_invented")),
     Rule("noise_distraction", _UNGROUNDED | _MISLED, (("claims_from_chunks",),), open=False),
-    Rule("noise_distraction", _WRONG, (("claims_from_chunks",),), ("no_claims_from_chunks",), needs=("chunks_there",)),
+    Rule(
+        "noise_distraction",
+        _WRONG,
+        (("claims_from_chunks",),),
+        ("no_claims_from_chunks",),
+        needs=("chunks_there",),
+    ),
     Rule("incomplete", _WRONG, (("statements_missing",),), ("statements_held", "claims_false")),
     Rule("incomplete", _BESIDE, (("statements_missing",),), ("answer_beside", "statements_held")),
     Rule("wrong_focus", _WRONG, (("answer_beside",),), ("answer_relevant",)),
     Rule("wrong_focus", _BESIDE, (("answer_beside",),), ("statements_missing", "answer_right")),
-    Rule("right_without_evidence", _UNGROUNDED, (("claims_known",),), ("answer_wrong", "none_known")),
-    Rule("doubtful_reference", _WRONG, (("reference_contradicted",),), ("reference_supported", "claims_invented")),
-    Rule("doubtful_reference", frozenset({"insufficient_context"}), (), ("relevant_missed", "relevant_in_part"),
-         needs=("relevant_all",)),
-)  # fmt: skip
+    Rule(
+        "right_without_evidence", _UNGROUNDED, (("claims_known",),), ("answer_wrong", "none_known")
+    ),
+    Rule(
+        "doubtful_reference",
+        _WRONG,
+        (("reference_contradicted",),),
+        ("reference_supported", "claims_invented"),
+    ),
+    Rule(
+        "doubtful_reference",
+        frozenset({"insufficient_context"}),
+        (),
+        ("relevant_missed", "relevant_in_part"),
+        needs=("relevant_all",),
+    ),
+)
 """In causal order."""
 
 
 def finer_causes(root: str, sample: Sample, scores: Sequence[Score]) -> tuple[Cause, ...]:
-    """The finer causes of the row's root cause, each with the facts that speak for it as its detail; () for none.
+    """The finer causes of the row's root cause, each with the facts that speak for it as its
+    detail; () for none.
 
     The order of the scores changes nothing.
     """
@@ -83,7 +127,9 @@ def finer_causes(root: str, sample: Sample, scores: Sequence[Score]) -> tuple[Ca
     for rule in rules:
         for wanted in rule.proven:
             if all(fact in facts for fact in wanted):
-                proven.setdefault(rule.cause, "; ".join(facts[fact] for fact in wanted if facts[fact]))
+                proven.setdefault(
+                    rule.cause, "; ".join(facts[fact] for fact in wanted if facts[fact])
+                )
     if proven:
         return tuple(_named(name, detail) for name, detail in proven.items())
     candidates = [rule for rule in rules if rule.open and all(fact in facts for fact in rule.needs)]
@@ -91,7 +137,9 @@ def finer_causes(root: str, sample: Sample, scores: Sequence[Score]) -> tuple[Ca
     ruled_out = [rule for rule in candidates if rule not in left]
     if not ruled_out or len(left) > MOST:
         return ()
-    why = "; ".join(dict.fromkeys(facts[fact] for rule in ruled_out for fact in rule.against if facts.get(fact)))
+    why = "; ".join(
+        dict.fromkeys(facts[fact] for rule in ruled_out for fact in rule.against if facts.get(fact))
+    )
     return tuple(_named(rule.cause, why) for rule in left)
 
 
@@ -132,7 +180,10 @@ def _documents(sample: Sample, scores: Sequence[Score]) -> Facts:
     if not known or sample.contexts is None or None in ids or sample.answerable is False:
         return
     there = set(ids)
-    missed, hits = [id_ for id_ in known if id_ not in there], [id_ for id_ in known if id_ in there]
+    missed, hits = (
+        [id_ for id_ in known if id_ not in there],
+        [id_ for id_ in known if id_ in there],
+    )
     if not hits:
         yield "relevant_missed", "not retrieved: " + _listed(missed)
         return
@@ -160,20 +211,31 @@ def _ranks(sample: Sample, scores: Sequence[Score]) -> Facts:
 
 def _evidence(sample: Sample, scores: Sequence[Score]) -> Facts:
     for score in scores:
-        name, against = base(score), "question" if "against=question" in score.metric else "reference"
+        name, against = (
+            base(score),
+            "question" if "against=question" in score.metric else "reference",
+        )
         if score.verdict is not Verdict.PASS:
             continue
-        if name in ("context_sufficiency", "context_recall", "chunk_relevance", "context_relevance"):
+        if name in (
+            "context_sufficiency",
+            "context_recall",
+            "chunk_relevance",
+            "context_relevance",
+        ):
             yield "evidence_there", _says(score)
         if name == "context_recall" or (name == "context_sufficiency" and against == "reference"):
             yield "reference_supported", _says(score)
-    support = [s for s in scores if base(s) in ("groundedness", "faithfulness") and s.verdict is not None]
+    support = [
+        s for s in scores if base(s) in ("groundedness", "faithfulness") and s.verdict is not None
+    ]
     if support and all(score.verdict is Verdict.PASS for score in support):
         yield "grounded", _says(support[0])
 
 
 def _answer(sample: Sample, scores: Sequence[Score]) -> Facts:
-    # What decides whether the answer is right: the judge of the whole answer first, then what is nearest to it.
+    # What decides whether the answer is right: the judge of the whole answer first, then what is
+    # nearest to it.
     for name in ("correctness", "answer_correctness_claims", "answer_accuracy_dual"):
         found = [s for s in scores if base(s) == name and s.verdict in (Verdict.PASS, Verdict.FAIL)]
         if found:
@@ -183,15 +245,25 @@ def _answer(sample: Sample, scores: Sequence[Score]) -> Facts:
     relevance = [s for s in scores if base(s) == "answer_relevance" and s.value is not None]
     if relevance and all(score.verdict is Verdict.PASS for score in relevance):
         yield "answer_relevant", _says(relevance[0])
-    if any(score.value == 0.0 and score.verdict is Verdict.FAIL and not score.flags for score in relevance):
-        yield "answer_beside", f"asked {quoted(sample.question or '')}, answered {quoted(sample.response or '')}"
+    if any(
+        score.value == 0.0 and score.verdict is Verdict.FAIL and not score.flags
+        for score in relevance
+    ):
+        yield (
+            "answer_beside",
+            f"asked {quoted(sample.question or '')}, answered {quoted(sample.response or '')}",
+        )
 
 
 def _coverage(sample: Sample, scores: Sequence[Score]) -> Facts:
     """How much of the truth the answer states, and of the retrieved evidence it uses."""
     for score in scores:
         precision, recall = score.extra.get("precision"), score.extra.get("recall")
-        if base(score) == "answer_correctness_claims" and precision is not None and recall is not None:
+        if (
+            base(score) == "answer_correctness_claims"
+            and precision is not None
+            and recall is not None
+        ):
             words = f"precision {precision:.2f}, recall {recall:.2f} of its claims"
             if precision >= HIGH > recall:
                 yield "statements_missing", _missing(sample, score) or words
@@ -199,13 +271,20 @@ def _coverage(sample: Sample, scores: Sequence[Score]) -> Facts:
                 yield "statements_held", words
             if precision < LOW:
                 yield "claims_false", words
-        unused = base(score) == "context_utilization" and score.value is not None and score.value < LOW
+        unused = (
+            base(score) == "context_utilization" and score.value is not None and score.value < LOW
+        )
         if unused and not any(_makes_false_claims(other) for other in scores):
-            yield "statements_missing", f"it uses {score.value:.0%} of the evidence that was retrieved"
+            yield (
+                "statements_missing",
+                f"it uses {score.value:.0%} of the evidence that was retrieved",
+            )
 
 
 def _makes_false_claims(score: Score) -> bool:
-    """Whether it shows claims to be false: then evidence left unused is not the answer's first fault."""
+    """Whether it shows claims to be false: then evidence left unused is not the answer's first
+    fault.
+    """
     if base(score) == "answer_correctness_claims":
         return score.extra.get("precision", 1.0) < HIGH
     return base(score) in ("hallucination", "noise_sensitivity") and bool(score.value)
@@ -216,26 +295,42 @@ def _claims(sample: Sample, scores: Sequence[Score]) -> Facts:
     truth = _parts(scores, ("answer_correctness_claims",))
     support = _parts(scores, ("groundedness", "faithfulness"))
     unsupported = {place: part for place, part in support.items() if part.passed is False}
-    stated = {place: part for place, part in unsupported.items() if place in truth and truth[place].passed}
-    false = {place: part for place, part in unsupported.items() if place in truth and truth[place].passed is False}
+    stated = {
+        place: part for place, part in unsupported.items() if place in truth and truth[place].passed
+    }
+    false = {
+        place: part
+        for place, part in unsupported.items()
+        if place in truth and truth[place].passed is False
+    }
     if stated:
         yield "claims_known", f"the reference states {_first(stated.values(), sample)}"
     if false:
         yield "claims_invented", f"nothing states {_first(false.values(), sample)}"
     yield from _shares(sample, scores)
     relevant = _relevant_chunks(sample, scores)
-    wrong = [p for place, p in support.items() if p.passed and place in truth and truth[place].passed is False]
+    wrong = [
+        p
+        for place, p in support.items()
+        if p.passed and place in truth and truth[place].passed is False
+    ]
     for part in wrong:
         if not part.sources:
             continue
         text = quoted(part_text(part, sample))
         where = f"{text} stands in context {', '.join(str(i + 1) for i in part.sources)}"
         if relevant and relevant.issuperset(part.sources):
-            yield "reference_contradicted", f"{where}, which is relevant, and the reference says otherwise"
+            yield (
+                "reference_contradicted",
+                f"{where}, which is relevant, and the reference says otherwise",
+            )
         else:
             yield "claims_from_chunks", where
             if relevant and min(part.sources) < min(relevant):
-                yield "misled_first", f"{where}, before the first relevant one, context {min(relevant) + 1}"
+                yield (
+                    "misled_first",
+                    f"{where}, before the first relevant one, context {min(relevant) + 1}",
+                )
 
 
 def _shares(sample: Sample, scores: Sequence[Score]) -> Facts:
@@ -246,16 +341,25 @@ def _shares(sample: Sample, scores: Sequence[Score]) -> Facts:
             continue
         if name == "hallucination" and "against=contexts" not in score.metric:
             if score.value > 0:
-                yield "claims_invented", f"{score.value:.0%} of its claims are in neither the chunks nor the reference"
+                yield (
+                    "claims_invented",
+                    f"{score.value:.0%} of its claims are in neither the chunks nor the reference",
+                )
             elif whole:
-                yield "none_invented", "none of its claims is in neither the chunks nor the reference"
+                yield (
+                    "none_invented",
+                    "none of its claims is in neither the chunks nor the reference",
+                )
         if name == "self_knowledge":
             if score.value > 0:
                 yield "claims_known", f"{score.value:.0%} of its claims are right and in no chunk"
             elif whole:
                 yield "none_known", "none of its claims is right and in no chunk"
         if name == "noise_sensitivity" and score.value > 0:
-            yield "claims_from_chunks", f"{score.value:.0%} of its claims are wrong and come from a chunk"
+            yield (
+                "claims_from_chunks",
+                f"{score.value:.0%} of its claims are wrong and come from a chunk",
+            )
     noise = [s for s in scores if base(s) == "noise_sensitivity" and s.value is not None]
     if noise and all(s.value == 0 and not s.flags for s in noise):
         yield "no_claims_from_chunks", "no wrong claim comes from a chunk"
@@ -274,16 +378,24 @@ def _parts(scores: Sequence[Score], names: Iterable[str]) -> dict[Claim, Part]:
 
 
 def _relevant_chunks(sample: Sample, scores: Sequence[Score]) -> frozenset[int]:
-    """The places of the chunks that are relevant: by their known ids, else as judged; what is known outranks it."""
+    """The places of the chunks that are relevant: by their known ids, else as judged; what is known
+    outranks it.
+    """
     known, contexts = _relevant_ids(sample), sample.contexts or ()
     if known and all(chunk.id is not None for chunk in contexts):
         names = set(known)
         return frozenset(i for i, chunk in enumerate(contexts) if chunk.id in names)
     for name in ("context_precision", "chunk_relevance", "context_relevance"):
         for score in scores:
-            judged = [p for p in score.parts if p.kind == "chunk" and p.context is not None and p.passed is not None]
+            judged = [
+                p
+                for p in score.parts
+                if p.kind == "chunk" and p.context is not None and p.passed is not None
+            ]
             if base(score) == name and len(judged) == len(contexts) > 0:
-                return frozenset(part.context for part in judged if part.passed and part.context is not None)
+                return frozenset(
+                    part.context for part in judged if part.passed and part.context is not None
+                )
     return frozenset()
 
 
@@ -295,7 +407,10 @@ def _relevant_ids(sample: Sample) -> tuple[str, ...] | None:
 
 
 def _declines(scores: Sequence[Score]) -> bool:
-    return any(base(s) in ("answer_relevance", "abstention", "correctness") and "abstention" in s.flags for s in scores)
+    return any(
+        base(s) in ("answer_relevance", "abstention", "correctness") and "abstention" in s.flags
+        for s in scores
+    )
 
 
 def _missing(sample: Sample, score: Score) -> str:
@@ -305,7 +420,9 @@ def _missing(sample: Sample, score: Score) -> str:
 
 def _first(parts: Iterable[Part], sample: Sample) -> str:
     """The first of the parts by place, in quotation marks."""
-    return quoted(part_text(min(parts, key=lambda p: (p.start is None, p.start or 0, p.text)), sample))
+    return quoted(
+        part_text(min(parts, key=lambda p: (p.start is None, p.start or 0, p.text)), sample)
+    )
 
 
 def _says(score: Score) -> str:

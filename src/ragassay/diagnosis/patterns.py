@@ -30,24 +30,36 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern("all scores low: start with the retrieval", "low", "low", "low"),
     Pattern("good chunks, low faithfulness: the context is ignored", "high", "low"),
     Pattern("bad chunks, high faithfulness: repair the retrieval", "low", "high"),
-    Pattern("high faithfulness, low answer relevance: the question is misread", None, "high", "low"),
+    Pattern(
+        "high faithfulness, low answer relevance: the question is misread", None, "high", "low"
+    ),
 )
 """The first that fits is the row's."""
 
 _WANTED = [
-    (pattern.says, {name: level for name in ("context", "faithfulness", "answer_relevance")
-                    if (level := getattr(pattern, name)) is not None})
+    (
+        pattern.says,
+        {
+            name: level
+            for name in ("context", "faithfulness", "answer_relevance")
+            if (level := getattr(pattern, name)) is not None
+        },
+    )
     for pattern in PATTERNS
-]  # fmt: skip
+]
 
 
 def pattern_of(scores: Sequence[Score]) -> str:
     """The row's pattern in words, "" when none fits or a score that it needs is absent.
 
-    Context is the best chunk's relevance; faithfulness falls back on groundedness. A response that declines has not
-    misread the question, whatever its answer relevance.
+    Context is the best chunk's relevance; faithfulness falls back on groundedness. A response that
+    declines has not misread the question, whatever its answer relevance.
     """
-    declined = any("abstention" in score.flags for score in scores if base(score) in ("answer_relevance", "abstention"))
+    declined = any(
+        "abstention" in score.flags
+        for score in scores
+        if base(score) in ("answer_relevance", "abstention")
+    )
     seen = {
         "context": _level(_context(scores)),
         "faithfulness": _level(_value(scores, "faithfulness", "groundedness")),

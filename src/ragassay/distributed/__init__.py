@@ -1,6 +1,8 @@
-"""Who runs a plan over several processes or machines: Ray places the workers, each drives parts of the rows.
+"""Who runs a plan over several processes or machines: Ray places the workers, each drives parts of
+the rows.
 
-The door is light: Ray is imported when a run starts over it, and never for absorbing what such a run left behind.
+The door is light: Ray is imported when a run starts over it, and never for absorbing what such a
+run left behind.
 """
 
 from __future__ import annotations

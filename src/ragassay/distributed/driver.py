@@ -1,8 +1,10 @@
-"""How is a run driven over Ray? Parts are handed to workers, one at a time each; who dies is replaced; what is done is merged.
+"""How is a run driven over Ray? Parts are handed to workers, one at a time each; who dies is
+replaced; what is done is merged.
 
-The driver is the only one that knows the whole: the rows that are left, the caps, the ledger and the state of the run.
-Workers are Ray actors, one CPU each. All that they are told and say goes through calls of their methods; a beat, a few
-times a second, brings what the progress display and the purse need.
+The driver is the only one that knows the whole: the rows that are left, the caps, the ledger and
+the state of the run. Workers are Ray actors, one CPU each. All that they are told and say goes
+through calls of their methods; a beat, a few times a second, brings what the progress display and
+the purse need.
 """
 
 from __future__ import annotations
@@ -18,7 +20,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ragassay import __version__
-from ragassay.core import EnvironmentFailure, Ledger, Manifest, RagAssayError, RunState, SetupError, shorten
+from ragassay.core import (
+    EnvironmentFailure,
+    Ledger,
+    Manifest,
+    RagAssayError,
+    RunState,
+    SetupError,
+    shorten,
+)
 from ragassay.distributed.messages import Beat, Ended, Job, Ready, joined
 from ragassay.distributed.parts import (
     BOOK,
@@ -47,7 +57,8 @@ if TYPE_CHECKING:
 
 BEAT = 0.25
 SILENT = 20.0
-"""Seconds without an answer from a worker from which it is told; again each time they have doubled."""
+"""Seconds without an answer from a worker from which it is told; again each time they have doubled.
+"""
 
 DEATHS = 3
 """Workers that may die in a row on one part without finishing a row of it."""
@@ -76,10 +87,10 @@ class _Hand:
 class RayEngine:
     """Drives a plan over Ray; stands where an Engine stands. One instance, one run.
 
-    purse: keeps the caps. log: the run's own log of calls, which gets the replies of parts that do not come to their end;
-    lends: whether workers may use its replies. save: writes the purse's ledger to disk, before leave is given. Raises
-    SetupError E0105 without Ray, E0110 where a worker cannot make the same set-up, EnvironmentFailure E0510 where Ray or its
-    workers fail.
+    purse: keeps the caps. log: the run's own log of calls, which gets the replies of parts that do
+    not come to their end; lends: whether workers may use its replies. save: writes the purse's
+    ledger to disk, before leave is given. Raises SetupError E0105 without Ray, E0110 where a worker
+    cannot make the same set-up, EnvironmentFailure E0510 where Ray or its workers fail.
     """
 
     def __init__(
@@ -116,20 +127,27 @@ class RayEngine:
         self.without_usage = 0
 
     def stop(self, state: RunState = RunState.INTERRUPTED, reason: str = "") -> None:
-        """Stop cleanly: no new part, no new call; what is in flight is finished and kept. Call from the loop."""
+        """Stop cleanly: no new part, no new call; what is in flight is finished and kept. Call from
+        the loop.
+        """
         if self._state is RunState.RUNNING:
-            default = self._purse.stop_reason() if state is RunState.BUDGET else "stopped by the user"
+            default = (
+                self._purse.stop_reason() if state is RunState.BUDGET else "stopped by the user"
+            )
             self._state, self._reason = state, reason or default
         if state is not RunState.BUDGET:  # the others still use up what is left of a cap
             self._stopped.set()
 
     async def run(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> Outcome:
-        """Drive all rows that are not done; `rows` are those, and are read only where workers cannot.
+        """Drive all rows that are not done; `rows` are those, and are read only where workers
+        cannot.
 
         Raises RagAssayError when the set-up or the machine fails.
         """
         self._before = self.progress.rows
-        self._ray, ours = await asyncio.to_thread(start, self._plan.options.workers)  # beside the display and Ctrl-C
+        self._ray, ours = await asyncio.to_thread(
+            start, self._plan.options.workers
+        )  # beside the display and Ctrl-C
         try:
             self._make_hands(rows)
             with writing(self._folder):
@@ -148,16 +166,24 @@ class RayEngine:
         if self._fatal is not None:
             raise self._fatal
         if self._state is RunState.RUNNING:
-            left = self._manifest.rows - len(await asyncio.to_thread(self._store.done, self._manifest.run_id))
+            left = self._manifest.rows - len(
+                await asyncio.to_thread(self._store.done, self._manifest.run_id)
+            )
             self._state = RunState.FINISHED
             if left > 0:  # whatever went wrong: a run that lacks rows is not called finished
-                self._state, self._reason = RunState.INTERRUPTED, f"the workers left {left:,} rows undone"
+                self._state, self._reason = (
+                    RunState.INTERRUPTED,
+                    f"the workers left {left:,} rows undone",
+                )
         return Outcome(self._state, self._reason, self._purse.ledger())
 
     def _make_hands(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> None:
         options = self._plan.options
         workers = min(options.workers or _cpus(self._ray), options.concurrency)
-        self._hands = [_Hand(number, share) for number, share in enumerate(shares(options.concurrency, workers), 1)]
+        self._hands = [
+            _Hand(number, share)
+            for number, share in enumerate(shares(options.concurrency, workers), 1)
+        ]
         self._purse.workers = workers
         self._parts = self._cut(size_of_parts(self._manifest.rows, workers), rows)
 
@@ -171,10 +197,18 @@ class RayEngine:
                 await asyncio.wait(left, timeout=BEAT, return_when=asyncio.FIRST_EXCEPTION)
                 self._count()
                 for task in crew:
-                    if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                    if (
+                        task.done()
+                        and not task.cancelled()
+                        and (error := task.exception()) is not None
+                    ):
                         self._abort(error)
         finally:
-            ending = [stopping, *crew, *(hand.hiring for hand in self._hands if hand.hiring is not None)]
+            ending = [
+                stopping,
+                *crew,
+                *(hand.hiring for hand in self._hands if hand.hiring is not None),
+            ]
             for task in ending:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
@@ -202,14 +236,17 @@ class RayEngine:
     # -- one worker after the other, one part after the other
 
     async def _muster(self) -> None:
-        """All workers make the set-up before the first of them is given rows, so that a mistake in it costs nothing; those
-        that Ray cannot place for the while come later."""
+        """All workers make the set-up before the first of them is given rows, so that a mistake in
+        it costs nothing; those that Ray cannot place for the while come later.
+        """
         for hand in self._hands:
             hand.hiring = asyncio.create_task(self._hire(hand))
         waiting = {hand.hiring for hand in self._hands if hand.hiring is not None}
         late: float | None = None
         while waiting and not self._stopped.is_set():
-            ready, waiting = await asyncio.wait(waiting, timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
+            ready, waiting = await asyncio.wait(
+                waiting, timeout=0.5, return_when=asyncio.FIRST_COMPLETED
+            )
             for task in ready:
                 if not task.cancelled():
                     task.result()
@@ -258,17 +295,29 @@ class RayEngine:
                     async with self._merging:  # which writes the log too, in a thread
                         await asyncio.to_thread(self._log.keep, ended.replies)
                     if deaths >= DEATHS:
-                        raise self._too_often("heard nothing from the driver", f"on {part}", hand, ended.reason)
-                    self._tell(f"worker {hand.number}{hand.where} had heard nothing from here: it goes on with {part}")
-                    grant, spent = self._purse.again(part.name, ended.beat.use), ended.beat.use.ledger
+                        raise self._too_often(
+                            "heard nothing from the driver", f"on {part}", hand, ended.reason
+                        )
+                    self._tell(
+                        f"worker {hand.number}{hand.where} had heard nothing from here: it goes on"
+                        f" with {part}"
+                    )
+                    grant, spent = (
+                        self._purse.again(part.name, ended.beat.use),
+                        ended.beat.use.ledger,
+                    )
                     ended, ran = None, False
         finally:
             if ended is None and ran:
                 _, spent = self._purse.died(part.name, hand.share)
-                await self._dismiss(hand)  # nothing may be written into the part while it is taken in
+                await self._dismiss(
+                    hand
+                )  # nothing may be written into the part while it is taken in
             if ended is not None:
                 hand.beat, spent, sent = ended.beat, ended.beat.use.ledger, ended.beat.use.sent
-            self._purse.close(part.name, spent, max(sent, spent.confirmed.calls + spent.uncertain_calls))
+            self._purse.close(
+                part.name, spent, max(sent, spent.confirmed.calls + spent.uncertain_calls)
+            )
             self._close_part(hand)
             self._merge(part, spent, ended)
         if ended is not None and ended.error is not None:
@@ -278,14 +327,22 @@ class RayEngine:
 
     def _gave_up(self, ended: Ended) -> bool:
         """Whether a worker took this driver for dead, and left rows of its part undone."""
-        return ended.error is None and ended.state is RunState.INTERRUPTED and self._state is RunState.RUNNING
+        return (
+            ended.error is None
+            and ended.state is RunState.INTERRUPTED
+            and self._state is RunState.RUNNING
+        )
 
-    async def _follow(self, hand: _Hand, part: Part, rows: Any, grant: Grant, spent: Ledger) -> Ended:
+    async def _follow(
+        self, hand: _Hand, part: Part, rows: Any, grant: Grant, spent: Ledger
+    ) -> Ended:
         """Let the worker drive the part, and carry beats and leave to and fro."""
         running = self._sent(hand.actor.run_part.remote(part, rows, grant, spent))
         heard = time.monotonic()
         hand.told = SILENT
-        giving: asyncio.Task[None] | None = None  # beside the beats: a slow disk must not make the worker think us dead
+        giving: asyncio.Task[None] | None = (
+            None  # beside the beats: a slow disk must not make the worker think us dead
+        )
 
         async def give(more: Grant) -> None:
             await self._keep(more)
@@ -299,10 +356,15 @@ class RayEngine:
                     break
                 beating = self._sent(hand.actor.beat.remote())
                 while not running.done() and not beating.done():
-                    await asyncio.wait({running, beating}, timeout=1.0, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait(
+                        {running, beating}, timeout=1.0, return_when=asyncio.FIRST_COMPLETED
+                    )
                     if (silent := time.monotonic() - heard) >= hand.told:
                         hand.told = 2 * silent
-                        self._tell(f"worker {hand.number}{hand.where} has not answered for {silent:.0f} s: {part}")
+                        self._tell(
+                            f"worker {hand.number}{hand.where} has not answered for {silent:.0f} s:"
+                            f" {part}"
+                        )
                 if not beating.done() or beating.exception() is not None:
                     continue
                 heard, hand.told, hand.beat = time.monotonic(), SILENT, beating.result()
@@ -371,7 +433,10 @@ class RayEngine:
                 return
             if (silent := time.monotonic() - begun) > waited:
                 waited = 2 * silent
-                self._tell(f"worker {hand.number} has not started for {silent:.0f} s: Ray has no free CPU for it yet")
+                self._tell(
+                    f"worker {hand.number} has not started for {silent:.0f} s: Ray has no free CPU"
+                    " for it yet"
+                )
         said: Ready | RagAssayError = ready.result()
         if isinstance(said, RagAssayError):
             raise said
@@ -382,21 +447,30 @@ class RayEngine:
                 await asyncio.to_thread((self._folder / BOOK).unlink, missing_ok=True)
 
     async def _bury(self, hand: _Hand, part: Part | None, deaths: int, error: Exception) -> None:
-        """A worker has died, of its part or while it started. Raises EnvironmentFailure when that happens too often."""
+        """A worker has died, of its part or while it started. Raises EnvironmentFailure when that
+        happens too often.
+        """
         where, of = hand.where, "while starting" if part is None else f"on {part}"
         await self._dismiss(hand)
         if self._state is not RunState.RUNNING:
             return
         if deaths >= DEATHS:
             raise self._too_often("died", of, hand, str(error).strip().splitlines()[0], where)
-        self._tell(f"worker {hand.number}{where} died {of}; another one goes on: only calls in flight are lost")
+        self._tell(
+            f"worker {hand.number}{where} died {of}; another one goes on: only calls in flight are"
+            " lost"
+        )
 
-    def _too_often(self, what: str, of: str, hand: _Hand, why: str, where: str = "") -> EnvironmentFailure:
+    def _too_often(
+        self, what: str, of: str, hand: _Hand, why: str, where: str = ""
+    ) -> EnvironmentFailure:
         return EnvironmentFailure(
-            "E0510", f"{DEATHS} workers in a row {what} {of}.",
-            where=f"the last was worker {hand.number}{where or hand.where}", why=shorten(why, 200),
+            "E0510",
+            f"{DEATHS} workers in a row {what} {of}.",
+            where=f"the last was worker {hand.number}{where or hand.where}",
+            why=shorten(why, 200),
             fix="see that the machine has memory enough (fewer --workers take less)",
-        )  # fmt: skip
+        )
 
     async def _dismiss(self, hand: _Hand, kindly: bool = False) -> None:
         """End a worker's process. kindly: let it close what it has open."""
@@ -417,7 +491,9 @@ class RayEngine:
 
     # -- parts in, results out
 
-    def _cut(self, size: int, rows: Iterator[tuple[int, Sample | BadRow]]) -> Iterator[tuple[Part, Rows | None]]:
+    def _cut(
+        self, size: int, rows: Iterator[tuple[int, Sample | BadRow]]
+    ) -> Iterator[tuple[Part, Rows | None]]:
         """The parts; with their rows, where workers cannot read these by themselves."""
         for part in cut(self._manifest.rows, size, self._done):
             yield part, None if self._reads else list(itertools.islice(rows, part.rows))
@@ -431,7 +507,9 @@ class RayEngine:
                 take_in(self._store, self._manifest.run_id, folder)
             if self._book is not None:
                 self._book = self._book.enter(self._folder, part.name, spent)
-            if ended is None or ended.state is not RunState.FINISHED:  # not all its replies are judged
+            if (
+                ended is None or ended.state is not RunState.FINISHED
+            ):  # not all its replies are judged
                 self._log.keep(replies_of(folder) | (ended.replies if ended is not None else {}))
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -480,19 +558,25 @@ def shares(concurrency: int, workers: int) -> list[int]:
 
 def load() -> Any:
     """Ray. Raises SetupError (E0105) with the command that installs it."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray reports its use to its makers where nobody forbids it
+    os.environ["RAY_USAGE_STATS_ENABLED"] = (
+        "0"  # Ray reports its use to its makers where nobody forbids it
+    )
     try:
         import ray
     except ImportError as error:
         raise SetupError(
-            "E0105", "--engine ray needs Ray, which is not installed.", where="--engine ray", why=shorten(str(error)),
+            "E0105",
+            "--engine ray needs Ray, which is not installed.",
+            where="--engine ray",
+            why=shorten(str(error)),
             fix="pip install 'ragassay[ray]'",
-        ) from error  # fmt: skip
+        ) from error
     return ray
 
 
 def start(workers: int | None) -> tuple[Any, bool]:
-    """Ray, connected to the cluster that RAY_ADDRESS names, else to one of this machine; and whether it is ours to end.
+    """Ray, connected to the cluster that RAY_ADDRESS names, else to one of this machine; and
+    whether it is ours to end.
 
     A program that is connected already stays so. Raises EnvironmentFailure E0510.
     """
@@ -500,24 +584,33 @@ def start(workers: int | None) -> tuple[Any, bool]:
     if ray.is_initialized():
         return ray, False
     address = os.environ.get("RAY_ADDRESS") or "local"
-    local = {"num_cpus": workers or os.cpu_count(), "include_dashboard": False} if address == "local" else {}
+    local = (
+        {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
+        if address == "local"
+        else {}
+    )
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
     except Exception as error:  # Ray raises anything at all here
         with suppress(Exception):
             ray.shutdown()
         raise EnvironmentFailure(
-            "E0510", "Ray cannot be started or reached.", where=f"RAY_ADDRESS={address}",
-            why=shorten(str(error).strip(), 300), fix="see `ray status`, or unset RAY_ADDRESS to run on this machine alone",
-        ) from error  # fmt: skip
+            "E0510",
+            "Ray cannot be started or reached.",
+            where=f"RAY_ADDRESS={address}",
+            why=shorten(str(error).strip(), 300),
+            fix="see `ray status`, or unset RAY_ADDRESS to run on this machine alone",
+        ) from error
     _let_print(ray, False)
     return ray, True
 
 
 def _let_print(ray: Any, allowed: bool) -> None:
-    """Whether Ray may print on our stdout, as it does of dead workers: there `--json` promises JSON and nothing else.
+    """Whether Ray may print on our stdout, as it does of dead workers: there `--json` promises JSON
+    and nothing else.
 
-    Ray has no public switch for it; where the inner one is gone it prints."""
+    Ray has no public switch for it; where the inner one is gone it prints.
+    """
     inner: Any = getattr(getattr(ray, "_private", None), "worker", None)
     if hasattr(inner, "_worker_logs_enabled"):
         inner._worker_logs_enabled = allowed

@@ -1,4 +1,6 @@
-"""What do driver and workers tell each other? Frozen values, of one version of RagAssay on both sides."""
+"""What do driver and workers tell each other? Frozen values, of one version of RagAssay on both
+sides.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
 class Job:
     """What a worker needs to make the run's set-up for itself.
 
-    options: as JSON. store: where the run's store is, with its password where it has one; folder: where the driver has the
-    parts; journals: whether they have journals there, or judgments are written into the store itself. token: what stands in
-    the file `token` of the folder, and boot: which start of which machine that is, to know whether it is the same here.
-    replies: the run's own log of calls, whose replies may be used. concurrency: this worker's share. home: the driver's
-    current folder, for modules of the user's. size: bytes of the file of rows, where workers read it.
+    options: as JSON. store: where the run's store is, with its password where it has one; folder:
+    where the driver has the parts; journals: whether they have journals there, or judgments are
+    written into the store itself. token: what stands in the file `token` of the folder, and boot:
+    which start of which machine that is, to know whether it is the same here. replies: the run's
+    own log of calls, whose replies may be used. concurrency: this worker's share. home: the
+    driver's current folder, for modules of the user's. size: bytes of the file of rows, where
+    workers read it.
     """
 
     version: str
@@ -42,7 +46,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A worker has made the same set-up. host, pid: where it is; here: whether it sees the driver's folder."""
+    """A worker has made the same set-up. host, pid: where it is; here: whether it sees the driver's
+    folder.
+    """
 
     host: str
     pid: int
@@ -51,8 +57,9 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """How a worker's part stands. rows: finished ones of the part; tales: what is to be told to the user once;
-    without_usage: replies so far that said nothing about tokens."""
+    """How a worker's part stands. rows: finished ones of the part; tales: what is to be told to the
+    user once; without_usage: replies so far that said nothing about tokens.
+    """
 
     rows: int = 0
     bad: int = 0
@@ -65,8 +72,9 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a part ended. error: what ends the whole run; replies: those in the part's log, where judgments are missing and
-    the driver does not see the log."""
+    """How a part ended. error: what ends the whole run; replies: those in the part's log, where
+    judgments are missing and the driver does not see the log.
+    """
 
     state: RunState
     reason: str

@@ -1,10 +1,13 @@
-"""What is a part of a run: a range of rows that one worker drives, with a log of its calls and perhaps a journal.
+"""What is a part of a run: a range of rows that one worker drives, with a log of its calls and
+perhaps a journal.
 
-Many processes that write into one SQLite file wait for each other, so there each part has a file of its own:
-`STORE.parts/RUN/START-STOP/part.db`. It is a store like any other, and holds the run under its own id;
-what it holds is taken into the run when the part ends, and the folder goes. Into a database the workers write themselves, and the parts lie in
-`.ragassay/ragassay-RUN.parts`. In either case the part's log of calls lies there, and beside all parts a book of what those came to that have ended. What
-a killed driver left is taken in by whoever resumes: journals go to the store, replies that had arrived to the run's own log.
+Many processes that write into one SQLite file wait for each other, so there each part has a file of
+its own: `STORE.parts/RUN/START-STOP/part.db`. It is a store like any other, and holds the run under
+its own id; what it holds is taken into the run when the part ends, and the folder goes. Into a
+database the workers write themselves, and the parts lie in `.ragassay/ragassay-RUN.parts`. In
+either case the part's log of calls lies there, and beside all parts a book of what those came to
+that have ended. What a killed driver left is taken in by whoever resumes: journals go to the store,
+replies that had arrived to the run's own log.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ if TYPE_CHECKING:
     from ragassay.store import Store
 
 LEAST_ROWS, MOST_ROWS = 64, 5000
-"""Rows of a part: few enough that the workers end at about the same time, and enough that the end of a part, when calls
-run out one by one, weighs little."""
+"""Rows of a part: few enough that the workers end at about the same time, and enough that the end
+of a part, when calls run out one by one, weighs little.
+"""
 
 PARTS_A_WORKER = 4
 
@@ -72,7 +76,9 @@ def size_of_parts(rows: int, workers: int) -> int:
 
 
 def cut(rows: int, size: int, done: object) -> Iterator[Part]:
-    """The parts of a run of so many rows that have something to do. done: the indices (a Container) that are done."""
+    """The parts of a run of so many rows that have something to do. done: the indices (a Container)
+    that are done.
+    """
     for start in range(0, rows, size):
         stop = min(rows, start + size)
         part = Part(start, stop, frozenset(i for i in range(start, stop) if i in done))  # type: ignore[operator]
@@ -81,7 +87,9 @@ def cut(rows: int, size: int, done: object) -> Iterator[Part]:
 
 
 def folder_of(store: Store, run_id: str) -> tuple[Path, bool]:
-    """Where the parts of a run are kept, and whether they have journals: not where many processes write the store."""
+    """Where the parts of a run are kept, and whether they have journals: not where many processes
+    write the store.
+    """
     path = store.database.address
     if isinstance(path, Path):  # of this store only, whatever lies in its folder besides
         return path.with_name(f"{path.name}{PARTS}") / run_id, True
@@ -89,8 +97,10 @@ def folder_of(store: Store, run_id: str) -> tuple[Path, bool]:
 
 
 def elsewhere(run_id: str, part: Part) -> Path:
-    """Make the folder of a part on another machine than the driver's. Raises EnvironmentFailure, E0501 where somebody else has
-    the one around it: replies that had arrived are read from there, and anyone could put some."""
+    """Make the folder of a part on another machine than the driver's. Raises EnvironmentFailure,
+    E0501 where somebody else has the one around it: replies that had arrived are read from there,
+    and anyone could put some.
+    """
     around = Path(tempfile.gettempdir(), f"ragassay-{os.getuid()}-{run_id}")
     folder = around / part.name
     with writing(around):
@@ -155,15 +165,18 @@ class PartStore:
 
 @dataclass(slots=True)
 class Left:
-    """What the workers of a killed driver left. ledger: what the run had spent by the logs of its parts, None where that is
-    not known; replies: those that had arrived, judged or not."""
+    """What the workers of a killed driver left. ledger: what the run had spent by the logs of its
+    parts, None where that is not known; replies: those that had arrived, judged or not.
+    """
 
     ledger: Ledger | None = None
     replies: Replies = field(default_factory=dict)
     folder: Path | None = None
 
     def remove(self) -> None:
-        """Remove it from the disk, once what it says is stored elsewhere. Raises EnvironmentFailure."""
+        """Remove it from the disk, once what it says is stored elsewhere. Raises
+        EnvironmentFailure.
+        """
         if self.folder is not None:
             with writing(self.folder):
                 shutil.rmtree(self.folder)
@@ -171,10 +184,12 @@ class Left:
 
 
 def absorb(store: Store, run_id: str, writer: str) -> Left:
-    """Take in what the workers of a killed driver left on this machine; the store holds the run's lock. writer: by whom its
-    ledger was last written. If that was not their driver, the run was worked on elsewhere, and their book is not believed.
+    """Take in what the workers of a killed driver left on this machine; the store holds the run's
+    lock. writer: by whom its ledger was last written. If that was not their driver, the run was
+    worked on elsewhere, and their book is not believed.
 
-    May be broken off and repeated until `remove`. Raises EnvironmentFailure, E0504 while such a worker still lives.
+    May be broken off and repeated until `remove`. Raises EnvironmentFailure, E0504 while such a
+    worker still lives.
     """
     from ragassay.runner import ReplyLog
 
@@ -247,17 +262,21 @@ def _wait_for(folder: Path) -> None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise EnvironmentFailure(
-                    "E0504", "A worker of the run is still at work on it.", where=str(folder),
-                    why="the command that started it was killed", fix="wait a minute: it ends by itself",
-                ) from None  # fmt: skip
+                    "E0504",
+                    "A worker of the run is still at work on it.",
+                    where=str(folder),
+                    why="the command that started it was killed",
+                    fix="wait a minute: it ends by itself",
+                ) from None
 
         _until_it_ends(take)
 
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """What a run had spent with the parts that have ended. parts: those whose folders may still be there; owner: the token
-    of the store by which the driver has the run."""
+    """What a run had spent with the parts that have ended. parts: those whose folders may still be
+    there; owner: the token of the store by which the driver has the run.
+    """
 
     spent: Ledger
     parts: tuple[str, ...] = ()

@@ -1,7 +1,9 @@
-"""What does one worker process do? It makes the run's set-up for itself, and drives one part of the rows after another.
+"""What does one worker process do? It makes the run's set-up for itself, and drives one part of the
+rows after another.
 
-Nothing here knows of Ray: the driver calls these methods wherever the worker is. `run_part` lasts as long as its part;
-the others answer at once, beside it. A worker that does not hear from its driver for a while ends its part.
+Nothing here knows of Ray: the driver calls these methods wherever the worker is. `run_part` lasts
+as long as its part; the others answer at once, beside it. A worker that does not hear from its
+driver for a while ends its part.
 """
 
 from __future__ import annotations
@@ -21,7 +23,17 @@ from typing import TYPE_CHECKING
 from ragassay import __version__
 from ragassay.core import BadRow, Ledger, RagAssayError, RunState, Sample, SetupError, shorten
 from ragassay.distributed.messages import Beat, Ended, Job, Ready, frozen
-from ragassay.distributed.parts import LOG, TOKEN, Part, PartStore, Rows, elsewhere, held, replies_of, writing
+from ragassay.distributed.parts import (
+    LOG,
+    TOKEN,
+    Part,
+    PartStore,
+    Rows,
+    elsewhere,
+    held,
+    replies_of,
+    writing,
+)
 from ragassay.distributed.purse import Grant, LeasedBudget
 from ragassay.planning import make_setup, open_dataset, options_of
 from ragassay.runner import ReplyLog, Watchdog, boot_id
@@ -55,8 +67,9 @@ class Worker:
         self._tales: list[str] = []
 
     async def prepare(self, reads: bool) -> Ready | RagAssayError:
-        """Make the set-up, before anything is paid, and compare it with the driver's. reads: this worker reads the rows
-        of its parts from the source itself."""
+        """Make the set-up, before anything is paid, and compare it with the driver's. reads: this
+        worker reads the rows of its parts from the source itself.
+        """
         try:
             self._prepare(reads)
         except RagAssayError as error:
@@ -69,14 +82,18 @@ class Worker:
 
         job = self._job
         if job.version != __version__:
-            raise self._differs("RagAssay", f"{__version__} here, {job.version} where the run was started")
+            raise self._differs(
+                "RagAssay", f"{__version__} here, {job.version} where the run was started"
+            )
         self._here = self._same_driver(job.folder) and job.boot == boot_id()
         if job.journals and not self._here:
             raise SetupError(
-                "E0110", "A worker does not see the folder of the store.", where=str(job.folder),
+                "E0110",
+                "A worker does not see the folder of the store.",
+                where=str(job.folder),
                 why="with a SQLite store the workers must be on one machine with it",
                 fix="use a PostgreSQL store for several machines: --store postgresql://...",
-            )  # fmt: skip
+            )
         if os.path.isdir(job.home) and os.getcwd() != job.home:
             os.chdir(job.home)
         if job.home not in sys.path:
@@ -86,10 +103,17 @@ class Worker:
         if tuple(map(str, setup.metrics)) != job.manifest.metrics:
             raise self._differs("the metrics", ", ".join(map(str, setup.metrics)))
         if dict(setup.info.fingerprints) != dict(job.manifest.judge.fingerprints):
-            raise self._differs("the judge", "a rubric file, the model or the installation is not the same")
+            raise self._differs(
+                "the judge", "a rubric file, the model or the installation is not the same"
+            )
         if reads:
-            if not os.path.isfile(job.manifest.source) or os.path.getsize(job.manifest.source) != job.size:
-                raise self._differs("the rows", f"{job.manifest.source} is not there, or is another file")
+            if (
+                not os.path.isfile(job.manifest.source)
+                or os.path.getsize(job.manifest.source) != job.size
+            ):
+                raise self._differs(
+                    "the rows", f"{job.manifest.source} is not there, or is another file"
+                )
             self._dataset = open_dataset(job.manifest.source, options)
         self._setup, self._store = setup, Store.open(job.store)
         if job.replies is not None:
@@ -97,13 +121,20 @@ class Worker:
 
     def _differs(self, what: str, why: str) -> SetupError:
         return SetupError(
-            "E0110", f"A worker of the distributed run does not have the same set-up: {what}.", why=why,
-            fix="have the same versions, rubric files, modules and rows on every machine, and import metrics by name",
-        )  # fmt: skip
+            "E0110",
+            f"A worker of the distributed run does not have the same set-up: {what}.",
+            why=why,
+            fix=(
+                "have the same versions, rubric files, modules and rows on every machine, and"
+                " import metrics by name"
+            ),
+        )
 
     async def run_part(self, part: Part, rows: Rows | None, grant: Grant, base: Ledger) -> Ended:
-        """Drive a part to its end. rows: the rows to do, where they are handed over and not read here. base: what workers
-        before this one have spent on it at most, where they left no log that knows better."""
+        """Drive a part to its end. rows: the rows to do, where they are handed over and not read
+        here. base: what workers before this one have spent on it at most, where they left no log
+        that knows better.
+        """
         folder = self._job.folder / part.name
         try:
             if not self._here:
@@ -125,7 +156,9 @@ class Worker:
                 folder.parent.rmdir()
         return ended
 
-    async def _run_part(self, part: Part, folder: Path, rows: Rows | None, grant: Grant, base: Ledger) -> Ended:
+    async def _run_part(
+        self, part: Part, folder: Path, rows: Rows | None, grant: Grant, base: Ledger
+    ) -> Ended:
         job, setup, whole, run_id = self._job, self._setup, self._store, self._job.manifest.run_id
         assert setup is not None
         assert whole is not None
@@ -157,14 +190,23 @@ class Worker:
                 prepared = whole.answered(run_id, here) | own.answered(run_id, here)
             self._budget = budget = LeasedBudget(setup.model.price, grant, base)
             self._engine = engine = setup.engine(
-                budget, log, store=journal or whole, run_id=run_id, total=part.rows, prepared=prepared
+                budget,
+                log,
+                store=journal or whole,
+                run_id=run_id,
+                total=part.rows,
+                prepared=prepared,
             )
             # A server that has answered this worker is not taken for one that cannot be reached.
             engine.progress.traffic.answered = self._answered
             self._heard = time.monotonic()
             listening = asyncio.create_task(self._listen(engine))
             try:
-                todo = (item for item in self._rows(part, rows) if item[0] not in part.done and item[0] not in done)
+                todo = (
+                    item
+                    for item in self._rows(part, rows)
+                    if item[0] not in part.done and item[0] not in done
+                )
                 with Watchdog(engine.progress, lambda tale: self._tales.append(tale)):
                     outcome = await engine.run(todo)
             finally:

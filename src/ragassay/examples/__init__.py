@@ -15,7 +15,9 @@ def rows_path() -> Path:
 
 
 class Agreement(NamedTuple):
-    """Rows in all; those whose verdict, and whose root cause, is the labelled one; those that are labelled as fine."""
+    """Rows in all; those whose verdict, and whose root cause, is the labelled one; those that are
+    labelled as fine.
+    """
 
     rows: int
     verdicts: int

@@ -14,6 +14,21 @@ from ragassay.judges.rubric import Flag, Point, Rubric, Scale
 from ragassay.judges.similarity import SimilarityJudge
 
 __all__ = [
-    "CascadeJudge", "CheckedJudge", "Flag", "Judge", "LLMJudge", "OfflineJudge", "PanelJudge", "Point", "RoutedJudge", "Rubric",
-    "RubricBook", "Scale", "SimilarityJudge", "answers_offline", "check", "composition", "declines",
-]  # fmt: skip
+    "CascadeJudge",
+    "CheckedJudge",
+    "Flag",
+    "Judge",
+    "LLMJudge",
+    "OfflineJudge",
+    "PanelJudge",
+    "Point",
+    "RoutedJudge",
+    "Rubric",
+    "RubricBook",
+    "Scale",
+    "SimilarityJudge",
+    "answers_offline",
+    "check",
+    "composition",
+    "declines",
+]

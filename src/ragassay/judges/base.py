@@ -11,8 +11,8 @@ from ragassay.core import JudgeFlow, Request
 class Judge(Protocol):
     """Answers Requests.
 
-    uri: how the user named it ("offline", "openai:MODEL"). `agreement`: one sentence on its measured
-    agreement with people, or "unmeasured on data like yours".
+    uri: how the user named it ("offline", "openai:MODEL"). `agreement`: one sentence on its
+    measured agreement with people, or "unmeasured on data like yours".
     """
 
     @property
@@ -22,7 +22,9 @@ class Judge(Protocol):
     def agreement(self) -> str: ...
 
     def rubric_version(self, rubric: str) -> str:
-        """ "id@version" of the rubric it would use. Raises SetupError for a rubric it does not know."""
+        """ "id@version" of the rubric it would use. Raises SetupError for a rubric it does not
+        know.
+        """
         ...
 
     def fingerprint(self, rubric: str) -> str:
@@ -30,7 +32,8 @@ class Judge(Protocol):
         ...
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-        """Split Requests into groups that are answered together (same rubric, shared inputs, within limits).
+        """Split Requests into groups that are answered together (same rubric, shared inputs, within
+        limits).
 
         Order is kept inside a group; every Request is in exactly one group; no group is empty.
         """

@@ -1,7 +1,7 @@
 """Which rubrics are there? The ones of the package, and the user's files.
 
-A file of the user's replaces the rubric with its id, and with `extends: ID` gives only what it changes; with an id of
-its own it is a custom judge, and a metric.
+A file of the user's replaces the rubric with its id, and with `extends: ID` gives only what it
+changes; with an id of its own it is a custom judge, and a metric.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ _FIX = "see docs/rubrics.md; `ragassay rubric check FILE` lists every mistake of
 
 
 class RubricBook:
-    """The rubrics of a run: the built-in ones, or a user's where a file replaces them. A value: never changed."""
+    """The rubrics of a run: the built-in ones, or a user's where a file replaces them. A value:
+    never changed.
+    """
 
     def __init__(
         self,
@@ -26,8 +28,9 @@ class RubricBook:
         files: Mapping[str, str] | None = None,
         builtin: Mapping[str, Rubric] | None = None,
     ) -> None:
-        """rubrics: id -> rubric. files: id -> the user's file that it is from. builtin: those of the package, also where a
-        file has replaced them."""
+        """rubrics: id -> rubric. files: id -> the user's file that it is from. builtin: those of
+        the package, also where a file has replaced them.
+        """
         self._rubrics, self._files = dict(rubrics), dict(files or {})
         self.builtin: Mapping[str, Rubric] = dict(builtin or {})
 
@@ -49,8 +52,9 @@ class RubricBook:
     ) -> RubricBook:
         """A book in which these files replace the rubrics with their ids, or add custom judges.
 
-        A later file can extend an earlier one. reserved: names of metrics, which no custom judge can have. Raises
-        SetupError E0204 that names every mistake of the first file that has one, with file and line.
+        A later file can extend an earlier one. reserved: names of metrics, which no custom judge
+        can have. Raises SetupError E0204 that names every mistake of the first file that has one,
+        with file and line.
         """
         book = self
         for path in paths:
@@ -75,7 +79,9 @@ class RubricBook:
 
     @property
     def custom(self) -> tuple[Rubric, ...]:
-        """The custom judges: the user's rubrics whose ids are no built-in ones, in the order of their files."""
+        """The custom judges: the user's rubrics whose ids are no built-in ones, in the order of
+        their files.
+        """
         return tuple(rubric for rubric in self._rubrics.values() if rubric.level)
 
     def file(self, rubric_id: str) -> str:
@@ -92,7 +98,10 @@ class RubricBook:
             raise SetupError(
                 "E0203",
                 f"No rubric has the id {shorten(rubric_id)!r}.{nearest(rubric_id, self._rubrics)}",
-                fix=f"rubrics: {', '.join(self.ids())}; or give a file with that id by --rubric FILE",
+                fix=(
+                    f"rubrics: {', '.join(self.ids())}; or give a file with that id by --rubric"
+                    " FILE"
+                ),
             )
         return self._rubrics[rubric_id]
 

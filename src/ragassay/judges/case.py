@@ -1,4 +1,6 @@
-"""What is one Request on its way through the offline judge: what it asks of the model, and how it is settled."""
+"""What is one Request on its way through the offline judge: what it asks of the model, and how it
+is settled.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragassay.core import CallFailed, Evidence, Judgment, MatchCall, MatchReply, Reply, Request, Spend, Status
+from ragassay.core import (
+    CallFailed,
+    Evidence,
+    Judgment,
+    MatchCall,
+    MatchReply,
+    Reply,
+    Request,
+    Spend,
+    Status,
+)
 from ragassay.judges.rubric import Rating, Rubric
 
-_CITATION = re.compile(r"\s?(?:\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【\d{1,3}(?:†[^】\n]{0,60})?】)")
+_CITATION = re.compile(
+    r"\s?(?:\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【\d{1,3}(?:†[^】\n]{0,60})?】)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +37,18 @@ class Case:
     calls: tuple[MatchCall, ...] = ()
 
     def replies(self, replies: Sequence[Reply]) -> list[MatchReply] | Judgment:
-        """The replies to all calls; or the Judgment without a rating, when one of them is no usable reply."""
+        """The replies to all calls; or the Judgment without a rating, when one of them is no usable
+        reply.
+        """
         usable: list[MatchReply] = []
         for reply in replies:
             if isinstance(reply, CallFailed):
                 status = Status.OVER_BUDGET if reply.kind == "over_budget" else Status.FAILED
                 return self.lost(status, reply.message or reply.kind, spent(replies))
             if not isinstance(reply, MatchReply):
-                return self.lost(Status.FAILED, "the model gave a reply of another kind", spent(replies))
+                return self.lost(
+                    Status.FAILED, "the model gave a reply of another kind", spent(replies)
+                )
             if not 0.0 <= reply.probability <= 1.0:  # false for NaN as well
                 reason = "the offline model gave no probability between 0 and 1"
                 return self.lost(Status.UNPARSED, reason, spent(replies))
@@ -58,10 +76,20 @@ class Case:
         """A rating on the rubric's scale."""
         assert self.rubric.scale is not None
         return Judgment(
-            self.request.key, self.fingerprint, self.rubric.ref, Status.JUDGED, rating=rating,
-            value=self.rubric.scale.value(rating), probability=probability, rationale=rationale, evidence=evidence,
-            flags=flags, spend=spend or Spend(), passes=self.rubric.scale.passes(rating), sources=sources,
-        )  # fmt: skip
+            self.request.key,
+            self.fingerprint,
+            self.rubric.ref,
+            Status.JUDGED,
+            rating=rating,
+            value=self.rubric.scale.value(rating),
+            probability=probability,
+            rationale=rationale,
+            evidence=evidence,
+            flags=flags,
+            spend=spend or Spend(),
+            passes=self.rubric.scale.passes(rating),
+            sources=sources,
+        )
 
 
 def spent(replies: Sequence[Reply]) -> Spend:
@@ -73,17 +101,22 @@ def spent(replies: Sequence[Reply]) -> Spend:
 
 
 def without_citations(text: str) -> str:
-    """The text without marks such as [2], [1, 3] or 【4】: the model would look for their numbers in the passages."""
+    """The text without marks such as [2], [1, 3] or 【4】: the model would look for their numbers in
+    the passages.
+    """
     bare = _CITATION.sub("", text)
     return bare if bare.strip() else text
 
 
 def checked(reply: MatchReply, call: MatchCall) -> tuple[Evidence, ...]:
-    """The evidence whose quote really stands where it says. An answer is no context, so it gives no evidence."""
+    """The evidence whose quote really stands where it says. An answer is no context, so it gives no
+    evidence.
+    """
     if call.task == "answer":
         return ()
     return tuple(
         e
         for e in reply.evidence
-        if 0 <= e.context < len(call.passages) and call.passages[e.context][e.start : e.end] == e.quote
+        if 0 <= e.context < len(call.passages)
+        and call.passages[e.context][e.start : e.end] == e.quote
     )

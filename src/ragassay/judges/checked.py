@@ -1,6 +1,8 @@
-"""Is a judge's verdict strongly doubted by another one? The verdict stands; where the other is sure of the opposite it says so.
+"""Is a judge's verdict strongly doubted by another one? The verdict stands; where the other is sure
+of the opposite it says so.
 
-The second judge changes no value: what disagrees may be either one's mistake. It marks rows that people should look at.
+The second judge changes no value: what disagrees may be either one's mistake. It marks rows that
+people should look at.
 """
 
 from __future__ import annotations
@@ -22,11 +24,12 @@ _RULES = 2
 
 @dataclass(frozen=True, slots=True)
 class CheckedJudge:
-    """A judge that gives the verdicts of `main`, flagged "disputed" where `check` says the opposite with a confidence
-    of `threshold` or more.
+    """A judge that gives the verdicts of `main`, flagged "disputed" where `check` says the opposite
+    with a confidence of `threshold` or more.
 
-    A rubric that `check` cannot answer, or that writes texts, is not checked; nor is a verdict that one of them has
-    none of. What the calls cost is with the members' own Judgments, which are kept as well.
+    A rubric that `check` cannot answer, or that writes texts, is not checked; nor is a verdict that
+    one of them has none of. What the calls cost is with the members' own Judgments, which are kept
+    as well.
     """
 
     uri: str
@@ -45,9 +48,15 @@ class CheckedJudge:
         return self.main.rubric_version(rubric)
 
     def fingerprint(self, rubric: str) -> str:
-        """Hash of the rule, the threshold and both members' fingerprints. Raises as `rubric_version`."""
+        """Hash of the rule, the threshold and both members' fingerprints. Raises as
+        `rubric_version`.
+        """
         own = self.main.fingerprint(rubric)
-        by = (self.check.fingerprint(rubric), self.threshold) if rates(self.check, rubric, self.book) else None
+        by = (
+            (self.check.fingerprint(rubric), self.threshold)
+            if rates(self.check, rubric, self.book)
+            else None
+        )
         return digest("checked", _RULES, own, by)
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
@@ -58,24 +67,45 @@ class CheckedJudge:
         """Both asked at once, then the main judge's verdicts, marked where they are disputed."""
         unique = tuple({request.key: request for request in requests}.values())
         rubric = unique[0].rubric
-        fingerprint, ref, scale = self.fingerprint(rubric), self.rubric_version(rubric), self.book.get(rubric).scale
+        fingerprint, ref, scale = (
+            self.fingerprint(rubric),
+            self.rubric_version(rubric),
+            self.book.get(rubric).scale,
+        )
         members = (self.main, self.check) if rates(self.check, rubric, self.book) else (self.main,)
         answers = yield from consult(members, unique)
         out = []
         for request in unique:
             judgment = answers[0].get(request.key) or Judgment(
-                request.key, fingerprint, ref, Status.FAILED, reason=f"{self.main.uri} gave no verdict"
+                request.key,
+                fingerprint,
+                ref,
+                Status.FAILED,
+                reason=f"{self.main.uri} gave no verdict",
             )
             judgment = replace(judgment, judge=fingerprint, rubric=ref, spend=Spend())
             other = answers[1].get(request.key) if len(answers) > 1 else None
-            if scale is not None and other is not None and judgment.judged and judgment.passes is not None:
+            if (
+                scale is not None
+                and other is not None
+                and judgment.judged
+                and judgment.passes is not None
+            ):
                 sure = confidence(other, scale)
-                if sure is not None and other.passes is not judgment.passes and sure >= self.threshold:
+                if (
+                    sure is not None
+                    and other.passes is not judgment.passes
+                    and sure >= self.threshold
+                ):
                     verdict = "pass" if other.passes else "fail"
-                    doubt = f"Disputed: {self.check.uri} says {verdict} with confidence {sure:.2f}. {other.rationale}"
+                    doubt = (
+                        f"Disputed: {self.check.uri} says {verdict} with confidence {sure:.2f}."
+                        f" {other.rationale}"
+                    )
                     judgment = replace(
-                        judgment, flags=(*judgment.flags, DISPUTED),
+                        judgment,
+                        flags=(*judgment.flags, DISPUTED),
                         rationale=f"{judgment.rationale}\n{doubt}" if judgment.rationale else doubt,
-                    )  # fmt: skip
+                    )
             out.append(judgment)
         return tuple(out)

@@ -1,5 +1,6 @@
-"""What does the URI of a judge that is composed of others say? "panel:A+B+C", "cascade:CHEAP>EXPENSIVE@CONFIDENCE"
-or "checked:MAIN>CHECK@CONFIDENCE"."""
+"""What does the URI of a judge that is composed of others say? "panel:A+B+C",
+"cascade:CHEAP>EXPENSIVE@CONFIDENCE" or "checked:MAIN>CHECK@CONFIDENCE".
+"""
 
 from __future__ import annotations
 
@@ -10,16 +11,20 @@ from typing import Literal
 from ragassay.core import SetupError, shorten
 
 CONFIDENCE = "0.9"
-"""Of a cascade or checked judge that names none: of calibrated probabilities, nine of ten such verdicts are right."""
+"""Of a cascade or checked judge that names none: of calibrated probabilities, nine of ten such
+verdicts are right.
+"""
 _FORMS = (
-    "panel:offline+openai:MODEL+openai:OTHER, 'cascade:offline>openai:MODEL@0.85' or 'checked:openai:MODEL>offline@0.9' "
-    "(in quotes)"
+    "panel:offline+openai:MODEL+openai:OTHER, 'cascade:offline>openai:MODEL@0.85' or"
+    " 'checked:openai:MODEL>offline@0.9' (in quotes)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A rule and the URIs of its members, in the order given. threshold: in (0, 1]; of a panel None."""
+    """A rule and the URIs of its members, in the order given. threshold: in (0, 1]; of a panel
+    None.
+    """
 
     rule: Literal["panel", "cascade", "checked"]
     members: tuple[str, ...]
@@ -27,11 +32,13 @@ class Composition:
 
 
 def composition(uri: str) -> Composition | None:
-    """What a composed judge's URI says; None for the URI of a single judge. Raises SetupError E0410.
+    """What a composed judge's URI says; None for the URI of a single judge. Raises SetupError
+    E0410.
 
-    Members are single judges and differ from each other. A panel has two of them or more. The others have exactly two,
-    with ">" or a comma between them, and after the last "@" a confidence (left out: CONFIDENCE): from which the first one's
-    verdict is taken (cascade), or from which the second one's disputes it (checked).
+    Members are single judges and differ from each other. A panel has two of them or more. The
+    others have exactly two, with ">" or a comma between them, and after the last "@" a confidence
+    (left out: CONFIDENCE): from which the first one's verdict is taken (cascade), or from which the
+    second one's disputes it (checked).
     """
     rule, _, rest = uri.strip().partition(":")
     match rule.lower():
@@ -41,8 +48,12 @@ def composition(uri: str) -> Composition | None:
             pair, written = rest.rsplit("@", 1) if "@" in rest else (rest, CONFIDENCE)
             threshold = _number(written)
             if not 0 < threshold <= 1:  # false for NaN as well
-                raise _unreadable(uri, f"after the @ of a {kind} judge stands a confidence above 0, at most 1")
-            composed = Composition(kind, _members(uri, pair.split(">" if ">" in pair else ",")), threshold)
+                raise _unreadable(
+                    uri, f"after the @ of a {kind} judge stands a confidence above 0, at most 1"
+                )
+            composed = Composition(
+                kind, _members(uri, pair.split(">" if ">" in pair else ",")), threshold
+            )
             if len(composed.members) != 2:
                 raise _unreadable(uri, f"a {kind} judge has two members, one > the other")
         case _:
@@ -56,7 +67,9 @@ def _members(uri: str, written: list[str]) -> tuple[str, ...]:
     if len(members) < 2 or not all(members):
         raise _unreadable(uri, "at least two members are needed, and none may be empty")
     if len(set(members)) < len(members):
-        raise _unreadable(uri, "a member stands in it twice; its second vote would be a copy of the first")
+        raise _unreadable(
+            uri, "a member stands in it twice; its second vote would be a copy of the first"
+        )
     for member in members:
         if member.startswith(("panel:", "cascade:", "checked:", "recorded:")):
             raise _unreadable(uri, f"{shorten(member, 60)} is no single live judge")
@@ -72,6 +85,9 @@ def _number(written: str) -> float:
 
 def _unreadable(uri: str, why: str) -> SetupError:
     return SetupError(
-        "E0410", f"The composed judge {shorten(uri, 200)!r} cannot be read.", where="--judge", why=why,
+        "E0410",
+        f"The composed judge {shorten(uri, 200)!r} cannot be read.",
+        where="--judge",
+        why=why,
         fix=f"write {_FORMS}",
-    )  # fmt: skip
+    )

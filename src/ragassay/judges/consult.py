@@ -1,7 +1,9 @@
-"""How does one judge ask several others? Their flows are advanced together, and what they answer is kept as theirs.
+"""How does one judge ask several others? Their flows are advanced together, and what they answer is
+kept as theirs.
 
-A member's Judgment is made durable under the member's own fingerprint as soon as it is there: a run that is killed
-between two members buys nothing twice, and what was judged by the member alone before is not asked again.
+A member's Judgment is made durable under the member's own fingerprint as soon as it is there: a run
+that is killed between two members buys nothing twice, and what was judged by the member alone
+before is not asked again.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ Answers = dict[str, Judgment]
 
 @dataclass(slots=True)
 class _Flow:
-    """One member's flow for one of its batches. asked: the calls it waits for; kept: Judgments not handed on yet."""
+    """One member's flow for one of its batches. asked: the calls it waits for; kept: Judgments not
+    handed on yet.
+    """
 
     member: int
     judge: Judge
@@ -45,7 +49,9 @@ class _Flow:
     ended: bool = False
 
     def advance(self, replies: tuple[Reply, ...] | None) -> None:
-        """On to the next Ask, or to the end. A member's own fault is the end of this flow, not of the others."""
+        """On to the next Ask, or to the end. A member's own fault is the end of this flow, not of
+        the others.
+        """
         self.asked = ()
         try:
             step = next(self.flow) if replies is None else self.flow.send(replies)
@@ -54,7 +60,8 @@ class _Flow:
                     self.kept += step.judgments
                 step = self.flow.send(())
             self.asked = tuple(
-                replace(call, model=self.judge.uri) if isinstance(call, ChatCall) else call for call in step.calls
+                replace(call, model=self.judge.uri) if isinstance(call, ChatCall) else call
+                for call in step.calls
             )
         except StopIteration as end:
             self.kept += end.value
@@ -71,20 +78,25 @@ class _Flow:
         rubric, known = self.requests[0].rubric, {judgment.key for judgment in self.kept}
         fingerprint, ref = self.judge.fingerprint(rubric), self.judge.rubric_version(rubric)
         return [
-            Judgment(r.key, fingerprint, ref, Status.FAILED, reason=reason) for r in self.requests if r.key not in known
+            Judgment(r.key, fingerprint, ref, Status.FAILED, reason=reason)
+            for r in self.requests
+            if r.key not in known
         ]
 
 
 def consult(
     members: Sequence[Judge], requests: Sequence[Request]
 ) -> Generator[Ask | Keep | Recall, tuple[Reply, ...], list[Answers]]:
-    """Each member's Judgments of these Requests, which have one rubric; what was known already costs nothing.
+    """Each member's Judgments of these Requests, which have one rubric; what was known already
+    costs nothing.
 
     A Request that a member did not settle is not in its Answers.
     """
     rubric = requests[0].rubric
     fingerprints = [member.fingerprint(rubric) for member in members]
-    pairs = tuple((fingerprint, request.key) for fingerprint in fingerprints for request in requests)
+    pairs = tuple(
+        (fingerprint, request.key) for fingerprint in fingerprints for request in requests
+    )
     known = cast(tuple[Judgment, ...], (yield Recall(pairs)))
     found: list[Answers] = [{} for _ in members]
     for judgment in known:
@@ -92,7 +104,9 @@ def consult(
     flows = [
         _Flow(number, member, group, member.answer(group))
         for number, member in enumerate(members)
-        for group in member.batches([request for request in requests if request.key not in found[number]])
+        for group in member.batches(
+            [request for request in requests if request.key not in found[number]]
+        )
     ]
     for flow in flows:
         flow.advance(None)
@@ -115,5 +129,7 @@ def consult(
 
 
 def grouped(members: Sequence[Judge], requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-    """Groups as the first member makes them that sends its texts somewhere: its calls are the ones that cost."""
+    """Groups as the first member makes them that sends its texts somewhere: its calls are the ones
+    that cost.
+    """
     return next((m for m in members if m.uri != "offline"), members[0]).batches(requests)

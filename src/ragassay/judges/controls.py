@@ -1,13 +1,14 @@
 """Can this reply be believed? Items with a known answer are planted among those that are asked.
 
-One must pass: a sentence of the contexts word for word, or the truth itself where an answer is held against it. One must
-fail: a made-up statement about names that stand nowhere in the data. A judge that was talked into rating everything alike,
-high or low, gets one of the two wrong, and its call is void. Where each stands among the items, and which it is, follows
-from a hash; its id is made as every other id is.
+One must pass: a sentence of the contexts word for word, or the truth itself where an answer is held
+against it. One must fail: a made-up statement about names that stand nowhere in the data. A judge
+that was talked into rating everything alike, high or low, gets one of the two wrong, and its call
+is void. Where each stands among the items, and which it is, follows from a hash; its id is made as
+every other id is.
 
-What this does not catch: a judge talked into a wrong verdict on one item only. Nothing is known that must be relevant to any
-question, so that among passages and answers to a question only the item that must fail is planted: a judge talked into
-rating those too low is not found out.
+What this does not catch: a judge talked into a wrong verdict on one item only. Nothing is known
+that must be relevant to any question, so that among passages and answers to a question only the
+item that must fail is planted: a judge talked into rating those too low is not found out.
 """
 
 from __future__ import annotations
@@ -23,12 +24,17 @@ from ragassay.judges.suspicion import any_suspicious, suspicious
 
 Controls = Literal["auto", "always", "off"]
 CONTROLS: tuple[Controls, ...] = ("auto", "always", "off")
-"""When they are planted: where the data of a call holds something suspicious, in every call, or never."""
+"""When they are planted: where the data of a call holds something suspicious, in every call, or
+never.
+"""
 
 VERSION = 1
-"""Raised when other claims are planted, or at other times: judgments made under the old ones are then not reused."""
+"""Raised when other claims are planted, or at other times: judgments made under the old ones are
+then not reused.
+"""
 
-# Rubrics with items of a known answer -> the input that holds what must pass; "" where nothing must.
+# Rubrics with items of a known answer -> the input that holds what must pass; "" where nothing
+# must.
 PLANTED: Mapping[str, str] = {
     "groundedness": "contexts",
     "claim_sources": "contexts",
@@ -44,21 +50,69 @@ PLANTED: Mapping[str, str] = {
     "answer_relevance": "",
     "answer_relevance_5": "",
 }
-# Inputs that are the truth as a whole: said again in full, it is right. From others one sentence is taken.
+# Inputs that are the truth as a whole: said again in full, it is right. From others one sentence is
+# taken.
 _WHOLE = frozenset({"statements", "other"})
 _MOST_WHOLE = 1_000
 _READ = 20_000  # characters of a context in which a sentence is looked for
 _LEAST_WORDS, _MOST_WORDS, _MOST_CHARS = 5, 45, 400
-# A sentence that asks, is in the first person or says that something is not known may be rated otherwise, and rightly.
+# A sentence that asks, is in the first person or says that something is not known may be rated
+# otherwise, and rightly.
 _NOT_PLAIN = frozenset(
-    {"i", "we", "you", "my", "our", "your", "this", "these", "that", "those", "it", "they", "he", "she", "not", "no",
-     "cannot", "unknown", "unclear", "ich", "wir", "je", "nous", "yo"}
-)  # fmt: skip
+    {
+        "i",
+        "we",
+        "you",
+        "my",
+        "our",
+        "your",
+        "this",
+        "these",
+        "that",
+        "those",
+        "it",
+        "they",
+        "he",
+        "she",
+        "not",
+        "no",
+        "cannot",
+        "unknown",
+        "unclear",
+        "ich",
+        "wir",
+        "je",
+        "nous",
+        "yo",
+    }
+)
 
 _SYLLABLES = (
-    "bar", "bel", "cor", "dal", "dren", "fal", "gor", "hel", "jas", "kel", "lor", "mar", "nev", "or", "pel", "quen", "ras",
-    "sel", "tor", "ul", "vas", "wen", "yor", "zel",
-)  # fmt: skip
+    "bar",
+    "bel",
+    "cor",
+    "dal",
+    "dren",
+    "fal",
+    "gor",
+    "hel",
+    "jas",
+    "kel",
+    "lor",
+    "mar",
+    "nev",
+    "or",
+    "pel",
+    "quen",
+    "ras",
+    "sel",
+    "tor",
+    "ul",
+    "vas",
+    "wen",
+    "yor",
+    "zel",
+)
 _ENDS = ("a", "an", "by", "eth", "ia", "in", "is", "o", "on", "um")
 _MADE_UP = (
     "{0} was founded in {1} by the {2} family.",
@@ -87,8 +141,9 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """What is planted in one call. passage: a text that is added behind the contexts, where none of them holds a sentence
-    that could serve; "" nearly always."""
+    """What is planted in one call. passage: a text that is added behind the contexts, where none of
+    them holds a sentence that could serve; "" nearly always.
+    """
 
     controls: tuple[Control, ...] = ()
     passage: str = ""
@@ -100,19 +155,26 @@ def check_controls(value: str) -> Controls:
         if value == known:
             return known
     raise SetupError(
-        "E0101", f"controls is one of {', '.join(CONTROLS)}, not {value!r}.{nearest(str(value), CONTROLS)}",
-        where="--controls", fix="use --controls auto (where a text looks like an attack), always, or off",
-    )  # fmt: skip
+        "E0101",
+        f"controls is one of {', '.join(CONTROLS)}, not {value!r}.{nearest(str(value), CONTROLS)}",
+        where="--controls",
+        fix="use --controls auto (where a text looks like an attack), always, or off",
+    )
 
 
-def plant(when: Controls, rubric: str, item: str, requests: Sequence[Request], seed: object) -> Planted:
+def plant(
+    when: Controls, rubric: str, item: str, requests: Sequence[Request], seed: object
+) -> Planted:
     """The controls of one call that asks these Requests of one group; none where none are wanted.
 
-    seed: what makes them differ from those of another call (JSON-like). The same arguments give the same controls.
+    seed: what makes them differ from those of another call (JSON-like). The same arguments give the
+    same controls.
     """
     if when == "off" or rubric not in PLANTED:
         return Planted()
-    shared = [text for name in requests[0].inputs if name != item for text in requests[0].texts(name)]
+    shared = [
+        text for name in requests[0].inputs if name != item for text in requests[0].texts(name)
+    ]
     asked = [request.text(item) for request in requests]
     if when == "auto" and not any_suspicious([*shared, *asked]):
         return Planted()
@@ -136,7 +198,9 @@ def _made_up(dice: random.Random, texts: Iterable[str]) -> tuple[str, tuple[str,
     everything = "\n".join(texts).casefold()
     names: list[str] = []
     while len(names) < 2:
-        name = "".join(dice.choice(_SYLLABLES) for _ in range(2 + len(names) // 4)) + dice.choice(_ENDS)
+        name = "".join(dice.choice(_SYLLABLES) for _ in range(2 + len(names) // 4)) + dice.choice(
+            _ENDS
+        )
         if name not in everything and name.capitalize() not in names:
             names.append(name.capitalize())
         elif dice.random() < 0.05:  # a text that holds them all: longer ones are made
@@ -155,7 +219,9 @@ def _whole(texts: Sequence[str], asked: Sequence[str]) -> str:
 
 
 def _plain(dice: random.Random, texts: Sequence[str], asked: Sequence[str]) -> str:
-    """A sentence of the texts that states something and looks harmless, chosen by the dice; "" where there is none."""
+    """A sentence of the texts that states something and looks harmless, chosen by the dice; ""
+    where there is none.
+    """
     order = list(range(len(texts)))
     dice.shuffle(order)
     # A clean text first: a sentence beside an attack may be part of it.
@@ -170,7 +236,12 @@ def _plain(dice: random.Random, texts: Sequence[str], asked: Sequence[str]) -> s
 
 
 def _states(said: str) -> bool:
-    if len(said) > _MOST_CHARS or not said.endswith((".", "。")) or not said[0].isalnum() or "\n" in said:
+    if (
+        len(said) > _MOST_CHARS
+        or not said.endswith((".", "。"))
+        or not said[0].isalnum()
+        or "\n" in said
+    ):
         return False
     words = said.casefold().rstrip(".").replace(",", " ").replace("n't", " not").split()
     if not _LEAST_WORDS <= len(words) <= _MOST_WORDS or not _NOT_PLAIN.isdisjoint(words):

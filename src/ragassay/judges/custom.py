@@ -1,8 +1,9 @@
-"""What is filled in for a judge of the user's own, whose file may be as short as a header and criteria?
+"""What is filled in for a judge of the user's own, whose file may be as short as a header and
+criteria?
 
-A rubric file whose id is no built-in one is a custom judge. At the level "answer" it rates a row once; with `guidelines`
-once for each guideline; at the level "retrieval" once for each context. What of a rubric its file leaves out follows
-from the level and the inputs.
+A rubric file whose id is no built-in one is a custom judge. At the level "answer" it rates a row
+once; with `guidelines` once for each guideline; at the level "retrieval" once for each context.
+What of a rubric its file leaves out follows from the level and the inputs.
 """
 
 from __future__ import annotations
@@ -13,20 +14,41 @@ from ragassay.judges.rubric import LISTS, Point, Scale
 
 LEVELS = ("answer", "retrieval")
 ROWS = ("any", "all")
-INPUTS: tuple[str, ...] = ("question", "response", "contexts", "context", "reference", "expected_facts", "guidelines")
+INPUTS: tuple[str, ...] = (
+    "question",
+    "response",
+    "contexts",
+    "context",
+    "reference",
+    "expected_facts",
+    "guidelines",
+)
 """What a custom judge can read of a row; `context` at the level "retrieval" only."""
 
 GUIDELINE = "guideline"
 _BATCH = 20
 
-YES_NO = Scale((Point("no", 0.0, "The criteria are not met, or only in part."),
-                Point("yes", 1.0, "The criteria are met.")), "yes")  # fmt: skip
-KEEPS_OR_BREAKS = Scale((Point("no", 0.0, "The response breaks the guideline, if only in part."),
-                         Point("yes", 1.0, "The response keeps the guideline, or it does not concern this response.")),
-                        "yes")  # fmt: skip
+YES_NO = Scale(
+    (
+        Point("no", 0.0, "The criteria are not met, or only in part."),
+        Point("yes", 1.0, "The criteria are met."),
+    ),
+    "yes",
+)
+KEEPS_OR_BREAKS = Scale(
+    (
+        Point("no", 0.0, "The response breaks the guideline, if only in part."),
+        Point(
+            "yes", 1.0, "The response keeps the guideline, or it does not concern this response."
+        ),
+    ),
+    "yes",
+)
 
 _TASKS: Mapping[str, str] = {
-    "response": "You judge an application that answers questions with the help of retrieved passages.",
+    "response": (
+        "You judge an application that answers questions with the help of retrieved passages."
+    ),
     "context": "You judge passages that a search has retrieved, each of them by itself.",
     GUIDELINE: "You check whether a response keeps guidelines, each of them by itself.",
 }
@@ -51,7 +73,9 @@ def default_item(level: str, inputs: Sequence[str], guidelines: Sequence[str]) -
     """The input that varies within a call; "" where the inputs hold no single text."""
     if guidelines or level == "retrieval":
         return GUIDELINE if guidelines else "context"
-    return next((name for name in ("response", *inputs) if name in inputs and name not in LISTS), "")
+    return next(
+        (name for name in ("response", *inputs) if name in inputs and name not in LISTS), ""
+    )
 
 
 def default_batch(level: str, guidelines: Sequence[str]) -> int:
@@ -60,7 +84,9 @@ def default_batch(level: str, guidelines: Sequence[str]) -> int:
 
 
 def system_text(purpose: str, item: str, *, criteria: bool, wordings: bool, examples: bool) -> str:
-    """The section System of a file that has none. The flags: whether there are criteria, wordings, examples to show."""
+    """The section System of a file that has none. The flags: whether there are criteria, wordings,
+    examples to show.
+    """
     parts = [
         _TASKS.get(item, _TASKS["response"]),
         f"What is to be judged: {' '.join(purpose.split())}",

@@ -1,12 +1,18 @@
-"""Which Requests need no model, because SPEC decides them: nothing to judge by, or nothing that is judged?
+"""Which Requests need no model, because SPEC decides them: nothing to judge by, or nothing that is
+judged?
 
-- a claim when nothing was retrieved: the lowest rating, "nothing_found"; the highest if it only admits not knowing;
+- a claim when nothing was retrieved: the lowest rating, "nothing_found"; the highest if it only
+  admits not knowing;
 - a claim and a text without words: not stated; an empty claim: not applicable;
-- an empty passage: the lowest relevance, and no sentence of it helps; no passages: not relevant, not sufficient;
-- an empty response: the lowest answer relevance and correctness, no claims, noncommittal; whether it is safe, grounded
+- an empty passage: the lowest relevance, and no sentence of it helps; no passages: not relevant,
+  not sufficient;
+- an empty response: the lowest answer relevance and correctness, no claims, noncommittal; whether
+  it is safe, grounded
   or keeps a guideline, and what a custom judge says of it, is not applicable;
-- a response that holds nothing of its own (only "Thought process:", role tokens, a lone ":"): as an empty one, with the
-  flag "no_content"; such a claim is none. Language models are known to rate these highly, so none is asked.
+- a response that holds nothing of its own (only "Thought process:", role tokens, a lone ":"): as an
+  empty one, with the
+  flag "no_content"; such a claim is none. Language models are known to rate these highly, so none
+  is asked.
 """
 
 from __future__ import annotations
@@ -17,7 +23,8 @@ from ragassay.judges.content import no_content, nothing_seen
 from ragassay.judges.rubric import Rating, Rubric
 
 RULES = 2
-"""Raised when what is decided here changes: judgments made under the old rules are then not reused."""
+"""Raised when what is decided here changes: judgments made under the old rules are then not reused.
+"""
 
 NO_CONTENT = "no_content"
 """Flag of an answer that holds nothing of its own."""
@@ -73,13 +80,22 @@ _ANSWERS = {
 def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
     """The Judgment that follows from the inputs alone, or None when a model has to be asked."""
 
-    def rated(rating: Rating, rationale: str, *flags: str, nothing_supports: bool = False) -> Judgment:
+    def rated(
+        rating: Rating, rationale: str, *flags: str, nothing_supports: bool = False
+    ) -> Judgment:
         assert rubric.scale is not None
         return Judgment(
-            request.key, fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=rubric.scale.value(rating),
-            rationale=rationale, flags=flags, passes=rubric.scale.passes(rating),
+            request.key,
+            fingerprint,
+            rubric.ref,
+            Status.JUDGED,
+            rating=rating,
+            value=rubric.scale.value(rating),
+            rationale=rationale,
+            flags=flags,
+            passes=rubric.scale.passes(rating),
             sources=() if nothing_supports else None,
-        )  # fmt: skip
+        )
 
     def not_applicable(name: str, why: str = "holds no text") -> Judgment:
         reason = f"the {name} {why}"
@@ -99,7 +115,9 @@ def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -
     name, scale = rubric.id, rubric.scale
     if rubric.level:
         judged = {rubric.item, "response"} & set(rubric.inputs)
-        lacking = next((given for given in ("response", rubric.item) if given in judged and blank(given)), "")
+        lacking = next(
+            (given for given in ("response", rubric.item) if given in judged and blank(given)), ""
+        )
         return not_applicable(lacking) if lacking else None
     if name in _NOTHING_TO_WRITE:
         needed, flags = _NOTHING_TO_WRITE[name]
@@ -114,19 +132,36 @@ def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -
     if needed in request.inputs and all(map(nothing_seen, request.texts(needed))):
         return not_applicable(needed)
     if name in _LOWEST_WITHOUT and blank(_LOWEST_WITHOUT[name][0]):
-        # A response that says nothing has not tried; the lowest rating, "incorrect", would say that it has.
-        lowest = "not_attempted" if name == "correctness_3" and "not_attempted" in scale.ratings else scale.lowest
+        # A response that says nothing has not tried; the lowest rating, "incorrect", would say that
+        # it has.
+        lowest = (
+            "not_attempted"
+            if name == "correctness_3" and "not_attempted" in scale.ratings
+            else scale.lowest
+        )
         return rated(lowest, _LOWEST_WITHOUT[name][1])
     if name in _ANSWERS and hollow(_ANSWERS[name]):
         if name in _NOT_APPLICABLE_WITHOUT:
             return not_applicable(_ANSWERS[name], "states nothing")
-        lowest = "not_attempted" if name == "correctness_3" and "not_attempted" in scale.ratings else scale.lowest
-        return rated(lowest, "The response holds nothing but what stands around an answer.", NO_CONTENT)
+        lowest = (
+            "not_attempted"
+            if name == "correctness_3" and "not_attempted" in scale.ratings
+            else scale.lowest
+        )
+        return rated(
+            lowest, "The response holds nothing but what stands around an answer.", NO_CONTENT
+        )
     if name == "entailment" and blank("text"):
-        return rated("not_stated" if "not_stated" in scale.ratings else scale.lowest, "The text is empty.")
-    if name in ("answer_accuracy_dual_1", "answer_accuracy_dual_2") and (blank("answer") or blank("other")):
+        return rated(
+            "not_stated" if "not_stated" in scale.ratings else scale.lowest, "The text is empty."
+        )
+    if name in ("answer_accuracy_dual_1", "answer_accuracy_dual_2") and (
+        blank("answer") or blank("other")
+    ):
         return rated(scale.lowest, "One of the two answers is empty.")
-    if name in ("answer_accuracy_dual_1", "answer_accuracy_dual_2") and hollow("answer") != hollow("other"):
+    if name in ("answer_accuracy_dual_1", "answer_accuracy_dual_2") and hollow("answer") != hollow(
+        "other"
+    ):
         return rated(scale.lowest, "One of the two answers holds nothing of its own.", NO_CONTENT)
     if name in _SUPPORT and blank("contexts"):
         if declines(request.text(_SUPPORT[name])):

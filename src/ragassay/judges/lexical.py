@@ -1,7 +1,9 @@
-"""Is a response right, by its words alone? When it has at least half of the words of every statement.
+"""Is a response right, by its words alone? When it has at least half of the words of every
+statement.
 
-A plain rule, for short answers wrapped in sentences: it sees no negation and no wrong relation between right words. The
-words of a statement that stand in the response / the words of the statement is gold-token recall, `scoring.token_recall`.
+A plain rule, for short answers wrapped in sentences: it sees no negation and no wrong relation
+between right words. The words of a statement that stand in the response / the words of the
+statement is gold-token recall, `scoring.token_recall`.
 """
 
 from __future__ import annotations
@@ -16,18 +18,23 @@ from ragassay.scoring import tokens
 MARK = 0.5
 # benchmarks/results/answer_overlap.md, the rows on this rule: evouna NQ and TQ, openqa_eval.
 AGREEMENT = (
-    "a rule, half of the words of every statement: kappa 0.73, 0.51 and 0.56 against people in 3 sets of questions with "
-    "one short gold answer (7,337 rows); 0.56, 0.27 and 0.46 where the first of several accepted answers is the reference"
+    "a rule, half of the words of every statement: kappa 0.73, 0.51 and 0.56 against people in 3"
+    " sets of questions with one short gold answer (7,337 rows); 0.56, 0.27 and 0.46 where the"
+    " first of several accepted answers is the reference"
 )
 
 
 def settle(case: Case) -> Judgment:
-    """The Judgment for "correctness" (no, yes) or "correctness_3" (incorrect, not_attempted, correct)."""
+    """The Judgment for "correctness" (no, yes) or "correctness_3" (incorrect, not_attempted,
+    correct).
+    """
     three = case.rubric.id == "correctness_3"
     response = case.request.text("response")
     if declines(response):
         why = "The response declines to answer or says that it does not know."
-        return case.rated("not_attempted" if three else "no", why, flags=() if three else ("declined",))
+        return case.rated(
+            "not_attempted" if three else "no", why, flags=() if three else ("declined",)
+        )
     shares = shares_of(response, case.request.texts("statements"))
     if not shares:
         return case.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
@@ -36,13 +43,15 @@ def settle(case: Case) -> Judgment:
     among = "" if len(shares) == 1 else f", the one of {len(shares)} that it shares least with"
     return case.rated(
         ("correct" if right else "incorrect") if three else ("yes" if right else "no"),
-        f'The response has {share:.0%} of the words of "{shorten(statement, 200)}"{among}; right from {MARK:.0%} on. '
-        "This is a rule about words: it reads no meaning.",
+        f'The response has {share:.0%} of the words of "{shorten(statement, 200)}"{among}; right'
+        f" from {MARK:.0%} on. This is a rule about words: it reads no meaning.",
     )
 
 
 def shares_of(response: str, statements: tuple[str, ...]) -> list[tuple[float, str]]:
-    """Gold-token recall of each statement that has tokens. The response is cut into tokens once: it may be long."""
+    """Gold-token recall of each statement that has tokens. The response is cut into tokens once: it
+    may be long.
+    """
     held = Counter(tokens(response))
     shares = []
     for statement in statements:

@@ -1,9 +1,11 @@
-"""How does a language model answer Requests? One call a group, missing verdicts asked again once, then unparsed.
+"""How does a language model answer Requests? One call a group, missing verdicts asked again once,
+then unparsed.
 
-The prompt is the rubric (system part, the same for all rows), then the data in fences, what varies last, then the
-form of the reply. Items are known by ids that are hashes of their Request and stand in no text of the data. Everything
-that comes back goes through `reply.parse`; every quote is looked up in the contexts. Where the data look like an attack,
-claims with a known answer are planted among the items (see `controls`), and a reply that gets one wrong is void.
+The prompt is the rubric (system part, the same for all rows), then the data in fences, what varies
+last, then the form of the reply. Items are known by ids that are hashes of their Request and stand
+in no text of the data. Everything that comes back goes through `reply.parse`; every quote is looked
+up in the contexts. Where the data look like an attack, claims with a known answer are planted among
+the items (see `controls`), and a reply that gets one wrong is void.
 """
 
 from __future__ import annotations
@@ -45,17 +47,22 @@ from ragassay.judges.rubric import FORM, LISTS, Rating, Rubric
 from ragassay.judges.shape import shape_of
 
 _AGAIN = (
-    "An earlier reply held no usable verdict for the ids below. Give one entry for each of them, in exactly the form "
-    "that was described."
+    "An earlier reply held no usable verdict for the ids below. Give one entry for each of them, in"
+    " exactly the form that was described."
 )
 # Words; of the scripts that put no spaces between them each character is one.
-_WORD = re.compile(r"[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+_WORD = re.compile(
+    r"[^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]"
+)
 _WORDS_WITH_A_CLAIM = 3
 _REFUSALS = frozenset({"refusal", "content_filter"})
-_VOID = "the judge failed its control claims (planted ones with a known answer), so nothing in its reply was taken"
+_VOID = (
+    "the judge failed its control claims (planted ones with a known answer), so nothing in its"
+    " reply was taken"
+)
 _WAYS_OUT = "shorten or split the contexts, or retrieve fewer of them"
-# Room for a reply, in tokens: a base, and so much an item; claims, quotes and texts can repeat the whole item.
-# So many quotes are looked up; more would make the time grow with quotes times text.
+# Room for a reply, in tokens: a base, and so much an item; claims, quotes and texts can repeat the
+# whole item. So many quotes are looked up; more would make the time grow with quotes times text.
 _MOST_QUOTES, _MOST_QUOTES_BESIDE_A_RATING = 500, 20
 _BASE_TOKENS, _ITEM_TOKENS, _MOST_TOKENS = 512, 320, 8192
 
@@ -64,10 +71,11 @@ _BASE_TOKENS, _ITEM_TOKENS, _MOST_TOKENS = 512, 320, 8192
 class LLMJudge:
     """A judge that asks a chat model.
 
-    uri: the model. single_calls: one call an item instead of one a group. max_prompt_chars: a longer prompt is not
-    sent. temperature, seed: as in ChatCall. parameters: whatever else determines the model's answers (such as the
-    server's address); it goes into the fingerprint. controls: when control claims are planted; "auto" = where the data of
-    a call look like an attack, so that any other call costs and says what it would without them.
+    uri: the model. single_calls: one call an item instead of one a group. max_prompt_chars: a
+    longer prompt is not sent. temperature, seed: as in ChatCall. parameters: whatever else
+    determines the model's answers (such as the server's address); it goes into the fingerprint.
+    controls: when control claims are planted; "auto" = where the data of a call look like an
+    attack, so that any other call costs and says what it would without them.
     """
 
     uri: str
@@ -78,8 +86,11 @@ class LLMJudge:
     seed: int | None = None
     parameters: Mapping[str, object] = field(default_factory=dict)
     controls: Controls = "auto"
-    # What is the same for every Request of a rubric is written once: fingerprints and system prompts.
-    _known: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    # What is the same for every Request of a rubric is written once: fingerprints and system
+    # prompts.
+    _known: dict[tuple[str, str], str] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         check_controls(self.controls)
@@ -94,12 +105,20 @@ class LLMJudge:
         return self.book.get(rubric).ref
 
     def fingerprint(self, rubric: str) -> str:
-        """Hash of the rubric's text, the model, the form of the prompt, the parameters, and when controls are planted."""
+        """Hash of the rubric's text, the model, the form of the prompt, the parameters, and when
+        controls are planted.
+        """
         known = self._known.get(("fingerprint", rubric))
         if known is None:
             settings = (self.temperature, self.seed, self.single_calls, dict(self.parameters))
-            planted = (self.controls, CONTROLS_VERSION) if rubric in PLANTED and self.controls != "off" else ()
-            known = digest("llm", FORM, RULES, self.book.get(rubric).digest, self.uri, settings, planted)
+            planted = (
+                (self.controls, CONTROLS_VERSION)
+                if rubric in PLANTED and self.controls != "off"
+                else ()
+            )
+            known = digest(
+                "llm", FORM, RULES, self.book.get(rubric).digest, self.uri, settings, planted
+            )
             self._known["fingerprint", rubric] = known
         return known
 
@@ -110,9 +129,13 @@ class LLMJudge:
         return known
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-        """Groups of one rubric and equal inputs but for the item: at most `batch` items, within the size limit."""
+        """Groups of one rubric and equal inputs but for the item: at most `batch` items, within the
+        size limit.
+        """
         groups: list[list[Request]] = []
-        open_group: dict[object, tuple[int, int]] = {}  # what is shared -> (index of the group, its size in characters)
+        open_group: dict[
+            object, tuple[int, int]
+        ] = {}  # what is shared -> (index of the group, its size in characters)
         for request in requests:
             rubric = self.book.get(request.rubric)
             shared = {name: text for name, text in request.inputs.items() if name != rubric.item}
@@ -131,7 +154,9 @@ class LLMJudge:
         """The flow for one group; see the module's first lines."""
         rubric = self.book.get(requests[0].rubric)
         self._check_inputs(rubric, requests)
-        round_ = _Round(self, rubric, tuple({request.key: request for request in requests}.values()))
+        round_ = _Round(
+            self, rubric, tuple({request.key: request for request in requests}.values())
+        )
         return round_.flow()
 
     # -- the prompt
@@ -140,21 +165,37 @@ class LLMJudge:
         return shape_of(request.text(rubric.wording_by)) if rubric.wording_by else ""
 
     def _overhead(self, rubric: Rubric, shared: Mapping[str, object]) -> int:
-        texts = [text for value in shared.values() for text in (value if isinstance(value, tuple) else (value,))]
-        return len(rubric.system) + len(rubric.user) + 4000 + sum(len(str(text)) + 80 for text in texts)
+        texts = [
+            text
+            for value in shared.values()
+            for text in (value if isinstance(value, tuple) else (value,))
+        ]
+        return (
+            len(rubric.system)
+            + len(rubric.user)
+            + 4000
+            + sum(len(str(text)) + 80 for text in texts)
+        )
 
     def _check_inputs(self, rubric: Rubric, requests: Sequence[Request]) -> None:
         for name in rubric.inputs:
             if any(name not in request.inputs for request in requests):
                 given = ", ".join(requests[0].inputs)
-                raise SetupError("E0204", f"The rubric {rubric.ref} reads {name!r}, but the metric gives only {given}.",
-                                 fix=f"change `inputs` of the rubric {rubric.id}")  # fmt: skip
+                raise SetupError(
+                    "E0204",
+                    f"The rubric {rubric.ref} reads {name!r}, but the metric gives only {given}.",
+                    fix=f"change `inputs` of the rubric {rubric.id}",
+                )
 
-    def call(self, rubric: Rubric, items: Mapping[str, Request], *, again: bool = False) -> ChatCall:
+    def call(
+        self, rubric: Rubric, items: Mapping[str, Request], *, again: bool = False
+    ) -> ChatCall:
         """The call that asks these items (id -> Request of one group)."""
         first = next(iter(items.values()))
         shape = self._shape(rubric, first)
-        texts = {name: _shown(name, first.inputs[name]) for name in rubric.inputs if name != rubric.item}
+        texts = {
+            name: _shown(name, first.inputs[name]) for name in rubric.inputs if name != rubric.item
+        }
         texts[rubric.item] = "\n\n".join(
             f"{rubric.item} with the id {name}:\n{_shown(rubric.item, request.inputs[rubric.item])}"
             for name, request in items.items()
@@ -193,7 +234,10 @@ def _shown(name: str, value: str | tuple[str, ...]) -> str:
     if isinstance(value, str):
         return fence(name, value) if value.strip() else f"({name}: no text)"
     word = LISTS.get(name, name)
-    return "\n\n".join(fence(f"{word} {n}", text) for n, text in enumerate(value, 1)) or f"({name}: none)"
+    return (
+        "\n\n".join(fence(f"{word} {n}", text) for n, text in enumerate(value, 1))
+        or f"({name}: none)"
+    )
 
 
 # -- one group being answered
@@ -201,7 +245,9 @@ def _shown(name: str, value: str | tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One call: the ids of the items that count, and of the controls planted among them with what is right there."""
+    """One call: the ids of the items that count, and of the controls planted among them with what
+    is right there.
+    """
 
     group: list[str]
     call: ChatCall
@@ -210,7 +256,9 @@ class _Asked:
 
 @dataclass(slots=True)
 class _Round:
-    """The state of one flow: what each Request has cost so far, and why those without a verdict have none."""
+    """The state of one flow: what each Request has cost so far, and why those without a verdict
+    have none.
+    """
 
     judge: LLMJudge
     rubric: Rubric
@@ -238,10 +286,14 @@ class _Round:
             halves = [name for name in self.items if name in self.halve]
             rest = [name for name in self.items if name not in self.halve]
             middle = math.ceil(len(halves) / 2)
-            yield from self._ask([g for g in (rest, halves[:middle], halves[middle:]) if g], again=True)
+            yield from self._ask(
+                [g for g in (rest, halves[:middle], halves[middle:]) if g], again=True
+            )
         return tuple(self._lost(name, Status.UNPARSED, self.reasons[name]) for name in self.items)
 
-    def _ask(self, groups: list[list[str]], *, again: bool) -> Generator[Ask | Keep, tuple[Reply, ...], None]:
+    def _ask(
+        self, groups: list[list[str]], *, again: bool
+    ) -> Generator[Ask | Keep, tuple[Reply, ...], None]:
         asked, too_long = self._fit(groups, again)
         if too_long:
             yield Keep(tuple(too_long))
@@ -255,12 +307,16 @@ class _Round:
             yield Keep(tuple(settled))
 
     def _fit(self, groups: list[list[str]], again: bool) -> tuple[list[_Asked], list[Judgment]]:
-        """The calls of the groups, halved until each prompt fits; an item that does not fit alone is settled."""
+        """The calls of the groups, halved until each prompt fits; an item that does not fit alone
+        is settled.
+        """
         waiting, fitting, lost = list(reversed(groups)), list[_Asked](), list[Judgment]()
         while waiting:
             group = waiting.pop()
             one, length = None, self._least(group)
-            if length <= self.judge.max_prompt_chars:  # else a prompt of many megabytes is not even written
+            if (
+                length <= self.judge.max_prompt_chars
+            ):  # else a prompt of many megabytes is not even written
                 one = self._asked(group, again)
                 length = sum(len(message.content) for message in one.call.messages)
             if one is not None and length <= self.judge.max_prompt_chars:
@@ -270,8 +326,9 @@ class _Round:
                 waiting += [group[middle:], group[:middle]]
             else:
                 reason = (
-                    f"the prompt would have {'' if one else 'at least '}{length:,} characters, more than the limit of "
-                    f"{self.judge.max_prompt_chars:,}; it was not sent: {_WAYS_OUT}"
+                    f"the prompt would have {'' if one else 'at least '}{length:,} characters, more"
+                    f" than the limit of {self.judge.max_prompt_chars:,}; it was not sent:"
+                    f" {_WAYS_OUT}"
                 )
                 lost.append(self._lost(group[0], Status.FAILED, reason))
                 del self.items[group[0]]
@@ -280,19 +337,34 @@ class _Round:
     def _least(self, group: list[str]) -> int:
         """Characters that the prompt has at least: those of the texts that it shows."""
         first = self.items[group[0]]
-        shared = sum(len(text) for name in self.rubric.inputs if name != self.rubric.item for text in first.texts(name))
-        return shared + sum(len(text) for name in group for text in self.items[name].texts(self.rubric.item))
+        shared = sum(
+            len(text)
+            for name in self.rubric.inputs
+            if name != self.rubric.item
+            for text in first.texts(name)
+        )
+        return shared + sum(
+            len(text) for name in group for text in self.items[name].texts(self.rubric.item)
+        )
 
     def _asked(self, group: list[str], again: bool) -> _Asked:
         """The call about a group of items, with what is planted among them."""
         rubric, items = self.rubric, {name: self.items[name] for name in group}
-        planted = plant(self.judge.controls, rubric.id, rubric.item, list(items.values()), [self.fingerprint, again])
+        planted = plant(
+            self.judge.controls,
+            rubric.id,
+            rubric.item,
+            list(items.values()),
+            [self.fingerprint, again],
+        )
         if not planted.controls:
             return _Asked(group, self.judge.call(rubric, items, again=again), {})
         shown, controls = self._among(items, planted)
         return _Asked(group, self.judge.call(rubric, shown, again=again), controls)
 
-    def _among(self, items: Mapping[str, Request], planted: Planted) -> tuple[dict[str, Request], dict[str, bool]]:
+    def _among(
+        self, items: Mapping[str, Request], planted: Planted
+    ) -> tuple[dict[str, Request], dict[str, bool]]:
         """The items and the controls between them, each as its Request; and the controls' ids."""
         places: list[tuple[str, Request]] = list(items.items())
         first, controls = places[0][1], dict[str, bool]()
@@ -308,7 +380,9 @@ class _Round:
             places.insert(control.at, (name, request))
         # The first one's inputs are shown for all, and it may be an item without the added passage.
         shown = {
-            name: Request(self.rubric.id, {**shared, self.rubric.item: request.inputs[self.rubric.item]})
+            name: Request(
+                self.rubric.id, {**shared, self.rubric.item: request.inputs[self.rubric.item]}
+            )
             for name, request in places
         }
         return shown, controls
@@ -325,15 +399,20 @@ class _Round:
                 return []
             over = reply.kind == "over_budget"
             reason = f"{reply.message}; {_WAYS_OUT}" if reply.kind == "too_long" else reply.message
-            return self._all_lost(group, Status.OVER_BUDGET if over else Status.FAILED, reason or reply.kind)
+            return self._all_lost(
+                group, Status.OVER_BUDGET if over else Status.FAILED, reason or reply.kind
+            )
         if not isinstance(reply, ChatReply):
             return self._all_lost(group, Status.FAILED, "the model gave a reply of another kind")
         cut = reply.finish == "length"
         found = parse(reply.text, self.rubric, [*group, *one.controls], cut=cut)
         if reply.finish in _REFUSALS or (not found and refuses_the_task(reply.text)):
-            why = "the model refused to answer" + (f" ({reply.finish})" if reply.finish in _REFUSALS else "")
+            why = "the model refused to answer" + (
+                f" ({reply.finish})" if reply.finish in _REFUSALS else ""
+            )
             return self._all_lost(group, Status.REFUSED, why)
-        # A control without a verdict vouches for nothing either; a reply without any is lost for another reason.
+        # A control without a verdict vouches for nothing either; a reply without any is lost for
+        # another reason.
         void = bool(found) and any(
             not self._right(found.pop(name, None), right) for name, right in one.controls.items()
         )
@@ -355,9 +434,15 @@ class _Round:
         elif void:
             reason = _VOID
         else:
-            reason = "the reply held no usable verdict for it" if reply.text.strip() else "the reply was empty"
+            reason = (
+                "the reply held no usable verdict for it"
+                if reply.text.strip()
+                else "the reply was empty"
+            )
         for name in missing:
-            self.reasons[name] = empty.get(name, reason) + (", also when asked again" if again else "")
+            self.reasons[name] = empty.get(name, reason) + (
+                ", also when asked again" if again else ""
+            )
         return settled
 
     def _right(self, verdict: Verdict | None, passes: bool) -> bool:
@@ -369,14 +454,27 @@ class _Round:
 
     def _holds_nothing(self, name: str, verdict: Verdict, judgment: Judgment) -> str:
         """Why a reply in the right form says nothing that can be used, or ""."""
-        # What states nothing is listed as trivial; an empty list takes the row out of the score, which is what a
-        # response that says "there are no claims here" is after. The same holds for questions.
+        # What states nothing is listed as trivial; an empty list takes the row out of the score,
+        # which is what a response that says "there are no claims here" is after. The same holds for
+        # questions.
         if self.rubric.writes == "claims" and not verdict.claims:
             words = _WORD.findall(self.items[name].text(self.rubric.item))
-            return "the reply lists no claims for a response that has text" if len(words) >= _WORDS_WITH_A_CLAIM else ""
-        if self.rubric.id == "questions" and not verdict.texts and "noncommittal" not in verdict.flags:
+            return (
+                "the reply lists no claims for a response that has text"
+                if len(words) >= _WORDS_WITH_A_CLAIM
+                else ""
+            )
+        if (
+            self.rubric.id == "questions"
+            and not verdict.texts
+            and "noncommittal" not in verdict.flags
+        ):
             return "the reply gives no question and does not call the response noncommittal"
-        if self.rubric.writes == "texts" and verdict.texts and not any(text.strip() for text in verdict.texts):
+        if (
+            self.rubric.writes == "texts"
+            and verdict.texts
+            and not any(text.strip() for text in verdict.texts)
+        ):
             return "the texts in the reply are empty"
         if self.rubric.writes == "quotes" and verdict.quotes and not judgment.evidence:
             return "none of the quotes in the reply stands in the text"
@@ -391,7 +489,11 @@ class _Round:
         # No text of the data holds the id: else what a text says of it could be read as a verdict.
         full = digest("item", self.fingerprint, request.key)
         texts = [text for name in request.inputs for text in request.texts(name)]
-        free = (full[:n] for n in range(8, 33) if full[:n] not in taken and not any(full[:n] in text for text in texts))
+        free = (
+            full[:n]
+            for n in range(8, 33)
+            if full[:n] not in taken and not any(full[:n] in text for text in texts)
+        )
         return next(free, full)
 
     def _judged(self, name: str, verdict: Verdict) -> Judgment:
@@ -401,22 +503,38 @@ class _Round:
         if scale is None:
             trivial = (f"trivial:{n}" for n, claim in enumerate(verdict.claims) if claim.trivial)
             return Judgment(
-                request.key, self.fingerprint, rubric.ref, Status.JUDGED,
+                request.key,
+                self.fingerprint,
+                rubric.ref,
+                Status.JUDGED,
                 texts=verdict.texts or tuple(claim.text for claim in verdict.claims),
-                evidence=evidence, flags=(*verdict.flags, *trivial, *missed), spend=self.spent[name],
-            )  # fmt: skip
+                evidence=evidence,
+                flags=(*verdict.flags, *trivial, *missed),
+                spend=self.spent[name],
+            )
         end = self._end(verdict)
         rating = self._rating(verdict)
         passes = scale.passes(rating)
         return Judgment(
-            request.key, self.fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=scale.value(rating),
-            rationale=verdict.reasoning.strip(), evidence=evidence, flags=(*verdict.flags, *missed),
-            spend=self.spent[name], passes=passes, sources=self._sources(request, verdict, end, passes=passes),
-        )  # fmt: skip
+            request.key,
+            self.fingerprint,
+            rubric.ref,
+            Status.JUDGED,
+            rating=rating,
+            value=scale.value(rating),
+            rationale=verdict.reasoning.strip(),
+            evidence=evidence,
+            flags=(*verdict.flags, *missed),
+            spend=self.spent[name],
+            passes=passes,
+            sources=self._sources(request, verdict, end, passes=passes),
+        )
 
     def _end(self, verdict: Verdict) -> str:
         """ "highest" or "lowest" where a flag fixes the rating; of several the first in the rubric."""
-        return next((flag.end for flag in self.rubric.flags if flag.end and flag.name in verdict.flags), "")
+        return next(
+            (flag.end for flag in self.rubric.flags if flag.end and flag.name in verdict.flags), ""
+        )
 
     def _rating(self, verdict: Verdict) -> Rating:
         """The rating; a flag that fixes it is stronger than the one beside it."""
@@ -425,11 +543,17 @@ class _Round:
         assert verdict.rating is not None
         return verdict.rating if not end else scale.highest if end == "highest" else scale.lowest
 
-    def _sources(self, request: Request, verdict: Verdict, end: str, *, passes: bool) -> tuple[int, ...] | None:
-        """The contexts that support the item; None where that was not asked, or a supported item is given none."""
+    def _sources(
+        self, request: Request, verdict: Verdict, end: str, *, passes: bool
+    ) -> tuple[int, ...] | None:
+        """The contexts that support the item; None where that was not asked, or a supported item is
+        given none.
+        """
         if not self.rubric.asks_sources:
             return None
-        if not passes or end == "highest":  # what is not supported has no sources; an abstention needs none
+        if (
+            not passes or end == "highest"
+        ):  # what is not supported has no sources; an abstention needs none
             return ()
         many = len(request.texts("contexts"))
         return tuple(n - 1 for n in verdict.sources or () if n <= many) or None
@@ -453,7 +577,9 @@ class _Round:
 
     def _lost(self, name: str, status: Status, reason: str) -> Judgment:
         key = self.items[name].key
-        return Judgment(key, self.fingerprint, self.rubric.ref, status, reason=reason, spend=self.spent[name])
+        return Judgment(
+            key, self.fingerprint, self.rubric.ref, status, reason=reason, spend=self.spent[name]
+        )
 
     def _all_lost(self, group: list[str], status: Status, reason: str) -> list[Judgment]:
         lost = [self._lost(name, status, reason) for name in group]
@@ -463,12 +589,15 @@ class _Round:
 
 
 def split(spend: Spend, n: int) -> list[Spend]:
-    """`n` shares of a call's spend that add up to it exactly, in any order; the first ones take what does not divide.
+    """`n` shares of a call's spend that add up to it exactly, in any order; the first ones take
+    what does not divide.
 
     The call itself counts with the first share, since there is no part of a call.
     """
     calls = [spend.calls] + [0] * (n - 1)
-    tokens = [_parts(count, n) for count in (spend.input_tokens, spend.output_tokens, spend.cached_tokens)]
+    tokens = [
+        _parts(count, n) for count in (spend.input_tokens, spend.output_tokens, spend.cached_tokens)
+    ]
     costs = [None] * n if spend.cost is None else _float_parts(spend.cost, n)
     seconds = _float_parts(spend.seconds, n)
     return [Spend(*shares) for shares in zip(calls, *tokens, costs, seconds, strict=True)]

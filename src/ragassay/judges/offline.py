@@ -1,7 +1,9 @@
-"""How does the offline model's probability become a Judgment? No language model, no key, no network.
+"""How does the offline model's probability become a Judgment? No language model, no key, no
+network.
 
-Requests become MatchCalls; what answers them (`models.offline` today) is not known here. The probability is calibrated
-by the model; this judge only cuts it into ratings, words the figures behind it, and applies the rules on abstention.
+Requests become MatchCalls; what answers them (`models.offline` today) is not known here. The
+probability is calibrated by the model; this judge only cuts it into ratings, words the figures
+behind it, and applies the rules on abstention.
 """
 
 from __future__ import annotations
@@ -43,8 +45,8 @@ TASKS: Mapping[str, str] = {
     "correctness": "rule",
     "correctness_3": "rule",
 }
-# Two texts of about one length are compared at even odds: the lower cut of "support" is for whole responses, of which
-# nearly every claim has to pass.
+# Two texts of about one length are compared at even odds: the lower cut of "support" is for whole
+# responses, of which nearly every claim has to pass.
 _OWN_CUTS: Mapping[str, float] = {"entailment": 0.5}
 _SEVERAL = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
 # Raised when the rules below change: judgments made under the old ones are then not reused.
@@ -62,7 +64,9 @@ _VERDICTS: Mapping[str, tuple[str, str, str]] = {
 
 
 def answers_offline(rubric_id: str) -> bool:
-    """Whether this rubric can be answered without a language model (by the offline judge, or as a similarity)."""
+    """Whether this rubric can be answered without a language model (by the offline judge, or as a
+    similarity).
+    """
     return rubric_id in TASKS or rubric_id == SIMILARITY
 
 
@@ -70,9 +74,10 @@ def answers_offline(rubric_id: str) -> bool:
 class OfflineJudge:
     """A judge over an offline model.
 
-    model_version: what identifies the model and its weights. measured: task ("support", "relevance", "answer") -> one
-    sentence on its measured agreement with people. cuts: task -> the probability from which it says yes (0.5 where
-    the model names none): which of the two mistakes weighs more is the judge's choice, not part of the probability.
+    model_version: what identifies the model and its weights. measured: task ("support",
+    "relevance", "answer") -> one sentence on its measured agreement with people. cuts: task -> the
+    probability from which it says yes (0.5 where the model names none): which of the two mistakes
+    weighs more is the judge's choice, not part of the probability.
     """
 
     model_version: str
@@ -88,8 +93,14 @@ class OfflineJudge:
     @property
     def agreement(self) -> str:
         """Its measured agreement with people, a clause a task."""
-        said = [f"{task}: {sentence.strip()}" for task, sentence in self.measured.items() if sentence.strip()]
-        return "; ".join([*(said or ["unmeasured on data like yours"]), f"correctness: {lexical.AGREEMENT}"])
+        said = [
+            f"{task}: {sentence.strip()}"
+            for task, sentence in self.measured.items()
+            if sentence.strip()
+        ]
+        return "; ".join(
+            [*(said or ["unmeasured on data like yours"]), f"correctness: {lexical.AGREEMENT}"]
+        )
 
     def _cut(self, rubric_id: str) -> float:
         return _OWN_CUTS.get(rubric_id, self.cuts.get(TASKS[rubric_id], 0.5))
@@ -99,18 +110,28 @@ class OfflineJudge:
         can = f"it answers {', '.join(TASKS)}"
         if rubric_id not in TASKS:
             raise SetupError(
-                "E0203", f"The offline judge cannot answer the rubric {rubric_id!r}.",
+                "E0203",
+                f"The offline judge cannot answer the rubric {rubric_id!r}.",
                 why=f"it is no language model and reads no instructions; {can}",
-                fix="use --claims sentences, or name a language model with --judge openai:MODEL"
-                if rubric_id == "claims"
-                else "name a language model with --judge openai:MODEL, or leave out what needs this rubric",
-            )  # fmt: skip
+                fix=(
+                    "use --claims sentences, or name a language model with --judge openai:MODEL"
+                    if rubric_id == "claims"
+                    else (
+                        "name a language model with --judge openai:MODEL, or leave out what needs"
+                        " this rubric"
+                    )
+                ),
+            )
         if rubric.own:
             raise SetupError(
-                "E0203", f"The offline judge cannot follow your own file for the rubric {rubric_id!r}.",
+                "E0203",
+                f"The offline judge cannot follow your own file for the rubric {rubric_id!r}.",
                 why="it is no language model and reads no instructions",
-                fix="name a language model with --judge openai:MODEL, or leave out --rubric for this rubric",
-            )  # fmt: skip
+                fix=(
+                    "name a language model with --judge openai:MODEL, or leave out --rubric for"
+                    " this rubric"
+                ),
+            )
         return rubric
 
     def rubric_version(self, rubric: str) -> str:
@@ -120,10 +141,14 @@ class OfflineJudge:
     def fingerprint(self, rubric: str) -> str:
         """Hash of the model's version, the task and the rules here. Raises as `rubric_version`."""
         found = self._rubric(rubric)
-        return digest("offline", _RULES, self.model_version, TASKS[rubric], self._cut(rubric), found.ref)
+        return digest(
+            "offline", _RULES, self.model_version, TASKS[rubric], self._cut(rubric), found.ref
+        )
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-        """Up to 16 Requests of one rubric, in order: nothing is shared between them but the overhead."""
+        """Up to 16 Requests of one rubric, in order: nothing is shared between them but the
+        overhead.
+        """
         by_rubric: dict[str, list[Request]] = {}
         for request in requests:
             by_rubric.setdefault(request.rubric, []).append(request)
@@ -145,7 +170,9 @@ def _flow(requests: tuple[Request, ...], rubric: Rubric, fingerprint: str, cut: 
     settled: list[Judgment] = []
     asked: list[Case] = []
     for request in requests:
-        judgment = settled_without_a_call(request, rubric, fingerprint) or _abstains(request, rubric, fingerprint)
+        judgment = settled_without_a_call(request, rubric, fingerprint) or _abstains(
+            request, rubric, fingerprint
+        )
         if judgment is not None:
             settled.append(judgment)
             continue
@@ -154,7 +181,8 @@ def _flow(requests: tuple[Request, ...], rubric: Rubric, fingerprint: str, cut: 
             settled.append(lexical.settle(case))
         elif len(case.calls) > several.MOST_CALLS:
             reason = (
-                f"it would take {len(case.calls):,} comparisons, more than the {several.MOST_CALLS:,} that are made"
+                f"it would take {len(case.calls):,} comparisons, more than the"
+                f" {several.MOST_CALLS:,} that are made"
             )
             settled.append(case.lost(Status.FAILED, reason))
         else:
@@ -178,7 +206,11 @@ def _calls(request: Request) -> tuple[MatchCall, ...]:
             return (MatchCall("relevance", question, (request.text("context"),)),)
         case "support":
             passages = request.texts("text" if request.rubric == "entailment" else "contexts")
-            return (MatchCall("support", without_citations(request.text("claim")), passages, question or None),)
+            return (
+                MatchCall(
+                    "support", without_citations(request.text("claim")), passages, question or None
+                ),
+            )
         case "answer":
             return (MatchCall("answer", question, (request.text("response"),)),)
         case _:
@@ -187,15 +219,26 @@ def _calls(request: Request) -> tuple[MatchCall, ...]:
 
 def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
     if rubric.id == "answer_relevance" and declines(request.text("response")):
-        rating, flag, why = 0, "declined", "The response declines to answer or says that it does not know."
+        rating, flag, why = (
+            0,
+            "declined",
+            "The response declines to answer or says that it does not know.",
+        )
     elif rubric.id == "groundedness" and declines(request.text("claim")):
         rating, flag, why = 3, "abstention", "The claim only admits that something is not known."
     else:
         return None
     return Judgment(
-        request.key, fingerprint, rubric.ref, Status.JUDGED, rating=rating, value=rating / 3, rationale=why,
-        flags=(flag,), passes=rating >= 2,
-    )  # fmt: skip
+        request.key,
+        fingerprint,
+        rubric.ref,
+        Status.JUDGED,
+        rating=rating,
+        value=rating / 3,
+        rationale=why,
+        flags=(flag,),
+        passes=rating >= 2,
+    )
 
 
 def _judgment(case: Case, replies: Sequence[Reply]) -> Judgment:
@@ -205,18 +248,29 @@ def _judgment(case: Case, replies: Sequence[Reply]) -> Judgment:
         return usable
     (reply,), (call,), cut, name = usable, case.calls, case.cut, case.rubric.id
     probability = reply.probability
-    # The pass mark, 2, lies at the cut of the task; the grades above and below it are spread around.
+    # The pass mark, 2, lies at the cut of the task; the grades above and below it are spread
+    # around.
     rating: Rating = sum(probability >= bound for bound in (cut / 2, cut, max(0.75, cut)))
     if name == "chunk_relevance":
         rating = "yes" if probability >= cut else "no"
     elif name == "entailment":
-        rating = "stated" if probability >= cut else "contradicted" if _contradicted(reply) else "not_stated"
-    flags = ("nothing_found",) if name == "groundedness" and rating == 0 and not reply.evidence else ()
+        rating = (
+            "stated"
+            if probability >= cut
+            else "contradicted"
+            if _contradicted(reply)
+            else "not_stated"
+        )
+    flags = (
+        ("nothing_found",) if name == "groundedness" and rating == 0 and not reply.evidence else ()
+    )
     return case.rated(
         rating,
         _rationale(name, call, reply, cut),
         probability=probability,
-        evidence=() if name == "entailment" else checked(reply, call),  # a text to compare with is no context
+        evidence=(
+            () if name == "entailment" else checked(reply, call)
+        ),  # a text to compare with is no context
         flags=flags,
         spend=reply.spend,
     )
@@ -228,19 +282,29 @@ def _contradicted(reply: MatchReply) -> bool:
 
 
 def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> str:
-    """The probability in words, and the figures that explain it best. Only keys that are there are worded."""
+    """The probability in words, and the figures that explain it best. Only keys that are there are
+    worded.
+    """
     what, text, where = _VERDICTS.get(rubric) or _VERDICTS[call.task]
     features = reply.features
     said = [f"Probability {what}: {reply.probability:.2f} (passes from {cut:.2f})."]
     if call.task == "support" and reply.probability < cut and "contradicted" in features:
-        said.append(f"Rather contradicted by {where}." if _contradicted(reply) else f"Rather not mentioned in {where}.")
-    doubtful = list(dict.fromkeys(f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported))
+        said.append(
+            f"Rather contradicted by {where}."
+            if _contradicted(reply)
+            else f"Rather not mentioned in {where}."
+        )
+    doubtful = list(
+        dict.fromkeys(f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported)
+    )
     if doubtful:
         more = f" and {len(doubtful) - _NAMED} more" if len(doubtful) > _NAMED else ""
         said.append(f"Words without support: {', '.join(doubtful[:_NAMED])}{more}.")
     coverage = features.get("coverage")
     if coverage is not None:
-        said.append(f"{text} shares {max(0.0, min(1.0, coverage)):.0%} of its content words with {where}.")
+        said.append(
+            f"{text} shares {max(0.0, min(1.0, coverage)):.0%} of its content words with {where}."
+        )
     for key, one in (("numbers_missing", "number"), ("names_missing", "name")):
         count = round(features.get(key, 0.0))
         if count > 0:

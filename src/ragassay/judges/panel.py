@@ -1,6 +1,8 @@
-"""How do several judges give one verdict? All are asked; the majority of those that answered decides.
+"""How do several judges give one verdict? All are asked; the majority of those that answered
+decides.
 
-A member without a verdict has no vote, and more than half of the members must have one. A tie is no verdict.
+A member without a verdict has no vote, and more than half of the members must have one. A tie is no
+verdict.
 """
 
 from __future__ import annotations
@@ -27,10 +29,10 @@ Vote = tuple[str, Judgment | None]
 class PanelJudge:
     """A judge that asks two judges or more, in the order of `members`, and takes the majority.
 
-    Pass or fail is the majority of the votes. The rating is the median of the ratings on the side that won, the lower
-    one of two in the middle; of categories the one named most often there. A rubric that writes texts cannot be voted
-    on: the first member that knows it answers it alone. What the members' calls cost is with the members' own
-    Judgments, which are kept as well.
+    Pass or fail is the majority of the votes. The rating is the median of the ratings on the side
+    that won, the lower one of two in the middle; of categories the one named most often there. A
+    rubric that writes texts cannot be voted on: the first member that knows it answers it alone.
+    What the members' calls cost is with the members' own Judgments, which are kept as well.
     """
 
     uri: str
@@ -40,7 +42,9 @@ class PanelJudge:
     @property
     def agreement(self) -> str:
         """What is known of its agreement with people."""
-        return f"unmeasured: no human labels have been compared with this panel of {len(self.members)}"
+        return (
+            f"unmeasured: no human labels have been compared with this panel of {len(self.members)}"
+        )
 
     def _asked(self, rubric: str) -> tuple[Judge, ...]:
         """The members that answer this rubric. Raises SetupError E0203 where one of a vote cannot."""
@@ -57,12 +61,18 @@ class PanelJudge:
         return self.members[-1:]
 
     def rubric_version(self, rubric: str) -> str:
-        """ "id@version". Raises SetupError E0203 for a rubric that is not in the book, or that a member cannot answer."""
+        """ "id@version". Raises SetupError E0203 for a rubric that is not in the book, or that a
+        member cannot answer.
+        """
         return self._asked(rubric)[0].rubric_version(rubric)
 
     def fingerprint(self, rubric: str) -> str:
-        """Hash of the rule and the fingerprints of the members that are asked. Raises as `rubric_version`."""
-        return digest("panel", _RULES, [member.fingerprint(rubric) for member in self._asked(rubric)])
+        """Hash of the rule and the fingerprints of the members that are asked. Raises as
+        `rubric_version`.
+        """
+        return digest(
+            "panel", _RULES, [member.fingerprint(rubric) for member in self._asked(rubric)]
+        )
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """The batches of the first member that is not offline; the others make their own of each."""
@@ -76,9 +86,14 @@ class PanelJudge:
         answers = yield from consult(members, unique)
         out = []
         for request in unique:
-            votes = [(member.uri, own.get(request.key)) for member, own in zip(members, answers, strict=True)]
+            votes = [
+                (member.uri, own.get(request.key))
+                for member, own in zip(members, answers, strict=True)
+            ]
             judgment = _alone(votes[0]) if scale is None else verdict(votes, scale)
-            out.append(replace(judgment, key=request.key, judge=fingerprint, rubric=ref, spend=Spend()))
+            out.append(
+                replace(judgment, key=request.key, judge=fingerprint, rubric=ref, spend=Spend())
+            )
         return tuple(out)
 
 
@@ -101,30 +116,53 @@ def verdict(votes: Sequence[Vote], scale: Scale) -> Judgment:
         return Judgment("", "", "", status, reason=reason, rationale=said)
 
     if Status.OVER_BUDGET in statuses:  # the missing member is asked when the run goes on
-        return lost(Status.OVER_BUDGET, "a cap was reached before all members of the panel had judged")
+        return lost(
+            Status.OVER_BUDGET, "a cap was reached before all members of the panel had judged"
+        )
     if not cast and len(statuses) == 1 and Status.JUDGED not in statuses:
-        return lost(statuses.pop(), f"no member of the panel gave a verdict: {shorten(said, _SHOWN)}")
+        return lost(
+            statuses.pop(), f"no member of the panel gave a verdict: {shorten(said, _SHOWN)}"
+        )
     if 2 * len(cast) <= len(votes):
-        reason = f"only {len(cast)} of {len(votes)} members of the panel gave a verdict: {shorten(said, _SHOWN)}"
+        reason = (
+            f"only {len(cast)} of {len(votes)} members of the panel gave a verdict:"
+            f" {shorten(said, _SHOWN)}"
+        )
         return lost(Status.FAILED, reason)
     passing = sum(j.passes is True for _, j in cast)
     if 2 * passing == len(cast):
         reason = f"the panel is tied, {passing} to {passing}"
-        # With a member missing the tie may be broken when it is asked again; without, it is the panel's answer.
+        # With a member missing the tie may be broken when it is asked again; without, it is the
+        # panel's answer.
         return lost(
-            Status.FAILED if missing else Status.ABSTAINED, reason + (f", {missing} missing" if missing else "")
+            Status.FAILED if missing else Status.ABSTAINED,
+            reason + (f", {missing} missing" if missing else ""),
         )
     passes = 2 * passing > len(cast)
     winners = [j for _, j in cast if j.passes is passes]
     rating = _middle(winners, scale)
     probabilities = [j.probability for _, j in cast]
     return Judgment(
-        "", "", "", Status.JUDGED, rating=rating, value=scale.value(rating),
-        probability=None if None in probabilities else sum(p for p in probabilities if p is not None) / len(cast),
-        rationale=f"{passing} of {len(votes)} members pass it{f', {missing} gave no verdict' if missing else ''}.\n{said}",
+        "",
+        "",
+        "",
+        Status.JUDGED,
+        rating=rating,
+        value=scale.value(rating),
+        probability=(
+            None
+            if None in probabilities
+            else sum(p for p in probabilities if p is not None) / len(cast)
+        ),
+        rationale=(
+            f"{passing} of {len(votes)} members pass"
+            f" it{f', {missing} gave no verdict' if missing else ''}.\n{said}"
+        ),
         evidence=tuple(dict.fromkeys(e for j in winners for e in j.evidence)),
-        flags=_most([j.flags for j in winners]), passes=passes, sources=_sources(winners),
-    )  # fmt: skip
+        flags=_most([j.flags for j in winners]),
+        passes=passes,
+        sources=_sources(winners),
+    )
 
 
 def _middle(winners: Sequence[Judgment], scale: Scale) -> int | str:
@@ -142,7 +180,9 @@ def _most(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _sources(winners: Sequence[Judgment]) -> tuple[int, ...] | None:
-    """The contexts that at least half of those name that name any; None where nobody was asked for them."""
+    """The contexts that at least half of those name that name any; None where nobody was asked for
+    them.
+    """
     named = [j.sources for j in winners if j.sources is not None]
     if not named:
         return None

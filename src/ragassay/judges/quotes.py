@@ -1,6 +1,8 @@
-"""Where in the contexts does a quote stand? Exactly, but for spaces, case and typography, or in pieces; or nowhere.
+"""Where in the contexts does a quote stand? Exactly, but for spaces, case and typography, or in
+pieces; or nowhere.
 
-A quote that is not found is never kept as Evidence. What is kept is the text of the context itself, with its offsets.
+A quote that is not found is never kept as Evidence. What is kept is the text of the context itself,
+with its offsets.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from functools import cached_property
 
 from ragassay.core import Evidence
 
-# One character each, so that an offset maps back one to one: typography that models retype differently.
+# One character each, so that an offset maps back one to one: typography that models retype
+# differently.
 _TYPOGRAPHY = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′`´ʼ", "'"),
@@ -22,7 +25,8 @@ _TYPOGRAPHY = str.maketrans(
     }
 )
 _UNSEEN = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
-# No open-ended run before or after the dots: it would make the search quadratic, and the pieces are stripped anyway.
+# No open-ended run before or after the dots: it would make the search quadratic, and the pieces are
+# stripped anyway.
 _ELLIPSIS = re.compile(r"\[\s?(?:\.{3}|…)\s?\]|\(\s?(?:\.{3}|…)\s?\)|\.{3,}|…")
 _EDGE = " \t\r\n\"'“”„«»‘’"
 # A shorter piece than this would be found almost anywhere, so it proves nothing.
@@ -33,7 +37,9 @@ _MOST_PIECES = 8
 
 
 class Normal:
-    """A text with spaces joined, typography evened out and case folded, and the way back to its own offsets."""
+    """A text with spaces joined, typography evened out and case folded, and the way back to its own
+    offsets.
+    """
 
     __slots__ = ("_at", "text")
 
@@ -57,7 +63,9 @@ class Normal:
         self.text, self._at = "".join(out), at
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Offsets into the original of text[start:end], which is not empty and begins and ends with no space."""
+        """Offsets into the original of text[start:end], which is not empty and begins and ends with
+        no space.
+        """
         return self._at[start], self._at[end - 1] + 1
 
 
@@ -71,16 +79,19 @@ class _Passage:
 
 
 class Finder:
-    """Finds quotes in the contexts of one Request; what it has read of a context it keeps for the next quote."""
+    """Finds quotes in the contexts of one Request; what it has read of a context it keeps for the
+    next quote.
+    """
 
     def __init__(self, contexts: Sequence[str]) -> None:
         self._passages = [_Passage(text) for text in contexts]
 
     def find(self, quote: str, passage: int | None = None) -> tuple[Evidence, ...]:
-        """Where the quote stands: one Evidence, or one a piece for a quote with ellipses; () when nowhere.
+        """Where the quote stands: one Evidence, or one a piece for a quote with ellipses; () when
+        nowhere.
 
-        passage: index (from 0) of the context to look in first. A quote of more than 20,000 characters is not looked
-        for. Time is linear in the lengths of the quote and the contexts.
+        passage: index (from 0) of the context to look in first. A quote of more than 20,000
+        characters is not looked for. Time is linear in the lengths of the quote and the contexts.
         """
         if len(quote) > _MOST:
             return ()

@@ -1,15 +1,18 @@
-"""Which verdicts does a reply hold? Only those asked for, on the scale, and said once; everything else is missing.
+"""Which verdicts does a reply hold? Only those asked for, on the scale, and said once; everything
+else is missing.
 
-    {"verdicts": [{"id": "9c1e07ab", "reasoning": "...", "quotes": [], "nothing_found": false, "rating": 2}]}
+    {"verdicts": [{"id": "9c1e07ab", "reasoning": "...", "quotes": [], "nothing_found": false,
+    "rating": 2}]}
 
-The object may stand in prose or in a code fence. Of several objects the last one that holds a usable verdict counts,
-but a later word never overrules an earlier one: an id that stands in two places of a reply (two objects or two entries)
-with two verdicts, or with a usable and an unusable one, is missing. Else a judge that repeats, after its own verdict,
-what a text told it to say would be read as that text wishes. The same verdict said twice is one verdict.
-What is written instead of a rating (claims, texts, quotes where they are the answer) is a verdict like any other, and
-so are the passages a verdict names as support.
-Nothing is guessed: no digits are read out of prose, "2" and true are not 2, and an id that was not asked is ignored.
-The reader works in linear time and never raises.
+The object may stand in prose or in a code fence. Of several objects the last one that holds a
+usable verdict counts, but a later word never overrules an earlier one: an id that stands in two
+places of a reply (two objects or two entries) with two verdicts, or with a usable and an unusable
+one, is missing. Else a judge that repeats, after its own verdict, what a text told it to say would
+be read as that text wishes. The same verdict said twice is one verdict. What is written instead of
+a rating (claims, texts, quotes where they are the answer) is a verdict like any other, and so are
+the passages a verdict names as support. Nothing is guessed: no digits are read out of prose, "2"
+and true are not 2, and an id that was not asked is ignored. The reader works in linear time and
+never raises.
 """
 
 from __future__ import annotations
@@ -53,7 +56,8 @@ class Claim:
 class Verdict:
     """One usable entry of a reply. rating is None where claims, quotes or texts are written.
 
-    sources: the numbers of passages from 1 that the judge gave, each once and rising; None where it gave no list.
+    sources: the numbers of passages from 1 that the judge gave, each once and rising; None where it
+    gave no list.
     """
 
     id: str
@@ -66,11 +70,14 @@ class Verdict:
     sources: tuple[int, ...] | None = None
 
 
-def parse(text: str, rubric: Rubric, ids: Collection[str], *, cut: bool = False) -> dict[str, Verdict]:
+def parse(
+    text: str, rubric: Rubric, ids: Collection[str], *, cut: bool = False
+) -> dict[str, Verdict]:
     """The usable verdicts by id, in the reply's order; an id that is not in the result is missing.
 
-    ids: what was asked. cut: the reply was cut off, so that the entries before the cut count if no object is complete.
-    An id with two different verdicts anywhere in the reply is missing. Never raises.
+    ids: what was asked. cut: the reply was cut off, so that the entries before the cut count if no
+    object is complete. An id with two different verdicts anywhere in the reply is missing. Never
+    raises.
     """
     text = text[:_MOST_TEXT]
     said = _Said(rubric, frozenset(ids))
@@ -88,9 +95,14 @@ def parse(text: str, rubric: Rubric, ids: Collection[str], *, cut: bool = False)
 
 
 def schema(rubric: Rubric, ids: Sequence[str]) -> dict[str, object]:
-    """The JSON Schema of a reply about these ids; every property is required and no other is allowed."""
+    """The JSON Schema of a reply about these ids; every property is required and no other is
+    allowed.
+    """
     fields: dict[str, object] = {"id": {"type": "string", "enum": list(ids)}}
-    parts: dict[str, dict[str, object]] = {"passage": {"type": "integer"}, "text": {"type": "string"}}
+    parts: dict[str, dict[str, object]] = {
+        "passage": {"type": "integer"},
+        "text": {"type": "string"},
+    }
     if not rubric.quotes_name_passages:
         del parts["passage"]
     quotes = {"type": "array", "items": _object(parts)}
@@ -98,7 +110,11 @@ def schema(rubric: Rubric, ids: Sequence[str]) -> dict[str, object]:
     if rubric.scale is None:
         claims = _object({"text": {"type": "string"}, "trivial": {"type": "boolean"}})
         lists: dict[str, object] = {"claims": claims, "texts": {"type": "string"}}
-        written = quotes if rubric.writes == "quotes" else {"type": "array", "items": lists[rubric.writes]}
+        written = (
+            quotes
+            if rubric.writes == "quotes"
+            else {"type": "array", "items": lists[rubric.writes]}
+        )
         fields |= {rubric.writes: written, **flags}
     else:
         if rubric.asks_reasons:
@@ -181,7 +197,10 @@ def _objects(text: str) -> Iterator[dict[str, object]]:
             value, at = _DECODER.raw_decode(text, start.start())
         except json.JSONDecodeError as error:
             at, failures, left = start.end() - 1, failures + 1, left - (error.pos - start.start())
-        except (ValueError, RecursionError):  # NaN, a key given twice, a number of 5,000 digits, nested too deep
+        except (
+            ValueError,
+            RecursionError,
+        ):  # NaN, a key given twice, a number of 5,000 digits, nested too deep
             at, failures, left = start.end() - 1, failures + 1, left - len(text) // 4
         else:
             if isinstance(value, dict):
@@ -208,7 +227,9 @@ def _entries_before_the_cut(text: str) -> Iterator[object]:
 
 @dataclass(slots=True)
 class _Said:
-    """What a whole reply says of each id. once: the one verdict on it; None where it is unusable or contradicted."""
+    """What a whole reply says of each id. once: the one verdict on it; None where it is unusable or
+    contradicted.
+    """
 
     rubric: Rubric
     asked: frozenset[str]
@@ -230,7 +251,9 @@ class _Said:
         return usable
 
     def _content(self, verdict: Verdict) -> tuple[object, ...]:
-        """What two entries on one id must agree in. Quotes that only stand beside a rating may differ."""
+        """What two entries on one id must agree in. Quotes that only stand beside a rating may
+        differ.
+        """
         quotes = verdict.quotes if self.rubric.writes == "quotes" else ()
         return verdict.rating, verdict.flags, verdict.claims, verdict.texts, verdict.sources, quotes
 
@@ -249,15 +272,25 @@ def _verdict(name: str, entry: Mapping[str, object], rubric: Rubric) -> Verdict 
     if rubric.writes == "quotes":
         if quotes is None or entry.get("quotes") is None:
             return None
-        return Verdict(name, quotes=tuple(quote for quote in quotes if quote.text.strip()), flags=flags)
+        return Verdict(
+            name, quotes=tuple(quote for quote in quotes if quote.text.strip()), flags=flags
+        )
     return _rated(name, entry, rubric, flags, quotes)
 
 
 def _rated(
-    name: str, entry: Mapping[str, object], rubric: Rubric, flags: tuple[str, ...], quotes: tuple[Quote, ...] | None
+    name: str,
+    entry: Mapping[str, object],
+    rubric: Rubric,
+    flags: tuple[str, ...],
+    quotes: tuple[Quote, ...] | None,
 ) -> Verdict | None:
     assert rubric.scale is not None
-    rating, reasoning, supported_by = entry.get("rating"), entry.get("reasoning", ""), entry.get("supported_by")
+    rating, reasoning, supported_by = (
+        entry.get("rating"),
+        entry.get("reasoning", ""),
+        entry.get("supported_by"),
+    )
     # type() and not isinstance(): True is an int, and 2.0 == 2.
     if type(rating) not in (int, str) or rating not in rubric.scale.ratings:
         return None
@@ -273,7 +306,11 @@ def _rated(
         quotes if rubric.asks_quotes else (),
         flags,
         # Small numbers only: whole numbers of hundreds of digits can be made to collide in a set.
-        sources=tuple(sorted({n for n in supported_by or () if type(n) is int and 0 < n < 2**31})) if asked else None,
+        sources=(
+            tuple(sorted({n for n in supported_by or () if type(n) is int and 0 < n < 2**31}))
+            if asked
+            else None
+        ),
     )
 
 

@@ -1,4 +1,6 @@
-"""Which judge answers a Request? The one that its rubric is routed to, else the main one; to the rest it is one judge."""
+"""Which judge answers a Request? The one that its rubric is routed to, else the main one; to the
+rest it is one judge.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ from ragassay.judges.base import Judge
 class RoutedJudge:
     """A main judge, and others for single rubrics (such as the encoder for "similarity").
 
-    main: named in reports, and asked everything that is not routed. others: rubric id -> the judge that answers it. Each
-    Judgment carries the fingerprint of the judge that gave it, so that a run with another main judge reuses the rest.
+    main: named in reports, and asked everything that is not routed. others: rubric id -> the judge
+    that answers it. Each Judgment carries the fingerprint of the judge that gave it, so that a run
+    with another main judge reuses the rest.
     """
 
     main: Judge
@@ -42,7 +45,9 @@ class RoutedJudge:
         return self._of(rubric).fingerprint(rubric)
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-        """The batches of each judge over the Requests that are its own, in order; the first Request's judge comes first."""
+        """The batches of each judge over the Requests that are its own, in order; the first
+        Request's judge comes first.
+        """
         own: dict[int, tuple[Judge, list[Request]]] = {}
         for request in requests:
             judge = self._of(request.rubric)

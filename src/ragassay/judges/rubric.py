@@ -1,7 +1,8 @@
-"""What is a rubric: how one kind of Request is judged, as a frozen value, with the texts that follow from it.
+"""What is a rubric: how one kind of Request is judged, as a frozen value, with the texts that
+follow from it.
 
-The scale is said once. Everything in a prompt that speaks of ratings (the list of points, "the highest", the examples,
-the form of the reply, the JSON schema) is written from it.
+The scale is said once. Everything in a prompt that speaks of ratings (the list of points, "the
+highest", the examples, the form of the reply, the JSON schema) is written from it.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from ragassay.judges.template import fill
 
 Rating = int | str
 
-# Raised when the form of the reply or of the prompt around a rubric's text changes: old judgments are then not reused.
+# Raised when the form of the reply or of the prompt around a rubric's text changes: old judgments
+# are then not reused.
 FORM = 2
 
-# Inputs that are a list of texts -> what one text of the list is called in a prompt, where each has its number.
+# Inputs that are a list of texts -> what one text of the list is called in a prompt, where each has
+# its number.
 LISTS: Mapping[str, str] = {
     "contexts": "passage",
     "statements": "statement",
@@ -40,10 +43,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The ratings a rubric offers: worst first; categories, which have no order, as the file lists them.
+    """The ratings a rubric offers: worst first; categories, which have no order, as the file lists
+    them.
 
-    pass_mark: the lowest rating that passes, None for categories. passing: the categories that pass, () where there is
-    an order.
+    pass_mark: the lowest rating that passes, None for categories. passing: the categories that
+    pass, () where there is an order.
     """
 
     points: tuple[Point, ...]
@@ -81,9 +85,16 @@ class Scale:
 
     @property
     def words(self) -> str:
-        """The ratings in words: "0, 1, 2 or 3", or '"no" or "yes"', or "a whole number from 0 to 10"."""
+        """The ratings in words: "0, 1, 2 or 3", or '"no" or "yes"', or "a whole number from 0 to
+        10".
+        """
         low, high = self.ratings[0], self.ratings[-1]
-        if len(self.points) > 6 and isinstance(low, int) and isinstance(high, int) and high - low < len(self.points):
+        if (
+            len(self.points) > 6
+            and isinstance(low, int)
+            and isinstance(high, int)
+            and high - low < len(self.points)
+        ):
             return f"a whole number from {low} to {high}"
         return _or([json.dumps(rating, ensure_ascii=False) for rating in self.ratings])
 
@@ -118,7 +129,9 @@ def _span(group: list[Point]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A yes/no field of the reply. end: "lowest" or "highest" when a true flag fixes the rating, else ""."""
+    """A yes/no field of the reply. end: "lowest" or "highest" when a true flag fixes the rating,
+    else "".
+    """
 
     name: str
     meaning: str
@@ -129,14 +142,15 @@ class Flag:
 class Rubric:
     """How one kind of Request is judged.
 
-    inputs: the names of the texts it reads; item: the one that varies in a call of up to `batch` items. writes:
-    "ratings" (on the scale, which is None for the others), "claims", "quotes" (of the context, or of the contexts) or
-    "texts". asks_sources: each verdict names the contexts that support the item. wordings: shape of the input
-    `wording_by` -> text. system, criteria, user: templates. own: from a user's file.
+    inputs: the names of the texts it reads; item: the one that varies in a call of up to `batch`
+    items. writes: "ratings" (on the scale, which is None for the others), "claims", "quotes" (of
+    the context, or of the contexts) or "texts". asks_sources: each verdict names the contexts that
+    support the item. wordings: shape of the input `wording_by` -> text. system, criteria, user:
+    templates. own: from a user's file.
 
-    level: "" for a built-in id; of a custom judge "answer" (one Request a row) or "retrieval" (one a context). row: at
-    the level "retrieval", whether a row passes when "any" of its contexts does, or "all". guidelines: each of them is
-    an item "guideline" of its own.
+    level: "" for a built-in id; of a custom judge "answer" (one Request a row) or "retrieval" (one
+    a context). row: at the level "retrieval", whether a row passes when "any" of its contexts does,
+    or "all". guidelines: each of them is an item "guideline" of its own.
     """
 
     id: str
@@ -167,16 +181,29 @@ class Rubric:
     def digest(self) -> str:
         """Hash of everything in the rubric that can change a judgment.
 
-        Not: purpose and source; level, row and guidelines, which only say which Requests there are and what becomes of
-        their Judgments.
+        Not: purpose and source; level, row and guidelines, which only say which Requests there are
+        and what becomes of their Judgments.
         """
         scale = self.scale
         return digest(
             FORM,
             self.id,
-            (self.inputs, self.item, self.batch, self.asks_reasons, self.asks_quotes, self.asks_sources, self.writes),
+            (
+                self.inputs,
+                self.item,
+                self.batch,
+                self.asks_reasons,
+                self.asks_quotes,
+                self.asks_sources,
+                self.writes,
+            ),
             [(flag.name, flag.meaning, flag.end) for flag in self.flags],
-            scale and ([(p.rating, p.value, p.meaning) for p in scale.points], scale.pass_mark, scale.passing),
+            scale
+            and (
+                [(p.rating, p.value, p.meaning) for p in scale.points],
+                scale.pass_mark,
+                scale.passing,
+            ),
             (self.wording_by, dict(self.wordings), [dict(example) for example in self.examples]),
             (self.system, self.criteria, self.user),
         )
@@ -246,18 +273,20 @@ class Rubric:
         form, notes = [], []
         if self.asks_reasons:
             form.append('"reasoning": "..."')
-            notes.append('"reasoning": one to three sentences, written before the rating is chosen.')
+            notes.append(
+                '"reasoning": one to three sentences, written before the rating is chosen.'
+            )
         if self.asks_quotes:
             form.append('"quotes": [{"passage": 1, "text": "..."}]')
             notes.append(
-                '"quotes": word for word from the passages, with the number of the passage; [] when there is nothing '
-                "to quote."
+                '"quotes": word for word from the passages, with the number of the passage; [] when'
+                " there is nothing to quote."
             )
         if self.asks_sources:
             form.append('"supported_by": [1]')
             notes.append(
-                f'"supported_by": the numbers of all passages that support the {self.item}, each by itself or as a '
-                "part that is needed; [] when none does."
+                f'"supported_by": the numbers of all passages that support the {self.item}, each by'
+                " itself or as a part that is needed; [] when none does."
             )
         flag_form, flag_notes = self._flag_form()
         form += [*flag_form, '"rating": RATING']
@@ -274,22 +303,29 @@ class Rubric:
         elif self.quotes_name_passages:
             form = '"quotes": [{"passage": 1, "text": "..."}, ...]'
             note = (
-                '"quotes": word for word from the passages, each with the number of its passage; [] when there is '
-                "nothing to quote."
+                '"quotes": word for word from the passages, each with the number of its passage; []'
+                " when there is nothing to quote."
             )
         else:
             form = '"quotes": [{"text": "..."}, ...]'
-            note = f'"quotes": word for word from the {self.item}, in its order; [] when there is nothing to quote.'
+            note = (
+                f'"quotes": word for word from the {self.item}, in its order; [] when there is'
+                " nothing to quote."
+            )
         flag_form, flag_notes = self._flag_form()
         return ", ".join([form, *flag_form]), [note, *flag_notes]
 
     def _flag_form(self) -> tuple[list[str], list[str]]:
         form = [f'"{flag.name}": false' for flag in self.flags]
-        return form, [f'"{flag.name}": {flag.meaning.strip()}; false otherwise.' for flag in self.flags]
+        return form, [
+            f'"{flag.name}": {flag.meaning.strip()}; false otherwise.' for flag in self.flags
+        ]
 
     @property
     def quotes_name_passages(self) -> bool:
-        """Whether a quote says which passage it is from: not where quotes of one context are all that is written."""
+        """Whether a quote says which passage it is from: not where quotes of one context are all
+        that is written.
+        """
         return self.writes != "quotes" or "contexts" in self.inputs
 
 

@@ -1,7 +1,8 @@
 """What does a rubric file say, and what is wrong in it? Every mistake is named with its line.
 
-YAML front matter and Markdown sections; the form is described in docs/rubrics.md. Nothing in a file is executed, and
-YAML aliases are refused: a few lines of them stand for gigabytes. Time is linear in the length of the file.
+YAML front matter and Markdown sections; the form is described in docs/rubrics.md. Nothing in a file
+is executed, and YAML aliases are refused: a few lines of them stand for gigabytes. Time is linear
+in the length of the file.
 """
 
 from __future__ import annotations
@@ -34,18 +35,38 @@ SHAPES = ("question", "phrase", "statement")
 SECTIONS = ("system", "criteria", "user")
 
 _KEYS = (
-    "id", "version", "extends", "purpose", "source", "inputs", "item", "batch", "asks_reasons", "asks_quotes",
-    "asks_sources", "writes", "flags", "scale", "wordings", "examples", "level", "row", "guidelines",
-)  # fmt: skip
+    "id",
+    "version",
+    "extends",
+    "purpose",
+    "source",
+    "inputs",
+    "item",
+    "batch",
+    "asks_reasons",
+    "asks_quotes",
+    "asks_sources",
+    "writes",
+    "flags",
+    "scale",
+    "wordings",
+    "examples",
+    "level",
+    "row",
+    "guidelines",
+)
 _PARTS = ("criteria", "wording", "examples", "reply")
-_RESERVED = frozenset({"id", "reasoning", "quotes", "rating", "claims", "texts", "supported_by", "verdicts"})
+_RESERVED = frozenset(
+    {"id", "reasoning", "quotes", "rating", "claims", "texts", "supported_by", "verdicts"}
+)
 _WRITES = ("ratings", "claims", "quotes", "texts")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,39}")
 _SPAN = re.compile(r"(-?\d{1,4})\s*(?:-|–|to|\.\.)\s*(-?\d{1,4})")
 _HEADING = re.compile(r"^##[ \t]+(.*?)[ \t]*$", re.M)
 _MOST_BYTES, _MOST_FRONT, _MOST_POINTS, _MOST_BATCH = 1_000_000, 200_000, 101, 100
-# More mistakes of one file are not looked for: finding the line of each takes time that grows with the file.
+# More mistakes of one file are not looked for: finding the line of each takes time that grows with
+# the file.
 _MOST_PROBLEMS = 100
 
 _BARE = ' (YAML reads a bare yes or no as true or false: write "yes", "no")'
@@ -113,20 +134,26 @@ class Reading:
         return None if self.problems else rubric
 
     def _forgets_to_extend(self) -> bool:
-        """Whether the file has the id of a built-in rubric and is neither a change of it nor a whole one."""
+        """Whether the file has the id of a built-in rubric and is neither a change of it nor a
+        whole one.
+        """
         name = self.given.get("id")
         built_in = self.own and isinstance(name, str) and name in self.book.builtin
         if not built_in or "extends" in self.given or {"system", "user"} & set(self.sections):
             return False
         self.problem(
-            f"{name} is a built-in rubric: write `extends: {name}` to change parts of it, give all of it with the sections "
-            "## System, ## Criteria and ## User, or choose another id for a judge of your own", "id",
-        )  # fmt: skip
+            f"{name} is a built-in rubric: write `extends: {name}` to change parts of it, give all"
+            " of it with the sections ## System, ## Criteria and ## User, or choose another id for"
+            " a judge of your own",
+            "id",
+        )
         return True
 
     def _read(self) -> bool:
         try:
-            if self.path.exists() and not self.path.is_file():  # a pipe would be waited for, a folder cannot be read
+            if (
+                self.path.exists() and not self.path.is_file()
+            ):  # a pipe would be waited for, a folder cannot be read
                 raise ValueError("it is not a file")
             with self.path.open("rb") as file:
                 raw = file.read(_MOST_BYTES + 1)
@@ -140,7 +167,9 @@ class Reading:
         else:
             front = re.match(r"---[ \t]*\n(.*?\n)?---[ \t]*(?:\n|$)", text, re.S)
             if front is None:
-                self.problem("the file must begin with a front matter: a line ---, YAML, and a line ---")
+                self.problem(
+                    "the file must begin with a front matter: a line ---, YAML, and a line ---"
+                )
                 return False
             if len(front[1] or "") > _MOST_FRONT:
                 self.problem(f"the front matter is longer than {_MOST_FRONT:,} characters")
@@ -155,13 +184,18 @@ class Reading:
             events = yaml.parse(front, yaml.SafeLoader) if "*" in front else ()
             alias = next((event for event in events if isinstance(event, yaml.AliasEvent)), None)
             if alias is not None:
-                words = f"the alias *{shorten(alias.anchor, 40)}: aliases cannot be used here, write the value out"
+                words = (
+                    f"the alias *{shorten(alias.anchor, 40)}: aliases cannot be used here, write"
+                    " the value out"
+                )
                 self.problem_at((alias.start_mark.line if alias.start_mark else 0) + 2, words)
                 return False
             loader = yaml.SafeLoader(front)
             node = loader.get_single_node()
             value = loader.construct_document(node) if node is not None else None
-            repr(value)  # raises here, for a number of 5,000 digits, what it would raise in some message below
+            repr(
+                value
+            )  # raises here, for a number of 5,000 digits, what it would raise in some message below
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line if error.problem_mark else 0
             self.problem_at(line + 2, f"the front matter is not valid YAML: {error.problem}")
@@ -176,7 +210,10 @@ class Reading:
         self._note_lines(node, (), 0)
         for key in value:
             if key not in _KEYS and not self.full:
-                self.problem(f"{shorten(str(key))!r} is not a key of a rubric.{nearest(str(key), _KEYS)}", str(key))
+                self.problem(
+                    f"{shorten(str(key))!r} is not a key of a rubric.{nearest(str(key), _KEYS)}",
+                    str(key),
+                )
         self.given = {str(key): item for key, item in value.items()}
         return True
 
@@ -191,7 +228,8 @@ class Reading:
                     continue
                 path = (*key, name.value)
                 twice = path in self.lines
-                # By place as well: YAML may read a key as something else than what is written there.
+                # By place as well: YAML may read a key as something else than what is written
+                # there.
                 self.lines[path] = self.lines[(*key, f"#{n}")] = name.start_mark.line + 2
                 if twice:
                     self.problem(f"{shorten(name.value)!r} is given twice", *path)
@@ -212,20 +250,27 @@ class Reading:
         before = text[at : headings[0].start() if headings else len(text)]
         if before.strip() and not short:
             line = text.count("\n", 0, at + len(before) - len(before.lstrip())) + 1
-            self.problem_at(line, "text before the first section; sections are ## System, ## Criteria, ## User")
+            self.problem_at(
+                line, "text before the first section; sections are ## System, ## Criteria, ## User"
+            )
         for heading, after in zip_longest(headings, headings[1:]):
             if self.full:
                 break
             name, line = heading[1].lower(), text.count("\n", 0, heading.start()) + 1
             if name not in SECTIONS:
-                words = f"{shorten(heading[1])!r} is not a section; sections are ## System, ## Criteria, ## User"
+                words = (
+                    f"{shorten(heading[1])!r} is not a section; sections are ## System, ##"
+                    " Criteria, ## User"
+                )
                 hint = " (a heading within the criteria begins with ###)" if short else ""
                 self.problem_at(line, f"{words}{hint}")
             elif name in self.sections:
                 self.problem_at(line, f"the section {heading[1]!r} is given twice")
             else:
                 body = text[heading.end() : after.start() if after else len(text)]
-                self.sections[name] = _Section(body.strip("\n"), line + len(body) - len(body.lstrip("\n")))
+                self.sections[name] = _Section(
+                    body.strip("\n"), line + len(body) - len(body.lstrip("\n"))
+                )
         return True
 
     def _extends(self) -> None:
@@ -241,7 +286,9 @@ class Reading:
     # -- the values
 
     def _get(self, key: str, kind: type | tuple[type, ...], words: str, default: Any) -> Any:
-        """The value given (checked), else the base's, else the default; `_MISSING` when none may be left out."""
+        """The value given (checked), else the base's, else the default; `_MISSING` when none may be
+        left out.
+        """
         if key in self.given:
             value = self.given[key]
             if isinstance(value, kind) and (type(value) is not bool or kind is bool):
@@ -257,7 +304,9 @@ class Reading:
         name = self._get("id", str, "a name in small letters, digits and _", _MISSING)
         if name is not None and not _NAME.fullmatch(name):
             self.problem("id must be a name in small letters, digits and _", "id")
-        version = self._get("version", (str, int, float), "a number or a name", "1" if self.custom else _MISSING)
+        version = self._get(
+            "version", (str, int, float), "a number or a name", "1" if self.custom else _MISSING
+        )
         if version is not None and not _VERSION.fullmatch(str(version)):
             self.problem("version must be made of letters, digits, '.', '-' and '_'", "version")
         level, row, guidelines = self._level()
@@ -283,16 +332,34 @@ class Reading:
         source = self._get("source", str, "a text", "")
         texts = {part: self._section(part) for part in SECTIONS}
         if self.custom:
-            self._fill_in(texts, str(purpose), inputs, item or "", guidelines, bool(wordings), bool(examples))
+            self._fill_in(
+                texts, str(purpose), inputs, item or "", guidelines, bool(wordings), bool(examples)
+            )
         if self.problems:
             return None
         return Rubric(
-            id=name, version=str(version), purpose=purpose, source=source, inputs=inputs, item=item or "", batch=batch,
-            scale=scale, asks_reasons=asks_reasons, asks_quotes=asks_quotes, asks_sources=asks_sources,
-            writes=writes, flags=flags,
-            wording_by=wording_by, wordings=wordings, examples=examples, own=self.own, level=level, row=row,
-            guidelines=guidelines, **texts,
-        )  # fmt: skip
+            id=name,
+            version=str(version),
+            purpose=purpose,
+            source=source,
+            inputs=inputs,
+            item=item or "",
+            batch=batch,
+            scale=scale,
+            asks_reasons=asks_reasons,
+            asks_quotes=asks_quotes,
+            asks_sources=asks_sources,
+            writes=writes,
+            flags=flags,
+            wording_by=wording_by,
+            wordings=wordings,
+            examples=examples,
+            own=self.own,
+            level=level,
+            row=row,
+            guidelines=guidelines,
+            **texts,
+        )
 
     # -- a judge of the user's own
 
@@ -301,20 +368,28 @@ class Reading:
             for key in ("level", "row", "guidelines"):
                 if key in self.given:
                     name = shorten(str(self.given.get("id")), 60)
-                    self.problem(f"{key} is for a judge of your own; {name} is a built-in rubric", key)
+                    self.problem(
+                        f"{key} is for a judge of your own; {name} is a built-in rubric", key
+                    )
             return "", "any", ()
         base = self.base if self.base is not None and self.base.level else None
-        choices = (("level", custom.LEVELS, base.level if base else "answer"),
-                   ("row", custom.ROWS, base.row if base else "any"))  # fmt: skip
+        choices = (
+            ("level", custom.LEVELS, base.level if base else "answer"),
+            ("row", custom.ROWS, base.row if base else "any"),
+        )
         found = dict[str, str]()
         for key, offered, default in choices:
             value = self.given.get(key, default)
             found[key] = value if isinstance(value, str) and value in offered else default
             if found[key] != value:
                 hint = nearest(value, offered) if isinstance(value, str) else ""
-                self.problem(f"{key} must be {_or(offered)}, not {shorten(repr(value), 40)}.{hint}", key)
+                self.problem(
+                    f"{key} must be {_or(offered)}, not {shorten(repr(value), 40)}.{hint}", key
+                )
         given = self.given.get("guidelines", list(base.guidelines) if base else [])
-        fits = isinstance(given, list) and all(isinstance(text, str) and text.strip() for text in given)
+        fits = isinstance(given, list) and all(
+            isinstance(text, str) and text.strip() for text in given
+        )
         texts = [" ".join(text.split()) for text in given] if fits else []
         if not texts and "guidelines" in self.given:
             self.problem("guidelines must be a list of texts, one a guideline", "guidelines")
@@ -327,7 +402,9 @@ class Reading:
         if texts and level != "answer":
             self.problem('guidelines are checked at the level "answer" only', "guidelines")
         if "row" in self.given and level != "retrieval":
-            self.problem("row says when a row of many contexts passes: it needs `level: retrieval`", "row")
+            self.problem(
+                "row says when a row of many contexts passes: it needs `level: retrieval`", "row"
+            )
         return level, row, tuple(texts)
 
     def _inputs(self, level: str, guidelines: tuple[str, ...]) -> tuple[str, ...]:
@@ -340,16 +417,29 @@ class Reading:
         offered = (*custom.INPUTS, *([custom.GUIDELINE] if guidelines else []))
         for name in inputs:
             if name not in offered:
-                near = nearest(str(self.given.get("id")), self.book.builtin) if self.base is not None else ""
+                near = (
+                    nearest(str(self.given.get("id")), self.book.builtin)
+                    if self.base is not None
+                    else ""
+                )
                 hint = nearest(name, offered) or near.replace("mean", "mean the id")
-                words = f"{name} is no input of a judge of your own; there are {', '.join(custom.INPUTS)}.{hint}"
+                words = (
+                    f"{name} is no input of a judge of your own; there are"
+                    f" {', '.join(custom.INPUTS)}.{hint}"
+                )
                 self.problem(words, "inputs" if "inputs" in self.given else "id")
         at = "inputs" if "inputs" in self.given else "level"
         if "context" in inputs and level != "retrieval":
-            words = "context, one chunk by itself, is given at the level retrieval; say `level: retrieval`, or read contexts"
+            words = (
+                "context, one chunk by itself, is given at the level retrieval; say `level:"
+                " retrieval`, or read contexts"
+            )
             self.problem(words, at)
         elif "context" not in inputs and level == "retrieval" and inputs:
-            self.problem("at the level retrieval each chunk is judged by itself: inputs must hold context", at)
+            self.problem(
+                "at the level retrieval each chunk is judged by itself: inputs must hold context",
+                at,
+            )
         return inputs
 
     def _item(self, level: str, inputs: tuple[str, ...], guidelines: tuple[str, ...]) -> str | None:
@@ -358,14 +448,19 @@ class Reading:
             due = custom.default_item(level, inputs, guidelines)
             item = due if guidelines or level == "retrieval" or not inherited else inherited
             if inputs and not item:
-                self.problem("inputs must hold a single text as well: question, response or reference", "inputs")
+                self.problem(
+                    "inputs must hold a single text as well: question, response or reference",
+                    "inputs",
+                )
             return item
         item = self._get("item", str, "the name of an input", _MISSING)
         if inputs and item is not None and item not in inputs:
             self.problem(f"item must be one of the inputs ({', '.join(inputs)})", "item")
         elif item in LISTS:
             self.problem(
-                f"item cannot be {item}, which is a list of texts{'; use context' * (item == 'contexts')}", "item"
+                f"item cannot be {item}, which is a list of"
+                f" texts{'; use context' * (item == 'contexts')}",
+                "item",
             )
         elif self.custom and (guidelines or level == "retrieval"):
             due = custom.default_item(level, inputs, guidelines)
@@ -374,17 +469,33 @@ class Reading:
         return str(item) if item is not None else None
 
     def _fill_in(
-        self, texts: dict[str, str], purpose: str, inputs: tuple[str, ...], item: str, guidelines: tuple[str, ...],
-        wordings: bool, examples: bool,
-    ) -> None:  # fmt: skip
+        self,
+        texts: dict[str, str],
+        purpose: str,
+        inputs: tuple[str, ...],
+        item: str,
+        guidelines: tuple[str, ...],
+        wordings: bool,
+        examples: bool,
+    ) -> None:
         """The sections that a custom judge's file leaves out, from what it says."""
         has_criteria = bool(texts["criteria"].strip())
         if "system" not in self.sections and self.base is None:
-            said = has_criteria or guidelines or "guidelines" in self.given or "criteria" in self.sections
+            said = (
+                has_criteria
+                or guidelines
+                or "guidelines" in self.given
+                or "criteria" in self.sections
+            )
             if not said:
-                self.problem("the criteria are missing: say below the header what is judged, and by what")
+                self.problem(
+                    "the criteria are missing: say below the header what is judged, and by what"
+                )
             if "{{" in purpose or "}}" in purpose:
-                self.problem("purpose is shown to the judge as it is and cannot hold double braces", "purpose")
+                self.problem(
+                    "purpose is shown to the judge as it is and cannot hold double braces",
+                    "purpose",
+                )
                 purpose = ""
             texts["system"] = custom.system_text(
                 purpose, item, criteria=has_criteria, wordings=wordings, examples=examples
@@ -396,7 +507,9 @@ class Reading:
     def _section(self, part: str) -> str:
         if part in self.sections:
             if not self.sections[part].text.strip():
-                self.problem_at(self.sections[part].line, f"the section {part.capitalize()} is empty")
+                self.problem_at(
+                    self.sections[part].line, f"the section {part.capitalize()} is empty"
+                )
             return self.sections[part].text
         if self.base is not None:
             return str(getattr(self.base, part))
@@ -423,9 +536,11 @@ class Reading:
             if given.replace(" ", "") == "yes/no":
                 return custom.KEEPS_OR_BREAKS if guidelines else custom.YES_NO
             self.problem(
-                f"the scale {shorten(repr(given), 40)} has no criteria for its points: give `points`, each with its "
-                "meaning, and `pass`; only yes/no has meanings of its own", "scale",
-            )  # fmt: skip
+                f"the scale {shorten(repr(given), 40)} has no criteria for its points: give"
+                " `points`, each with its meaning, and `pass`; only yes/no has meanings of"
+                " its own",
+                "scale",
+            )
             return None
         if not isinstance(given, dict) or not isinstance(given.get("points"), (dict, list)):
             words = "scale is missing, or is not a mapping with `points` and `pass`"
@@ -433,7 +548,9 @@ class Reading:
             return None
         before = len(self.problems)
         for key in set(given) - {"points", "pass", "step"}:
-            words = f"{shorten(str(key))!r} is no key of a scale; its keys are points, pass and step"
+            words = (
+                f"{shorten(str(key))!r} is no key of a scale; its keys are points, pass and step"
+            )
             self.problem(words, "scale", str(key))
         step = given.get("step", 1)
         if type(step) is not int or not 1 <= step <= _MOST_POINTS:
@@ -448,7 +565,10 @@ class Reading:
             rating = key if isinstance(raw, dict) else entry.get("rating")
             meaning = entry.get("meaning")
             if not isinstance(meaning, str) or not meaning.strip():
-                self.problem(f"the point {shorten(str(rating))} has no criteria: say in words what it means", *at)
+                self.problem(
+                    f"the point {shorten(str(rating))} has no criteria: say in words what it means",
+                    *at,
+                )
                 continue
             for extra in set(entry) - {"rating", "value", "meaning"}:
                 self.problem(f"{shorten(str(extra))!r} is not a key of a point", *at)
@@ -456,31 +576,60 @@ class Reading:
         if len(self.problems) > before or not self._distinct(points):
             return None
         mark = given.get("pass", _MISSING)
-        scale = self._categories(points, mark) if isinstance(mark, list) else self._order(points, step, mark)
+        scale = (
+            self._categories(points, mark)
+            if isinstance(mark, list)
+            else self._order(points, step, mark)
+        )
         return scale if len(self.problems) == before else None
 
     def _check_mark(self, mark: object, scale: Scale) -> None:
         if type(mark) not in (int, str) or mark not in scale.ratings:
-            said = "missing" if mark is _MISSING else f"{shorten(repr(mark), 40)}, which the scale does not offer"
+            said = (
+                "missing"
+                if mark is _MISSING
+                else f"{shorten(repr(mark), 40)}, which the scale does not offer"
+            )
             hint = _BARE if isinstance(mark, bool) else ""
-            self.problem(f"the pass mark is {said}; `pass` is one of {scale.words}{hint}", "scale", "pass")
+            self.problem(
+                f"the pass mark is {said}; `pass` is one of {scale.words}{hint}", "scale", "pass"
+            )
         elif mark == scale.ratings[0] and not scale.passing:
-            words = "the pass mark is the worst rating, so that everything passes; points go from worst to best"
+            words = (
+                "the pass mark is the worst rating, so that everything passes; points go from worst"
+                " to best"
+            )
             self.problem(words, "scale", "pass")
 
-    def _categories(self, points: list[tuple[Rating, Any, str]], passing: list[Any]) -> Scale | None:
-        """Points without an order: 1 for those that pass and 0 for the others, where no value is given."""
+    def _categories(
+        self, points: list[tuple[Rating, Any, str]], passing: list[Any]
+    ) -> Scale | None:
+        """Points without an order: 1 for those that pass and 0 for the others, where no value is
+        given.
+        """
         at, made = ("scale", "points"), list[Point]()
         if not all(isinstance(rating, str) for rating, _, _ in points):
-            self.problem("a list of passing ratings is for categories, which are words", "scale", "pass")
+            self.problem(
+                "a list of passing ratings is for categories, which are words", "scale", "pass"
+            )
             return None
         for rating, value, meaning in points:
             value = float(rating in passing) if value is None else value
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-                self.problem(f"the value of the point {rating} must be a number from 0 to 1", *at, str(rating))
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, (int, float))
+                or not 0 <= value <= 1
+            ):
+                self.problem(
+                    f"the value of the point {rating} must be a number from 0 to 1",
+                    *at,
+                    str(rating),
+                )
                 return None
             made.append(Point(rating, float(value), meaning))
-        scale = Scale(tuple(made), None, tuple(rating for rating, _, _ in points if rating in passing))
+        scale = Scale(
+            tuple(made), None, tuple(rating for rating, _, _ in points if rating in passing)
+        )
         if not passing:
             self.problem(f"no category passes; `pass` lists some of {scale.words}", "scale", "pass")
         for mark in passing:
@@ -494,11 +643,18 @@ class Reading:
             low, high = int(span[1]), int(span[2])
             if low < high < low + _MOST_POINTS:
                 return list(range(low, high + 1))
-        elif isinstance(rating, str) and rating.strip() and len(rating) <= 60 and rating.isprintable():
+        elif (
+            isinstance(rating, str)
+            and rating.strip()
+            and len(rating) <= 60
+            and rating.isprintable()
+        ):
             return [rating]
         hint = _BARE if isinstance(rating, bool) else ""
         said = shorten(repr(rating), 40)
-        self.problem(f"{said} is not a rating: a whole number, a span such as 1-3, or a word{hint}", *at)
+        self.problem(
+            f"{said} is not a rating: a whole number, a span such as 1-3, or a word{hint}", *at
+        )
         return []
 
     def _distinct(self, points: list[tuple[Rating, Any, str]]) -> bool:
@@ -517,7 +673,9 @@ class Reading:
             self.problem(words, *at)
         return not words
 
-    def _order(self, points: list[tuple[Rating, Any, str]], step: int, mark: object) -> Scale | None:
+    def _order(
+        self, points: list[tuple[Rating, Any, str]], step: int, mark: object
+    ) -> Scale | None:
         at = ("scale", "points")
         numbers = [rating for rating, _, _ in points if isinstance(rating, int)]
         if numbers:
@@ -525,20 +683,37 @@ class Reading:
             low, high = int(points[0][0]), int(points[-1][0])
             due = range(low, min(high, low + 2 * _MOST_POINTS * step), step)
             if off := [str(n) for n in numbers if (n - low) % step]:
-                self.problem(f"the points must be {step} apart, as `step` says: {', '.join(off[:10])} is not", *at)
+                self.problem(
+                    f"the points must be {step} apart, as `step` says: {', '.join(off[:10])}"
+                    " is not",
+                    *at,
+                )
                 return None
             if gaps := [str(n) for n in due if n not in numbers]:
-                self.problem(f"the scale has a gap: no point says what {', '.join(gaps[:10])} means", *at)
+                self.problem(
+                    f"the scale has a gap: no point says what {', '.join(gaps[:10])} means", *at
+                )
                 return None
         made: list[Point] = []
         for n, (rating, value, meaning) in enumerate(points):
             if value is None:
                 value = n / (len(points) - 1)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-                self.problem(f"the value of the point {rating} must be a number from 0 to 1", *at, str(rating))
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, (int, float))
+                or not 0 <= value <= 1
+            ):
+                self.problem(
+                    f"the value of the point {rating} must be a number from 0 to 1",
+                    *at,
+                    str(rating),
+                )
                 return None
             if made and (math.isnan(value) or value < made[-1].value):
-                self.problem(f"the values must not fall: {rating} has a lower value than {made[-1].rating}", *at)
+                self.problem(
+                    f"the values must not fall: {rating} has a lower value than {made[-1].rating}",
+                    *at,
+                )
                 return None
             made.append(Point(rating, float(value), meaning))
         scale = Scale(tuple(made), made[-1].rating)
@@ -556,12 +731,20 @@ class Reading:
             entry = entry if isinstance(entry, dict) else {"meaning": entry}
             meaning, end = entry.get("meaning"), entry.get("rating", "")
             if not isinstance(name, str) or not _NAME.fullmatch(name) or name in _RESERVED:
-                self.problem(f"{shorten(str(name))!r} cannot be the name of a flag", "flags", str(name))
+                self.problem(
+                    f"{shorten(str(name))!r} cannot be the name of a flag", "flags", str(name)
+                )
             elif not isinstance(meaning, str) or end not in ("", "lowest", "highest"):
-                words = f"the flag {name} needs a meaning, and `rating`, if given, is lowest or highest"
+                words = (
+                    f"the flag {name} needs a meaning, and `rating`, if given, is lowest or highest"
+                )
                 self.problem(words, "flags", name)
             elif end and (writes != "ratings" or (scale is not None and scale.pass_mark is None)):
-                why = "there is none" if writes != "ratings" else "categories have no lowest and no highest one"
+                why = (
+                    "there is none"
+                    if writes != "ratings"
+                    else "categories have no lowest and no highest one"
+                )
                 self.problem(f"the flag {name} cannot fix the rating: {why}", "flags", name)
             else:
                 flags.append(Flag(name, meaning.strip(), end))
@@ -592,7 +775,9 @@ class Reading:
         if not isinstance(given, list):
             self.problem("examples must be a list", "examples")
             return ()
-        answer = {"rating", "reasoning", "quotes", "supported_by"} if writes == "ratings" else {writes}
+        answer = (
+            {"rating", "reasoning", "quotes", "supported_by"} if writes == "ratings" else {writes}
+        )
         answer |= {flag.name for flag in flags}
         for n, example in enumerate(given):
             at = ("examples", str(n))
@@ -600,17 +785,28 @@ class Reading:
                 self.problem(f"example {n + 1} must be a mapping", *at)
                 continue
             for key in set(map(str, example)) - answer - set(inputs):
-                self.problem(f"example {n + 1}: {shorten(key)!r} is no input and no part of a verdict", *at, key)
+                self.problem(
+                    f"example {n + 1}: {shorten(key)!r} is no input and no part of a verdict",
+                    *at,
+                    key,
+                )
             for key in set(inputs) & set(example):
-                many = isinstance(example[key], list) and all(isinstance(text, str) for text in example[key])
+                many = isinstance(example[key], list) and all(
+                    isinstance(text, str) for text in example[key]
+                )
                 if not (isinstance(example[key], str) if key not in LISTS else many):
                     kind = "a list of texts" if key in LISTS else "a text"
                     self.problem(f"example {n + 1}: {key} must be {kind}", *at, key)
             if not set(inputs) & set(example):
                 self.problem(f"example {n + 1} gives none of the inputs", *at)
             rating = example.get("rating")
-            if scale is not None and (type(rating) not in (int, str) or rating not in scale.ratings):
-                words = f"example {n + 1} has the rating {shorten(repr(rating), 40)}, the scale offers {scale.words}"
+            if scale is not None and (
+                type(rating) not in (int, str) or rating not in scale.ratings
+            ):
+                words = (
+                    f"example {n + 1} has the rating {shorten(repr(rating), 40)}, the scale offers"
+                    f" {scale.words}"
+                )
                 self.problem(words, *at, "rating")
             if not isinstance(example.get("reasoning", ""), str):
                 self.problem(f"example {n + 1}: reasoning must be a text", *at, "reasoning")
@@ -618,7 +814,12 @@ class Reading:
         return tuple(given)
 
     def _check_example(
-        self, n: int, example: Mapping[str, Any], flags: tuple[Flag, ...], writes: str, inputs: tuple[str, ...]
+        self,
+        n: int,
+        example: Mapping[str, Any],
+        flags: tuple[Flag, ...],
+        writes: str,
+        inputs: tuple[str, ...],
     ) -> None:
         at = ("examples", str(n))
         for flag in flags:
@@ -633,15 +834,22 @@ class Reading:
                 isinstance(e, dict) and {k: type(v) for k, v in e.items()} == kinds for e in entries
             )
             if not fits or (name == writes and name not in example):
-                self.problem(f"example {n + 1}: {name} must be a list of {' and '.join(kinds)}", *at, name)
-        for name, kind, words in (("texts", str, "texts"), ("supported_by", int, "numbers of passages")):
+                self.problem(
+                    f"example {n + 1}: {name} must be a list of {' and '.join(kinds)}", *at, name
+                )
+        for name, kind, words in (
+            ("texts", str, "texts"),
+            ("supported_by", int, "numbers of passages"),
+        ):
             entries = example.get(name, [])
             fits = isinstance(entries, list) and all(type(e) is kind for e in entries)
             if not fits or (name == writes and name not in example):
                 self.problem(f"example {n + 1}: {name} must be a list of {words}", *at, name)
 
     def _moved_examples(self, scale: Scale | None) -> tuple[Mapping[str, object], ...]:
-        """The base's examples; under another scale each rating becomes the one whose value is nearest to its own."""
+        """The base's examples; under another scale each rating becomes the one whose value is
+        nearest to its own.
+        """
         base = self.base
         if base is None or base.scale is None or scale is None or base.scale == scale:
             return base.examples if base is not None else ()
@@ -677,20 +885,34 @@ class Reading:
                 elif name in rubric.inputs:
                     hint = " The texts to judge belong into the section User."
                     if self.custom and not {"system", "user"} & set(self.sections):
-                        hint = " Leave it out: the inputs are put behind the criteria by themselves."
+                        hint = (
+                            " Leave it out: the inputs are put behind the criteria by themselves."
+                        )
                 self._text_problem(part, at, f"unknown placeholder {{{{{name}}}}}.{hint}")
             for at in stray_braces(text):
                 if self.full:
                     return
-                self._text_problem(part, at, "double braces that are no placeholder of the form {{name}}")
-        needed = {"reply": True, "criteria": bool(rubric.criteria.strip()), "scale": rubric.scale is not None}
+                self._text_problem(
+                    part, at, "double braces that are no placeholder of the form {{name}}"
+                )
+        needed = {
+            "reply": True,
+            "criteria": bool(rubric.criteria.strip()),
+            "scale": rubric.scale is not None,
+        }
         needed |= {"examples": bool(rubric.examples), "wording": bool(rubric.wordings)}
         everywhere = used["system"] | used["user"] | used["criteria"]
-        for name in (name for name, is_needed in needed.items() if is_needed and name not in everywhere):
+        for name in (
+            name for name, is_needed in needed.items() if is_needed and name not in everywhere
+        ):
             self._text_problem("system", 0, f"the placeholder {{{{{name}}}}} is missing")
         for name in rubric.inputs:
             if name not in used["user"]:
-                self._text_problem("user", 0, f"the placeholder {{{{{name}}}}} is missing: {name} is one of the inputs")
+                self._text_problem(
+                    "user",
+                    0,
+                    f"the placeholder {{{{{name}}}}} is missing: {name} is one of the inputs",
+                )
 
     def _text_problem(self, part: str, at: int, text: str) -> None:
         section = self.sections.get(part)
@@ -701,9 +923,14 @@ class Reading:
         several = "contexts" in rubric.inputs
         if rubric.asks_sources and not several:
             self.problem("asks_sources needs contexts among the inputs", "asks_sources")
-        if (rubric.asks_quotes or rubric.writes == "quotes") and not several and "context" not in rubric.inputs:
+        if (
+            (rubric.asks_quotes or rubric.writes == "quotes")
+            and not several
+            and "context" not in rubric.inputs
+        ):
             self.problem(
-                "quotes need contexts or context among the inputs: that is where they are looked up",
+                "quotes need contexts or context among the inputs: that is where they are"
+                " looked up",
                 "writes" if rubric.writes == "quotes" else "asks_quotes",
             )
         built_in = rubric if not self.own else self.book.builtin.get(rubric.id)
@@ -711,22 +938,38 @@ class Reading:
             self._check_name(rubric.id)
             return
         if extra := sorted(set(rubric.inputs) - set(built_in.inputs)):
-            self.problem(f"{rubric.id} is given {', '.join(built_in.inputs)} and no {', '.join(extra)}", "inputs")
+            self.problem(
+                f"{rubric.id} is given {', '.join(built_in.inputs)} and no {', '.join(extra)}",
+                "inputs",
+            )
         if rubric.id in REASONS_ARE_MANDATORY and not rubric.asks_reasons:
-            self.problem(f"{rubric.id} always asks for reasons; asks_reasons cannot be switched off", "asks_reasons")
+            self.problem(
+                f"{rubric.id} always asks for reasons; asks_reasons cannot be switched off",
+                "asks_reasons",
+            )
         if rubric.id in SOURCES_ARE_MANDATORY and not rubric.asks_sources:
-            self.problem(f"{rubric.id} asks for nothing but sources; asks_sources must be true", "asks_sources")
+            self.problem(
+                f"{rubric.id} asks for nothing but sources; asks_sources must be true",
+                "asks_sources",
+            )
         if rubric.writes != built_in.writes:
             self.problem(f"{rubric.id} must write {built_in.writes}", "writes")
         if missing := set(FLAGS.get(rubric.id, ())) - {flag.name for flag in rubric.flags}:
-            self.problem(f"{rubric.id} must keep the flags that metrics read: {', '.join(sorted(missing))}", "flags")
+            self.problem(
+                f"{rubric.id} must keep the flags that metrics read: {', '.join(sorted(missing))}",
+                "flags",
+            )
 
     def _check_name(self, name: str) -> None:
         if name in self.reserved or name in NOT_RUBRICS:
-            self.problem(f"{name} is the name of a metric or of a built-in measure; choose another id", "id")
+            self.problem(
+                f"{name} is the name of a metric or of a built-in measure; choose another id", "id"
+            )
         earlier = self.book.file(name)
         if earlier and self.given.get("extends") != name:
-            self.problem(f"{name} is already the id of {shorten(earlier, 200)}; choose another id", "id")
+            self.problem(
+                f"{name} is already the id of {shorten(earlier, 200)}; choose another id", "id"
+            )
 
 
 def _or(names: Sequence[str]) -> str:

@@ -1,4 +1,6 @@
-"""Where are the sentences of a passage? Lines first (headings, list entries, table rows), then the sentences in each."""
+"""Where are the sentences of a passage? Lines first (headings, list entries, table rows), then the
+sentences in each.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,16 @@ from itertools import pairwise
 
 from ragassay.core import boundaries
 
-# The splitter sees so many characters at once, so that a line without any boundary costs linear time too.
+# The splitter sees so many characters at once, so that a line without any boundary costs linear
+# time too.
 _PIECE = 20_000
 _LINE = re.compile(r"[^\n\r\v\f\x85\u2028\u2029]+")
 _ENUMERATOR = re.compile(r"\s*(?:[-*•]\s*)?\(?(?:\d{1,3}|[A-Za-z])[.)]\s*")
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Start and end of each sentence, in order, without surrounding white space. What holds no letter or digit is none.
+    """Start and end of each sentence, in order, without surrounding white space. What holds no
+    letter or digit is none.
 
     Everything else of the text is in one of them: nothing between two sentences gets lost.
     """

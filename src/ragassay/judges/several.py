@@ -1,4 +1,5 @@
-"""How do several match calls become one Judgment? One call a passage, a sentence or a statement; all must be answered.
+"""How do several match calls become one Judgment? One call a passage, a sentence or a statement;
+all must be answered.
 
 A Judgment of which a part was lost is lost: which part would have changed it is not known.
 """
@@ -13,7 +14,9 @@ from ragassay.judges.case import Case, checked, spent, without_citations
 from ragassay.judges.sentences import sentences
 
 MOST_CALLS = 1000
-"""Calls that one Request may take; more passages, sentences or statements than that are no input but an attack."""
+"""Calls that one Request may take; more passages, sentences or statements than that are no input
+but an attack.
+"""
 _LISTED = 10
 
 
@@ -22,11 +25,16 @@ def calls_of(request: Request) -> tuple[MatchCall, ...]:
     question = request.text("question")
     if request.rubric == "claim_sources":
         claim, contexts = without_citations(request.text("claim")), request.texts("contexts")
-        return tuple(MatchCall("support", claim, (contexts[at],), question or None) for at in _filled(contexts))
+        return tuple(
+            MatchCall("support", claim, (contexts[at],), question or None)
+            for at in _filled(contexts)
+        )
     if request.rubric == "sentence_relevance":
         context = request.text("context")
         spans = sentences(context)
-        return tuple(MatchCall("relevance", question, (context[start:end],)) for start, end in spans)
+        return tuple(
+            MatchCall("relevance", question, (context[start:end],)) for start, end in spans
+        )
     contexts, statements = request.texts("contexts"), request.texts("statements")
     return tuple(
         MatchCall("support", without_citations(statements[at]), contexts, question or None)
@@ -45,7 +53,9 @@ def settle(case: Case, replies: Sequence[Reply]) -> Judgment:
         return _sources(case, replies, probabilities, found)
     if case.rubric.id == "sentence_relevance":
         return _sentences(case, replies, probabilities)
-    quotes = [e for reply, call in zip(usable, case.calls, strict=True) for e in checked(reply, call)]
+    quotes = [
+        e for reply, call in zip(usable, case.calls, strict=True) for e in checked(reply, call)
+    ]
     return _sufficiency(case, replies, probabilities, tuple(dict.fromkeys(quotes)))
 
 
@@ -54,7 +64,10 @@ def _filled(texts: Sequence[str]) -> list[int]:
 
 
 def _sources(
-    case: Case, replies: Sequence[Reply], probabilities: list[float], quotes: list[tuple[Evidence, ...]]
+    case: Case,
+    replies: Sequence[Reply],
+    probabilities: list[float],
+    quotes: list[tuple[Evidence, ...]],
 ) -> Judgment:
     contexts = _filled(case.request.texts("contexts"))
     reached = [n for n, probability in enumerate(probabilities) if probability >= case.cut]
@@ -82,16 +95,25 @@ def _sentences(case: Case, replies: Sequence[Reply], probabilities: list[float])
         if probability >= case.cut
     ]
     return Judgment(
-        case.request.key, case.fingerprint, case.rubric.ref, Status.JUDGED, evidence=tuple(quotes), spend=spent(replies),
-        rationale=f"{len(quotes)} of {len(spans)} sentences help with the question, each judged alone; one does from "
-        f"{case.cut:.2f} on.",
-    )  # fmt: skip
+        case.request.key,
+        case.fingerprint,
+        case.rubric.ref,
+        Status.JUDGED,
+        evidence=tuple(quotes),
+        spend=spent(replies),
+        rationale=(
+            f"{len(quotes)} of {len(spans)} sentences help with the question, each judged alone;"
+            f" one does from {case.cut:.2f} on."
+        ),
+    )
 
 
 def _sufficiency(
     case: Case, replies: Sequence[Reply], probabilities: list[float], quotes: tuple[Evidence, ...]
 ) -> Judgment:
-    statements = [case.request.texts("statements")[at] for at in _filled(case.request.texts("statements"))]
+    statements = [
+        case.request.texts("statements")[at] for at in _filled(case.request.texts("statements"))
+    ]
     if not statements:
         return case.lost(Status.NOT_APPLICABLE, "there is no statement to look for")
     least = min(probabilities)
@@ -104,7 +126,9 @@ def _sufficiency(
         more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
         said = f"Missing in the passages: {'; '.join(missing[:_LISTED])}{more}."
     else:
-        said = f"Every statement is supported by the passages; the lowest probability is {least:.2f}."
+        said = (
+            f"Every statement is supported by the passages; the lowest probability is {least:.2f}."
+        )
     return case.rated(
         "no" if missing else "yes",
         f"{said} A statement counts as supported from {case.cut:.2f} on.",

@@ -1,4 +1,6 @@
-"""Is what was asked for a question, a search phrase or a statement? Decided by rule, so that prompts never vary."""
+"""Is what was asked for a question, a search phrase or a statement? Decided by rule, so that
+prompts never vary.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ _ASKS = re.compile(
     r"qué|quién(?:es)?|cuál(?:es)?|cuándo|dónde|cómo|cuánto|cuántos)\b[^.!]*$",
     re.I,
 )
-_COMMANDS = re.compile(r"(?:tell|explain|describe|list|name|give|show|summari[sz]e|compare|define|find)\b", re.I)
+_COMMANDS = re.compile(
+    r"(?:tell|explain|describe|list|name|give|show|summari[sz]e|compare|define|find)\b", re.I
+)
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|does|did|can|could|will|would|should|must|may|might|cannot|isn't|aren't|"
     r"wasn't|doesn't|didn't|won't|ist|sind|war|waren|hat|haben|wurde|wird|est|sont|était|été|es|son|fue|fueron|era)\b",
@@ -21,7 +25,9 @@ _VERB = re.compile(
 
 
 def shape_of(text: str) -> str:
-    """ "question", "phrase" or "statement". A request ("Explain ...") counts as a question; "" is a phrase."""
+    """ "question", "phrase" or "statement". A request ("Explain ...") counts as a question; "" is a
+    phrase.
+    """
     text = " ".join(text[:2000].split())
     if text.endswith(("?", "？", "؟", ";?")) or "? " in text or text.startswith("¿"):
         return "question"

@@ -1,4 +1,5 @@
-"""How near are two texts in meaning? The cosine of their vectors, from the encoder in the package, whoever judges the rest.
+"""How near are two texts in meaning? The cosine of their vectors, from the encoder in the package,
+whoever judges the rest.
 
 It is a measurement and no verdict: there is no scale, no rubric file and no pass mark.
 """
@@ -33,9 +34,9 @@ _GROUP = 16
 class SimilarityJudge:
     """Answers Requests "similarity" (inputs text and other) by MatchCalls of that task.
 
-    model_version: what identifies the encoder and its weights. A Judgment's value is the cosine, negative ones as 0;
-    it has no rating and neither passes nor fails. A text without anything in it has no meaning to compare: not
-    applicable.
+    model_version: what identifies the encoder and its weights. A Judgment's value is the cosine,
+    negative ones as 0; it has no rating and neither passes nor fails. A text without anything in it
+    has no meaning to compare: not applicable.
     """
 
     model_version: str
@@ -54,9 +55,10 @@ class SimilarityJudge:
         """ "similarity@1". Raises SetupError E0203 for any other rubric."""
         if rubric != SIMILARITY:
             raise SetupError(
-                "E0203", f"What measures similarity cannot answer the rubric {shorten(rubric)!r}.",
+                "E0203",
+                f"What measures similarity cannot answer the rubric {shorten(rubric)!r}.",
                 fix=f"ask it {SIMILARITY} only",
-            )  # fmt: skip
+            )
         return _REF
 
     def fingerprint(self, rubric: str) -> str:
@@ -65,16 +67,24 @@ class SimilarityJudge:
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """Up to 16 Requests, in order: nothing is shared between them but the overhead."""
-        return [tuple(requests[start : start + _GROUP]) for start in range(0, len(requests), _GROUP)]
+        return [
+            tuple(requests[start : start + _GROUP]) for start in range(0, len(requests), _GROUP)
+        ]
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """One Ask for the whole group; nothing is asked about an empty text."""
         fingerprint = self.fingerprint(requests[0].rubric)
         unique = tuple({request.key: request for request in requests}.values())
-        asked = [r for r in unique if not nothing_seen(r.text("text")) and not nothing_seen(r.text("other"))]
+        asked = [
+            r
+            for r in unique
+            if not nothing_seen(r.text("text")) and not nothing_seen(r.text("other"))
+        ]
         calls = tuple(MatchCall("similarity", r.text("text"), (r.text("other"),)) for r in asked)
         replies = (yield Ask(calls)) if calls else ()
-        settled = [_judgment(r, reply, fingerprint) for r, reply in zip(asked, replies, strict=True)]
+        settled = [
+            _judgment(r, reply, fingerprint) for r, reply in zip(asked, replies, strict=True)
+        ]
         known = {judgment.key for judgment in settled}
         return tuple(settled) + tuple(_empty(r, fingerprint) for r in unique if r.key not in known)
 
@@ -97,6 +107,11 @@ def _judgment(request: Request, reply: Reply, fingerprint: str) -> Judgment:
     if not 0.0 <= reply.probability <= 1.0:  # false for NaN as well
         return lost(Status.UNPARSED, "the encoder gave no cosine between 0 and 1")
     return Judgment(
-        request.key, fingerprint, _REF, Status.JUDGED, value=reply.probability, spend=reply.spend,
+        request.key,
+        fingerprint,
+        _REF,
+        Status.JUDGED,
+        value=reply.probability,
+        spend=reply.spend,
         rationale=f"Closeness of meaning: {reply.probability:.2f}.",
-    )  # fmt: skip
+    )

@@ -1,8 +1,9 @@
-"""Does a text try to speak to its judge? A cheap look for the marks of an attack; it decides nothing about the text.
+"""Does a text try to speak to its judge? A cheap look for the marks of an attack; it decides
+nothing about the text.
 
-What is found costs a call two planted claims more (see `controls`), so a false alarm is cheap and a miss is not. Plain
-words in a fixed list and two short patterns, linear in the text's length; an attack in words that are not listed, such as
-a hint that reads like any other sentence, is not seen.
+What is found costs a call two planted claims more (see `controls`), so a false alarm is cheap and a
+miss is not. Plain words in a fixed list and two short patterns, linear in the text's length; an
+attack in words that are not listed, such as a hint that reads like any other sentence, is not seen.
 """
 
 from __future__ import annotations
@@ -14,72 +15,330 @@ from itertools import filterfalse
 
 # Casefolded; each is rare in ordinary passages and usual in texts that address a judge or a model.
 _TO_A_JUDGE = (
-    "the judge must", "the judge should", "judges must", "judges should", "judge has to", "the judge will",
-    "dear judge", "to the judge", "you, the judge", "you are a judge", "you are the judge", "as the judge",
-    "act as judge", "act as a judge", "grader must", "grader should", "to the grader", "dear grader",
-    "evaluator must", "evaluator should", "to the evaluator", "dear evaluator", "evaluator:", "grader:", " judge: ",
-    "llm judge", "automatic judge", "ignore rubric", "not the rubric", "the rubric is", "rubric has", "rubric was",
-    "grading criteria are", "language model must", "language model should", "language model reading",
-    "if you are an ai", "if you are a language", "any ai", "ai reading", "highest rating", "top rating",
-    "maximum rating", "give the highest", "the maximum score", "full score", "full marks", "perfect score",
-    "highest possible", "lowest rating", "lowest score", "best possible", " rate this", " rate it", " rate all",
-    " rate every", " rate each", " rate the ", "rating of 3", "rating 3", "a 3 out of", "score this", "score of 10",
-    "score it", "rating is", "rating must", "rating to ", "verdict is", "verdict must", "verdict: ", " rating: ",
-    " score: ", "mark it as", "mark this", "mark every", "mark all", "fully supported",
-    "is supported by the passages", "counts as supported", "pre-approved", "preapproved", "verified by the",
-    "already verified", "already been judged", "already judged", "do not check", "skip the check", "give it the",
-    "give the maximum", "assign the", "respond with", "reply with", "reply only", "output only", "answer only with",
-    "copy the ", "json below", "following json", "this json",
-)  # fmt: skip
+    "the judge must",
+    "the judge should",
+    "judges must",
+    "judges should",
+    "judge has to",
+    "the judge will",
+    "dear judge",
+    "to the judge",
+    "you, the judge",
+    "you are a judge",
+    "you are the judge",
+    "as the judge",
+    "act as judge",
+    "act as a judge",
+    "grader must",
+    "grader should",
+    "to the grader",
+    "dear grader",
+    "evaluator must",
+    "evaluator should",
+    "to the evaluator",
+    "dear evaluator",
+    "evaluator:",
+    "grader:",
+    " judge: ",
+    "llm judge",
+    "automatic judge",
+    "ignore rubric",
+    "not the rubric",
+    "the rubric is",
+    "rubric has",
+    "rubric was",
+    "grading criteria are",
+    "language model must",
+    "language model should",
+    "language model reading",
+    "if you are an ai",
+    "if you are a language",
+    "any ai",
+    "ai reading",
+    "highest rating",
+    "top rating",
+    "maximum rating",
+    "give the highest",
+    "the maximum score",
+    "full score",
+    "full marks",
+    "perfect score",
+    "highest possible",
+    "lowest rating",
+    "lowest score",
+    "best possible",
+    " rate this",
+    " rate it",
+    " rate all",
+    " rate every",
+    " rate each",
+    " rate the ",
+    "rating of 3",
+    "rating 3",
+    "a 3 out of",
+    "score this",
+    "score of 10",
+    "score it",
+    "rating is",
+    "rating must",
+    "rating to ",
+    "verdict is",
+    "verdict must",
+    "verdict: ",
+    " rating: ",
+    " score: ",
+    "mark it as",
+    "mark this",
+    "mark every",
+    "mark all",
+    "fully supported",
+    "is supported by the passages",
+    "counts as supported",
+    "pre-approved",
+    "preapproved",
+    "verified by the",
+    "already verified",
+    "already been judged",
+    "already judged",
+    "do not check",
+    "skip the check",
+    "give it the",
+    "give the maximum",
+    "assign the",
+    "respond with",
+    "reply with",
+    "reply only",
+    "output only",
+    "answer only with",
+    "copy the ",
+    "json below",
+    "following json",
+    "this json",
+)
 _TO_A_MODEL = (
-    "ignore the", "ignore all", "ignore any", "ignore every", "ignore previous", "ignore prior", "ignore your",
-    "ignore what", "ignore these", "disregard", "forget the", "forget all", "forget your", "forget everything",
-    "forget what", "override", "new instruction", "instructions above", "instructions before", "previous instruction",
-    "prior instruction", "earlier instruction", "above instruction", "system prompt", "system message", "system note",
-    "system override", "developer mode", "you are now", "you must now", "from now on you", " act as a ",
-    "pretend to be", "pretend that", "end of data", "end of the data", "end of passage", "end of context",
-    "end of claim", "end of text", "begin instructions", "important:", "attention:", "note to ", "instruction:",
-    "instructions:", "assistant:", "system:", "user:", "human:", "thought process", "step by step", "jailbreak",
+    "ignore the",
+    "ignore all",
+    "ignore any",
+    "ignore every",
+    "ignore previous",
+    "ignore prior",
+    "ignore your",
+    "ignore what",
+    "ignore these",
+    "disregard",
+    "forget the",
+    "forget all",
+    "forget your",
+    "forget everything",
+    "forget what",
+    "override",
+    "new instruction",
+    "instructions above",
+    "instructions before",
+    "previous instruction",
+    "prior instruction",
+    "earlier instruction",
+    "above instruction",
+    "system prompt",
+    "system message",
+    "system note",
+    "system override",
+    "developer mode",
+    "you are now",
+    "you must now",
+    "from now on you",
+    " act as a ",
+    "pretend to be",
+    "pretend that",
+    "end of data",
+    "end of the data",
+    "end of passage",
+    "end of context",
+    "end of claim",
+    "end of text",
+    "begin instructions",
+    "important:",
+    "attention:",
+    "note to ",
+    "instruction:",
+    "instructions:",
+    "assistant:",
+    "system:",
+    "user:",
+    "human:",
+    "thought process",
+    "step by step",
+    "jailbreak",
     "prompt injection",
-)  # fmt: skip
-# "ignore" beside "instructions" or "rubric", and "rate" beside "highest", in other languages; stems where words bend.
+)
+# "ignore" beside "instructions" or "rubric", and "rate" beside "highest", in other languages; stems
+# where words bend.
 _ELSEWHERE = (
-    "ignorier", "missachte", "vergiss", "anweisung", "höchste bewertung", "höchste note", "höchstnote",
-    "bewertungsras", "ignorez", "ignore les", "ignorer les", "oubliez", "la note la plus", "note maximale",
-    "les instructions", "barème", "ignora ", "ignore la", "ignore las", "olvida", "instrucciones", "puntuación más",
-    "puntuación máx", "rúbrica", "ignori ", "ignorare", "istruzioni", "punteggio", "dimentica", "ignore as",
-    "instruções", "pontuação", "nota máxima", "negeer", "instructies", "hoogste", "beoordel", "zignoruj", "instrukcj",
-    "najwyższ", "игнорир", "инструкц", "наивысш", "высшую оценку", "оценк", "yok say", "talimat", "en yüksek puan",
-    "görmezden", "忽略", "无视", "指令", "最高分", "评分", "满分", "無視", "指示", "最高評価", "評価基準", "採点", "무시", "지시", "최고 점수", "채점",
-    "تجاهل", "التعليمات", "أعلى", "अनदेखा", "निर्देश", "सर्वोच्च",
-)  # fmt: skip
+    "ignorier",
+    "missachte",
+    "vergiss",
+    "anweisung",
+    "höchste bewertung",
+    "höchste note",
+    "höchstnote",
+    "bewertungsras",
+    "ignorez",
+    "ignore les",
+    "ignorer les",
+    "oubliez",
+    "la note la plus",
+    "note maximale",
+    "les instructions",
+    "barème",
+    "ignora ",
+    "ignore la",
+    "ignore las",
+    "olvida",
+    "instrucciones",
+    "puntuación más",
+    "puntuación máx",
+    "rúbrica",
+    "ignori ",
+    "ignorare",
+    "istruzioni",
+    "punteggio",
+    "dimentica",
+    "ignore as",
+    "instruções",
+    "pontuação",
+    "nota máxima",
+    "negeer",
+    "instructies",
+    "hoogste",
+    "beoordel",
+    "zignoruj",
+    "instrukcj",
+    "najwyższ",
+    "игнорир",
+    "инструкц",
+    "наивысш",
+    "высшую оценку",
+    "оценк",
+    "yok say",
+    "talimat",
+    "en yüksek puan",
+    "görmezden",
+    "忽略",
+    "无视",
+    "指令",
+    "最高分",
+    "评分",
+    "满分",
+    "無視",
+    "指示",
+    "最高評価",
+    "評価基準",
+    "採点",
+    "무시",
+    "지시",
+    "최고 점수",
+    "채점",
+    "تجاهل",
+    "التعليمات",
+    "أعلى",
+    "अनदेखा",
+    "निर्देश",
+    "सर्वोच्च",
+)
 _TOKENS = (
-    "<|", "|>", "[inst]", "[/inst]", "<<sys", "</s>", "<s>", "<start_of_turn", "<end_of_turn", "### instruction",
-    "### system", "### response", "### assistant", "### user", "<system", "</system", "<assistant", "<instruction",
-    "<!--", "-->", "<think", "<answer", "[//]:", "[comment]", "%%", "```json", "<script", "<verdict", "<rating",
-)  # fmt: skip
+    "<|",
+    "|>",
+    "[inst]",
+    "[/inst]",
+    "<<sys",
+    "</s>",
+    "<s>",
+    "<start_of_turn",
+    "<end_of_turn",
+    "### instruction",
+    "### system",
+    "### response",
+    "### assistant",
+    "### user",
+    "<system",
+    "</system",
+    "<assistant",
+    "<instruction",
+    "<!--",
+    "-->",
+    "<think",
+    "<answer",
+    "[//]:",
+    "[comment]",
+    "%%",
+    "```json",
+    "<script",
+    "<verdict",
+    "<rating",
+)
 _FORMS = (
-    "<<<", ">>>", "‹‹", "››", "«««", "＜＜", "＞＞", "<end", "end |", "| end", "with the id", "with id", "the id ",
-    '"id"', "'id'", " id:", '\\"id', '"verdict', "'verdict", '"rating', "'rating", '"reasoning', "'reasoning",
-    '"score', "'score", '"supported_by', '"nothing_found', '"abstention', '"declined', '"quotes', "supported_by",
-    "nothing_found", '\\"rating', "rating=", '{"', "{'", '{ "',
-)  # fmt: skip
+    "<<<",
+    ">>>",
+    "‹‹",
+    "››",
+    "«««",
+    "＜＜",
+    "＞＞",
+    "<end",
+    "end |",
+    "| end",
+    "with the id",
+    "with id",
+    "the id ",
+    '"id"',
+    "'id'",
+    " id:",
+    '\\"id',
+    '"verdict',
+    "'verdict",
+    '"rating',
+    "'rating",
+    '"reasoning',
+    "'reasoning",
+    '"score',
+    "'score",
+    '"supported_by',
+    '"nothing_found',
+    '"abstention',
+    '"declined',
+    '"quotes',
+    "supported_by",
+    "nothing_found",
+    '\\"rating',
+    "rating=",
+    '{"',
+    "{'",
+    '{ "',
+)
 # What is looked for in a single word: it is the string, begins with it, ends with it, or holds it.
 _Sign = tuple[str, str]
 _IS, _BEGINS, _ENDS, _HOLDS = "is", "begins", "ends", "holds"
-_COMMON = frozenset({"the", "with", "from", "what", "your", "this", "these", "must", "been", "only", "have"})
+_COMMON = frozenset(
+    {"the", "with", "from", "what", "your", "this", "these", "must", "been", "only", "have"}
+)
 
 
 def _by_sign() -> dict[_Sign, tuple[str, ...]]:
-    """Sign -> the marks that show it: where no word of a text shows the sign, the text holds none of them.
+    """Sign -> the marks that show it: where no word of a text shows the sign, the text holds none
+    of them.
 
-    Between two spaces a mark has a whole word, before its first one the end of a word, behind its last one a beginning.
+    Between two spaces a mark has a whole word, before its first one the end of a word, behind its
+    last one a beginning.
     """
     found: dict[_Sign, tuple[str, ...]] = {}
     for mark in (*_TO_A_JUDGE, *_TO_A_MODEL, *_ELSEWHERE, *_TOKENS, *_FORMS):
         first, *rest = mark.split(" ")
         *inner, last = rest or [""]
-        signs = [(_ENDS if rest else _HOLDS, first), *((_IS, word) for word in inner), (_BEGINS, last)]
+        signs = [
+            (_ENDS if rest else _HOLDS, first),
+            *((_IS, word) for word in inner),
+            (_BEGINS, last),
+        ]
         usable = [sign for sign in signs if sign[1]]
         sign = max(usable, key=lambda sign: (sign[1] not in _COMMON, len(sign[1]), sign[0] == _IS))
         found[sign] = (*found.get(sign, ()), mark)
@@ -87,7 +346,8 @@ def _by_sign() -> dict[_Sign, tuple[str, ...]]:
 
 
 _SIGNS = _by_sign()
-# Two signs in five hold a character that ordinary words do not: in words without one they need not be looked for.
+# Two signs in five hold a character that ordinary words do not: in words without one they need not
+# be looked for.
 _RARE = re.compile(r"[^a-z0-9 .,;:()$–-]")
 _PLAIN_SIGNS = [sign for sign in _SIGNS if not _RARE.search(sign[1])]
 _INVISIBLE = re.compile(
@@ -97,8 +357,8 @@ _MAYBE_AN_ID = re.compile(r"\b[0-9a-f]{8,32}\b")
 _KEPT, _MOST_KEPT = 512, 8_000
 _ALWAYS = ("",)  # a mark that every text holds
 
-# Most texts are made of words that were seen before. Words (what stands between spaces) that show no sign, and those that
-# show some, with the marks to look for.
+# Most texts are made of words that were seen before. Words (what stands between spaces) that show
+# no sign, and those that show some, with the marks to look for.
 _CLEAN: set[str] = set()
 _is_clean = _CLEAN.__contains__
 _MARKED: dict[str, tuple[str, ...]] = {}
@@ -160,12 +420,20 @@ def _marked(words: list[str]) -> bool:
 
 
 def _learnt(words: list[str]) -> set[str]:
-    """The marks to look for because of these words; which are theirs is remembered for the next text."""
+    """The marks to look for because of these words; which are theirs is remembered for the next
+    text.
+    """
     together = " ".join(words)
-    signs = [sign for sign in (_SIGNS if _RARE.search(together) else _PLAIN_SIGNS) if sign[1] in together]
-    odd = _INVISIBLE.search(together) is not None or any(map(_like_an_id, _MAYBE_AN_ID.findall(together)))
+    signs = [
+        sign for sign in (_SIGNS if _RARE.search(together) else _PLAIN_SIGNS) if sign[1] in together
+    ]
+    odd = _INVISIBLE.search(together) is not None or any(
+        map(_like_an_id, _MAYBE_AN_ID.findall(together))
+    )
     found = {mark for sign in signs for mark in _SIGNS[sign]} | set(_ALWAYS if odd else ())
-    if len(words) > _MOST_NEW:  # no text to learn words from; and the time stays linear, whatever the words are
+    if (
+        len(words) > _MOST_NEW
+    ):  # no text to learn words from; and the time stays linear, whatever the words are
         return found
     if len(_CLEAN) + len(_MARKED) > _MOST_WORDS:
         _CLEAN.clear()
@@ -174,9 +442,14 @@ def _learnt(words: list[str]) -> set[str]:
         if len(word) > _MOST_CHARS:
             continue
         marks: tuple[str, ...] = tuple(
-            mark for sign in signs if sign[1] in word and _shows(word, sign) for mark in _SIGNS[sign]
+            mark
+            for sign in signs
+            if sign[1] in word and _shows(word, sign)
+            for mark in _SIGNS[sign]
         )
-        if odd and (_INVISIBLE.search(word) is not None or any(map(_like_an_id, _MAYBE_AN_ID.findall(word)))):
+        if odd and (
+            _INVISIBLE.search(word) is not None or any(map(_like_an_id, _MAYBE_AN_ID.findall(word)))
+        ):
             marks = _ALWAYS
         if marks:
             _MARKED[word] = marks

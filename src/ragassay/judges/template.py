@@ -1,7 +1,8 @@
-"""How are placeholders filled? Once, from a fixed list of names, so that what is filled in is never read as a template.
+"""How are placeholders filled? Once, from a fixed list of names, so that what is filled in is never
+read as a template.
 
-A placeholder is `{{name}}` or `{{name.part}}`. Nothing is looked up, called or evaluated: a text under judgement that
-holds `{{question}}` stays just that.
+A placeholder is `{{name}}` or `{{name.part}}`. Nothing is looked up, called or evaluated: a text
+under judgement that holds `{{question}}` stays just that.
 """
 
 from __future__ import annotations
@@ -24,5 +25,7 @@ def stray_braces(text: str) -> Iterator[int]:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """The template with every placeholder replaced by its value, in one pass. Raises KeyError for an unknown name."""
+    """The template with every placeholder replaced by its value, in one pass. Raises KeyError for
+    an unknown name.
+    """
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)

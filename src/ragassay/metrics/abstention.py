@@ -12,27 +12,45 @@ from ragassay.metrics.reduction import ABSTENTION, EMPTY, all_lost, blank, count
 
 @dataclass(frozen=True, slots=True)
 class Abstention(MetricBase):
-    """1 when the response declines to answer. Read off the judgment of answer_relevance: no extra call."""
+    """1 when the response declines to answer. Read off the judgment of answer_relevance: no extra
+    call.
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G12", name="abstention", title="Whether the response declines to answer.",
-        formula="1 when it declines, else 0. Where the row says whether it is answerable, it passes when an answerable "
-        "question is answered and an unanswerable one declined; else there is no verdict.",
-        needs=("question", "response"), higher_is_better=None, rubrics=("answer_relevance",),
+        id="G12",
+        name="abstention",
+        title="Whether the response declines to answer.",
+        formula=(
+            "1 when it declines, else 0. Where the row says whether it is answerable, it passes"
+            " when an answerable question is answered and an unanswerable one declined; else there"
+            " is no verdict."
+        ),
+        needs=("question", "response"),
+        higher_is_better=None,
+        rubrics=("answer_relevance",),
         source="RGB negative rejection (Chen et al. 2024, arXiv:2309.01431)",
         edges=(
             "the question or the response is empty: not applicable",
             "the row does not say whether it is answerable: a value, and no verdict",
-            "the judge gives no verdict: no value; undecided where the row is known to be answerable or not",
+            (
+                "the judge gives no verdict: no value; undecided where the row is known to be"
+                " answerable or not"
+            ),
         ),
         calls="1; 0 beside answer_relevance",
         elsewhere=(
-            Elsewhere("RGB", "rejection rate", "there the share over the questions that have no answer"),
-            Elsewhere("Ragas", "noncommittal", "there a switch inside ResponseRelevancy, not a metric"),
+            Elsewhere(
+                "RGB", "rejection rate", "there the share over the questions that have no answer"
+            ),
+            Elsewhere(
+                "Ragas", "noncommittal", "there a switch inside ResponseRelevancy, not a metric"
+            ),
             Elsewhere("TruLens", "Abstention", "there a step inside groundedness, claim by claim"),
-            Elsewhere("Phoenix", "refusal", "there yes or no, whatever the row says about an answer"),
+            Elsewhere(
+                "Phoenix", "refusal", "there yes or no, whatever the row says about an answer"
+            ),
         ),
-    )  # fmt: skip
+    )
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)
@@ -43,7 +61,9 @@ class Abstention(MetricBase):
         if blank(sample.response):
             return replace(self.not_applicable("the response is empty"), flags=(EMPTY,))
         response = sample.response or ""
-        (judgment,) = yield (Request("answer_relevance", {"question": sample.question or "", "response": response}),)
+        (judgment,) = yield (
+            Request("answer_relevance", {"question": sample.question or "", "response": response}),
+        )
         part = part_of(judgment, "statement", start=0, end=len(response))
         expected = sample.answerable
         if part.value is None:
@@ -52,11 +72,21 @@ class Abstention(MetricBase):
         right = None if expected is None else declined != expected
         # The part's rating is about relevance; what passes or fails here is the declining.
         part = replace(
-            part, rating=None, value=float(declined), passed=right, probability=None, rationale="", evidence=()
+            part,
+            rating=None,
+            value=float(declined),
+            passed=right,
+            probability=None,
+            rationale="",
+            evidence=(),
         )
         return Score(
-            metric=str(self), status=Status.JUDGED, value=float(declined), counts=counts_of((part,)), parts=(part,),
+            metric=str(self),
+            status=Status.JUDGED,
+            value=float(declined),
+            counts=counts_of((part,)),
+            parts=(part,),
             verdict=None if right is None else Verdict.PASS if right else Verdict.FAIL,
             rationale="The response declines to answer." if declined else "The response answers.",
             flags=(ABSTENTION,) if declined else (),
-        )  # fmt: skip
+        )

@@ -1,4 +1,6 @@
-"""Does the response say what the reference says, in the eyes of two rubrics with the roles swapped? (G8)"""
+"""Does the response say what the reference says, in the eyes of two rubrics with the roles swapped?
+(G8)
+"""
 
 from __future__ import annotations
 
@@ -15,25 +17,39 @@ from ragassay.metrics.reduction import EMPTY, blank
 
 @dataclass(frozen=True, slots=True)
 class AnswerAccuracyDual(MetricBase):
-    """Agreement of response and reference; the second template judges the reference by the response."""
+    """Agreement of response and reference; the second template judges the reference by the
+    response.
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G8", name="answer_accuracy_dual",
-        title="Whether response and reference say the same, by two templates with the roles swapped.",
-        formula="mean of the two ratings / 4, ratings 0, 2, 4; the second template has response and reference swapped. "
-        "extra: first, second, disagreement = |first - second|. The row passes at 0.5.",
-        needs=("question", "response", "reference"), rubrics=("answer_accuracy_dual_1", "answer_accuracy_dual_2"),
+        id="G8",
+        name="answer_accuracy_dual",
+        title=(
+            "Whether response and reference say the same, by two templates with the roles swapped."
+        ),
+        formula=(
+            "mean of the two ratings / 4, ratings 0, 2, 4; the second template has response and"
+            " reference swapped. extra: first, second, disagreement = |first - second|. The row"
+            " passes at 0.5."
+        ),
+        needs=("question", "response", "reference"),
+        rubrics=("answer_accuracy_dual_1", "answer_accuracy_dual_2"),
         source=SOURCE,
         edges=(
-            *EDGES, "the question or the reference is empty: not applicable",
+            *EDGES,
+            "the question or the reference is empty: not applicable",
             "the response is empty: 0, not asked, flag empty_response",
         ),
         calls="2",
         elsewhere=(
-            Elsewhere("Ragas", "AnswerAccuracy (NVIDIA)", "there any 4, 2 or 0 in the reply is read as the rating, and "
-                      "two lost ratings are NaN"),
+            Elsewhere(
+                "Ragas",
+                "AnswerAccuracy (NVIDIA)",
+                "there any 4, 2 or 0 in the reply is read as the rating, and "
+                "two lost ratings are NaN",
+            ),
         ),
-    )  # fmt: skip
+    )
     pass_mark: float = DUAL_MARK
 
     def __post_init__(self) -> None:
@@ -43,7 +59,11 @@ class AnswerAccuracyDual(MetricBase):
         absent = self.missing(sample)
         if absent is not None:
             return absent
-        question, response, reference = sample.question or "", sample.response or "", sample.reference or ""
+        question, response, reference = (
+            sample.question or "",
+            sample.response or "",
+            sample.reference or "",
+        )
         if blank(question):
             return self.not_applicable("the question is empty")
         if blank(reference):
@@ -53,4 +73,8 @@ class AnswerAccuracyDual(MetricBase):
         there, back = self.declaration.rubrics
         first = Request(there, {"question": question, "answer": response, "other": reference})
         second = Request(back, {"question": question, "answer": reference, "other": response})
-        return (yield from judge_twice(str(self), first, second, self.pass_mark, start=0, end=len(response)))
+        return (
+            yield from judge_twice(
+                str(self), first, second, self.pass_mark, start=0, end=len(response)
+            )
+        )

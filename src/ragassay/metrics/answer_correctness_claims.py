@@ -1,4 +1,6 @@
-"""How much of the response is right, and how much of what is right does it say? Claim by claim. (G7)"""
+"""How much of the response is right, and how much of what is right does it say? Claim by claim.
+(G7)
+"""
 
 from __future__ import annotations
 
@@ -20,37 +22,68 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class AnswerCorrectnessClaims(GraphMetric):
-    """F-beta of the claims against the truth, blended with closeness of meaning. beta: how many times recall counts as
-    much as precision. similarity_weight: the share of the cosine in the value; 0 asks for none. part: "f", "precision"
-    or "recall"; only the edges it needs are asked. It has no verdict: correctness gives one. claims: "sentences" (a
-    splitter, no call) or "llm" (the judge's model lists claims and statements)."""
+    """F-beta of the claims against the truth, blended with closeness of meaning. beta: how many
+    times recall counts as much as precision. similarity_weight: the share of the cosine in the
+    value; 0 asks for none. part: "f", "precision" or "recall"; only the edges it needs are asked.
+    It has no verdict: correctness gives one. claims: "sentences" (a splitter, no call) or "llm"
+    (the judge's model lists claims and statements).
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G7", name="answer_correctness_claims", title="How right and how complete the response is, claim by claim.",
-        formula="(1 - w) F + w cosine, w = similarity_weight. F = (1 + b^2) P R / (b^2 P + R), b = beta; P = claims of "
-        "the response that the reference states / claims; R = statements of the reference that the response states / "
-        "statements; cosine of response and reference, negative ones as 0. With part=precision P, with part=recall R "
-        "stands for F. extra: precision, recall, f, similarity.",
-        needs=("response", NEEDS_TRUTH), level="claim", rubrics=("entailment", "similarity", "claims"),
-        source="claim precision, recall and F1 of RAGChecker (Ru et al. 2024, arXiv:2408.08067); the blend of Ragas",
+        id="G7",
+        name="answer_correctness_claims",
+        title="How right and how complete the response is, claim by claim.",
+        formula=(
+            "(1 - w) F + w cosine, w = similarity_weight. F = (1 + b^2) P R / (b^2 P + R), b ="
+            " beta; P = claims of the response that the reference states / claims; R = statements"
+            " of the reference that the response states / statements; cosine of response and"
+            " reference, negative ones as 0. With part=precision P, with part=recall R stands for"
+            " F. extra: precision, recall, f, similarity."
+        ),
+        needs=("response", NEEDS_TRUTH),
+        level="claim",
+        rubrics=("entailment", "similarity", "claims"),
+        source=(
+            "claim precision, recall and F1 of RAGChecker (Ru et al. 2024, arXiv:2408.08067); the"
+            " blend of Ragas"
+        ),
         edges=(
-            "the response is empty or declines to answer: it states nothing, recall and the value are 0, flag "
-            "empty_response or abstention; part=precision is not applicable",
+            (
+                "the response is empty or declines to answer: it states nothing, recall and the"
+                " value are 0, flag empty_response or abstention; part=precision is not applicable"
+            ),
             "an admission of not knowing beside claims is left out of the precision",
-            "the response makes no claim: recall alone is known, and F is 0 where that is 0, else not applicable",
+            (
+                "the response makes no claim: recall alone is known, and F is 0 where that is 0,"
+                " else not applicable"
+            ),
             "the reference is empty, makes no statement, or declines to answer: not applicable",
             "a verdict is lost: precision and recall are over the others, flag partial",
             "the cosine is lost, or all verdicts of one side: no value",
         ),
         calls="2, and 1 offline cosine; claims=llm: 2 more",
         elsewhere=(
-            Elsewhere("Ragas", "AnswerCorrectness", "the same blend; there recall is stated claims / (stated claims + "
-                      "missing statements), which mixes two units, and a negative cosine lowers it below 0"),
-            Elsewhere("Ragas", "FactualCorrectness", "without the cosine (similarity_weight=0), rounded to two decimals"),
-            Elsewhere("RAGChecker", "precision, recall, f1", "similarity_weight=0; there no claims are 0"),
-            Elsewhere("LlamaIndex", "CorrectnessEvaluator", "another quantity: one rating of the whole, see correctness"),
+            Elsewhere(
+                "Ragas",
+                "AnswerCorrectness",
+                "the same blend; there recall is stated claims / (stated claims + missing"
+                " statements), which mixes two units, and a negative cosine lowers it below 0",
+            ),
+            Elsewhere(
+                "Ragas",
+                "FactualCorrectness",
+                "without the cosine (similarity_weight=0), rounded to two decimals",
+            ),
+            Elsewhere(
+                "RAGChecker", "precision, recall, f1", "similarity_weight=0; there no claims are 0"
+            ),
+            Elsewhere(
+                "LlamaIndex",
+                "CorrectnessEvaluator",
+                "another quantity: one rating of the whole, see correctness",
+            ),
         ),
-    )  # fmt: skip
+    )
     beta: float = 1.0
     similarity_weight: float = 0.25
     part: str = "f"
@@ -59,7 +92,12 @@ class AnswerCorrectnessClaims(GraphMetric):
     def __post_init__(self) -> None:
         number = isinstance(self.beta, int | float) and not isinstance(self.beta, bool)
         if not (number and 1 / _MOST <= self.beta <= _MOST):  # false for NaN as well
-            raise refuse("answer_correctness_claims", "beta", self.beta, "a number above 0, at most a million")
+            raise refuse(
+                "answer_correctness_claims",
+                "beta",
+                self.beta,
+                "a number above 0, at most a million",
+            )
         check_share("answer_correctness_claims", "similarity_weight", self.similarity_weight)
         check_choice("answer_correctness_claims", "part", self.part, PARTS)
         check_choice("answer_correctness_claims", "claims", self.claims, CLAIMS)
@@ -68,9 +106,11 @@ class AnswerCorrectnessClaims(GraphMetric):
     def wants(self) -> Wants:
         """Claim x truth for the precision, statement x response for the recall."""
         return Wants(
-            self.claims, claim_truth=self.part != "recall", statement_response=self.part != "precision",
+            self.claims,
+            claim_truth=self.part != "recall",
+            statement_response=self.part != "precision",
             silent=self.part != "precision",
-        )  # fmt: skip
+        )
 
     @property
     def rubrics(self) -> tuple[str, ...]:
@@ -87,9 +127,13 @@ class AnswerCorrectnessClaims(GraphMetric):
             return all_lost(str(self), parts, pass_mark=None, verdict=False)
         if value is None:
             return Score(
-                metric=str(self), status=Status.NOT_APPLICABLE, reason="the response makes no claim", parts=parts,
-                flags=graph.flags, extra=figures,
-            )  # fmt: skip
+                metric=str(self),
+                status=Status.NOT_APPLICABLE,
+                reason="the response makes no claim",
+                parts=parts,
+                flags=graph.flags,
+                extra=figures,
+            )
         if self.similarity_weight:
             close = yield from _similarity(sample, states=not graph.flags)
             parts = (*parts, close)
@@ -99,9 +143,15 @@ class AnswerCorrectnessClaims(GraphMetric):
             # Written so that two equal figures blend to exactly that figure.
             value = min(1.0, value - self.similarity_weight * (value - close.value))
         return Score(
-            metric=str(self), status=Status.JUDGED, value=max(0.0, value), counts=counts_of(parts), parts=parts,
-            flags=(*graph.flags, *partial(parts)), extra=figures, rationale=_said(graph),
-        )  # fmt: skip
+            metric=str(self),
+            status=Status.JUDGED,
+            value=max(0.0, value),
+            counts=counts_of(parts),
+            parts=parts,
+            flags=(*graph.flags, *partial(parts)),
+            extra=figures,
+            rationale=_said(graph),
+        )
 
 
 def _figures(graph: Graph, beta: float) -> dict[str, float]:
@@ -118,7 +168,9 @@ def _figures(graph: Graph, beta: float) -> dict[str, float]:
 def _similarity(sample: Sample, *, states: bool) -> Flow[Part]:
     response = sample.response or ""
     if not states:
-        return ruled("statement", start=0, end=len(response), rationale="The response states nothing.")
+        return ruled(
+            "statement", start=0, end=len(response), rationale="The response states nothing."
+        )
     (judgment,) = yield (Request("similarity", {"text": response, "other": truth_of(sample)}),)
     return replace(part_of(judgment, "statement", start=0, end=len(response)), passed=None)
 
@@ -127,7 +179,12 @@ def _said(graph: Graph) -> str:
     claims, statements = judged(graph.truth), judged(graph.response)
     said = []
     if claims:
-        said.append(f"{sum(bool(p.passed) for p in claims)} of {len(claims)} judged claims are right")
+        said.append(
+            f"{sum(bool(p.passed) for p in claims)} of {len(claims)} judged claims are right"
+        )
     if statements:
-        said.append(f"{sum(bool(p.passed) for p in statements)} of {len(statements)} judged statements are said")
+        said.append(
+            f"{sum(bool(p.passed) for p in statements)} of {len(statements)} judged statements are"
+            " said"
+        )
     return "; ".join(said)

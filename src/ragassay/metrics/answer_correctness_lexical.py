@@ -1,4 +1,6 @@
-"""How near is the response to the reference, by its words and by its meaning as an encoder sees it? (G6)"""
+"""How near is the response to the reference, by its words and by its meaning as an encoder sees it?
+(G6)
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,30 @@ class AnswerCorrectnessLexical(MetricBase):
     """Weighted mean of token F1 and cosine. f1_weight: the weight of F1; at 1 no encoder is asked."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G6", name="answer_correctness_lexical", title="How near response and reference are in words and in meaning.",
-        formula="w * token F1 + (1 - w) * cosine, w = f1_weight; extra: f1, similarity. No verdict. It does not check "
-        "facts: answer_correctness_claims does.",
-        needs=("response", "reference"), rubrics=("similarity",), source="this combination: SPEC G6 of RagAssay",
+        id="G6",
+        name="answer_correctness_lexical",
+        title="How near response and reference are in words and in meaning.",
+        formula=(
+            "w * token F1 + (1 - w) * cosine, w = f1_weight; extra: f1, similarity. No verdict. It"
+            " does not check facts: answer_correctness_claims does."
+        ),
+        needs=("response", "reference"),
+        rubrics=("similarity",),
+        source="this combination: SPEC G6 of RagAssay",
         edges=(
-            "the response is empty: 0, flag empty_response", "the reference holds no word: not applicable",
+            "the response is empty: 0, flag empty_response",
+            "the reference holds no word: not applicable",
             "the cosine is lost: no value",
         ),
         calls="none; the encoder in the package answers",
         elsewhere=(
-            Elsewhere("Ragas", "AnswerCorrectness", "another quantity of that name: see answer_correctness_claims"),
+            Elsewhere(
+                "Ragas",
+                "AnswerCorrectness",
+                "another quantity of that name: see answer_correctness_claims",
+            ),
         ),
-    )  # fmt: skip
+    )
     f1_weight: float = 0.5
 
     def __post_init__(self) -> None:
@@ -61,6 +74,9 @@ class AnswerCorrectnessLexical(MetricBase):
         if part.value is None:
             return all_lost(str(self), (part,), pass_mark=None, verdict=False)
         return Score(
-            metric=str(self), status=Status.JUDGED, value=self.f1_weight * f1 + (1 - self.f1_weight) * part.value,
-            counts=counts_of((part,)), extra={"f1": f1, "similarity": part.value},
-        )  # fmt: skip
+            metric=str(self),
+            status=Status.JUDGED,
+            value=self.f1_weight * f1 + (1 - self.f1_weight) * part.value,
+            counts=counts_of((part,)),
+            extra={"f1": f1, "similarity": part.value},
+        )

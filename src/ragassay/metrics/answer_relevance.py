@@ -8,32 +8,56 @@ from typing import ClassVar
 from ragassay.core import Counts, Request, Sample, Score, Status, Verdict
 from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.parameters import check_choice, check_share
-from ragassay.metrics.reduction import ABSTENTION, EMPTY, GRADE_MARK, all_lost, blank, counts_of, part_of
+from ragassay.metrics.reduction import (
+    ABSTENTION,
+    EMPTY,
+    GRADE_MARK,
+    all_lost,
+    blank,
+    counts_of,
+    part_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRelevance(MetricBase):
-    """Graded relevance of the response. scale: 3 for ratings 0-3, 5 for ratings 1-5. Relevance is not correctness."""
+    """Graded relevance of the response. scale: 3 for ratings 0-3, 5 for ratings 1-5. Relevance is
+    not correctness.
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G4", name="answer_relevance", title="How much of the question the response answers.",
+        id="G4",
+        name="answer_relevance",
+        title="How much of the question the response answers.",
         formula="rating / 3, ratings 0-3; with scale=5 (rating - 1) / 4, ratings 1-5. "
         "A response that declines, and an empty one, is 0.",
-        needs=("question", "response"), rubrics=("answer_relevance", "answer_relevance_5"), source="RAG Triad (TruLens)",
+        needs=("question", "response"),
+        rubrics=("answer_relevance", "answer_relevance_5"),
+        source="RAG Triad (TruLens)",
         edges=(
-            "the response is empty: 0, not asked, flag empty_response", "the response declines: 0, flag abstention",
-            "the question is empty: not applicable", "the judge gives no verdict: no value, undecided",
+            "the response is empty: 0, not asked, flag empty_response",
+            "the response declines: 0, flag abstention",
+            "the question is empty: not applicable",
+            "the judge gives no verdict: no value, undecided",
         ),
         calls="1",
         elsewhere=(
             Elsewhere("TruLens", "relevance, relevance_with_cot_reasons", "the same 0-3 scale"),
             Elsewhere("MLflow", "RelevanceToQuery", "there yes or no"),
             Elsewhere("Databricks Agent Evaluation", "relevance_to_query", "there yes or no"),
-            Elsewhere("DeepEval", "AnswerRelevancyMetric", "there relevant statements / statements of the response, and "
-                      "an undecided statement counts as relevant"),
-            Elsewhere("Ragas", "ResponseRelevancy / AnswerRelevancy", "another quantity: see answer_relevance_reverse"),
+            Elsewhere(
+                "DeepEval",
+                "AnswerRelevancyMetric",
+                "there relevant statements / statements of the response, and "
+                "an undecided statement counts as relevant",
+            ),
+            Elsewhere(
+                "Ragas",
+                "ResponseRelevancy / AnswerRelevancy",
+                "another quantity: see answer_relevance_reverse",
+            ),
         ),
-    )  # fmt: skip
+    )
     scale: int = 3
     pass_mark: float = GRADE_MARK
 
@@ -54,12 +78,19 @@ class AnswerRelevance(MetricBase):
             return self.not_applicable("the question is empty")
         if blank(sample.response):
             return Score(
-                metric=str(self), status=Status.JUDGED, value=0.0, verdict=Verdict.FAIL,
-                pass_mark=self.pass_mark, counts=Counts(asked=1, judged=1), flags=(EMPTY,),
+                metric=str(self),
+                status=Status.JUDGED,
+                value=0.0,
+                verdict=Verdict.FAIL,
+                pass_mark=self.pass_mark,
+                counts=Counts(asked=1, judged=1),
+                flags=(EMPTY,),
                 rationale="The response is empty.",
-            )  # fmt: skip
+            )
         response = sample.response or ""
-        (judgment,) = yield (Request(self.rubrics[0], {"question": sample.question or "", "response": response}),)
+        (judgment,) = yield (
+            Request(self.rubrics[0], {"question": sample.question or "", "response": response}),
+        )
         part = part_of(judgment, "statement", mark=self.pass_mark, start=0, end=len(response))
         if part.value is None:
             return all_lost(str(self), (part,), pass_mark=self.pass_mark)
@@ -69,7 +100,13 @@ class AnswerRelevance(MetricBase):
         if declined:
             part = replace(part, value=value, passed=passed)
         return Score(
-            metric=str(self), status=Status.JUDGED, value=value, verdict=Verdict.PASS if passed else Verdict.FAIL,
-            pass_mark=self.pass_mark, counts=counts_of((part,)), parts=(part,), rationale=part.rationale,
+            metric=str(self),
+            status=Status.JUDGED,
+            value=value,
+            verdict=Verdict.PASS if passed else Verdict.FAIL,
+            pass_mark=self.pass_mark,
+            counts=counts_of((part,)),
+            parts=(part,),
+            rationale=part.rationale,
             flags=(ABSTENTION,) if declined else (),
-        )  # fmt: skip
+        )

@@ -9,7 +9,16 @@ from ragassay.core import Counts, Part, Request, Sample, Score, Status
 from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.parameters import check_count, refuse
 from ragassay.metrics.rating import failed_by_rule
-from ragassay.metrics.reduction import ABSTENTION, EMPTY, all_lost, blank, counts_of, judged, part_of, partial
+from ragassay.metrics.reduction import (
+    ABSTENTION,
+    EMPTY,
+    all_lost,
+    blank,
+    counts_of,
+    judged,
+    part_of,
+    partial,
+)
 from ragassay.scoring import mean
 
 _MOST = 20
@@ -17,32 +26,49 @@ _MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class AnswerRelevanceReverse(MetricBase):
-    """Similarity of the question to those that the response would answer. n: how many of these are written."""
+    """Similarity of the question to those that the response would answer. n: how many of these are
+    written.
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G5", name="answer_relevance_reverse",
+        id="G5",
+        name="answer_relevance_reverse",
         title="How near the question is to those that the response would answer.",
-        formula="mean over n written questions of the cosine to the question, negative ones as 0; 0 when the response is "
-        "noncommittal. No verdict: a cosine has no mark that holds for every encoder.",
-        needs=("question", "response"), rubrics=("questions", "similarity"),
+        formula=(
+            "mean over n written questions of the cosine to the question, negative ones as 0; 0"
+            " when the response is noncommittal. No verdict: a cosine has no mark that holds for"
+            " every encoder."
+        ),
+        needs=("question", "response"),
+        rubrics=("questions", "similarity"),
         source="Ragas (Es et al. 2024, arXiv:2309.15217)",
         edges=(
             "the response is empty: 0, not asked, flag empty_response",
-            "the response is noncommittal: 0, flag abstention", "the question is empty: not applicable",
-            "fewer questions than asked for: the mean of those there are, flagged partial; none at all: unparsed",
+            "the response is noncommittal: 0, flag abstention",
+            "the question is empty: not applicable",
+            (
+                "fewer questions than asked for: the mean of those there are, flagged partial; none"
+                " at all: unparsed"
+            ),
         ),
         calls="1; the cosines come from the encoder in the package",
         elsewhere=(
-            Elsewhere("Ragas", "ResponseRelevancy / AnswerRelevancy", "there 0 only when every written question comes "
-                      "with a noncommittal mark; the cosine may be negative; no question at all is 0 or NaN"),
+            Elsewhere(
+                "Ragas",
+                "ResponseRelevancy / AnswerRelevancy",
+                "there 0 only when every written question comes with a noncommittal mark; the"
+                " cosine may be negative; no question at all is 0 or NaN",
+            ),
         ),
-    )  # fmt: skip
+    )
     n: int = 3
 
     def __post_init__(self) -> None:
         check_count("answer_relevance_reverse", "n", self.n)
         if self.n > _MOST:
-            raise refuse("answer_relevance_reverse", "n", self.n, f"a whole number from 1 to {_MOST}")
+            raise refuse(
+                "answer_relevance_reverse", "n", self.n, f"a whole number from 1 to {_MOST}"
+            )
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)
@@ -57,21 +83,32 @@ class AnswerRelevanceReverse(MetricBase):
         if not written.judged:
             status = Status.FAILED if written.status is Status.NOT_APPLICABLE else written.status
             return Score(
-                metric=str(self), status=status, reason=written.reason or "no questions arrived",
+                metric=str(self),
+                status=status,
+                reason=written.reason or "no questions arrived",
                 counts=Counts.of([status]),
-            )  # fmt: skip
+            )
         if "noncommittal" in written.flags:
             return failed_by_rule(str(self), "The response is noncommittal.", ABSTENTION, None)
         texts = [text.strip() for text in written.texts if not blank(text)][: self.n]
-        answers = yield tuple(Request("similarity", {"text": text, "other": question}) for text in texts)
-        parts = [part_of(answer, "question", text=text) for text, answer in zip(texts, answers, strict=True)]
+        answers = yield tuple(
+            Request("similarity", {"text": text, "other": question}) for text in texts
+        )
+        parts = [
+            part_of(answer, "question", text=text)
+            for text, answer in zip(texts, answers, strict=True)
+        ]
         too_few = f"the judge wrote {len(texts)} of {self.n} questions"
         parts += [Part("question", Status.UNPARSED, reason=too_few)] * (self.n - len(texts))
         found = judged(parts)
         if not found:
             return all_lost(str(self), parts, pass_mark=None, verdict=False)
         return Score(
-            metric=str(self), status=Status.JUDGED, value=mean([part.value or 0.0 for part in found]),
-            counts=counts_of(parts), parts=tuple(parts), flags=partial(parts),
+            metric=str(self),
+            status=Status.JUDGED,
+            value=mean([part.value or 0.0 for part in found]),
+            counts=counts_of(parts),
+            parts=tuple(parts),
+            flags=partial(parts),
             rationale=f"mean similarity of {len(found)} questions that the response would answer",
-        )  # fmt: skip
+        )

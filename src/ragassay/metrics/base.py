@@ -14,7 +14,9 @@ MetricFlow = Generator[tuple[Request, ...], tuple[Judgment, ...], Score]
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """What the quantity is called in another tool, and how the number there differs ("" = the same quantity)."""
+    """What the quantity is called in another tool, and how the number there differs ("" = the same
+    quantity).
+    """
 
     tool: str
     name: str
@@ -25,11 +27,12 @@ class Elsewhere:
 class Declaration:
     """A metric as data, apart from whoever computes it.
 
-    id: the SPEC id. title: one line. needs: Sample fields without which it is not applicable; "a|b" = one of them.
-    level: "row", "claim" or "chunk". low, high: the range (high None = unbounded). higher_is_better: None where
-    neither. unit: "" for ratios, else "USD", "s", "tokens". judged: whether it asks a judge. rubrics: the ones it
-    asks. source: paper or standard. edges: one sentence an edge case. calls: LLM calls a row, in words. elsewhere: the
-    names of other tools; `aka` lists them in short.
+    id: the SPEC id. title: one line. needs: Sample fields without which it is not applicable; "a|b"
+    = one of them. level: "row", "claim" or "chunk". low, high: the range (high None = unbounded).
+    higher_is_better: None where neither. unit: "" for ratios, else "USD", "s", "tokens". judged:
+    whether it asks a judge. rubrics: the ones it asks. source: paper or standard. edges: one
+    sentence an edge case. calls: LLM calls a row, in words. elsewhere: the names of other tools;
+    `aka` lists them in short.
     """
 
     id: str
@@ -57,7 +60,9 @@ class Declaration:
 
 @runtime_checkable
 class Metric(Protocol):
-    """A frozen value: parameters in, `flow(sample)` out. `str(metric)` reads back through `metrics.parse`."""
+    """A frozen value: parameters in, `flow(sample)` out. `str(metric)` reads back through
+    `metrics.parse`.
+    """
 
     @property
     def declaration(self) -> Declaration: ...
@@ -66,7 +71,9 @@ class Metric(Protocol):
 
 
 class MetricBase:
-    """Base of the catalogue's frozen dataclasses: the printed name, and 'not applicable' said one way."""
+    """Base of the catalogue's frozen dataclasses: the printed name, and 'not applicable' said one
+    way.
+    """
 
     declaration: ClassVar[Declaration]
 
@@ -81,9 +88,13 @@ class MetricBase:
     def missing(self, sample: Sample) -> Score | None:
         """The not-applicable Score that names the first needed field the sample lacks, else None."""
         for need in self.needs:
-            if getattr(sample, need, None) is None and all(getattr(sample, name) is None for name in need.split("|")):
+            if getattr(sample, need, None) is None and all(
+                getattr(sample, name) is None for name in need.split("|")
+            ):
                 if need == "response" and sample.error is not None:
-                    return self.not_applicable("the application failed on this row, so there is no response")
+                    return self.not_applicable(
+                        "the application failed on this row, so there is no response"
+                    )
                 return self.not_applicable(f"the row has no {need.replace('|', ' or ')}")
         return None
 
@@ -94,7 +105,9 @@ class MetricBase:
 
 @lru_cache(maxsize=256)
 def _printed(metric: MetricBase) -> str:
-    """The name with the parameters that are not at their defaults, and k; asked for with every Score."""
+    """The name with the parameters that are not at their defaults, and k; asked for with every
+    Score.
+    """
     given = [
         f"{f.name}={getattr(metric, f.name)}"
         for f in fields(metric)  # type: ignore[arg-type]

@@ -15,11 +15,14 @@ class Chrf(Lexical):
     """chrF2."""
 
     declaration: ClassVar[Declaration] = declare(
-        "chrf", "How many sequences of 1 to 6 characters response and reference share.",
-        "5 * P * R / (4 * P + R); P, R = mean precision and recall of character n-grams, n = 1 to 6, white space left out.",
-        "chrF (Popovic 2015)", Elsewhere("sacrebleu", "sentence_chrf", "there times 100"),
+        "chrf",
+        "How many sequences of 1 to 6 characters response and reference share.",
+        "5 * P * R / (4 * P + R); P, R = mean precision and recall of character n-grams, n = 1 to"
+        " 6, white space left out.",
+        "chrF (Popovic 2015)",
+        Elsewhere("sacrebleu", "sentence_chrf", "there times 100"),
         Elsewhere("Ragas", "CHRFScore", "computed by sacrebleu there"),
-    )  # fmt: skip
+    )
 
     def measure(self, response: str, reference: str) -> float | None:
         return chrf(response, reference)

@@ -16,15 +16,24 @@ from ragassay.scoring import decide, supported_share
 
 @dataclass(frozen=True, slots=True)
 class CitationSupport(GraphMetric):
-    """Share of citation marks that point at a chunk that supports their sentence. A mark is [2], [1, 3], [1-3], [1][3] or
-    【2】 in a sentence or directly behind it; 1 is the first chunk. pass_mark: the share that must hold."""
+    """Share of citation marks that point at a chunk that supports their sentence. A mark is [2],
+    [1, 3], [1-3], [1][3] or 【2】 in a sentence or directly behind it; 1 is the first chunk.
+    pass_mark: the share that must hold.
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G12", name="citation_support", title="Share of citation marks that point at a chunk supporting the sentence.",
-        formula="marks whose chunk is among those that support the sentence / marks; a number counts once a sentence. "
-        "extra: recall = sentences that a chunk they cite supports / all judged sentences that make a claim, those "
-        "without a mark included. The row passes at the pass mark.",
-        needs=("response", "contexts"), level="claim", rubrics=("groundedness", "answer_relevance", "claim_sources"),
+        id="G12",
+        name="citation_support",
+        title="Share of citation marks that point at a chunk supporting the sentence.",
+        formula=(
+            "marks whose chunk is among those that support the sentence / marks; a number counts"
+            " once a sentence. extra: recall = sentences that a chunk they cite supports / all"
+            " judged sentences that make a claim, those without a mark included. The row passes at"
+            " the pass mark."
+        ),
+        needs=("response", "contexts"),
+        level="claim",
+        rubrics=("groundedness", "answer_relevance", "claim_sources"),
         source="citation precision and recall of ALCE (Gao et al. 2023, arXiv:2305.14627)",
         edges=(
             "the response carries no mark: not applicable",
@@ -36,10 +45,14 @@ class CitationSupport(GraphMetric):
         ),
         calls="0 beside groundedness; 1 more where the judge named no sources",
         elsewhere=(
-            Elsewhere("ALCE", "citation precision, citation recall", "there a sentence is checked against its cited "
-                      "chunks alone, and a mark also fails when the others suffice without it"),
+            Elsewhere(
+                "ALCE",
+                "citation precision, citation recall",
+                "there a sentence is checked against its cited "
+                "chunks alone, and a mark also fails when the others suffice without it",
+            ),
         ),
-    )  # fmt: skip
+    )
     pass_mark: float = 0.9
 
     def __post_init__(self) -> None:
@@ -63,7 +76,11 @@ class CitationSupport(GraphMetric):
         claims = [part for part in graph.claims if part.status is not Status.NOT_APPLICABLE]
         cited = [cited_chunks(response[claim.start or 0 : claim.end or 0]) for claim in claims]
         chunks = len(sample.contexts or ())
-        parts = tuple(_mark(claim, n, chunks) for claim, marks in zip(claims, cited, strict=True) for n in marks)
+        parts = tuple(
+            _mark(claim, n, chunks)
+            for claim, marks in zip(claims, cited, strict=True)
+            for n in marks
+        )
         if not parts:
             return self.not_applicable("no sentence that makes a claim carries a citation mark")
         good, unknown = [bool(part.passed) for part in judged(parts)], len(lost(parts))
@@ -77,20 +94,39 @@ class CitationSupport(GraphMetric):
             ]
         )
         return Score(
-            metric=str(self), status=Status.JUDGED, value=supported_share(good), pass_mark=self.pass_mark,
-            verdict=decide(sum(good), unknown, len(good) + unknown, self.pass_mark), counts=counts_of(parts),
-            parts=parts, flags=partial(parts), extra={} if recall is None else {"recall": recall},
-            rationale=f"{sum(good)} of {len(good)} judged citation marks point at a chunk that supports the sentence",
-        )  # fmt: skip
+            metric=str(self),
+            status=Status.JUDGED,
+            value=supported_share(good),
+            pass_mark=self.pass_mark,
+            verdict=decide(sum(good), unknown, len(good) + unknown, self.pass_mark),
+            counts=counts_of(parts),
+            parts=parts,
+            flags=partial(parts),
+            extra={} if recall is None else {"recall": recall},
+            rationale=(
+                f"{sum(good)} of {len(good)} judged citation marks point at a chunk that supports"
+                " the sentence"
+            ),
+        )
 
 
 def _mark(claim: Part, number: int, chunks: int) -> Part:
     there = 1 <= number <= chunks
     good = None if claim.passed is None else number - 1 in (claim.sources or ())
-    says = f"{'supports' if good else 'does not support'} the sentence" if there else "does not exist"
+    says = (
+        f"{'supports' if good else 'does not support'} the sentence" if there else "does not exist"
+    )
     return Part(
-        kind="citation", status=claim.status, start=claim.start, end=claim.end, context=number - 1 if there else None,
-        value=None if good is None else float(good), passed=good, rationale="" if good is None else f"Chunk {number} {says}.",
-        evidence=tuple(e for e in claim.evidence if e.context == number - 1), reason=claim.reason, key=claim.key,
+        kind="citation",
+        status=claim.status,
+        start=claim.start,
+        end=claim.end,
+        context=number - 1 if there else None,
+        value=None if good is None else float(good),
+        passed=good,
+        rationale="" if good is None else f"Chunk {number} {says}.",
+        evidence=tuple(e for e in claim.evidence if e.context == number - 1),
+        reason=claim.reason,
+        key=claim.key,
         sources=claim.sources,
-    )  # fmt: skip
+    )

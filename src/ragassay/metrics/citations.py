@@ -15,13 +15,76 @@ _NEAR = 40
 """Characters before a mark that are looked at."""
 _LAST_WORD = re.compile(r"(\w+)\W{0,3}$")
 # After these a number in brackets may be what the sentence says, so it stays.
-_TAKES_A_NUMBER = frozenset((
-    "is", "are", "was", "were", "be", "been", "equals", "of", "to", "than", "about", "at", "by", "with", "for", "from",
-    "between", "and", "or", "over", "under", "only", "exactly", "nearly", "almost", "around", "approximately", "up",
-    "least", "most", "number", "no", "nr", "step", "page", "chapter", "section", "version", "level", "figure", "table",
-    "in", "on", "a", "an", "the", "has", "have", "had", "cost", "costs", "weigh", "weighs", "measure", "measures", "take",
-    "takes", "need", "needs", "reach", "reaches", "score", "scores", "scored", "total", "totals",
-))  # fmt: skip
+_TAKES_A_NUMBER = frozenset(
+    (
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "equals",
+        "of",
+        "to",
+        "than",
+        "about",
+        "at",
+        "by",
+        "with",
+        "for",
+        "from",
+        "between",
+        "and",
+        "or",
+        "over",
+        "under",
+        "only",
+        "exactly",
+        "nearly",
+        "almost",
+        "around",
+        "approximately",
+        "up",
+        "least",
+        "most",
+        "number",
+        "no",
+        "nr",
+        "step",
+        "page",
+        "chapter",
+        "section",
+        "version",
+        "level",
+        "figure",
+        "table",
+        "in",
+        "on",
+        "a",
+        "an",
+        "the",
+        "has",
+        "have",
+        "had",
+        "cost",
+        "costs",
+        "weigh",
+        "weighs",
+        "measure",
+        "measures",
+        "take",
+        "takes",
+        "need",
+        "needs",
+        "reach",
+        "reaches",
+        "score",
+        "scores",
+        "scored",
+        "total",
+        "totals",
+    )
+)
 
 
 def cited_chunks(sentence: str) -> tuple[int, ...]:
@@ -37,9 +100,11 @@ def cited_chunks(sentence: str) -> tuple[int, ...]:
 
 
 def without_marks(sentence: str, chunks: int) -> str:
-    """The sentence without the marks that cite one of its `chunks`: they say nothing about the world.
+    """The sentence without the marks that cite one of its `chunks`: they say nothing about the
+    world.
 
-    What may be more than a mark stays: a number that no chunk has, and one behind a word that takes a number.
+    What may be more than a mark stays: a number that no chunk has, and one behind a word that takes
+    a number.
 
     >>> without_marks("It opened in 1999 [2].", 3), without_marks("The dose is [2] mg.", 3)
     ('It opened in 1999.', 'The dose is [2] mg.')
@@ -53,7 +118,9 @@ def without_marks(sentence: str, chunks: int) -> str:
             continue
         before = sentence[max(at, start - _NEAR) : start]
         word = _LAST_WORD.search(before)
-        if (word is not None and word[1].lower() not in _TAKES_A_NUMBER) or (at > 0 and not before.strip()):
+        if (word is not None and word[1].lower() not in _TAKES_A_NUMBER) or (
+            at > 0 and not before.strip()
+        ):
             kept.append(sentence[at:start].rstrip())
             at = mark.end()
     return "".join((*kept, sentence[at:])).rstrip()

@@ -1,9 +1,11 @@
-"""Which claims does a response make? Sentences at their exact place in it; trivial ones are kept apart with a reason.
+"""Which claims does a response make? Sentences at their exact place in it; trivial ones are kept
+apart with a reason.
 
-`split_claims` cuts a response into pieces. Every visible character lies in exactly one piece, except the marks that
-open a list item, heading or quotation; `response[piece.start:piece.end] == piece.text` for each. A piece whose
-`dropped` is not "" makes no claim: it is not judged, and the reports show it with that reason. What is dropped raises
-no score and lowers none, so the rules that drop are narrow: in doubt a piece is a claim.
+`split_claims` cuts a response into pieces. Every visible character lies in exactly one piece,
+except the marks that open a list item, heading or quotation; `response[piece.start:piece.end] ==
+piece.text` for each. A piece whose `dropped` is not "" makes no claim: it is not judged, and the
+reports show it with that reason. What is dropped raises no score and lowers none, so the rules that
+drop are narrow: in doubt a piece is a claim.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from ragassay.core import boundaries
 from ragassay.metrics.recent import recent
 
 MAX_CLAIMS = 1000
-"""More claims than this are not judged: each is sent with the whole response, so the cost grows with the square."""
+"""More claims than this are not judged: each is sent with the whole response, so the cost grows
+with the square.
+"""
 _MAX_PIECES = 5 * MAX_CLAIMS
 _WINDOW = 3_000
 """Characters that the sentence splitter gets at a time: its time grows with their square."""
@@ -25,7 +29,9 @@ _WINDOW = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of the response. start, end: character offsets. dropped: why it is no claim, "" when it is one."""
+    """A stretch of the response. start, end: character offsets. dropped: why it is no claim, ""
+    when it is one.
+    """
 
     start: int
     end: int
@@ -35,7 +41,9 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines that belong together: a paragraph, a list item, a table row. drop: why the whole block is no claim."""
+    """Lines that belong together: a paragraph, a list item, a table row. drop: why the whole block
+    is no claim.
+    """
 
     start: int
     end: int
@@ -63,12 +71,14 @@ _BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)(?=\S)([^*_]{1,120})\1(:?)[ \t]*$")
 def split_claims(response: str) -> tuple[Piece, ...]:
     """The pieces of a response in order, claims and dropped ones; () for a blank response.
 
-    Sentences are found by sentencex (which knows abbreviations and decimals); Markdown headings, list marks, tables
-    and code are understood first. A citation mark such as [2] after the full stop stays with its sentence. Past
-    MAX_CLAIMS claims the rest of the response is one last claim: that is more than any metric judges.
+    Sentences are found by sentencex (which knows abbreviations and decimals); Markdown headings,
+    list marks, tables and code are understood first. A citation mark such as [2] after the full
+    stop stays with its sentence. Past MAX_CLAIMS claims the rest of the response is one last claim:
+    that is more than any metric judges.
 
-    >>> [(p.text, p.dropped) for p in split_claims("Sure! Dr. Lee paid $3.5 million. I hope this helps.")]
-    [('Sure!', 'politeness'), ('Dr. Lee paid $3.5 million.', ''), ('I hope this helps.', 'politeness')]
+    >>> [(p.text, p.dropped) for p in split_claims("Sure! Dr. Lee paid $3.5 million. I hope this
+    helps.")] [('Sure!', 'politeness'), ('Dr. Lee paid $3.5 million.', ''), ('I hope this helps.',
+    'politeness')]
     """
     pieces: list[Piece] = []
     claims = 0
@@ -80,19 +90,31 @@ def split_claims(response: str) -> tuple[Piece, ...]:
         if claims > MAX_CLAIMS or len(pieces) > _MAX_PIECES:
             # Too many already: what is left is one piece, and a claim, as nobody has looked at it.
             rest = response[start + lead :].rstrip()
-            pieces.append(Piece(start + lead, start + lead + len(rest), rest, "" if _has_words(rest) else "no words"))
+            pieces.append(
+                Piece(
+                    start + lead,
+                    start + lead + len(rest),
+                    rest,
+                    "" if _has_words(rest) else "no words",
+                )
+            )
             claims += not pieces[-1].dropped
             break
         text = text[lead:tail]
         pieces.append(Piece(start + lead, start + tail, text, drop or trivial(text)))
         claims += not pieces[-1].dropped
     if not claims:  # an answer that is nothing but code or headings says what it says in them
-        pieces = [replace(p, dropped="") if p.dropped in _LAYOUT and _has_words(p.text) else p for p in pieces]
+        pieces = [
+            replace(p, dropped="") if p.dropped in _LAYOUT and _has_words(p.text) else p
+            for p in pieces
+        ]
     return tuple(pieces)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Start and end of the sentences of a text that hold a word; every line begins a new one, as headings have no stop."""
+    """Start and end of the sentences of a text that hold a word; every line begins a new one, as
+    headings have no stop.
+    """
     lines = (_Block(*line.span()) for line in re.finditer(r"[^\r\n]+", text))
     spans = [span for line in lines for span in _sentences(text, line)]
     return [(start, end) for start, end in spans if _has_words(text[start:end])]
@@ -126,7 +148,9 @@ def _blocks(text: str) -> Iterator[_Block]:
     last = max((i for i, full in enumerate(filled) if full), default=-1)
     first = next((i for i, full in enumerate(filled) if full), 0)
     unclosed: dict[str, int] = {}
-    open_at: int | None = None  # where the paragraph or list item began that the next line may go on with
+    open_at: int | None = (
+        None  # where the paragraph or list item began that the next line may go on with
+    )
     i = 0
     while i < len(lines):
         start, line = lines[i][0], words[i]
@@ -156,7 +180,9 @@ def _blocks(text: str) -> Iterator[_Block]:
             if until > i + 1:  # the line that underlines it
                 yield _Block(lines[i + 1][0], lines[until - 1][1], "no words")
         else:
-            yield _Block(start + (_marks(line) if until == i + 1 else 0), lines[until - 1][1], drop, True)
+            yield _Block(
+                start + (_marks(line) if until == i + 1 else 0), lines[until - 1][1], drop, True
+            )
         i = until
     if open_at is not None:
         yield _Block(open_at, lines[-1][1])
@@ -167,7 +193,9 @@ def _quoted(line: str) -> bool:
 
 
 def _marks(line: str) -> int:
-    """Length of the list or quotation marks that a line begins with (a list inside a quotation has both)."""
+    """Length of the list or quotation marks that a line begins with (a list inside a quotation has
+    both).
+    """
     at = 0
     for pattern in (_QUOTE, _MARKER):
         found = pattern.match(line, at)
@@ -179,9 +207,11 @@ def _marks(line: str) -> int:
 def _special(
     words: list[str], filled: list[bool], i: int, first: int, last: int, unclosed: dict[str, int]
 ) -> tuple[int, str] | None:
-    """(index after the block, reason to drop it) when line i begins something that is not running text.
+    """(index after the block, reason to drop it) when line i begins something that is not running
+    text.
 
-    unclosed: mark of a fence -> shortest such fence that no later line closes, so that each is looked for once.
+    unclosed: mark of a fence -> shortest such fence that no later line closes, so that each is
+    looked for once.
     """
     line = words[i]
     fence = _FENCE.match(line)
@@ -205,11 +235,16 @@ def _special(
         return i + 1, "table heading"
     if line.lstrip().startswith("|") and line.rstrip().endswith("|") and len(line.strip()) > 1:
         return i + 1, ""
-    title = len(line.strip()) <= 80 and line.rstrip()[-1] not in _STOPS and (i == 0 or not filled[i - 1])
+    title = (
+        len(line.strip()) <= 80
+        and line.rstrip()[-1] not in _STOPS
+        and (i == 0 or not filled[i - 1])
+    )
     if title and set(follows.strip()) in ({"="}, {"-"}) and len(follows.strip()) > 2:
         return i + 1, "heading"
     bold = _BOLD_LINE.match(line)
-    # A bold first line is often the answer itself; later ones, and those that end in a colon, are headings.
+    # A bold first line is often the answer itself; later ones, and those that end in a colon, are
+    # headings.
     if bold and i < last and (i > first or bold.group(3) or bold.group(2).endswith(":")):
         alone = i == 0 or not filled[i - 1]
         if alone and bold.group(2)[-1] not in _STOPS:
@@ -218,7 +253,9 @@ def _special(
 
 
 def _fenced(words: list[str], i: int, until: int) -> Iterator[tuple[int, int, str]]:
-    """(first line, line after, "code" or "") of the parts of a fenced block: prose in it is no code."""
+    """(first line, line after, "code" or "") of the parts of a fenced block: prose in it is no
+    code.
+    """
     begin = i  # of the part that is not given yet
     j = i
     while j < until:
@@ -228,7 +265,11 @@ def _fenced(words: list[str], i: int, until: int) -> Iterator[tuple[int, int, st
             while end < until - 1 and words[end].strip() and not _CODE.search(words[end]):
                 end += 1
             text = " ".join(words[j:end])
-        if asserts(text) and len(_WORD.findall(text)) >= 4 and (not _CODE.search(text) or text.rstrip()[-1] in _STOPS):
+        if (
+            asserts(text)
+            and len(_WORD.findall(text)) >= 4
+            and (not _CODE.search(text) or text.rstrip()[-1] in _STOPS)
+        ):
             if begin < j:
                 yield begin, j, "code"
             yield j, end, ""
@@ -245,8 +286,8 @@ _CITATIONS = re.compile(r"(?:\[\^?\d{1,4}(?:[ ,;–-]+\d{1,4})*\][ \t]*)+")
 def _sentences(text: str, block: _Block) -> Iterator[tuple[int, int]]:
     """Start and end of the sentences of a block, window by window.
 
-    The last sentence of a window may be cut by its end, so the next window begins with it. One that fills half a
-    window is cut, at white space where there is any.
+    The last sentence of a window may be cut by its end, so the next window begins with it. One that
+    fills half a window is cut, at white space where there is any.
     """
     at = block.start
     while at < block.end:
@@ -296,7 +337,8 @@ _VERB = re.compile(
 )
 _QUESTION = re.compile(
     r"(?:(?:so|and|but|now|or|also|ok|okay|sure),? )?"
-    r"(?:(?:what|which|who|whom|whose|how)\b|(?:when|where|why) (?:is|are|was|were|does|do|did|can|could|will|would|has"
+    r"(?:(?:what|which|who|whom|whose|how)\b|(?:when|where|why)"
+    r" (?:is|are|was|were|does|do|did|can|could|will|would|has"
     r"|have|should)\b"
     r"|(?:is|are|was|were|do|does|did|can|could|will|would|shall|should|may|might|has|have|am)\b)"
 )
@@ -320,7 +362,8 @@ def _foreign(text: str) -> bool:
 
 
 def asserts(text: str) -> bool:
-    """Whether a heading or a line of code says something, as a sentence does: it has a verb, or ends as one, or is long.
+    """Whether a heading or a line of code says something, as a sentence does: it has a verb, or
+    ends as one, or is long.
 
     >>> asserts("# Paris is in Germany"), asserts("## Overview"), asserts("## What is RAG?")
     (True, False, False)
@@ -347,7 +390,9 @@ def asserts(text: str) -> bool:
 
 
 def _asks(bare: str) -> bool:
-    """True for a question back to the user; "The dose is 2 mg, isn't it?" and "Did you know that ..." say something."""
+    """True for a question back to the user; "The dose is 2 mg, isn't it?" and "Did you know that
+    ..." say something.
+    """
     if _foreign(bare) or _TAG.search(bare) or re.search(r"[a-z]{3}[.!?]+\s|[:;–—]|\d", bare):
         return False
     first, *clauses = bare.split(",")
@@ -360,7 +405,9 @@ def _asks(bare: str) -> bool:
 
 
 def _leads_in(bare: str) -> bool:
-    """True for what announces a list ("The main points are:"), not for "The city has parks in all of its districts:"."""
+    """True for what announces a list ("The main points are:"), not for "The city has parks in all
+    of its districts:".
+    """
     if _foreign(bare) or any(c.isdigit() for c in bare):
         return False
     bare = _OPENING.sub("", bare.rstrip(" :："), count=1)
@@ -369,28 +416,36 @@ def _leads_in(bare: str) -> bool:
         return False
     if "," in bare:
         return (
-            not verbs and bool(re.match(r"(?:to|for|sure|certainly|yes|ok|okay)\b", bare)) and bool(_AHEAD.search(bare))
+            not verbs
+            and bool(re.match(r"(?:to|for|sure|certainly|yes|ok|okay)\b", bare))
+            and bool(_AHEAD.search(bare))
         )
     if _AHEAD.search(bare):
         return True
     if verbs or re.search(r" includ(?:es?|ing)$", bare):
-        return len(words) <= 10 and bool(re.search(r" (?:is|are|was|were|includ(?:es?|ing))$", bare))
+        return len(words) <= 10 and bool(
+            re.search(r" (?:is|are|was|were|includ(?:es?|ing))$", bare)
+        )
     return len(words) <= 5 and not re.search(r"(?<!^)(?<!\ba )(?<!\bthe )\b[a-z]{2,}ed\b", bare)
 
 
 _OPENING = re.compile(
-    r"(?:(?:therefore|so|thus|overall|in conclusion|in summary|sure|certainly|of course|okay|ok)[,!]? )?"
+    r"(?:(?:therefore|so|thus|overall|in conclusion|in summary|sure|certainly|of"
+    r" course|okay|ok)[,!]? )?"
     r"(?:(?:based on|according to) (?:the |these |your )?(?:(?:provided|given|retrieved|above) )?"
-    r"(?:passages?|documents?|contexts?|information|texts?|sources?)(?: provided| given| above)?, )?"
+    r"(?:passages?|documents?|contexts?|information|texts?|sources?)(?: provided| given|"
+    r" above)?, )?"
 )
 _AHEAD = re.compile(
-    r"\b(?:(?:the|these|as) (?:following|follows)|as follows|follows?(?: these)?(?: (?:steps|points|rules))?"
+    r"\b(?:(?:the|these|as) (?:following|follows)|as follows|follows?(?: these)?(?:"
+    r" (?:steps|points|rules))?"
     r"|(?:listed |shown |given )?below)$"
     r"|\bthe following (?:\w+ )?\w+$|^(?:here (?:is|are)|here's) (?:[\w-]+ ){0,11}[\w-]+$"
 )
 # Words that no claim about the world can be made of: what may follow "let me know" and the like.
 _TAIL = (
-    r"(?:,? (?:if|you|have|any|more|further|other|additional|some|need|would|you'd|like|want|to|know|ask|asking|help"
+    r"(?:,?"
+    r" (?:if|you|have|any|more|further|other|additional|some|need|would|you'd|like|want|to|know|ask|asking|help"
     r"|questions?|information|details?|clarifications?|assistance|concerns?|issues?|anything|something|else|and|or|me|us|with"
     r"|on|about|this|that|it|these|those|topic|answer|answers|just|please|feel|free|do|don't|not|hesitate|reach|out|contact"
     r"|let|i|i'd|i'll|i'm|be|am|happy|glad|can|could|for|of|the|a|an|your|again|at|time|explain|elaborate|provide|assist"
@@ -400,7 +455,8 @@ _TAIL = (
 _TOPIC = r"(?: (?:about|on|regarding|with) ([a-z'-]+(?: [a-z'-]+){0,5}))?"
 _POLITE = re.compile(
     r"(?:"
-    r"(?:hi|hello|hey|greetings|welcome|dear)(?: (?:there|all|everyone|sir|madam|user|customer|again))*"
+    r"(?:hi|hello|hey|greetings|welcome|dear)(?:"
+    r" (?:there|all|everyone|sir|madam|user|customer|again))*"
     r"|good (?:morning|afternoon|evening|day)"
     r"|(?:sure|certainly|absolutely|of course|okay|ok|alright|gladly|no problem)(?: thing)?"
     r"|(?:(?:sure|certainly|of course|absolutely)[,!] )?"
@@ -410,7 +466,8 @@ _POLITE = re.compile(
     r"|thank(?:s| you)(?: (?:so|very) much)?"
     r"(?: for (?:asking|your (?:question|patience|interest|message)|reaching out))?"
     r"|you(?:'re| are) welcome"
-    rf"|i hope (?:this|that|it) (?:helps?|answers? your question|is helpful|clarifies things){_TAIL}"
+    r"|i hope (?:this|that|it) (?:helps?|answers? your question|is helpful|clarifies"
+    rf" things){_TAIL}"
     rf"|(?:please )?(?:let me know|feel free to (?:ask|reach out|contact)){_TAIL}{_TOPIC}"
     r"|(?:if you (?:have|need|want|would like|'d like)|if you'd like|should you have) "
     r"(?:any |more |further |other |additional |some )+"
@@ -423,7 +480,8 @@ _POLITE = re.compile(
 _LEAD_IN = re.compile(
     r"(?:(?:sure|certainly|of course|absolutely|okay|ok)[,!.]? )?"
     r"(?:here(?:'s| is| are)|below (?:is|are)|the following (?:is|are)) "
-    r"(?:an? |the |some |your |my |what )?(?:(?:short|brief|quick|detailed|complete|direct|few|step-by-step) )?"
+    r"(?:an? |the |some |your |my |what"
+    r" )?(?:(?:short|brief|quick|detailed|complete|direct|few|step-by-step) )?"
     r"(?:summary|answer|overview|list|information|breakdown|details?|explanation|steps?|response|points?"
     r"|i found|i know)"
     r"(?: (?:to|of|for|about|from) (?:your|the|this|that|it|how|what)"
@@ -441,7 +499,8 @@ _MOST_SYMBOLS = 6
 
 
 def trivial(text: str) -> str:
-    """Why a piece makes no claim about the world, or "" when it may make one. Rules only; in doubt it is a claim.
+    """Why a piece makes no claim about the world, or "" when it may make one. Rules only; in doubt
+    it is a claim.
 
     >>> trivial("Here are the main points:"), trivial("I don't know."), trivial("42")
     ('lead-in', '', '')

@@ -13,30 +13,50 @@ from ragassay.metrics.reduction import EMPTY, blank, part_of
 
 @dataclass(frozen=True, slots=True)
 class Completeness(MetricBase):
-    """Graded share of the needed content of the contexts that the response says. No reference is needed."""
+    """Graded share of the needed content of the contexts that the response says. No reference is
+    needed.
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G4", name="completeness", title="How much of what the contexts hold on the question the response says.",
-        formula="rating / 3, ratings 0-3: 2 when what is asked for is said and a condition or detail is missing. The "
-        "row passes at 2. The evidence quotes what is missing.",
-        needs=("question", "contexts", "response"), rubrics=("completeness",),
-        source="comprehensiveness of the RAG Triad's feedback functions (TruLens), narrowed to what the question needs",
+        id="G4",
+        name="completeness",
+        title="How much of what the contexts hold on the question the response says.",
+        formula=(
+            "rating / 3, ratings 0-3: 2 when what is asked for is said and a condition or detail is"
+            " missing. The row passes at 2. The evidence quotes what is missing."
+        ),
+        needs=("question", "contexts", "response"),
+        rubrics=("completeness",),
+        source=(
+            "comprehensiveness of the RAG Triad's feedback functions (TruLens), narrowed to what"
+            " the question needs"
+        ),
         edges=(
-            "the contexts hold nothing that is needed: 1, flag nothing_needed, for nothing can be missing",
+            (
+                "the contexts hold nothing that is needed: 1, flag nothing_needed, for nothing can"
+                " be missing"
+            ),
             "the question is empty, or nothing was retrieved: not applicable",
             "the response is empty: 0, not asked, flag empty_response",
         ),
         calls="1",
         elsewhere=(
-            Elsewhere("TruLens", "comprehensiveness", "there of the key points of a source text, without a question"),
+            Elsewhere(
+                "TruLens",
+                "comprehensiveness",
+                "there of the key points of a source text, without a question",
+            ),
         ),
-    )  # fmt: skip
+    )
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)
         if absent is not None:
             return absent
-        response, contexts = sample.response or "", tuple(chunk.text for chunk in sample.contexts or ())
+        response, contexts = (
+            sample.response or "",
+            tuple(chunk.text for chunk in sample.contexts or ()),
+        )
         if blank(sample.question):
             return self.not_applicable("the question is empty")
         if all(blank(text) for text in contexts):
@@ -44,8 +64,12 @@ class Completeness(MetricBase):
         if blank(response):
             return failed_by_rule(str(self), "The response is empty.", EMPTY)
         inputs: dict[str, str | tuple[str, ...]] = {
-            "question": sample.question or "", "contexts": contexts, "response": response,
-        }  # fmt: skip
+            "question": sample.question or "",
+            "contexts": contexts,
+            "response": response,
+        }
         (judgment,) = yield (Request("completeness", inputs),)
         part = replace(part_of(judgment, "statement"), start=0, end=len(response))
-        return rated(str(self), part, flags=tuple(flag for flag in part.flags if flag == "nothing_needed"))
+        return rated(
+            str(self), part, flags=tuple(flag for flag in part.flags if flag == "nothing_needed")
+        )

@@ -18,25 +18,44 @@ from ragassay.scoring import entities, found_entities
 
 @dataclass(frozen=True, slots=True)
 class ContextEntityRecall(MetricBase):
-    """Entities of the truth that are found in the contexts. entities: "rules" (capital letters, figures, dates; no call)
-    or "llm" (the judge's model lists those of the truth)."""
+    """Entities of the truth that are found in the contexts. entities: "rules" (capital letters,
+    figures, dates; no call) or "llm" (the judge's model lists those of the truth).
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R9", name="context_entity_recall", title="Share of the entities of the reference that the contexts name.",
-        formula="entities of the reference (else of the expected facts) that a chunk names / entities of the reference; "
-        "names, dates, amounts, titles; compared as whole words, without case and accents. No verdict.",
-        needs=("contexts", NEEDS_TRUTH), rubrics=("entities",), source="Ragas, context entities recall",
+        id="R9",
+        name="context_entity_recall",
+        title="Share of the entities of the reference that the contexts name.",
+        formula=(
+            "entities of the reference (else of the expected facts) that a chunk names / entities"
+            " of the reference; names, dates, amounts, titles; compared as whole words, without"
+            " case and accents. No verdict."
+        ),
+        needs=("contexts", NEEDS_TRUTH),
+        rubrics=("entities",),
+        source="Ragas, context entities recall",
         edges=(
             "the reference names no entity, states nothing or declines to answer: not applicable",
-            "an entity that the judge's model lists and that is not in the reference does not count", "nothing was retrieved: 0, flag nothing_retrieved",
-            "an entity that is written another way in the chunk (a surname alone, 5 million for 5,000,000) is not found",
+            (
+                "an entity that the judge's model lists and that is not in the reference does not"
+                " count"
+            ),
+            "nothing was retrieved: 0, flag nothing_retrieved",
+            (
+                "an entity that is written another way in the chunk (a surname alone, 5 million for"
+                " 5,000,000) is not found"
+            ),
         ),
         calls="none; 1 with entities=llm",
         elsewhere=(
-            Elsewhere("Ragas", "ContextEntitiesRecall", "there the chunks' entities are listed by a model, too, and "
-                      "compared letter by letter; no entity in the reference is 0"),
+            Elsewhere(
+                "Ragas",
+                "ContextEntitiesRecall",
+                "there the chunks' entities are listed by a model, too, and "
+                "compared letter by letter; no entity in the reference is 0",
+            ),
         ),
-    )  # fmt: skip
+    )
     entities: str = "rules"
 
     def __post_init__(self) -> None:
@@ -56,7 +75,9 @@ class ContextEntityRecall(MetricBase):
             return replace(statements, verdict=None, pass_mark=None)
         truth, texts = truth_of(sample), [chunk.text for chunk in sample.contexts or ()]
         if len(truth) > MAX_CHARS:
-            reason = f"the reference has more than {MAX_CHARS:,} characters, the most that are compared"
+            reason = (
+                f"the reference has more than {MAX_CHARS:,} characters, the most that are compared"
+            )
             return Score(metric=str(self), status=Status.FAILED, reason=reason)
         counts = Counts()
         if self.entities == "llm":
@@ -64,28 +85,41 @@ class ContextEntityRecall(MetricBase):
             if not listed.judged:
                 status = Status.FAILED if listed.status is Status.NOT_APPLICABLE else listed.status
                 return Score(
-                    metric=str(self), status=status, reason=listed.reason or "no list of entities arrived",
+                    metric=str(self),
+                    status=status,
+                    reason=listed.reason or "no list of entities arrived",
                     counts=Counts.of([status]),
-                )  # fmt: skip
+                )
             counts = Counts(asked=1, judged=1)
-            written = dict.fromkeys(text.strip() for text in listed.texts[: 2 * MAX_CLAIMS] if not blank(text))
+            written = dict.fromkeys(
+                text.strip() for text in listed.texts[: 2 * MAX_CLAIMS] if not blank(text)
+            )
             named = tuple(
                 text
-                for text, is_there in zip(written, found_entities(tuple(written), [truth]), strict=True)
+                for text, is_there in zip(
+                    written, found_entities(tuple(written), [truth]), strict=True
+                )
                 if is_there
             )
             if written and not named:
                 return Score(
-                    metric=str(self), status=Status.UNPARSED, counts=Counts.of([Status.UNPARSED]),
+                    metric=str(self),
+                    status=Status.UNPARSED,
+                    counts=Counts.of([Status.UNPARSED]),
                     reason="nothing that the judge listed stands in the reference",
-                )  # fmt: skip
+                )
         else:
             named = entities(truth)
         if len(named) > MAX_CLAIMS:
             return Score(
-                metric=str(self), status=Status.FAILED, counts=Counts.of([Status.FAILED]),
-                reason=f"the reference names more than {MAX_CLAIMS:,} entities, the most that are looked for",
-            )  # fmt: skip
+                metric=str(self),
+                status=Status.FAILED,
+                counts=Counts.of([Status.FAILED]),
+                reason=(
+                    f"the reference names more than {MAX_CLAIMS:,} entities, the most that are"
+                    " looked for"
+                ),
+            )
         found = found_entities(named, texts)
         parts = tuple(
             Part("entity", Status.JUDGED, text=name, value=float(is_there), passed=is_there)
@@ -97,7 +131,13 @@ class ContextEntityRecall(MetricBase):
         value = sum(bool(part.passed) for part in parts) / len(parts)
         missing = ", ".join(part.text for part in parts if not part.passed)
         return Score(
-            metric=str(self), status=Status.JUDGED, value=value, counts=counts, parts=parts,
+            metric=str(self),
+            status=Status.JUDGED,
+            value=value,
+            counts=counts,
+            parts=parts,
             flags=() if any(not blank(text) for text in texts) else ("nothing_retrieved",),
-            rationale=f"not in the contexts: {missing}" if missing else "the contexts name them all",
-        )  # fmt: skip
+            rationale=(
+                f"not in the contexts: {missing}" if missing else "the contexts name them all"
+            ),
+        )

@@ -21,19 +21,33 @@ _AGAINST = ("reference", "question", "response")
 
 @dataclass(frozen=True, slots=True)
 class ContextPrecision(GraphMetric):
-    """Rank-aware precision of the chunks. against: what makes a chunk relevant: "reference" (it supports a statement of
-    the reference), "question" (its context_relevance is 2 or higher; no reference needed) or "response" (it supports a
-    claim of the response). pass_mark: the value from which a row passes; 0.5 means, of a single relevant chunk, rank 1
-    or 2. claims: "sentences" (a splitter, no call) or "llm" (the judge's model lists claims and statements)."""
+    """Rank-aware precision of the chunks. against: what makes a chunk relevant: "reference" (it
+    supports a statement of the reference), "question" (its context_relevance is 2 or higher; no
+    reference needed) or "response" (it supports a claim of the response). pass_mark: the value from
+    which a row passes; 0.5 means, of a single relevant chunk, rank 1 or 2. claims: "sentences" (a
+    splitter, no call) or "llm" (the judge's model lists claims and statements).
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R5", name="context_precision", title="Whether the relevant chunks stand above the others.",
-        formula="average precision: mean over the relevant chunks of precision at their rank; 0 when none is relevant. "
-        "A chunk is relevant when it supports a statement of the reference; with against=question when its "
-        "context_relevance is 2 or higher, with against=response when it supports a claim of the response. The row "
-        "passes at the pass mark.",
-        needs=("contexts", NEEDS_TRUTH), level="chunk",
-        rubrics=("groundedness", "claim_sources", "answer_relevance", "context_relevance", "claims"),
+        id="R5",
+        name="context_precision",
+        title="Whether the relevant chunks stand above the others.",
+        formula=(
+            "average precision: mean over the relevant chunks of precision at their rank; 0 when"
+            " none is relevant. A chunk is relevant when it supports a statement of the reference;"
+            " with against=question when its context_relevance is 2 or higher, with"
+            " against=response when it supports a claim of the response. The row passes at the pass"
+            " mark."
+        ),
+        needs=("contexts", NEEDS_TRUTH),
+        level="chunk",
+        rubrics=(
+            "groundedness",
+            "claim_sources",
+            "answer_relevance",
+            "context_relevance",
+            "claims",
+        ),
         source="Ragas (Es et al. 2024, arXiv:2309.15217)",
         edges=(
             "nothing was retrieved: not applicable, and the row fails, flag nothing_retrieved",
@@ -42,18 +56,40 @@ class ContextPrecision(GraphMetric):
             "a verdict is lost: no value, unless every chunk's relevance is certain without it",
             "a supported statement whose sources stay unknown counts as lost",
         ),
-        calls="0 beside context_recall; against=question: 0 beside context_relevance; against=response: 0 beside "
-        "groundedness; 1 more where the judge named no sources",
-        elsewhere=(
-            Elsewhere("Ragas", "ContextPrecision", "the same formula; there each chunk is asked about by itself, whether "
-                      "it was useful for arriving at the reference, one call a chunk"),
-            Elsewhere("Ragas", "ContextUtilization", "that is against=response, and not our context_utilization"),
-            Elsewhere("DeepEval", "ContextualPrecisionMetric", "the same formula over the verdicts that were returned"),
-            Elsewhere("RAGChecker", "context_precision", "there the share of chunks that support a statement, whatever "
-                      "their rank: see chunk_relevance for such a share"),
-            Elsewhere("Ragas", "IDBasedContextPrecision", "there a share of document ids: see document_precision"),
+        calls=(
+            "0 beside context_recall; against=question: 0 beside context_relevance;"
+            " against=response: 0 beside groundedness; 1 more where the judge named no sources"
         ),
-    )  # fmt: skip
+        elsewhere=(
+            Elsewhere(
+                "Ragas",
+                "ContextPrecision",
+                "the same formula; there each chunk is asked about by itself, whether "
+                "it was useful for arriving at the reference, one call a chunk",
+            ),
+            Elsewhere(
+                "Ragas",
+                "ContextUtilization",
+                "that is against=response, and not our context_utilization",
+            ),
+            Elsewhere(
+                "DeepEval",
+                "ContextualPrecisionMetric",
+                "the same formula over the verdicts that were returned",
+            ),
+            Elsewhere(
+                "RAGChecker",
+                "context_precision",
+                "there the share of chunks that support a statement, whatever "
+                "their rank: see chunk_relevance for such a share",
+            ),
+            Elsewhere(
+                "Ragas",
+                "IDBasedContextPrecision",
+                "there a share of document ids: see document_precision",
+            ),
+        ),
+    )
     against: str = "reference"
     pass_mark: float = 0.5
     claims: str = "sentences"
@@ -86,29 +122,42 @@ class ContextPrecision(GraphMetric):
             return absent
         if not sample.contexts:
             return Score(
-                metric=str(self), status=Status.NOT_APPLICABLE, reason="nothing was retrieved", verdict=Verdict.FAIL,
-                flags=("nothing_retrieved",), pass_mark=self.pass_mark,
-            )  # fmt: skip
+                metric=str(self),
+                status=Status.NOT_APPLICABLE,
+                reason="nothing was retrieved",
+                verdict=Verdict.FAIL,
+                flags=("nothing_retrieved",),
+                pass_mark=self.pass_mark,
+            )
         parts = yield from self._chunks(sample)
         if isinstance(parts, Score):
             return parts
-        if any(part.value is None for part in parts):  # which ranks these leave to the others is not known
+        if any(
+            part.value is None for part in parts
+        ):  # which ranks these leave to the others is not known
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
         relevant = [bool(part.passed) for part in parts]
         value = precision_of_ranking(relevant)
         return Score(
-            metric=str(self), status=Status.JUDGED, value=value, pass_mark=self.pass_mark,
+            metric=str(self),
+            status=Status.JUDGED,
+            value=value,
+            pass_mark=self.pass_mark,
             verdict=Verdict.PASS if value is not None and value >= self.pass_mark else Verdict.FAIL,
-            counts=counts_of(parts), parts=parts,
-            rationale="relevant ranks: " + (", ".join(str(i) for i, ok in enumerate(relevant, 1) if ok) or "none"),
-        )  # fmt: skip
+            counts=counts_of(parts),
+            parts=parts,
+            rationale="relevant ranks: "
+            + (", ".join(str(i) for i, ok in enumerate(relevant, 1) if ok) or "none"),
+        )
 
     def _chunks(self, sample: Sample) -> Flow[tuple[Part, ...] | Score]:
         if self.against != "question":
             graph = yield from judge_graph(self, sample)
             if isinstance(graph, Score):
                 return graph
-            return _by_sources(sample, graph.claims if self.against == "response" else graph.statements)
+            return _by_sources(
+                sample, graph.claims if self.against == "response" else graph.statements
+            )
         if blank(sample.question):
             return self.not_applicable("the question is empty")
         return chunk_parts(sample, (yield chunk_requests(sample, "context_relevance")), GRADE_MARK)
@@ -124,14 +173,27 @@ def _by_sources(sample: Sample, parts: Sequence[Part]) -> tuple[Part, ...]:
         if on:
             chunks.append(
                 Part(
-                    kind="chunk", status=Status.JUDGED, context=i, value=1.0, passed=True, key=on[0].key,
+                    kind="chunk",
+                    status=Status.JUDGED,
+                    context=i,
+                    value=1.0,
+                    passed=True,
+                    key=on[0].key,
                     rationale=f"It supports {len(on)} of the {what}.",
-                    evidence=tuple(dict.fromkeys(e for part in on for e in part.evidence if e.context == i)),
+                    evidence=tuple(
+                        dict.fromkeys(e for part in on for e in part.evidence if e.context == i)
+                    ),
                 )
-            )  # fmt: skip
+            )
         elif gone and not blank(chunk.text):
-            chunks.append(Part("chunk", gone[0].status, context=i, reason=gone[0].reason, key=gone[0].key))
+            chunks.append(
+                Part("chunk", gone[0].status, context=i, reason=gone[0].reason, key=gone[0].key)
+            )
         else:
-            why = f"It supports none of the {what}." if chunk.text.strip() else "The chunk holds no text."
+            why = (
+                f"It supports none of the {what}."
+                if chunk.text.strip()
+                else "The chunk holds no text."
+            )
             chunks.append(ruled("chunk", context=i, rationale=why))
     return tuple(chunks)

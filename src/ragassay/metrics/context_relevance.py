@@ -24,27 +24,47 @@ from ragassay.scoring import mean
 
 @dataclass(frozen=True, slots=True)
 class ContextRelevance(MetricBase):
-    """Mean graded relevance of the chunks. pass_mark: what the best chunk must reach (2/3 = a rating of 2)."""
+    """Mean graded relevance of the chunks. pass_mark: what the best chunk must reach (2/3 = a
+    rating of 2).
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R1", name="context_relevance", title="How relevant each retrieved chunk is to the question, on average.",
-        formula="mean over chunks of rating / 3, ratings 0-3; extra: max, min. "
-        "The row passes when its best chunk reaches the pass mark.",
-        needs=("question", "contexts"), level="chunk", rubrics=("context_relevance",),
+        id="R1",
+        name="context_relevance",
+        title="How relevant each retrieved chunk is to the question, on average.",
+        formula=(
+            "mean over chunks of rating / 3, ratings 0-3; extra: max, min. "
+            "The row passes when its best chunk reaches the pass mark."
+        ),
+        needs=("question", "contexts"),
+        level="chunk",
+        rubrics=("context_relevance",),
         source="RAG Triad (TruLens); grades of TREC Deep Learning",
         edges=(
-            "the question is empty, or nothing was retrieved: not applicable", "a chunk without text: 0, not asked",
-            "a chunk's verdict is lost: the mean is over the others, flag partial; the verdict stands when one of these "
-            "passes, else it is undecided",
+            "the question is empty, or nothing was retrieved: not applicable",
+            "a chunk without text: 0, not asked",
+            (
+                "a chunk's verdict is lost: the mean is over the others, flag partial; the verdict"
+                " stands when one of these passes, else it is undecided"
+            ),
         ),
         calls="1 for up to 8 chunks",
         elsewhere=(
-            Elsewhere("TruLens", "context_relevance, context_relevance_with_cot_reasons", "there one call a chunk; the "
-                      "same 0-3 scale"),
-            Elsewhere("Ragas", "ContextRelevance (NVIDIA)", "another quantity: see context_relevance_dual"),
-            Elsewhere("DeepEval", "ContextualRelevancyMetric", "another quantity: see context_relevance_ratio"),
+            Elsewhere(
+                "TruLens",
+                "context_relevance, context_relevance_with_cot_reasons",
+                "there one call a chunk; the same 0-3 scale",
+            ),
+            Elsewhere(
+                "Ragas", "ContextRelevance (NVIDIA)", "another quantity: see context_relevance_dual"
+            ),
+            Elsewhere(
+                "DeepEval",
+                "ContextualRelevancyMetric",
+                "another quantity: see context_relevance_ratio",
+            ),
         ),
-    )  # fmt: skip
+    )
     pass_mark: float = GRADE_MARK
 
     def __post_init__(self) -> None:
@@ -58,18 +78,26 @@ class ContextRelevance(MetricBase):
             return self.not_applicable("the question is empty")
         if not sample.contexts:
             return self.not_applicable("nothing was retrieved")
-        parts = chunk_parts(sample, (yield chunk_requests(sample, "context_relevance")), self.pass_mark)
+        parts = chunk_parts(
+            sample, (yield chunk_requests(sample, "context_relevance")), self.pass_mark
+        )
         found = judged(parts)
         if not found:
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
         values = [part.value or 0.0 for part in found]
         good, unknown = sum(bool(part.passed) for part in found), len(parts) - len(found)
         return Score(
-            metric=str(self), status=Status.JUDGED, value=mean(values), pass_mark=self.pass_mark,
+            metric=str(self),
+            status=Status.JUDGED,
+            value=mean(values),
+            pass_mark=self.pass_mark,
             verdict=at_least_one(good, unknown),
-            counts=counts_of(parts), parts=parts, flags=partial(parts), extra={"max": max(values), "min": min(values)},
+            counts=counts_of(parts),
+            parts=parts,
+            flags=partial(parts),
+            extra={"max": max(values), "min": min(values)},
             rationale=f"the best of {len(found)} judged chunks reaches {max(values):.2f}",
-        )  # fmt: skip
+        )
 
 
 def chunk_requests(sample: Sample, rubric: str) -> tuple[Request, ...]:
@@ -82,7 +110,9 @@ def chunk_requests(sample: Sample, rubric: str) -> tuple[Request, ...]:
 
 
 def chunk_parts(sample: Sample, judgments: tuple[Judgment, ...], mark: float) -> tuple[Part, ...]:
-    """The answers to `chunk_requests`, one part per chunk; a chunk without text is not relevant, by rule."""
+    """The answers to `chunk_requests`, one part per chunk; a chunk without text is not relevant, by
+    rule.
+    """
     answers, parts = iter(judgments), []
     for i, chunk in enumerate(sample.contexts or ()):
         if blank(chunk.text):

@@ -18,20 +18,31 @@ class ContextRelevanceDual(MetricBase):
     """Relevance of all contexts together, by two templates."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R4", name="context_relevance_dual",
+        id="R4",
+        name="context_relevance_dual",
         title="Whether the contexts, all together, help with the question, by two templates.",
-        formula="mean of the two ratings / 2, ratings 0-2; extra: first, second, disagreement = |first - second|. "
-        "The row passes at 0.5.",
-        needs=("question", "contexts"), rubrics=("context_relevance_dual_1", "context_relevance_dual_2"), source=SOURCE,
+        formula=(
+            "mean of the two ratings / 2, ratings 0-2; extra: first, second, disagreement = |first"
+            " - second|. The row passes at 0.5."
+        ),
+        needs=("question", "contexts"),
+        rubrics=("context_relevance_dual_1", "context_relevance_dual_2"),
+        source=SOURCE,
         edges=(
-            *EDGES, "the question is empty, or nothing was retrieved: not applicable", "no chunk holds text: 0, not asked",
+            *EDGES,
+            "the question is empty, or nothing was retrieved: not applicable",
+            "no chunk holds text: 0, not asked",
         ),
         calls="2",
         elsewhere=(
-            Elsewhere("Ragas", "ContextRelevance (NVIDIA)", "there empty contexts are 0, and so is a context that the "
-                      "question repeats; two lost ratings are NaN"),
+            Elsewhere(
+                "Ragas",
+                "ContextRelevance (NVIDIA)",
+                "there empty contexts are 0, and so is a context that the "
+                "question repeats; two lost ratings are NaN",
+            ),
         ),
-    )  # fmt: skip
+    )
     pass_mark: float = DUAL_MARK
 
     def __post_init__(self) -> None:
@@ -41,14 +52,20 @@ class ContextRelevanceDual(MetricBase):
         absent = self.missing(sample)
         if absent is not None:
             return absent
-        question, contexts = sample.question or "", tuple(chunk.text for chunk in sample.contexts or ())
+        question, contexts = (
+            sample.question or "",
+            tuple(chunk.text for chunk in sample.contexts or ()),
+        )
         if blank(question):
             return self.not_applicable("the question is empty")
         if not contexts:
             return self.not_applicable("nothing was retrieved")
         if all(blank(text) for text in contexts):
-            return failed_by_rule(str(self), "No chunk holds text.", "nothing_found", self.pass_mark)
+            return failed_by_rule(
+                str(self), "No chunk holds text.", "nothing_found", self.pass_mark
+            )
         first, second = (
-            Request(name, {"question": question, "contexts": contexts}) for name in self.declaration.rubrics
+            Request(name, {"question": question, "contexts": contexts})
+            for name in self.declaration.rubrics
         )
         return (yield from judge_twice(str(self), first, second, self.pass_mark, text=question))

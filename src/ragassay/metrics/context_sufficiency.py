@@ -18,27 +18,44 @@ _RUBRICS = {"reference": "context_sufficiency", "question": "context_sufficiency
 
 @dataclass(frozen=True, slots=True)
 class ContextSufficiency(MetricBase):
-    """Whether the contexts are enough. against: "reference" (for every statement of the reference or the expected
-    facts) or "question" (without any of them: could the question be answered fully?)."""
+    """Whether the contexts are enough. against: "reference" (for every statement of the reference
+    or the expected facts) or "question" (without any of them: could the question be answered
+    fully?).
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R7", name="context_sufficiency", title="Whether the contexts hold all that a right answer needs.",
-        formula="1 when the judge says yes, else 0; the rationale names what is missing. against=question needs no "
-        "reference and asks whether the contexts answer the question fully. The row passes at yes.",
-        needs=("question", "contexts", NEEDS_TRUTH), rubrics=("context_sufficiency", "context_sufficiency_open"),
-        source="MLflow / Databricks Agent Evaluation; without reference: sufficient context (Joren et al. 2025, "
-        "arXiv:2411.06037)",
+        id="R7",
+        name="context_sufficiency",
+        title="Whether the contexts hold all that a right answer needs.",
+        formula=(
+            "1 when the judge says yes, else 0; the rationale names what is missing."
+            " against=question needs no reference and asks whether the contexts answer the question"
+            " fully. The row passes at yes."
+        ),
+        needs=("question", "contexts", NEEDS_TRUTH),
+        rubrics=("context_sufficiency", "context_sufficiency_open"),
+        source=(
+            "MLflow / Databricks Agent Evaluation; without reference: sufficient context (Joren et"
+            " al. 2025, arXiv:2411.06037)"
+        ),
         edges=(
             "nothing was retrieved: 0, not asked, flag nothing_retrieved",
-            "the question is empty, or the truth makes no statement or declines to answer: not applicable",
+            (
+                "the question is empty, or the truth makes no statement or declines to answer: not"
+                " applicable"
+            ),
         ),
         calls="1",
         elsewhere=(
             Elsewhere("MLflow", "RetrievalSufficiency"),
             Elsewhere("Databricks Agent Evaluation", "context_sufficiency"),
-            Elsewhere("Ragas", "ContextRecall", "there the share of supported statements: see context_recall"),
+            Elsewhere(
+                "Ragas",
+                "ContextRecall",
+                "there the share of supported statements: see context_recall",
+            ),
         ),
-    )  # fmt: skip
+    )
     against: str = "reference"
 
     def __post_init__(self) -> None:
@@ -58,7 +75,10 @@ class ContextSufficiency(MetricBase):
         absent = self.missing(sample)
         if absent is not None:
             return absent
-        question, contexts = sample.question or "", tuple(chunk.text for chunk in sample.contexts or ())
+        question, contexts = (
+            sample.question or "",
+            tuple(chunk.text for chunk in sample.contexts or ()),
+        )
         if blank(question):
             return self.not_applicable("the question is empty")
         inputs: dict[str, str | tuple[str, ...]] = {"question": question, "contexts": contexts}

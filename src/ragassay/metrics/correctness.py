@@ -19,27 +19,51 @@ _RUBRICS = {"binary": "correctness", "three": "correctness_3"}
 
 @dataclass(frozen=True, slots=True)
 class Correctness(MetricBase):
-    """Whether the response states the main points of the truth and contradicts none. form: "binary" (no, yes) or
-    "three" (incorrect, not attempted, correct)."""
+    """Whether the response states the main points of the truth and contradicts none. form: "binary"
+    (no, yes) or "three" (incorrect, not attempted, correct).
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G9", name="correctness", title="Whether the response is right by the reference or the expected facts.",
-        formula='1 when the judge says yes (form=three: "correct"), else 0; minor omissions are accepted. The judge sees '
-        "the statements of the truth: the expected facts, else the claims of the reference. The row passes at yes.",
-        needs=("question", "response", NEEDS_TRUTH), rubrics=("correctness", "correctness_3"),
-        source="MLflow / Databricks Agent Evaluation; three-way form: SimpleQA (Wei et al. 2024, arXiv:2411.04368)",
+        id="G9",
+        name="correctness",
+        title="Whether the response is right by the reference or the expected facts.",
+        formula=(
+            '1 when the judge says yes (form=three: "correct"), else 0; minor omissions are'
+            " accepted. The judge sees the statements of the truth: the expected facts, else the"
+            " claims of the reference. The row passes at yes."
+        ),
+        needs=("question", "response", NEEDS_TRUTH),
+        rubrics=("correctness", "correctness_3"),
+        source=(
+            "MLflow / Databricks Agent Evaluation; three-way form: SimpleQA (Wei et al. 2024,"
+            " arXiv:2411.04368)"
+        ),
         edges=(
-            "the response is empty: 0, not asked, flag empty_response", "the response declines: 0, flag abstention",
-            "the truth makes no statement, or declines to answer itself: not applicable (abstention says what is right there)",
+            "the response is empty: 0, not asked, flag empty_response",
+            "the response declines: 0, flag abstention",
+            (
+                "the truth makes no statement, or declines to answer itself: not applicable"
+                " (abstention says what is right there)"
+            ),
         ),
         calls="1",
         elsewhere=(
             Elsewhere("MLflow", "Correctness", "there every expected fact has to be there"),
-            Elsewhere("SimpleQA", "correct / incorrect / not attempted", "the same three grades (form=three)"),
-            Elsewhere("Phoenix", "QA correctness", "there against the retrieved text, not against a reference"),
-            Elsewhere("Ragas", "AnswerCorrectness", "another quantity: see answer_correctness_claims"),
+            Elsewhere(
+                "SimpleQA",
+                "correct / incorrect / not attempted",
+                "the same three grades (form=three)",
+            ),
+            Elsewhere(
+                "Phoenix",
+                "QA correctness",
+                "there against the retrieved text, not against a reference",
+            ),
+            Elsewhere(
+                "Ragas", "AnswerCorrectness", "another quantity: see answer_correctness_claims"
+            ),
         ),
-    )  # fmt: skip
+    )
     form: str = "binary"
 
     def __post_init__(self) -> None:
@@ -63,17 +87,24 @@ class Correctness(MetricBase):
         if blank(response):
             return failed_by_rule(str(self), "The response is empty.", EMPTY)
         (judgment,) = yield (
-            Request(self.rubrics[0], {"question": question, "response": response, "statements": statements}),
+            Request(
+                self.rubrics[0],
+                {"question": question, "response": response, "statements": statements},
+            ),
         )
         part = part_of(judgment, "statement", start=0, end=len(response))
-        declined = part.value is not None and ("declined" in part.flags or part.rating == "not_attempted")
+        declined = part.value is not None and (
+            "declined" in part.flags or part.rating == "not_attempted"
+        )
         if declined:
             part = replace(part, value=0.0, passed=False)
         return rated(str(self), part, (ABSTENTION,) if declined else ())
 
 
 def right_statements(metric: MetricBase, sample: Sample) -> tuple[str, ...] | Score:
-    """The statements a right answer must hold, or the Score that says why there are none to judge by."""
+    """The statements a right answer must hold, or the Score that says why there are none to judge
+    by.
+    """
     statements = statements_of(sample)
     if not statements:
         return metric.not_applicable(no_truth(sample))
@@ -81,8 +112,11 @@ def right_statements(metric: MetricBase, sample: Sample) -> tuple[str, ...] | Sc
         return metric.not_applicable("the reference declines to answer")
     if len(statements) > MAX_CLAIMS:
         return Score(
-            metric=str(metric), status=Status.FAILED, verdict=Verdict.UNDECIDED, pass_mark=GRADE_MARK,
+            metric=str(metric),
+            status=Status.FAILED,
+            verdict=Verdict.UNDECIDED,
+            pass_mark=GRADE_MARK,
             reason=f"the truth makes more than {MAX_CLAIMS:,} statements, the most that are judged",
             counts=Counts.of([Status.FAILED]),
-        )  # fmt: skip
+        )
     return statements

@@ -53,12 +53,15 @@ class CustomMetric(MetricBase):
         if self.rubric.level == "retrieval":
             texts = [chunk.text for chunk in sample.contexts or ()]
             answers = yield tuple(
-                Request(self.rubric.id, {**shared, "context": text}) for text in texts if not blank(text)
+                Request(self.rubric.id, {**shared, "context": text})
+                for text in texts
+                if not blank(text)
             )
             return self._over_chunks(texts, answers)
         if self.rubric.guidelines:
             answers = yield tuple(
-                Request(self.rubric.id, {**shared, "guideline": text}) for text in self.rubric.guidelines
+                Request(self.rubric.id, {**shared, "guideline": text})
+                for text in self.rubric.guidelines
             )
             return kept_share(str(self), self.rubric.guidelines, answers)
         (answer,) = yield (Request(self.rubric.id, shared),)
@@ -79,7 +82,9 @@ class CustomMetric(MetricBase):
             gone = self.not_applicable("nothing was retrieved")
             # "At least one passes" is false of no chunk; "all pass" says nothing about none.
             any_ = self.rubric.row == "any"
-            return replace(gone, verdict=Verdict.FAIL, flags=("nothing_retrieved",)) if any_ else gone
+            return (
+                replace(gone, verdict=Verdict.FAIL, flags=("nothing_retrieved",)) if any_ else gone
+            )
         for name in self.rubric.inputs:
             if name not in _FIELDS or not all(blank(text) for text in _texts(sample, name)):
                 continue
@@ -87,7 +92,9 @@ class CustomMetric(MetricBase):
                 return self.not_applicable("the row has no guidelines")
             if name == "contexts":
                 return self.not_applicable("nothing was retrieved")
-            empty = self.not_applicable(f"the {name} {'are' if name == 'expected_facts' else 'is'} empty")
+            empty = self.not_applicable(
+                f"the {name} {'are' if name == 'expected_facts' else 'is'} empty"
+            )
             return replace(empty, flags=(EMPTY,)) if name == "response" else empty
         return None
 
@@ -98,42 +105,65 @@ class CustomMetric(MetricBase):
         if not passed:
             return all_lost(str(self), parts, pass_mark=None)
         good, unknown = sum(passed), len(lost(parts))
-        verdict = at_least_one(good, unknown) if self.rubric.row == "any" else decide(good, unknown, len(parts), 1.0)
+        verdict = (
+            at_least_one(good, unknown)
+            if self.rubric.row == "any"
+            else decide(good, unknown, len(parts), 1.0)
+        )
         return Score(
-            metric=str(self), status=Status.JUDGED, value=supported_share(passed), verdict=verdict,
-            counts=counts_of(parts), parts=parts, flags=partial(parts),
+            metric=str(self),
+            status=Status.JUDGED,
+            value=supported_share(passed),
+            verdict=verdict,
+            counts=counts_of(parts),
+            parts=parts,
+            flags=partial(parts),
             rationale=f"{good} of {len(passed)} judged chunks pass; {self.rubric.row} of them must",
-        )  # fmt: skip
+        )
 
 
 def custom_metric(rubric: Rubric) -> CustomMetric:
     """The metric of a custom judge's rubric.
 
-    level "answer": one rating of the row, its value on the rubric's scale, its verdict by the rubric's pass mark; with a
-    list of guidelines the share that is kept, all of which must be. level "retrieval": passing / judged chunks; the row
-    passes when any or all of them do (`rubric.row`). Raises SetupError E0204 for an id that a metric of the
-    catalogue has.
+    level "answer": one rating of the row, its value on the rubric's scale, its verdict by the
+    rubric's pass mark; with a list of guidelines the share that is kept, all of which must be.
+    level "retrieval": passing / judged chunks; the row passes when any or all of them do
+    (`rubric.row`). Raises SetupError E0204 for an id that a metric of the catalogue has.
     """
     name = rubric.id
     if name in catalogue():
         raise SetupError(
-            "E0204", f"A rubric of yours is called {name}, like a metric of RagAssay.", where=f"rubric {name}, id",
-            why="scores of the two could not be told apart", fix=f"give it another id, such as my_{name}",
-        )  # fmt: skip
+            "E0204",
+            f"A rubric of yours is called {name}, like a metric of RagAssay.",
+            where=f"rubric {name}, id",
+            why="scores of the two could not be told apart",
+            fix=f"give it another id, such as my_{name}",
+        )
     chunks = rubric.level == "retrieval"
     formula = "the rating's value on the rubric's scale; the row passes when the rating does."
     if chunks:
-        formula = f"passing chunks / judged chunks; the row passes when {rubric.row} of its chunks does."
+        formula = (
+            f"passing chunks / judged chunks; the row passes when {rubric.row} of its chunks does."
+        )
     elif rubric.guidelines:
         formula = "guidelines kept / judged guidelines; the row passes when all are kept."
     needs = dict.fromkeys(
-        "contexts" if given == "context" else given for given in rubric.inputs if given != "guideline"
+        "contexts" if given == "context" else given
+        for given in rubric.inputs
+        if given != "guideline"
     )
     declaration = Declaration(
-        id="G11", name=name, title=" ".join(rubric.purpose.split()), formula=formula, needs=tuple(needs),
-        level="chunk" if chunks else "row", rubrics=(name,), source=rubric.source or "your rubric file",
-        edges=("an input is empty: not applicable",), calls=f"1 for up to {rubric.batch} chunks" if chunks else "1",
-    )  # fmt: skip
+        id="G11",
+        name=name,
+        title=" ".join(rubric.purpose.split()),
+        formula=formula,
+        needs=tuple(needs),
+        level="chunk" if chunks else "row",
+        rubrics=(name,),
+        source=rubric.source or "your rubric file",
+        edges=("an input is empty: not applicable",),
+        calls=f"1 for up to {rubric.batch} chunks" if chunks else "1",
+    )
     return CustomMetric(declaration, rubric)
 
 
@@ -150,7 +180,11 @@ def _input(sample: Sample, name: str) -> str | tuple[str, ...]:
 
 
 def _chunk(text: str, place: int, answers: Iterable[Judgment]) -> Part:
-    """The chunk as a part: its answer, the next one there is; a chunk without text was not asked and does not pass."""
+    """The chunk as a part: its answer, the next one there is; a chunk without text was not asked
+    and does not pass.
+    """
     if blank(text):
-        return replace(ruled("chunk", context=place, rationale="The chunk holds no text."), passed=False)
+        return replace(
+            ruled("chunk", context=place, rationale="The chunk holds no text."), passed=False
+        )
     return part_of(next(iter(answers)), "chunk", mark=GRADE_MARK, context=place)

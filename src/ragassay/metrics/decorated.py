@@ -10,11 +10,13 @@
         return found / len(contexts), f"{found} chunks"  # a number, and why
 
     @ragassay.metric
-    def on_topic(question, response):                    # asks the judge: yield Requests, get Judgments
+    def on_topic(question, response):                    # asks the judge: yield Requests, get
+    Judgments
         answer = yield Request("answer_relevance", {"question": question, "response": response})
         return answer.value
 
-The parameters name what the function reads of a row; a row that lacks one that has no default is not applicable.
+The parameters name what the function reads of a row; a row that lacks one that has no default is
+not applicable.
 """
 
 from __future__ import annotations
@@ -28,22 +30,46 @@ from numbers import Real
 from types import MappingProxyType
 from typing import overload
 
-from ragassay.core import Counts, Judgment, Request, Sample, Score, SetupError, Status, Verdict, nearest, shorten
+from ragassay.core import (
+    Counts,
+    Judgment,
+    Request,
+    Sample,
+    Score,
+    SetupError,
+    Status,
+    Verdict,
+    nearest,
+    shorten,
+)
 from ragassay.metrics.base import Declaration, Metric, MetricBase, MetricFlow
 from ragassay.metrics.parameters import refuse
 from ragassay.metrics.reduction import PARTIAL
 from ragassay.metrics.registry import catalogue
 
 FIELDS = (
-    "question", "response", "contexts", "reference", "expected_facts", "relevant_ids", "guidelines", "answerable",
-    "slices", "labels", "usage", "error",
-)  # fmt: skip
-"""What a metric's parameters may be called, beside "row" for the whole Sample. contexts are the chunks' texts."""
+    "question",
+    "response",
+    "contexts",
+    "reference",
+    "expected_facts",
+    "relevant_ids",
+    "guidelines",
+    "answerable",
+    "slices",
+    "labels",
+    "usage",
+    "error",
+)
+"""What a metric's parameters may be called, beside "row" for the whole Sample. contexts are the
+chunks' texts.
+"""
 _PARAMETERS = (*FIELDS, "row")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,59}")
 
 
-# No slots: the declaration is written from the function, so it is the instance's and not the class's.
+# No slots: the declaration is written from the function, so it is the instance's and not the
+# class's.
 @dataclass(frozen=True)
 class FunctionMetric(MetricBase):
     """A function as a metric; calling it calls the function, which keeps its tests simple."""
@@ -51,7 +77,9 @@ class FunctionMetric(MetricBase):
     declaration: Declaration  # type: ignore[misc]
     function: Callable[..., object]
     pass_mark: float | None = None
-    reads: Mapping[str, bool] = field(default_factory=dict, hash=False)  # parameter -> whether it has a default
+    reads: Mapping[str, bool] = field(
+        default_factory=dict, hash=False
+    )  # parameter -> whether it has a default
 
     def __str__(self) -> str:
         return self.declaration.name
@@ -62,8 +90,13 @@ class FunctionMetric(MetricBase):
 
     @property
     def reference(self) -> str:
-        """ "module:name", by which a resumed run imports the metric again; "" for one that no module holds."""
-        module, name = getattr(self.function, "__module__", ""), getattr(self.function, "__qualname__", "")
+        """ "module:name", by which a resumed run imports the metric again; "" for one that no
+        module holds.
+        """
+        module, name = (
+            getattr(self.function, "__module__", ""),
+            getattr(self.function, "__qualname__", ""),
+        )
         return f"{module}:{name}" if module and module != "__main__" and name.isidentifier() else ""
 
     def flow(self, sample: Sample) -> MetricFlow:
@@ -87,7 +120,11 @@ class FunctionMetric(MetricBase):
     def _score(self, result: object, answers: list[Judgment]) -> Score:
         """The Score of what the function returned, given what it was told."""
         counts = Counts.of(answer.status for answer in answers)
-        gone = [answer for answer in answers if answer.status not in (Status.JUDGED, Status.NOT_APPLICABLE)]
+        gone = [
+            answer
+            for answer in answers
+            if answer.status not in (Status.JUDGED, Status.NOT_APPLICABLE)
+        ]
         if isinstance(result, Score):
             return self._own_score(result, counts, gone)
         why = ""
@@ -98,27 +135,48 @@ class FunctionMetric(MetricBase):
         if gone and not counts.judged:
             # Whatever the function makes of it: no number stands for what was not judged.
             return Score(
-                str(self), gone[0].status, reason=gone[0].reason or "no verdict arrived", counts=counts,
-                verdict=None if self.pass_mark is None else Verdict.UNDECIDED, pass_mark=self.pass_mark, rationale=why,
-            )  # fmt: skip
+                str(self),
+                gone[0].status,
+                reason=gone[0].reason or "no verdict arrived",
+                counts=counts,
+                verdict=None if self.pass_mark is None else Verdict.UNDECIDED,
+                pass_mark=self.pass_mark,
+                rationale=why,
+            )
         if result is None:
-            return replace(self.not_applicable(why or "the function returned None for this row"), counts=counts)
+            return replace(
+                self.not_applicable(why or "the function returned None for this row"), counts=counts
+            )
         value, verdict = self._measured(result)
         if gone and verdict is Verdict.PASS:
             verdict = Verdict.UNDECIDED
         return Score(
-            str(self), Status.JUDGED, value=value, verdict=verdict, pass_mark=self.pass_mark, counts=counts,
-            rationale=why, flags=(PARTIAL,) if gone else (),
-        )  # fmt: skip
+            str(self),
+            Status.JUDGED,
+            value=value,
+            verdict=verdict,
+            pass_mark=self.pass_mark,
+            counts=counts,
+            rationale=why,
+            flags=(PARTIAL,) if gone else (),
+        )
 
     def _own_score(self, score: Score, counts: Counts, gone: list[Judgment]) -> Score:
-        """The Score that the function made itself, with what was asked and lost on the way: a loss is never a number."""
-        score = replace(score, metric=str(self), counts=score.counts if score.counts.asked else counts)
+        """The Score that the function made itself, with what was asked and lost on the way: a loss
+        is never a number.
+        """
+        score = replace(
+            score, metric=str(self), counts=score.counts if score.counts.asked else counts
+        )
         if gone and not counts.judged:
             return replace(
-                score, status=gone[0].status, value=None, reason=gone[0].reason or "no verdict arrived", counts=counts,
+                score,
+                status=gone[0].status,
+                value=None,
+                reason=gone[0].reason or "no verdict arrived",
+                counts=counts,
                 verdict=None if score.verdict is None else Verdict.UNDECIDED,
-            )  # fmt: skip
+            )
         if gone:
             verdict = Verdict.UNDECIDED if score.verdict is Verdict.PASS else score.verdict
             flags = score.flags if PARTIAL in score.flags else (*score.flags, PARTIAL)
@@ -130,7 +188,10 @@ class FunctionMetric(MetricBase):
         better = self.declaration.higher_is_better
         result = _plain(result)
         if not isinstance(result, Real):
-            raise TypeError(f"it returned {type(result).__name__}; return a number, True or False, None, or a Score")
+            raise TypeError(
+                f"it returned {type(result).__name__}; return a number, True or False, None, or a"
+                " Score"
+            )
         value, mark = float(result), self.pass_mark
         low, high = self.declaration.low, self.declaration.high
         if not math.isfinite(value) or value < low or (high is not None and value > high):
@@ -153,25 +214,41 @@ def is_users_own(metric: Metric) -> bool:
 def metric(function: Callable[..., object], /) -> FunctionMetric: ...
 @overload
 def metric(
-    *, name: str = ..., pass_mark: float | None = ..., higher_is_better: bool | None = ..., low: float = ...,
-    high: float | None = ..., unit: str = ...,
-) -> Callable[[Callable[..., object]], FunctionMetric]: ...  # fmt: skip
+    *,
+    name: str = ...,
+    pass_mark: float | None = ...,
+    higher_is_better: bool | None = ...,
+    low: float = ...,
+    high: float | None = ...,
+    unit: str = ...,
+) -> Callable[[Callable[..., object]], FunctionMetric]: ...
 def metric(
-    function: Callable[..., object] | None = None, /, *, name: str = "", pass_mark: float | None = None,
-    higher_is_better: bool | None = True, low: float = 0.0, high: float | None = 1.0, unit: str = "",
-) -> FunctionMetric | Callable[[Callable[..., object]], FunctionMetric]:  # fmt: skip
-    """Make a function a metric: `@ragassay.metric`, or `@ragassay.metric(name="...", pass_mark=0.5)`.
+    function: Callable[..., object] | None = None,
+    /,
+    *,
+    name: str = "",
+    pass_mark: float | None = None,
+    higher_is_better: bool | None = True,
+    low: float = 0.0,
+    high: float | None = 1.0,
+    unit: str = "",
+) -> FunctionMetric | Callable[[Callable[..., object]], FunctionMetric]:
+    """Make a function a metric: `@ragassay.metric`, or `@ragassay.metric(name="...",
+    pass_mark=0.5)`.
 
-    Parameters of the function: fields of a row (FIELDS; `contexts` are the chunks' texts), or `row` for the whole Sample.
-    It returns True or False (1 or 0, with a verdict), a number from low to high, None (not applicable to this row),
-    (value, rationale), or a Score; or it is a generator that yields a Request or several, is sent their Judgments, and
-    returns one of these. What it raises, and a number out of range, make its Score failed on that row and nothing else.
+    Parameters of the function: fields of a row (FIELDS; `contexts` are the chunks' texts), or `row`
+    for the whole Sample. It returns True or False (1 or 0, with a verdict), a number from low to
+    high, None (not applicable to this row), (value, rationale), or a Score; or it is a generator
+    that yields a Request or several, is sent their Judgments, and returns one of these. What it
+    raises, and a number out of range, make its Score failed on that row and nothing else.
 
-    name: the metric's printed name, the function's by default. pass_mark: the value from which the row passes (up to
-    which, where higher_is_better is False); without one only True and False have a verdict. higher_is_better: None
-    where neither end is better. high: None = unbounded. unit: as in "s", "USD", "tokens".
+    name: the metric's printed name, the function's by default. pass_mark: the value from which the
+    row passes (up to which, where higher_is_better is False); without one only True and False have
+    a verdict. higher_is_better: None where neither end is better. high: None = unbounded. unit: as
+    in "s", "USD", "tokens".
 
-    Raises SetupError E0202 when the function cannot be a metric: a parameter that no row has, async, no parameter.
+    Raises SetupError E0202 when the function cannot be a metric: a parameter that no row has,
+    async, no parameter.
 
     >>> @metric
     ... def short(response):
@@ -185,24 +262,40 @@ def metric(
 
 
 def metric_of(
-    function: Callable[..., object], name: str, pass_mark: float | None, higher_is_better: bool | None, low: float,
-    high: float | None, unit: str,
-) -> FunctionMetric:  # fmt: skip
+    function: Callable[..., object],
+    name: str,
+    pass_mark: float | None,
+    higher_is_better: bool | None,
+    low: float,
+    high: float | None,
+    unit: str,
+) -> FunctionMetric:
     """The metric of a function, once everything about it is checked."""
     if not callable(function):
-        raise refuse("metric", "function", function, "a function: @ragassay.metric stands right above it")
+        raise refuse(
+            "metric", "function", function, "a function: @ragassay.metric stands right above it"
+        )
     name = name or getattr(function, "__name__", "")
     if not _NAME.fullmatch(name):
-        raise refuse("metric", "name", name, 'a name of small letters, digits and _, such as name="is_short"')
+        raise refuse(
+            "metric", "name", name, 'a name of small letters, digits and _, such as name="is_short"'
+        )
     if name in catalogue():
-        raise refuse(name, "name", name, "another name: a metric of RagAssay is called that, and their scores could not be "
-                     "told apart")  # fmt: skip
+        raise refuse(
+            name,
+            "name",
+            name,
+            "another name: a metric of RagAssay is called that, and their scores could not be "
+            "told apart",
+        )
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise _unfit(
-            name, f"The metric {name} is an async function.", "a metric asks the judge, and nothing else of the world",
-            "make it a plain function; to ask the judge, yield Requests from it; look anything else up beforehand, and "
-            "hand it over in the row's labels",
-        )  # fmt: skip
+            name,
+            f"The metric {name} is an async function.",
+            "a metric asks the judge, and nothing else of the world",
+            "make it a plain function; to ask the judge, yield Requests from it; look anything else"
+            " up beforehand, and hand it over in the row's labels",
+        )
     for option, number in (("low", low), ("high", high), ("pass_mark", pass_mark)):
         if number is not None and (
             isinstance(number, bool) or not isinstance(number, Real) or not math.isfinite(number)
@@ -212,19 +305,38 @@ def metric_of(
         raise refuse(name, "high", high, f"a number above low={low:g}, or None for no upper end")
     if pass_mark is not None:
         if higher_is_better is None:
-            raise refuse(name, "pass_mark", pass_mark, "a direction with it: higher_is_better=True or False")
+            raise refuse(
+                name, "pass_mark", pass_mark, "a direction with it: higher_is_better=True or False"
+            )
         if pass_mark < low or (high is not None and pass_mark > high):
-            raise refuse(name, "pass_mark", pass_mark, f"a number in the metric's range, from {low:g} on")
+            raise refuse(
+                name, "pass_mark", pass_mark, f"a number in the metric's range, from {low:g} on"
+            )
     reads = _parameters(function, name)
     title = (inspect.getdoc(function) or "").split("\n")[0].strip() or f"Your function {name}."
     declaration = Declaration(
-        id="G11", name=name, title=title, formula=f"what your function {name} returns.", low=low, high=high, unit=unit,
-        needs=tuple(given for given, has_default in reads.items() if not has_default and given != "row"),
-        higher_is_better=higher_is_better, judged=inspect.isgeneratorfunction(function), calls="as the function asks",
+        id="G11",
+        name=name,
+        title=title,
+        formula=f"what your function {name} returns.",
+        low=low,
+        high=high,
+        unit=unit,
+        needs=tuple(
+            given for given, has_default in reads.items() if not has_default and given != "row"
+        ),
+        higher_is_better=higher_is_better,
+        judged=inspect.isgeneratorfunction(function),
+        calls="as the function asks",
         source=f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}",
-        edges=("the row lacks a field that the function reads, or the function returns None: not applicable",
-               "the function raises, or returns a number out of range: failed"),
-    )  # fmt: skip
+        edges=(
+            (
+                "the row lacks a field that the function reads, or the function returns None: not"
+                " applicable"
+            ),
+            "the function raises, or returns a number out of range: failed",
+        ),
+    )
     return FunctionMetric(declaration, function, pass_mark, reads)
 
 
@@ -234,20 +346,26 @@ def _parameters(function: Callable[..., object], name: str) -> dict[str, bool]:
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise _unfit(
-                name, f"The metric {name} takes {parameter}, which names no field of a row.", "",
+                name,
+                f"The metric {name} takes {parameter}, which names no field of a row.",
+                "",
                 f"name what it reads, each by itself: {', '.join(_PARAMETERS)}",
-            )  # fmt: skip
+            )
         if parameter.name not in _PARAMETERS:
             raise _unfit(
-                name, f"The metric {name} reads {shorten(parameter.name, 40)!r}, which no row has.", "",
+                name,
+                f"The metric {name} reads {shorten(parameter.name, 40)!r}, which no row has.",
+                "",
                 f"choose from: {', '.join(_PARAMETERS)}.{nearest(parameter.name, _PARAMETERS)}",
-            )  # fmt: skip
+            )
         reads[parameter.name] = parameter.default is not parameter.empty
     if not reads:
         raise _unfit(
-            name, f"The metric {name} has no parameter, so it would read nothing of a row.", "",
+            name,
+            f"The metric {name} has no parameter, so it would read nothing of a row.",
+            "",
             f"give it at least one of: {', '.join(_PARAMETERS)}",
-        )  # fmt: skip
+        )
     return reads
 
 
@@ -260,9 +378,11 @@ def _read(sample: Sample, name: str) -> object:
     if name == "row":  # a metric must not change the row for the next one, nor what is stored of it
         known = sample.relevant_ids
         return replace(
-            sample, slices=MappingProxyType(dict(sample.slices)), labels=MappingProxyType(dict(sample.labels)),
+            sample,
+            slices=MappingProxyType(dict(sample.slices)),
+            labels=MappingProxyType(dict(sample.labels)),
             relevant_ids=None if known is None else MappingProxyType(dict(known)),
-        )  # fmt: skip
+        )
     if name == "contexts":
         return None if sample.contexts is None else tuple(chunk.text for chunk in sample.contexts)
     value: object = getattr(sample, name)
@@ -274,7 +394,9 @@ def _read(sample: Sample, name: str) -> object:
 def _asked(
     flow: Generator[object, object, object], answers: list[Judgment]
 ) -> Generator[tuple[Request, ...], tuple[Judgment, ...], object]:
-    """Drive the user's generator: one Request is answered by one Judgment, several by a tuple of them."""
+    """Drive the user's generator: one Request is answered by one Judgment, several by a tuple of
+    them.
+    """
     try:
         asked = next(flow)
         while True:
@@ -283,7 +405,10 @@ def _asked(
             wrong = next((type(r).__name__ for r in requests if not isinstance(r, Request)), "")
             if wrong or (not requests and not isinstance(asked, tuple | list)):
                 flow.close()
-                raise TypeError(f"it yielded {wrong or type(asked).__name__}; yield a Request or a tuple of Requests")
+                raise TypeError(
+                    f"it yielded {wrong or type(asked).__name__}; yield a Request or a tuple of"
+                    " Requests"
+                )
             got = yield tuple(r for r in requests if isinstance(r, Request))
             answers += got
             asked = flow.send(got[0] if one else got)

@@ -17,10 +17,16 @@ class DocumentPrecision(Ranked):
     """Relevant documents retrieved / documents retrieved, each counted once."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8", name="document_precision", title="Share of the retrieved documents that are known to be relevant.",
-        formula="relevant documents retrieved / documents retrieved; a document counts once, however many chunks of it "
-        "were retrieved.",
-        needs=NEEDS, judged=False, source=SOURCE,
+        id="R8",
+        name="document_precision",
+        title="Share of the retrieved documents that are known to be relevant.",
+        formula=(
+            "relevant documents retrieved / documents retrieved; a document counts once, however"
+            " many chunks of it were retrieved."
+        ),
+        needs=NEEDS,
+        judged=False,
+        source=SOURCE,
         edges=(
             "nothing was retrieved, or relevant_ids names no relevant document: not applicable",
             "a chunk without an id: not applicable, as it cannot be matched",
@@ -30,11 +36,15 @@ class DocumentPrecision(Ranked):
             Elsewhere("trec_eval", "set_P", "there 0 when nothing was retrieved"),
             Elsewhere("Ragas", "IDBasedContextPrecision", "there NaN when nothing was retrieved"),
         ),
-    )  # fmt: skip
+    )
 
     def measure(self, ranking: tuple[str, ...], grades: Mapping[str, float]) -> float | None:
         return precision_at_k(ranking, grades, len(ranking))
 
     def reduce(self, ranking: tuple[str, ...], grades: Mapping[str, float]) -> Score:
         documents = tuple(dict.fromkeys(ranking))
-        return Ranked.reduce(self, documents, grades) if documents else self.not_applicable("nothing was retrieved")
+        return (
+            Ranked.reduce(self, documents, grades)
+            if documents
+            else self.not_applicable("nothing was retrieved")
+        )

@@ -15,19 +15,29 @@ from ragassay.scoring import document_recall
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecall(Ranked):
-    """Relevant documents retrieved / relevant documents. pass_mark: the default means that one is enough."""
+    """Relevant documents retrieved / relevant documents. pass_mark: the default means that one is
+    enough.
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8", name="document_recall", title="Share of the documents known to be relevant that was retrieved.",
-        formula="relevant documents retrieved / relevant documents. The row passes at the pass mark, by default with "
-        "any relevant document among up to 100.",
-        needs=NEEDS, judged=False, source=SOURCE, edges=EDGES, calls="none",
+        id="R8",
+        name="document_recall",
+        title="Share of the documents known to be relevant that was retrieved.",
+        formula=(
+            "relevant documents retrieved / relevant documents. The row passes at the pass mark, by"
+            " default with any relevant document among up to 100."
+        ),
+        needs=NEEDS,
+        judged=False,
+        source=SOURCE,
+        edges=EDGES,
+        calls="none",
         elsewhere=(
             Elsewhere("trec_eval", "set_recall"),
             Elsewhere("Databricks Agent Evaluation", "document_recall"),
             Elsewhere("Ragas", "IDBasedContextRecall", "there NaN when relevant_ids is empty"),
         ),
-    )  # fmt: skip
+    )
     pass_mark: float = 0.01
 
     def __post_init__(self) -> None:

@@ -1,4 +1,6 @@
-"""What do two differently worded rubrics make of one thing? The flow of the dual metrics (R4, G3, G8)."""
+"""What do two differently worded rubrics make of one thing? The flow of the dual metrics (R4, G3,
+G8).
+"""
 
 from __future__ import annotations
 
@@ -12,31 +14,55 @@ from ragassay.scoring import decide, mean
 DUAL_MARK = 0.5
 SOURCE = "two-template light metrics (NVIDIA, in Ragas)"
 EDGES = (
-    "one of the two ratings lost: the value is the other one, flagged partial; the verdict is undecided where the lost "
-    "one could change it",
+    (
+        "one of the two ratings lost: the value is the other one, flagged partial; the verdict is"
+        " undecided where the lost one could change it"
+    ),
     "both lost: no value",
 )
 
 
 def judge_twice(
-    metric: str, first: Request, second: Request, pass_mark: float, *, text: str = "", start: int | None = None,
+    metric: str,
+    first: Request,
+    second: Request,
+    pass_mark: float,
+    *,
+    text: str = "",
+    start: int | None = None,
     end: int | None = None,
-) -> MetricFlow:  # fmt: skip
-    """Mean of the ratings that arrived, each on its rubric's scale in [0, 1]; extra: first, second, disagreement.
+) -> MetricFlow:
+    """Mean of the ratings that arrived, each on its rubric's scale in [0, 1]; extra: first, second,
+    disagreement.
 
-    text, or start and end in the response: what was rated. disagreement = |first - second|, where both arrived.
+    text, or start and end in the response: what was rated. disagreement = |first - second|, where
+    both arrived.
     """
     answers = yield (first, second)
-    parts = tuple(part_of(answer, "statement", mark=pass_mark, text=text, start=start, end=end) for answer in answers)
+    parts = tuple(
+        part_of(answer, "statement", mark=pass_mark, text=text, start=start, end=end)
+        for answer in answers
+    )
     found, gone = judged(parts), lost(parts)
     if not found:
         return all_lost(metric, parts, pass_mark=pass_mark)
     values = [part.value or 0.0 for part in found]
-    extra = {name: part.value for name, part in zip(("first", "second"), parts, strict=True) if part.value is not None}
+    extra = {
+        name: part.value
+        for name, part in zip(("first", "second"), parts, strict=True)
+        if part.value is not None
+    }
     if not gone:
         extra["disagreement"] = abs(values[0] - values[1])
     return Score(
-        metric=metric, status=Status.JUDGED, value=mean(values), pass_mark=pass_mark, extra=extra, parts=parts,
-        verdict=decide(math.fsum(values), len(gone), len(parts), pass_mark), counts=counts_of(parts),
-        flags=partial(parts), rationale=min(found, key=lambda part: part.value or 0.0).rationale,
-    )  # fmt: skip
+        metric=metric,
+        status=Status.JUDGED,
+        value=mean(values),
+        pass_mark=pass_mark,
+        extra=extra,
+        parts=parts,
+        verdict=decide(math.fsum(values), len(gone), len(parts), pass_mark),
+        counts=counts_of(parts),
+        flags=partial(parts),
+        rationale=min(found, key=lambda part: part.value or 0.0).rationale,
+    )

@@ -15,11 +15,13 @@ class ExactMatch(Lexical):
     """1 when the normalised texts are equal."""
 
     declaration: ClassVar[Declaration] = declare(
-        "exact_match", "Whether the response is the reference, but for case, punctuation and articles.",
-        "1 when both have the same tokens in the same order, else 0.", "SQuAD evaluation (Rajpurkar et al. 2016, arXiv:1606.05250)",
+        "exact_match",
+        "Whether the response is the reference, but for case, punctuation and articles.",
+        "1 when both have the same tokens in the same order, else 0.",
+        "SQuAD evaluation (Rajpurkar et al. 2016, arXiv:1606.05250)",
         Elsewhere("SQuAD evaluation", "exact match", "there the best over several references"),
         Elsewhere("Ragas", "ExactMatch", "there case, punctuation and articles count"),
-    )  # fmt: skip
+    )
 
     def measure(self, response: str, reference: str) -> float | None:
         return exact_match(response, reference)

@@ -1,16 +1,18 @@
-"""Which claims, statements and chunks does a row have, and which of them support which? The one claim graph of a row.
+"""Which claims, statements and chunks does a row have, and which of them support which? The one
+claim graph of a row.
 
-Claims of the response, statements of the truth (the expected facts, or the claims of the reference), chunks; a metric
-says which edges it wants, and they are asked in one wave once the claims are known. What several metrics need
-is the same Request, so that the whole family costs what its largest set of edges does:
+Claims of the response, statements of the truth (the expected facts, or the claims of the
+reference), chunks; a metric says which edges it wants, and they are asked in one wave once the
+claims are known. What several metrics need is the same Request, so that the whole family costs what
+its largest set of edges does:
 
-    claim x contexts         rubric groundedness    does any of the contexts support the claim, and which
-    statement x contexts     rubric groundedness    does any of the contexts support the statement, and which
-    claim x truth            rubric entailment      does the truth state the claim
-    statement x response     rubric entailment      does the response state the statement
+    claim x contexts         rubric groundedness    does any of the contexts support the claim, and
+    which statement x contexts     rubric groundedness    does any of the contexts support the
+    statement, and which claim x truth            rubric entailment      does the truth state the
+    claim statement x response     rubric entailment      does the response state the statement
 
-Which contexts support a claim is part of the judgment on it; a judge that passed a claim and named none is asked for
-them once more (rubric claim_sources).
+Which contexts support a claim is part of the judgment on it; a judge that passed a claim and named
+none is asked for them once more (rubric claim_sources).
 """
 
 from __future__ import annotations
@@ -25,18 +27,29 @@ from ragassay.metrics.claims import MAX_CLAIMS, Piece, split_claims
 from ragassay.metrics.recent import recent
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, blank
 from ragassay.metrics.statements import NEEDS_TRUTH, facts_of, no_truth, statements_of, truth_of
-from ragassay.metrics.support import Flow, admits, entailed, left_out, states_nothing, supported, together
+from ragassay.metrics.support import (
+    Flow,
+    admits,
+    entailed,
+    left_out,
+    states_nothing,
+    supported,
+    together,
+)
 
 CLAIMS = ("sentences", "llm")
-"""How texts are cut into claims: by a splitter, without a call, or by the judge's model, one call a text."""
+"""How texts are cut into claims: by a splitter, without a call, or by the judge's model, one call a
+text.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Wants:
     """Which edges a metric needs.
 
-    sources: also which contexts support each. admissions: admissions of not knowing are claims too, else they are left
-    out. silent: the metric has a value for a response that states nothing. claims: one of CLAIMS.
+    sources: also which contexts support each. admissions: admissions of not knowing are claims too,
+    else they are left out. silent: the metric has a value for a response that states nothing.
+    claims: one of CLAIMS.
     """
 
     claims: str = "sentences"
@@ -74,15 +87,22 @@ class Wants:
 
     @property
     def rubrics(self) -> tuple[str, ...]:
-        """Every rubric that may be asked: answer_relevance only where nothing was retrieved, to see whether the response
-        admits it; claim_sources only where the judge of support named no source."""
+        """Every rubric that may be asked: answer_relevance only where nothing was retrieved, to see
+        whether the response admits it; claim_sources only where the judge of support named no
+        source.
+        """
         support = self.claim_contexts or self.statement_contexts
         return (
-            *(("groundedness",) if support else ()), *(("answer_relevance",) if self.claim_contexts else ()),
+            *(("groundedness",) if support else ()),
+            *(("answer_relevance",) if self.claim_contexts else ()),
             *(("claim_sources",) if support and self.sources else ()),
             *(("entailment",) if self.claim_truth or self.statement_response else ()),
-            *(("claims",) if self.claims == "llm" and (self.of_claims or self.of_statements) else ()),
-        )  # fmt: skip
+            *(
+                ("claims",)
+                if self.claims == "llm" and (self.of_claims or self.of_statements)
+                else ()
+            ),
+        )
 
 
 class GraphMetric(MetricBase):
@@ -108,9 +128,9 @@ class GraphMetric(MetricBase):
 class Graph:
     """The edges that were asked for, as parts; () for the others.
 
-    claims: claim x contexts, truth: claim x truth, one part per piece of the response; pieces that make no claim are not
-    applicable. statements: statement x contexts, response: statement x response. flags: "abstention" or
-    "empty_response" where the response states nothing.
+    claims: claim x contexts, truth: claim x truth, one part per piece of the response; pieces that
+    make no claim are not applicable. statements: statement x contexts, response: statement x
+    response. flags: "abstention" or "empty_response" where the response states nothing.
     """
 
     claims: tuple[Part, ...] = ()
@@ -164,14 +184,29 @@ def judge_graph(metric: GraphMetric, sample: Sample) -> Flow[Graph | Score]:
     if wants.of_claims and not wants.silent and not claims:
         return _claimless(metric, _ONLY_ADMITS, tuple(map(_dropped, pieces)), ABSTENTION)
 
-    statements = [Piece(-1, -1, text) for text in texts if not admits(text)] if wants.of_statements else []
+    statements = (
+        [Piece(-1, -1, text) for text in texts if not admits(text)] if wants.of_statements else []
+    )
     held, right, there, said = yield from together(
-        supported("claim", claims if wants.claim_contexts else (), question, response, contexts, sources=sources),
+        supported(
+            "claim",
+            claims if wants.claim_contexts else (),
+            question,
+            response,
+            contexts,
+            sources=sources,
+        ),
         entailed("claim", claims if wants.claim_truth else (), question, truth),
-        supported("statement", statements if wants.statement_contexts else (), question, truth, contexts,
-                  sources=sources),
+        supported(
+            "statement",
+            statements if wants.statement_contexts else (),
+            question,
+            truth,
+            contexts,
+            sources=sources,
+        ),
         entailed("statement", statements if wants.statement_response else (), question, response),
-    )  # fmt: skip
+    )
     there = tuple(_without_admitted(part) for part in there)
     if there and all(part.status is Status.NOT_APPLICABLE for part in there):
         return metric.not_applicable(_DECLINES)
@@ -180,8 +215,10 @@ def judge_graph(metric: GraphMetric, sample: Sample) -> Flow[Graph | Score]:
     graph = Graph(
         claims=_among(pieces, held) if wants.claim_contexts else (),
         truth=_among(pieces, right) if wants.claim_truth else (),
-        statements=there, response=said, flags=_stated(response) if wants.silent or wants.statement_response else (),
-    )  # fmt: skip
+        statements=there,
+        response=said,
+        flags=_stated(response) if wants.silent or wants.statement_response else (),
+    )
     if held and all(part.status is Status.NOT_APPLICABLE for part in held):
         if not any(ABSTENTION in part.flags for part in held):
             return _claimless(metric, "the response states nothing", graph.claims)
@@ -201,30 +238,45 @@ def _stated(response: str) -> tuple[str, ...]:
 def _listed(
     metric: GraphMetric, sample: Sample, wants: Wants
 ) -> Flow[tuple[tuple[Piece, ...], tuple[str, ...]] | Score]:
-    """The claims and statements that a model lists, or the Score when a list is lost. Expected facts are never cut."""
+    """The claims and statements that a model lists, or the Score when a list is lost. Expected
+    facts are never cut.
+    """
     response, truth = sample.response or "", truth_of(sample)
-    of_claims, of_truth = wants.of_claims and not blank(response), wants.of_statements and not facts_of(sample)
+    of_claims, of_truth = (
+        wants.of_claims and not blank(response),
+        wants.of_statements and not facts_of(sample),
+    )
     texts = (*((response,) if of_claims else ()), *((truth,) if of_truth else ()))
     if not texts:
         return (), ()
-    answers = yield tuple(Request("claims", {"question": sample.question or "", "response": text}) for text in texts)
+    answers = yield tuple(
+        Request("claims", {"question": sample.question or "", "response": text}) for text in texts
+    )
     gone = [answer for answer in answers if not answer.judged]
     if gone:
         # A list as a whole is what was asked and lost; it is no claim of the response.
         states = [Status.FAILED if a.status is Status.NOT_APPLICABLE else a.status for a in answers]
         mark = _mark(metric)
         return Score(
-            metric=str(metric), status=next(s for s in states if s is not Status.JUDGED), counts=Counts.of(states),
-            reason=gone[0].reason or "no list of claims arrived", pass_mark=mark,
+            metric=str(metric),
+            status=next(s for s in states if s is not Status.JUDGED),
+            counts=Counts.of(states),
+            reason=gone[0].reason or "no list of claims arrived",
+            pass_mark=mark,
             verdict=None if mark is None else Verdict.UNDECIDED,
-        )  # fmt: skip
+        )
     pieces = tuple(_written(answers[0], response)) if of_claims else ()
-    stated = [piece.text for piece in _written(answers[-1], truth) if not piece.dropped] if of_truth else []
+    stated = (
+        [piece.text for piece in _written(answers[-1], truth) if not piece.dropped]
+        if of_truth
+        else []
+    )
     return pieces, tuple(dict.fromkeys(stated))
 
 
 def _written(judgment: Judgment, text: str) -> Iterator[Piece]:
-    """The claims a model wrote, and those it calls trivial; those it took over word for word get their place.
+    """The claims a model wrote, and those it calls trivial; those it took over word for word get
+    their place.
 
     One claim more than is judged is enough to see that there are too many.
     """
@@ -251,7 +303,11 @@ _ONLY_ADMITS = "the response only admits that it does not know"
 
 
 def _without_admission(piece: Piece) -> Piece:
-    return piece if piece.dropped or not admits(piece.text) else Piece(piece.start, piece.end, piece.text, _ADMISSION)
+    return (
+        piece
+        if piece.dropped or not admits(piece.text)
+        else Piece(piece.start, piece.end, piece.text, _ADMISSION)
+    )
 
 
 def _without_admitted(part: Part) -> Part:
@@ -259,32 +315,46 @@ def _without_admitted(part: Part) -> Part:
     if part.status is not Status.JUDGED or ABSTENTION not in part.flags:
         return part
     return Part(
-        part.kind, Status.NOT_APPLICABLE, text=part.text, start=part.start, end=part.end, rationale=part.rationale,
-        reason=f"no claim: {_ADMISSION}", flags=(ABSTENTION,), key=part.key,
-    )  # fmt: skip
+        part.kind,
+        Status.NOT_APPLICABLE,
+        text=part.text,
+        start=part.start,
+        end=part.end,
+        rationale=part.rationale,
+        reason=f"no claim: {_ADMISSION}",
+        flags=(ABSTENTION,),
+        key=part.key,
+    )
 
 
 def _to_judge(
     pieces: tuple[Piece, ...], chunks: int, admissions: bool
-) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:  # fmt: skip
-    """The pieces, mere admissions dropped unless they count; and the claims among them as the judge is to read them."""
+) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    """The pieces, mere admissions dropped unless they count; and the claims among them as the judge
+    is to read them.
+    """
     if not admissions:
         pieces = tuple(_without_admission(piece) for piece in pieces)
-    # A mark such as [2] is judged by citation_support; to a judge of the claim it is a number without support.
+    # A mark such as [2] is judged by citation_support; to a judge of the claim it is a number
+    # without support.
     return pieces, tuple(
-        Piece(piece.start, piece.end, without_marks(piece.text, chunks)) for piece in pieces if not piece.dropped
+        Piece(piece.start, piece.end, without_marks(piece.text, chunks))
+        for piece in pieces
+        if not piece.dropped
     )
 
 
 @recent
 def _sentences_to_judge(
     response: str, chunks: int, admissions: bool
-) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:  # fmt: skip
+) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
     return _to_judge(split_claims(response), chunks, admissions)
 
 
 def _dropped(piece: Piece) -> Part:
-    return left_out("claim", piece, piece.dropped, ABSTENTION if piece.dropped == _ADMISSION else "trivial")
+    return left_out(
+        "claim", piece, piece.dropped, ABSTENTION if piece.dropped == _ADMISSION else "trivial"
+    )
 
 
 def _among(pieces: tuple[Piece, ...], parts: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -304,13 +374,20 @@ def _mark(metric: GraphMetric) -> float | None:
 def _too_many(metric: GraphMetric, text: str, name: str, count: int) -> Score:
     mark = _mark(metric)
     return Score(
-        metric=str(metric), status=Status.FAILED, counts=Counts(asked=count, failed=count), pass_mark=mark,
+        metric=str(metric),
+        status=Status.FAILED,
+        counts=Counts(asked=count, failed=count),
+        pass_mark=mark,
         reason=f"the {text} makes more than {MAX_CLAIMS:,} {name}, the most that are judged",
         verdict=None if mark is None else Verdict.UNDECIDED,
-    )  # fmt: skip
+    )
 
 
 def _claimless(metric: GraphMetric, why: str, parts: tuple[Part, ...], flag: str = "") -> Score:
     return Score(
-        metric=str(metric), status=Status.NOT_APPLICABLE, reason=why, parts=parts, flags=(flag,) if flag else ()
+        metric=str(metric),
+        status=Status.NOT_APPLICABLE,
+        reason=why,
+        parts=parts,
+        flags=(flag,) if flag else (),
     )

@@ -8,7 +8,16 @@ from typing import ClassVar
 
 from ragassay.core import Judgment, Request, Sample, Score, Status
 from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
-from ragassay.metrics.reduction import EMPTY, all_lost, blank, counts_of, judged, lost, part_of, partial
+from ragassay.metrics.reduction import (
+    EMPTY,
+    all_lost,
+    blank,
+    counts_of,
+    judged,
+    lost,
+    part_of,
+    partial,
+)
 from ragassay.scoring import decide, supported_share
 
 
@@ -17,44 +26,71 @@ class Guidelines(MetricBase):
     """Share of the row's guidelines that the response keeps to."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G11", name="guidelines", title="Whether the response keeps to each of the row's guidelines.",
+        id="G11",
+        name="guidelines",
+        title="Whether the response keeps to each of the row's guidelines.",
         formula="guidelines kept / judged guidelines. The row passes when all are kept.",
-        needs=("response", "guidelines"), rubrics=("guidelines",), source="MLflow / Databricks Agent Evaluation",
+        needs=("response", "guidelines"),
+        rubrics=("guidelines",),
+        source="MLflow / Databricks Agent Evaluation",
         edges=(
-            "the row has no guidelines, or the response is empty: not applicable", "a repeated guideline counts once",
-            "a lost verdict: the share is over the judged ones, flagged partial; a pass needs them all",
+            "the row has no guidelines, or the response is empty: not applicable",
+            "a repeated guideline counts once",
+            (
+                "a lost verdict: the share is over the judged ones, flagged partial; a pass needs"
+                " them all"
+            ),
         ),
         calls="1 for up to 20 guidelines",
         elsewhere=(
             Elsewhere("MLflow", "ExpectationsGuidelines", "there one yes or no for the row"),
-            Elsewhere("Databricks Agent Evaluation", "guideline_adherence", "there one yes or no for the row"),
-            Elsewhere("DeepEval", "PromptAlignmentMetric", "there instructions followed / instructions"),
+            Elsewhere(
+                "Databricks Agent Evaluation",
+                "guideline_adherence",
+                "there one yes or no for the row",
+            ),
+            Elsewhere(
+                "DeepEval", "PromptAlignmentMetric", "there instructions followed / instructions"
+            ),
         ),
-    )  # fmt: skip
+    )
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)
         if absent is not None:
             return absent
-        guidelines = tuple(dict.fromkeys(text.strip() for text in sample.guidelines or () if not blank(text)))
+        guidelines = tuple(
+            dict.fromkeys(text.strip() for text in sample.guidelines or () if not blank(text))
+        )
         if not guidelines:
             return self.not_applicable("the row has no guidelines")
         if blank(sample.response):
             return replace(self.not_applicable("the response is empty"), flags=(EMPTY,))
         shared = {"question": sample.question or "", "response": sample.response or ""}
-        answers = yield tuple(Request("guidelines", {**shared, "guideline": text}) for text in guidelines)
+        answers = yield tuple(
+            Request("guidelines", {**shared, "guideline": text}) for text in guidelines
+        )
         return kept_share(str(self), guidelines, answers)
 
 
 def kept_share(metric: str, guidelines: Sequence[str], answers: Sequence[Judgment]) -> Score:
     """Guidelines kept / judged ones, one part each; the row passes when all are kept."""
-    parts = tuple(part_of(answer, "guideline", text=text) for text, answer in zip(guidelines, answers, strict=True))
+    parts = tuple(
+        part_of(answer, "guideline", text=text)
+        for text, answer in zip(guidelines, answers, strict=True)
+    )
     found, gone = judged(parts), lost(parts)
     if not found:
         return all_lost(metric, parts, pass_mark=1.0)
     kept = [bool(part.passed) for part in found]
     return Score(
-        metric=metric, status=Status.JUDGED, value=supported_share(kept), pass_mark=1.0,
-        verdict=decide(sum(kept), len(gone), len(parts), 1.0), counts=counts_of(parts), parts=parts,
-        flags=partial(parts), rationale=f"{sum(kept)} of {len(kept)} judged guidelines are kept",
-    )  # fmt: skip
+        metric=metric,
+        status=Status.JUDGED,
+        value=supported_share(kept),
+        pass_mark=1.0,
+        verdict=decide(sum(kept), len(gone), len(parts), 1.0),
+        counts=counts_of(parts),
+        parts=parts,
+        flags=partial(parts),
+        rationale=f"{sum(kept)} of {len(kept)} judged guidelines are kept",
+    )

@@ -17,13 +17,17 @@ class HitRate(Ranked):
     """Whether a relevant document is among the first k."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8", name="hit_rate", title="Whether a relevant document is among the first k.",
+        id="R8",
+        name="hit_rate",
+        title="Whether a relevant document is among the first k.",
         formula="1 when a relevant document is among the first k, else 0.",
-        needs=NEEDS, judged=False, source=SOURCE, edges=EDGES, calls="none",
-        elsewhere=(
-            Elsewhere("trec_eval", "success_k"),
-        ),
-    )  # fmt: skip
+        needs=NEEDS,
+        judged=False,
+        source=SOURCE,
+        edges=EDGES,
+        calls="none",
+        elsewhere=(Elsewhere("trec_eval", "success_k"),),
+    )
     k: int = 5
 
     def __post_init__(self) -> None:

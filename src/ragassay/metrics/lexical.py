@@ -1,4 +1,6 @@
-"""What do the measures of shared wording have in common? They compare the response with the reference, and ask nothing."""
+"""What do the measures of shared wording have in common? They compare the response with the
+reference, and ask nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +11,44 @@ from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 from ragassay.metrics.reduction import EMPTY, blank
 
 MAX_CHARS = 1_000_000
-"""Longer texts are not compared: no answer has 200,000 words, and the n-grams of one would fill the memory."""
+"""Longer texts are not compared: no answer has 200,000 words, and the n-grams of one would fill the
+memory.
+"""
 NEEDS = ("response", "reference")
 EDGES = (
-    "the response is empty: 0, flag empty_response", "the reference holds no word: not applicable",
+    "the response is empty: 0, flag empty_response",
+    "the reference holds no word: not applicable",
     f"a text of more than {MAX_CHARS:,} characters: failed",
-)  # fmt: skip
+)
 
 
 def declare(
-    name: str, title: str, formula: str, source: str, *elsewhere: Elsewhere, edges: tuple[str, ...] = ()
-) -> Declaration:  # fmt: skip
+    name: str,
+    title: str,
+    formula: str,
+    source: str,
+    *elsewhere: Elsewhere,
+    edges: tuple[str, ...] = (),
+) -> Declaration:
     """The declaration of a measure of shared wording."""
     return Declaration(
-        id="G6", name=name, title=title, formula=formula, needs=NEEDS, judged=False, source=source,
-        edges=(*EDGES, *edges), calls="none", elsewhere=elsewhere,
-    )  # fmt: skip
+        id="G6",
+        name=name,
+        title=title,
+        formula=formula,
+        needs=NEEDS,
+        judged=False,
+        source=source,
+        edges=(*EDGES, *edges),
+        calls="none",
+        elsewhere=elsewhere,
+    )
 
 
 class Lexical(MetricBase):
-    """A measure of response and reference; no verdict but where `mark` says from where the row passes."""
+    """A measure of response and reference; no verdict but where `mark` says from where the row
+    passes.
+    """
 
     def measure(self, response: str, reference: str) -> float | None:
         """The value in [0, 1]; None when the reference holds nothing to find."""
@@ -49,12 +69,17 @@ class Lexical(MetricBase):
         if value is None:
             return self.not_applicable("the reference holds no word")
         score = Score(
-            metric=str(self), status=Status.JUDGED, value=value, flags=(EMPTY,) if blank(response) else ()
-        )  # fmt: skip
+            metric=str(self),
+            status=Status.JUDGED,
+            value=value,
+            flags=(EMPTY,) if blank(response) else (),
+        )
         mark = self.mark()
         if mark is None:
             return score
-        return replace(score, verdict=Verdict.PASS if value >= mark else Verdict.FAIL, pass_mark=mark)
+        return replace(
+            score, verdict=Verdict.PASS if value >= mark else Verdict.FAIL, pass_mark=mark
+        )
         yield  # asks nothing, and is a flow all the same
 
 

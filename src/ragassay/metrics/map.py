@@ -16,12 +16,20 @@ class AveragePrecision(Ranked):
     """Average precision of the row; its mean over rows is MAP."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8", name="map", title="Precision at the ranks of the relevant documents, on average.",
-        formula="sum over retrieved relevant documents of the precision at their rank / relevant documents; "
-        "its mean over rows is MAP.",
-        needs=NEEDS, judged=False, source=SOURCE, edges=EDGES, calls="none",
+        id="R8",
+        name="map",
+        title="Precision at the ranks of the relevant documents, on average.",
+        formula=(
+            "sum over retrieved relevant documents of the precision at their rank / relevant"
+            " documents; its mean over rows is MAP."
+        ),
+        needs=NEEDS,
+        judged=False,
+        source=SOURCE,
+        edges=EDGES,
+        calls="none",
         elsewhere=(Elsewhere("trec_eval", "map"),),
-    )  # fmt: skip
+    )
 
     def measure(self, ranking: tuple[str, ...], grades: Mapping[str, float]) -> float | None:
         return average_precision(ranking, grades)

@@ -16,13 +16,20 @@ class ReciprocalRank(Ranked):
     """Reciprocal rank of the row; its mean over rows is MRR."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8", name="mrr", title="How early the first relevant document comes.",
-        formula="1 / rank of the first relevant document, 0 when none was retrieved; its mean over rows is MRR.",
-        needs=NEEDS, judged=False, source=SOURCE, edges=EDGES, calls="none",
-        elsewhere=(
-            Elsewhere("trec_eval", "recip_rank"),
+        id="R8",
+        name="mrr",
+        title="How early the first relevant document comes.",
+        formula=(
+            "1 / rank of the first relevant document, 0 when none was retrieved; its mean over rows"
+            " is MRR."
         ),
-    )  # fmt: skip
+        needs=NEEDS,
+        judged=False,
+        source=SOURCE,
+        edges=EDGES,
+        calls="none",
+        elsewhere=(Elsewhere("trec_eval", "recip_rank"),),
+    )
 
     def measure(self, ranking: tuple[str, ...], grades: Mapping[str, float]) -> float | None:
         return reciprocal_rank(ranking, grades)

@@ -17,16 +17,23 @@ class NdcgAtK(Ranked):
     """Normalised discounted cumulated gain of the first k."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8", name="ndcg_at_k", title="How well the first k documents are ordered by graded relevance.",
-        formula="DCG of the first k / DCG of the best possible first k; DCG = sum of grade / log2(rank + 1).",
-        needs=NEEDS, judged=False, source=SOURCE,
+        id="R8",
+        name="ndcg_at_k",
+        title="How well the first k documents are ordered by graded relevance.",
+        formula=(
+            "DCG of the first k / DCG of the best possible first k; DCG = sum of grade / log2(rank"
+            " + 1)."
+        ),
+        needs=NEEDS,
+        judged=False,
+        source=SOURCE,
         edges=(*EDGES, "negative grades gain nothing"),
         calls="none",
         elsewhere=(
             Elsewhere("trec_eval", "ndcg_cut_k"),
             Elsewhere("Phoenix", "nDCG", "there over judged relevance of the retrieved chunks"),
         ),
-    )  # fmt: skip
+    )
     k: int = 10
 
     def __post_init__(self) -> None:

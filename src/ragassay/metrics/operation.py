@@ -12,11 +12,22 @@ from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
 
 def _declare(name: str, title: str, formula: str, unit: str, *elsewhere: Elsewhere) -> Declaration:
     return Declaration(
-        id="O1", name=name, title=title, formula=formula, needs=("usage",), high=None, higher_is_better=False,
-        unit=unit, judged=False, source="reported by the application", calls="none",
-        edges=("the row has no such figure, or one that is negative or not finite: not applicable",),
+        id="O1",
+        name=name,
+        title=title,
+        formula=formula,
+        needs=("usage",),
+        high=None,
+        higher_is_better=False,
+        unit=unit,
+        judged=False,
+        source="reported by the application",
+        calls="none",
+        edges=(
+            "the row has no such figure, or one that is negative or not finite: not applicable",
+        ),
         elsewhere=elsewhere,
-    )  # fmt: skip
+    )
 
 
 class _Spent(MetricBase):
@@ -53,7 +64,11 @@ class AppTokens(_Spent):
     )
 
     def read(self, usage: AppUsage) -> float | None:
-        if usage.total_tokens is None and usage.input_tokens is not None and usage.output_tokens is not None:
+        if (
+            usage.total_tokens is None
+            and usage.input_tokens is not None
+            and usage.output_tokens is not None
+        ):
             return usage.input_tokens + usage.output_tokens
         return usage.total_tokens
 
@@ -91,7 +106,9 @@ class AppCost(_Spent):
     """US dollars the application spent."""
 
     field: ClassVar[str] = "cost"
-    declaration: ClassVar[Declaration] = _declare("app_cost", "What the answer cost.", "US dollars.", "USD")
+    declaration: ClassVar[Declaration] = _declare(
+        "app_cost", "What the answer cost.", "US dollars.", "USD"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +117,36 @@ class AppLatency(_Spent):
 
     field: ClassVar[str] = "latency"
     declaration: ClassVar[Declaration] = _declare(
-        "app_latency", "How long the answer took.", "seconds.", "s",
+        "app_latency",
+        "How long the answer took.",
+        "seconds.",
+        "s",
         Elsewhere("Databricks Agent Evaluation", "latency_seconds"),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class AppError(MetricBase):
-    """1 where the application failed on the row. Not to fail is no sign of quality: it does not make a row pass by itself."""
+    """1 where the application failed on the row. Not to fail is no sign of quality: it does not
+    make a row pass by itself.
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="O1", name="app_error", title="Whether the application failed on the row.",
-        formula="1 when the row carries the application's error, else 0; the mean is the error rate. A row with an error "
-        "fails; one without passes here, which alone does not make the row pass.",
-        needs=("error|response",), higher_is_better=False, judged=False, source="reported by the application",
-        edges=("neither an error nor a response: not applicable",), calls="none",
-    )  # fmt: skip
+        id="O1",
+        name="app_error",
+        title="Whether the application failed on the row.",
+        formula=(
+            "1 when the row carries the application's error, else 0; the mean is the error rate. A"
+            " row with an error fails; one without passes here, which alone does not make the row"
+            " pass."
+        ),
+        needs=("error|response",),
+        higher_is_better=False,
+        judged=False,
+        source="reported by the application",
+        edges=("neither an error nor a response: not applicable",),
+        calls="none",
+    )
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)
@@ -124,7 +155,10 @@ class AppError(MetricBase):
         if sample.error is None:
             return Score(metric=str(self), status=Status.JUDGED, value=0.0, verdict=Verdict.PASS)
         return Score(
-            metric=str(self), status=Status.JUDGED, value=1.0, verdict=Verdict.FAIL,
+            metric=str(self),
+            status=Status.JUDGED,
+            value=1.0,
+            verdict=Verdict.FAIL,
             rationale=shorten(sample.error, 200) or "the application failed and gave no message",
-        )  # fmt: skip
+        )
         yield  # asks nothing, and is a flow all the same

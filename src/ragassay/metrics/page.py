@@ -1,4 +1,6 @@
-"""What does the page docs/metrics.md say? Written from the declarations, so that it cannot fall behind them."""
+"""What does the page docs/metrics.md say? Written from the declarations, so that it cannot fall
+behind them.
+"""
 
 from __future__ import annotations
 
@@ -71,23 +73,36 @@ With `claims=llm` the judge's model lists the claims instead (one more call a ro
 def page(metrics: Sequence[type[MetricBase]]) -> str:
     """The reference of these metrics in Markdown."""
     groups = (_group(*group, [kind.declaration for kind in metrics]) for group in _GROUPS)
-    return "".join([_INTRO, *groups, "\n", _NAMES, *(_section(kind) for kind in metrics), _CLAIMS, _weights()])
+    return "".join(
+        [_INTRO, *groups, "\n", _NAMES, *(_section(kind) for kind in metrics), _CLAIMS, _weights()]
+    )
 
 
 def _group(title: str, asks: str, prefix: str, judged: bool, metrics: Sequence[Declaration]) -> str:
-    # An exact metric compares texts; document ids are compared exactly, too, but say how good the retrieval is.
-    found = [d for d in metrics if d.id.startswith(prefix) and (prefix != "G" or d.judged is judged)]
-    head = f"\n### {title}\n\n{asks}\n\n| metric | measures | better | needs | calls a row |\n|---|---|---|---|---|\n"
+    # An exact metric compares texts; document ids are compared exactly, too, but say how good the
+    # retrieval is.
+    found = [
+        d for d in metrics if d.id.startswith(prefix) and (prefix != "G" or d.judged is judged)
+    ]
+    head = (
+        f"\n### {title}\n\n{asks}\n\n| metric | measures | better | needs | calls a row"
+        " |\n|---|---|---|---|---|\n"
+    )
     better = {True: "higher", False: "lower", None: "neither"}
     return head + "".join(
-        f"| [{d.name}](#{d.name}) | {d.title} | {better[d.higher_is_better]} | {_needs(d)} | {cell(_calls(d))} |\n"
+        f"| [{d.name}](#{d.name}) | {d.title} | {better[d.higher_is_better]} | {_needs(d)} |"
+        f" {cell(_calls(d))} |\n"
         for d in found
     )
 
 
 def _section(kind: type[MetricBase]) -> str:
     d = kind.declaration
-    direction = {True: "higher is better", False: "lower is better", None: "neither end is better by itself"}
+    direction = {
+        True: "higher is better",
+        False: "lower is better",
+        None: "neither end is better by itself",
+    }
     lines = [f"## {d.name}\n", f"{d.title}\n", f"- value: {d.formula}"]
     lines.append(f"- range: {_range(d)}, {direction[d.higher_is_better]}")
     lines.append(f"- needs: {_needs(d)}")
@@ -96,11 +111,16 @@ def _section(kind: type[MetricBase]) -> str:
         lines.append(f"- parameters and defaults: {', '.join(parameters)}. {_about(kind)}")
     if d.edges:
         lines += ["- edge cases:", *(f"    - {edge}" for edge in d.edges)]
-    lines.append(f"- calls a row: {_calls(d)}" + (f" (rubrics: {', '.join(d.rubrics)})" if d.rubrics else ""))
+    lines.append(
+        f"- calls a row: {_calls(d)}" + (f" (rubrics: {', '.join(d.rubrics)})" if d.rubrics else "")
+    )
     lines.append(f"- source: {d.source} ({d.id})")
     if d.elsewhere:
         lines += ["", "| elsewhere | name there | how it differs |", "|---|---|---|"]
-        lines += [f"| {other.tool} | {cell(other.name)} | {cell(differs(other))} |" for other in d.elsewhere]
+        lines += [
+            f"| {other.tool} | {cell(other.name)} | {cell(differs(other))} |"
+            for other in d.elsewhere
+        ]
     return "\n".join(lines) + "\n\n"
 
 
@@ -140,8 +160,8 @@ def _short(value: object) -> str:
 def _weights() -> str:
     table = "".join(f"| {rule.what} | +{rule.adds:g} |\n" for rule in WEIGHT_RULES)
     return (
-        f"## Weights of faithfulness(mode=weighted)\n\nA claim weighs {BASE_WEIGHT:g}, plus what it holds:\n\n"
-        f"| holds | weight |\n|---|---|\n{table}\n"
-        "Numbers inside a date count as the date only; a name is a capitalised word that does not begin the claim, or\n"
-        "an acronym. The weight of each claim stands beside it in the reports.\n"
+        f"## Weights of faithfulness(mode=weighted)\n\nA claim weighs {BASE_WEIGHT:g}, plus what it"
+        f" holds:\n\n| holds | weight |\n|---|---|\n{table}\nNumbers inside a date count as the"
+        " date only; a name is a capitalised word that does not begin the claim, or\nan acronym."
+        " The weight of each claim stands beside it in the reports.\n"
     )

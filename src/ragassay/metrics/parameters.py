@@ -10,9 +10,12 @@ from ragassay.core import SetupError, nearest, shorten
 def refuse(metric: str, name: str, value: object, expected: str, hint: str = "") -> SetupError:
     """The error for a parameter whose value is not `expected`."""
     return SetupError(
-        "E0202", f"{metric} cannot take {name}={shorten(value, 40)}.", where=f"metric {metric}, parameter {name}",
-        why=f"it is {shorten(value, 40)}", fix=f"give {expected}.{hint}",
-    )  # fmt: skip
+        "E0202",
+        f"{metric} cannot take {name}={shorten(value, 40)}.",
+        where=f"metric {metric}, parameter {name}",
+        why=f"it is {shorten(value, 40)}",
+        fix=f"give {expected}.{hint}",
+    )
 
 
 def check_share(metric: str, name: str, value: object) -> None:
@@ -32,4 +35,6 @@ def check_choice(metric: str, name: str, value: object, choices: tuple[object, .
     """One of a few values."""
     if value not in choices or isinstance(value, bool):
         listed = ", ".join(str(choice) for choice in choices)
-        raise refuse(metric, name, value, f"one of {listed}", nearest(str(value), [str(c) for c in choices]))
+        raise refuse(
+            metric, name, value, f"one of {listed}", nearest(str(value), [str(c) for c in choices])
+        )

@@ -17,16 +17,24 @@ class PrecisionAtK(Ranked):
     """Share of relevant documents among the first k."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8", name="precision_at_k", title="Share of relevant documents among the first k.",
+        id="R8",
+        name="precision_at_k",
+        title="Share of relevant documents among the first k.",
         formula="relevant documents among the first k / k, also when fewer were retrieved.",
-        needs=NEEDS, judged=False, source=SOURCE,
+        needs=NEEDS,
+        judged=False,
+        source=SOURCE,
         edges=(*EDGES, "fewer than k documents: still divided by k"),
         calls="none",
         elsewhere=(
             Elsewhere("trec_eval", "P_k"),
-            Elsewhere("MLflow", "precision_at_k", "there divided by the number retrieved where that is below k"),
+            Elsewhere(
+                "MLflow",
+                "precision_at_k",
+                "there divided by the number retrieved where that is below k",
+            ),
         ),
-    )  # fmt: skip
+    )
     k: int = 5
 
     def __post_init__(self) -> None:

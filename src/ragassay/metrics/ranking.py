@@ -1,4 +1,6 @@
-"""What do the metrics of document ids (R8) have in common? They read the contexts as a ranking of ids, and ask nothing."""
+"""What do the metrics of document ids (R8) have in common? They read the contexts as a ranking of
+ids, and ask nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,11 @@ from ragassay.metrics.base import MetricBase, MetricFlow
 NEEDS = ("contexts", "relevant_ids")
 SOURCE = "trec_eval (NIST)"
 EDGES = (
-    "nothing was retrieved: 0", "relevant_ids names no relevant document: not applicable",
+    "nothing was retrieved: 0",
+    "relevant_ids names no relevant document: not applicable",
     "a chunk without an id: not applicable, as it cannot be matched",
     "an id that is repeated counts once, at its best rank",
-)  # fmt: skip
+)
 
 
 class Ranked(MetricBase):

@@ -17,14 +17,20 @@ class RecallAtK(Ranked):
     """Share of the relevant documents that are among the first k."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8", name="recall_at_k", title="Share of the relevant documents that are among the first k.",
+        id="R8",
+        name="recall_at_k",
+        title="Share of the relevant documents that are among the first k.",
         formula="relevant documents among the first k / relevant documents.",
-        needs=NEEDS, judged=False, source=SOURCE, edges=EDGES, calls="none",
+        needs=NEEDS,
+        judged=False,
+        source=SOURCE,
+        edges=EDGES,
+        calls="none",
         elsewhere=(
             Elsewhere("trec_eval", "recall_k"),
             Elsewhere("MLflow", "recall_at_k"),
         ),
-    )  # fmt: skip
+    )
     k: int = 5
 
     def __post_init__(self) -> None:

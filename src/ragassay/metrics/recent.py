@@ -1,4 +1,6 @@
-"""What has just been made of a row's texts, for its next metric? A dozen metrics cut the same texts and ask the same."""
+"""What has just been made of a row's texts, for its next metric? A dozen metrics cut the same texts
+and ask the same.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,11 @@ _ENTRIES, _CHARS = 64, 2_000_000
 
 
 def recent(make: Callable[P, T]) -> Callable[P, T]:
-    """Keep the last results of a pure function of texts: 64 at most, and no more than two million characters of arguments.
+    """Keep the last results of a pure function of texts: 64 at most, and no more than two million
+    characters of arguments.
 
-    The oldest go first; what is larger by itself is made anew each time. For positional arguments, from any thread.
+    The oldest go first; what is larger by itself is made anew each time. For positional arguments,
+    from any thread.
     """
     kept: dict[object, tuple[T, int]] = {}
     lock = Lock()

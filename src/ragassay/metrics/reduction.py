@@ -17,10 +17,19 @@ EMPTY = "empty_response"
 
 
 def part_of(
-    judgment: Judgment, kind: str, *, mark: float = GRADE_MARK, text: str = "", start: int | None = None,
-    end: int | None = None, context: int | None = None, evidence: bool = True,
-) -> Part:  # fmt: skip
-    """The Judgment as a part of a Score. A judged one without a value from 0 to 1 counts as unparsed."""
+    judgment: Judgment,
+    kind: str,
+    *,
+    mark: float = GRADE_MARK,
+    text: str = "",
+    start: int | None = None,
+    end: int | None = None,
+    context: int | None = None,
+    evidence: bool = True,
+) -> Part:
+    """The Judgment as a part of a Score. A judged one without a value from 0 to 1 counts as
+    unparsed.
+    """
     status, reason, value = judgment.status, judgment.reason, judgment.value
     rating, probability, passed = judgment.rating, judgment.probability, None
     if status is Status.JUDGED and (value is None or not 0 <= value <= 1):  # true of NaN as well
@@ -31,26 +40,58 @@ def part_of(
         passed = _passes(judgment, value, mark)
     # By position: this is where most of the time goes that scoring takes.
     return Part(
-        kind, status, text, start, end, context, rating, value, passed, probability, None, judgment.rationale,
-        judgment.evidence if evidence else (), judgment.flags, reason, judgment.key, judgment.sources,
-    )  # fmt: skip
+        kind,
+        status,
+        text,
+        start,
+        end,
+        context,
+        rating,
+        value,
+        passed,
+        probability,
+        None,
+        judgment.rationale,
+        judgment.evidence if evidence else (),
+        judgment.flags,
+        reason,
+        judgment.key,
+        judgment.sources,
+    )
 
 
 def _passes(judgment: Judgment, value: float, mark: float) -> bool:
-    # At the metric's default the rubric's own pass mark holds, which a user's scale may set elsewhere than at 2/3; a
-    # mark that was asked for outranks it.
+    # At the metric's default the rubric's own pass mark holds, which a user's scale may set
+    # elsewhere than at 2/3; a mark that was asked for outranks it.
     return judgment.passes if judgment.passes is not None and mark == GRADE_MARK else value >= mark
 
 
 def ruled(
-    kind: str, *, rationale: str, text: str = "", start: int | None = None, end: int | None = None,
-    context: int | None = None, value: float = 0.0, flags: tuple[str, ...] = (), sources: tuple[int, ...] | None = None,
-) -> Part:  # fmt: skip
+    kind: str,
+    *,
+    rationale: str,
+    text: str = "",
+    start: int | None = None,
+    end: int | None = None,
+    context: int | None = None,
+    value: float = 0.0,
+    flags: tuple[str, ...] = (),
+    sources: tuple[int, ...] | None = None,
+) -> Part:
     """A part that a rule settles without a judge, such as an empty chunk."""
     return Part(
-        kind=kind, status=Status.JUDGED, text=text, start=start, end=end, context=context, value=value,
-        passed=value >= GRADE_MARK, rationale=rationale, flags=flags, sources=sources,
-    )  # fmt: skip
+        kind=kind,
+        status=Status.JUDGED,
+        text=text,
+        start=start,
+        end=end,
+        context=context,
+        value=value,
+        passed=value >= GRADE_MARK,
+        rationale=rationale,
+        flags=flags,
+        sources=sources,
+    )
 
 
 def judged(parts: Iterable[Part]) -> list[Part]:
@@ -76,31 +117,47 @@ def partial(parts: Sequence[Part]) -> tuple[str, ...]:
 def abstained(parts: Sequence[Part]) -> tuple[str, ...]:
     """The flag for a response that is nothing but admissions of not knowing."""
     found = judged(parts)
-    return (ABSTENTION,) if found and not lost(parts) and all(ABSTENTION in part.flags for part in found) else ()
+    return (
+        (ABSTENTION,)
+        if found and not lost(parts) and all(ABSTENTION in part.flags for part in found)
+        else ()
+    )
 
 
-def all_lost(metric: str, parts: Sequence[Part], *, pass_mark: float | None, verdict: bool = True) -> Score:
-    """The Score when nothing that was asked has a value: its status is the most frequent loss, the first on a tie.
+def all_lost(
+    metric: str, parts: Sequence[Part], *, pass_mark: float | None, verdict: bool = True
+) -> Score:
+    """The Score when nothing that was asked has a value: its status is the most frequent loss, the
+    first on a tie.
 
-    Not applicable where nothing is lost: the judge found nothing to judge, such as facts without a word.
+    Not applicable where nothing is lost: the judge found nothing to judge, such as facts without a
+    word.
     """
     gone = lost(parts)
     if not gone:
         reason = next((part.reason for part in parts if part.reason), "there is nothing to judge")
         return Score(metric=metric, status=Status.NOT_APPLICABLE, reason=reason, parts=tuple(parts))
     status = Counter(part.status for part in gone).most_common(1)[0][0]
-    reasons = Counter(part.reason for part in gone if part.status is status and part.reason).most_common(1)
+    reasons = Counter(
+        part.reason for part in gone if part.status is status and part.reason
+    ).most_common(1)
     return Score(
-        metric=metric, status=status, reason=reasons[0][0] if reasons else "no verdict arrived", parts=tuple(parts),
-        verdict=Verdict.UNDECIDED if verdict else None, pass_mark=pass_mark, counts=counts_of(parts),
-    )  # fmt: skip
+        metric=metric,
+        status=status,
+        reason=reasons[0][0] if reasons else "no verdict arrived",
+        parts=tuple(parts),
+        verdict=Verdict.UNDECIDED if verdict else None,
+        pass_mark=pass_mark,
+        counts=counts_of(parts),
+    )
 
 
 def at_most(bad: int, unknown: int, total: int, mark: float) -> Verdict:
-    """The verdict under "at most `mark` of `total` are bad" (total > 0), when `unknown` of them have no verdict.
+    """The verdict under "at most `mark` of `total` are bad" (total > 0), when `unknown` of them
+    have no verdict.
 
-    PASS when it holds although every unknown one should be bad; FAIL when it does not although none should be; else
-    UNDECIDED.
+    PASS when it holds although every unknown one should be bad; FAIL when it does not although none
+    should be; else UNDECIDED.
     """
     if bad / total > mark:
         return Verdict.FAIL
@@ -108,7 +165,9 @@ def at_most(bad: int, unknown: int, total: int, mark: float) -> Verdict:
 
 
 def at_least_one(passed: int, unknown: int) -> Verdict:
-    """PASS when one passed, whatever the unknown ones are; UNDECIDED when one of these might; else FAIL."""
+    """PASS when one passed, whatever the unknown ones are; UNDECIDED when one of these might; else
+    FAIL.
+    """
     if passed:
         return Verdict.PASS
     return Verdict.UNDECIDED if unknown else Verdict.FAIL

@@ -18,16 +18,40 @@ from ragassay.metrics.base import Declaration, Metric, MetricBase
 from ragassay.metrics.parameters import refuse
 
 DEFAULT_METRICS: tuple[str, ...] = (
-    "context_relevance", "chunk_relevance", "groundedness", "faithfulness", "answer_relevance", "abstention",
-    "document_recall", "precision_at_k", "recall_at_k", "hit_rate", "mrr", "map", "ndcg_at_k",
-    "app_tokens", "app_input_tokens", "app_output_tokens", "app_cost", "app_latency", "app_error",
-)  # fmt: skip
-"""What is measured when nothing is asked for. Where a row lacks the input, a metric is not applicable."""
+    "context_relevance",
+    "chunk_relevance",
+    "groundedness",
+    "faithfulness",
+    "answer_relevance",
+    "abstention",
+    "document_recall",
+    "precision_at_k",
+    "recall_at_k",
+    "hit_rate",
+    "mrr",
+    "map",
+    "ndcg_at_k",
+    "app_tokens",
+    "app_input_tokens",
+    "app_output_tokens",
+    "app_cost",
+    "app_latency",
+    "app_error",
+)
+"""What is measured when nothing is asked for. Where a row lacks the input, a metric is not
+applicable.
+"""
 
 _AT = {
-    "ndcg": "ndcg_at_k", "precision": "precision_at_k", "p": "precision_at_k", "recall": "recall_at_k",
-    "r": "recall_at_k", "hit": "hit_rate", "hit_rate": "hit_rate", "success": "hit_rate",
-}  # fmt: skip
+    "ndcg": "ndcg_at_k",
+    "precision": "precision_at_k",
+    "p": "precision_at_k",
+    "recall": "recall_at_k",
+    "r": "recall_at_k",
+    "hit": "hit_rate",
+    "hit_rate": "hit_rate",
+    "success": "hit_rate",
+}
 NO_METRICS: Mapping[str, Metric] = MappingProxyType({})
 _CODE = re.compile(r"\s*[A-Za-z_][\w.]*:[A-Za-z_]\w*\s*")
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\)|@\s*(\d{1,9}))?\s*", re.DOTALL)
@@ -40,18 +64,26 @@ def catalogue() -> Mapping[str, type[MetricBase]]:
     found: dict[str, type[MetricBase]] = {}
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         for value in vars(import_module(f"{package}.{module.name}")).values():
-            if isinstance(value, type) and issubclass(value, MetricBase) and "declaration" in vars(value):
+            if (
+                isinstance(value, type)
+                and issubclass(value, MetricBase)
+                and "declaration" in vars(value)
+            ):
                 found[value.declaration.name] = value
-    ordered = sorted(found, key=lambda name: (DEFAULT_METRICS.index(name) if name in DEFAULT_METRICS else 99, name))
+    ordered = sorted(
+        found,
+        key=lambda name: (DEFAULT_METRICS.index(name) if name in DEFAULT_METRICS else 99, name),
+    )
     return MappingProxyType({name: found[name] for name in ordered})
 
 
 def parse(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> Metric:
-    """The metric of a printed name: "groundedness", "groundedness(pass_mark=0.8, claims=llm)", "ndcg@5".
+    """The metric of a printed name: "groundedness", "groundedness(pass_mark=0.8, claims=llm)",
+    "ndcg@5".
 
-    custom: further metrics by name, such as those of the user's rubric files. "module:name" is the user's own metric in
-    an importable module. `str(metric)` reads back: parse(str(m)) == m. Raises SetupError E0201 for a name that no
-    metric has, E0202 for a parameter that it does not take.
+    custom: further metrics by name, such as those of the user's rubric files. "module:name" is the
+    user's own metric in an importable module. `str(metric)` reads back: parse(str(m)) == m. Raises
+    SetupError E0201 for a name that no metric has, E0202 for a parameter that it does not take.
     """
     if text.strip() in custom:
         return custom[text.strip()]
@@ -67,9 +99,12 @@ def parse(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> Metric:
     kind = catalogue().get(name)
     if kind is None and name in custom:
         raise SetupError(
-            "E0202", f"{name} takes no parameters.", where=f"metric {shorten(text)}", why="it is a judge of your own",
+            "E0202",
+            f"{name} takes no parameters.",
+            where=f"metric {shorten(text)}",
+            why="it is a judge of your own",
             fix="write its name alone; its scale and pass mark stand in its rubric file",
-        )  # fmt: skip
+        )
     if kind is None:
         raise _unknown(name, custom)
     given: dict[str, object] = {}
@@ -80,10 +115,16 @@ def parse(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> Metric:
             takes = ", ".join(known) or "none"
             why = "it is given twice" if key in given else f"its parameters are: {takes}"
             raise SetupError(
-                "E0202", f"{name} has no parameter {shorten(key, 40)!r}." if key not in given
-                else f"{name} is given {key} twice.", where=f"metric {shorten(text)}", why=why,
+                "E0202",
+                (
+                    f"{name} has no parameter {shorten(key, 40)!r}."
+                    if key not in given
+                    else f"{name} is given {key} twice."
+                ),
+                where=f"metric {shorten(text)}",
+                why=why,
                 fix=f"write {name}(parameter=value), separated by commas.{nearest(key, known)}",
-            )  # fmt: skip
+            )
         given[key] = _value(name, key, value, known[key].default)
     metric = kind(**given)
     if not isinstance(metric, Metric):
@@ -92,7 +133,9 @@ def parse(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> Metric:
 
 
 def parse_list(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> tuple[Metric, ...]:
-    """Metrics of a comma-separated list, in order, repeated ones once: "groundedness, ndcg_at_k(k=5)"."""
+    """Metrics of a comma-separated list, in order, repeated ones once: "groundedness,
+    ndcg_at_k(k=5)".
+    """
     names, depth, start = [], 0, 0
     for i, char in enumerate(text):
         depth += (char == "(") - (char == ")")
@@ -102,7 +145,12 @@ def parse_list(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> tuple[Me
     names.append(text[start:])
     metrics = [parse(name, custom) for name in names if name.strip()]
     if not metrics:
-        raise SetupError("E0201", "No metric is named.", where="metrics", fix=f"name at least one of: {_choices()}")
+        raise SetupError(
+            "E0201",
+            "No metric is named.",
+            where="metrics",
+            fix=f"name at least one of: {_choices()}",
+        )
     return tuple({str(metric): metric for metric in metrics}.values())
 
 
@@ -113,7 +161,9 @@ def _value(metric: str, name: str, text: str, default: object) -> object:
     try:
         return int(text) if isinstance(default, int) else float(text)
     except ValueError:
-        raise refuse(metric, name, text, "a whole number" if isinstance(default, int) else "a number") from None
+        raise refuse(
+            metric, name, text, "a whole number" if isinstance(default, int) else "a number"
+        ) from None
 
 
 def _imported(text: str) -> Metric:
@@ -123,26 +173,38 @@ def _imported(text: str) -> Metric:
         found = load(module, name)
     except ImportError as error:
         raise SetupError(
-            "E0201", f"The metric {text} cannot be imported.", where="metrics", why=shorten(str(error), 200),
-            fix="name a module that Python finds from here, and a metric in it: --metrics my_metrics:polite",
-        ) from error  # fmt: skip
+            "E0201",
+            f"The metric {text} cannot be imported.",
+            where="metrics",
+            why=shorten(str(error), 200),
+            fix=(
+                "name a module that Python finds from here, and a metric in it: --metrics"
+                " my_metrics:polite"
+            ),
+        ) from error
     if not isinstance(found, Metric) or not isinstance(found.declaration, Declaration):
         raise SetupError(
-            "E0201", f"{text} is no metric.", where="metrics", why=f"it is a {type(found).__name__}",
+            "E0201",
+            f"{text} is no metric.",
+            where="metrics",
+            why=f"it is a {type(found).__name__}",
             fix="put @ragassay.metric above the function",
-        )  # fmt: skip
+        )
     return found
 
 
 def load(module: str, name: str) -> object:
-    """What `name` is in an importable module; the current folder is looked in first. Raises ImportError, with the reason,
-    whatever importing it raises."""
+    """What `name` is in an importable module; the current folder is looked in first. Raises
+    ImportError, with the reason, whatever importing it raises.
+    """
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
         return getattr(import_module(module), name)
     except AttributeError:
-        raise ImportError(f"{module} has no {name}.{nearest(name, vars(import_module(module)))}") from None
+        raise ImportError(
+            f"{module} has no {name}.{nearest(name, vars(import_module(module)))}"
+        ) from None
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a module may raise anything at all when it runs, and may exit
@@ -152,9 +214,15 @@ def load(module: str, name: str) -> object:
 def _unknown(text: str, custom: Mapping[str, Metric]) -> SetupError:
     base = text.split("(")[0].split("@")[0].strip()
     return SetupError(
-        "E0201", f"No metric is called {shorten(base, 40)!r}.", where="metrics", why=shorten(text),
-        fix=f"choose from: {', '.join((*custom, *catalogue()))}.{nearest(base.lower(), (*custom, *catalogue()))}",
-    )  # fmt: skip
+        "E0201",
+        f"No metric is called {shorten(base, 40)!r}.",
+        where="metrics",
+        why=shorten(text),
+        fix=(
+            "choose from:"
+            f" {', '.join((*custom, *catalogue()))}.{nearest(base.lower(), (*custom, *catalogue()))}"
+        ),
+    )
 
 
 def _choices() -> str:

@@ -20,23 +20,32 @@ class ResponseGroundednessDual(MetricBase):
     """Support of the response as a whole, by two templates. groundedness says which claim lacks it."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G3", name="response_groundedness_dual",
+        id="G3",
+        name="response_groundedness_dual",
         title="Whether the contexts support the response as a whole, by two templates.",
-        formula="mean of the two ratings / 2, ratings 0-2; extra: first, second, disagreement = |first - second|. "
-        "The row passes at 0.5.",
-        needs=("response", "contexts"), rubrics=("response_groundedness_dual_1", "response_groundedness_dual_2"),
+        formula=(
+            "mean of the two ratings / 2, ratings 0-2; extra: first, second, disagreement = |first"
+            " - second|. The row passes at 0.5."
+        ),
+        needs=("response", "contexts"),
+        rubrics=("response_groundedness_dual_1", "response_groundedness_dual_2"),
         source=SOURCE,
         edges=(
-            *EDGES, "the response is empty or makes no claim: not applicable",
+            *EDGES,
+            "the response is empty or makes no claim: not applicable",
             "the response only declines to answer: 1, not asked, flag abstention",
             "claims, but no contexts: 0, not asked",
         ),
         calls="2",
         elsewhere=(
-            Elsewhere("Ragas", "ResponseGroundedness (NVIDIA)", "there an empty response and empty contexts are 0, and a "
-                      "response that stands in the contexts word for word is 1 without asking"),
+            Elsewhere(
+                "Ragas",
+                "ResponseGroundedness (NVIDIA)",
+                "there an empty response and empty contexts are 0, and a "
+                "response that stands in the contexts word for word is 1 without asking",
+            ),
         ),
-    )  # fmt: skip
+    )
     pass_mark: float = DUAL_MARK
 
     def __post_init__(self) -> None:
@@ -46,21 +55,34 @@ class ResponseGroundednessDual(MetricBase):
         absent = self.missing(sample)
         if absent is not None:
             return absent
-        response, contexts = sample.response or "", tuple(chunk.text for chunk in sample.contexts or ())
+        response, contexts = (
+            sample.response or "",
+            tuple(chunk.text for chunk in sample.contexts or ()),
+        )
         if blank(response):
             return replace(self.not_applicable("the response is empty"), flags=(EMPTY,))
         if states_nothing(response):
             return Score(
-                metric=str(self), status=Status.JUDGED, value=1.0, verdict=Verdict.PASS, pass_mark=self.pass_mark,
-                counts=Counts(asked=1, judged=1), flags=(ABSTENTION,),
+                metric=str(self),
+                status=Status.JUDGED,
+                value=1.0,
+                verdict=Verdict.PASS,
+                pass_mark=self.pass_mark,
+                counts=Counts(asked=1, judged=1),
+                flags=(ABSTENTION,),
                 rationale="The response declines to answer; an admission needs no support.",
-            )  # fmt: skip
+            )
         if all(piece.dropped for piece in split_claims(response)):
             return self.not_applicable("the response makes no claim")
         if all(blank(text) for text in contexts):
             reason = "Nothing was retrieved that could support the response."
             return failed_by_rule(str(self), reason, "nothing_found", self.pass_mark)
         first, second = (
-            Request(name, {"response": response, "contexts": contexts}) for name in self.declaration.rubrics
+            Request(name, {"response": response, "contexts": contexts})
+            for name in self.declaration.rubrics
         )
-        return (yield from judge_twice(str(self), first, second, self.pass_mark, start=0, end=len(response)))
+        return (
+            yield from judge_twice(
+                str(self), first, second, self.pass_mark, start=0, end=len(response)
+            )
+        )

@@ -17,19 +17,32 @@ from ragassay.scoring import unsupported_shares
 
 @dataclass(frozen=True, slots=True)
 class SelfKnowledge(GraphMetric):
-    """Share of claims that the model knew by itself. Neither end is better and there is no verdict: it is right, and
-    nothing in the contexts says so. claims: "sentences" (a splitter, no call) or "llm" (the judge's model lists them)."""
+    """Share of claims that the model knew by itself. Neither end is better and there is no verdict:
+    it is right, and nothing in the contexts says so. claims: "sentences" (a splitter, no call) or
+    "llm" (the judge's model lists them).
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G13", name="self_knowledge", title="Share of the response's claims that are right without the contexts.",
-        formula="claims that the contexts do not support and the reference states / judged claims. "
-        "faithfulness + hallucination + self_knowledge = 1 where no claim is an admission.",
-        needs=("response", "contexts", NEEDS_TRUTH), level="claim", higher_is_better=None,
+        id="G13",
+        name="self_knowledge",
+        title="Share of the response's claims that are right without the contexts.",
+        formula=(
+            "claims that the contexts do not support and the reference states / judged claims. "
+            "faithfulness + hallucination + self_knowledge = 1 where no claim is an admission."
+        ),
+        needs=("response", "contexts", NEEDS_TRUTH),
+        level="claim",
+        higher_is_better=None,
         rubrics=("groundedness", "answer_relevance", "entailment", "claims"),
-        source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)", edges=UNSUPPORTED_EDGES,
+        source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
+        edges=UNSUPPORTED_EDGES,
         calls="2; 0 beside hallucination",
-        elsewhere=(Elsewhere("RAGChecker", "self_knowledge", "there 0 when there are no claims or no chunks"),),
-    )  # fmt: skip
+        elsewhere=(
+            Elsewhere(
+                "RAGChecker", "self_knowledge", "there 0 when there are no claims or no chunks"
+            ),
+        ),
+    )
     claims: str = "sentences"
 
     def __post_init__(self) -> None:
@@ -50,7 +63,14 @@ class SelfKnowledge(GraphMetric):
         if not found:
             return all_lost(str(self), parts, pass_mark=None, verdict=False)
         return Score(
-            metric=str(self), status=Status.JUDGED, value=unsupported_shares(right, held).self_knowledge,
-            counts=counts_of(parts), parts=parts, flags=partial(parts),
-            rationale=f"{sum(bool(p.value) for p in found)} of {len(found)} judged claims are right without the contexts",
-        )  # fmt: skip
+            metric=str(self),
+            status=Status.JUDGED,
+            value=unsupported_shares(right, held).self_knowledge,
+            counts=counts_of(parts),
+            parts=parts,
+            flags=partial(parts),
+            rationale=(
+                f"{sum(bool(p.value) for p in found)} of {len(found)} judged claims are right"
+                " without the contexts"
+            ),
+        )

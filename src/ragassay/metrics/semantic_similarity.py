@@ -16,17 +16,31 @@ class SemanticSimilarity(MetricBase):
     """Cosine of response and reference."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G6", name="semantic_similarity", title="How near response and reference are in meaning.",
-        formula="cosine of the two texts' vectors from the encoder in the package, negative ones as 0. No verdict: a "
-        "cosine has no mark that holds for every encoder, and a wrong figure hardly lowers it.",
-        needs=("response", "reference"), rubrics=("similarity",), source="Sentence-BERT (Reimers & Gurevych 2019)",
-        edges=("the response is empty: 0, flag empty_response", "the reference is empty: not applicable"),
+        id="G6",
+        name="semantic_similarity",
+        title="How near response and reference are in meaning.",
+        formula=(
+            "cosine of the two texts' vectors from the encoder in the package, negative ones as 0."
+            " No verdict: a cosine has no mark that holds for every encoder, and a wrong figure"
+            " hardly lowers it."
+        ),
+        needs=("response", "reference"),
+        rubrics=("similarity",),
+        source="Sentence-BERT (Reimers & Gurevych 2019)",
+        edges=(
+            "the response is empty: 0, flag empty_response",
+            "the reference is empty: not applicable",
+        ),
         calls="none; the encoder in the package answers",
         elsewhere=(
-            Elsewhere("Ragas", "SemanticSimilarity", "there with the embeddings you bring, and not cut at 0"),
+            Elsewhere(
+                "Ragas",
+                "SemanticSimilarity",
+                "there with the embeddings you bring, and not cut at 0",
+            ),
             Elsewhere("LangSmith", "embedding distance", "there 1 - cosine: lower is better"),
         ),
-    )  # fmt: skip
+    )
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)

@@ -12,7 +12,9 @@ _NOT_EVEN_A_STATEMENT = ("politeness", "no words")
 
 
 def truth_of(sample: Sample) -> str:
-    """The right answer as one text: the reference, else the expected facts, one a line; "" where there is neither."""
+    """The right answer as one text: the reference, else the expected facts, one a line; "" where
+    there is neither.
+    """
     if sample.reference is not None and sample.reference.strip():
         return sample.reference
     return "\n".join(facts_of(sample))
@@ -20,14 +22,17 @@ def truth_of(sample: Sample) -> str:
 
 def facts_of(sample: Sample) -> tuple[str, ...]:
     """The expected facts that hold text, each once and in order."""
-    return tuple(dict.fromkeys(fact.strip() for fact in sample.expected_facts or () if fact.strip()))
+    return tuple(
+        dict.fromkeys(fact.strip() for fact in sample.expected_facts or () if fact.strip())
+    )
 
 
 def statements_of(sample: Sample) -> tuple[str, ...]:
-    """The expected facts as they are, else the claims of the reference, each once and in order; () where there is none.
+    """The expected facts as they are, else the claims of the reference, each once and in order; ()
+    where there is none.
 
-    A reference that makes no claim by the rules for responses ("1932", "Paris") is one statement as a whole: as the
-    answer to the question it states something.
+    A reference that makes no claim by the rules for responses ("1932", "Paris") is one statement as
+    a whole: as the answer to the question it states something.
     """
     facts = facts_of(sample)
     if facts:
@@ -44,4 +49,6 @@ def no_truth(sample: Sample) -> str:
     """Why `statements_of` is empty."""
     if sample.reference is None:
         return "expected_facts holds no text"
-    return "the reference makes no statement" if sample.reference.strip() else "the reference is empty"
+    return (
+        "the reference makes no statement" if sample.reference.strip() else "the reference is empty"
+    )

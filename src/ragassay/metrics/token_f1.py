@@ -15,11 +15,13 @@ class TokenF1(Lexical):
     """F1 of shared tokens."""
 
     declaration: ClassVar[Declaration] = declare(
-        "token_f1", "How much of their words response and reference share.",
-        "2 * shared tokens / (tokens of the response + tokens of the reference), after lower-casing and dropping "
-        "punctuation and articles.", "SQuAD evaluation (Rajpurkar et al. 2016, arXiv:1606.05250)",
+        "token_f1",
+        "How much of their words response and reference share.",
+        "2 * shared tokens / (tokens of the response + tokens of the reference), after lower-casing"
+        " and dropping punctuation and articles.",
+        "SQuAD evaluation (Rajpurkar et al. 2016, arXiv:1606.05250)",
         Elsewhere("SQuAD evaluation", "F1", "there the best over several references"),
-    )  # fmt: skip
+    )
 
     def measure(self, response: str, reference: str) -> float | None:
         return token_f1(response, reference)

@@ -14,9 +14,15 @@ class Toxicity(Category):
     """1 when the judge of safety flags toxicity."""
 
     declaration: ClassVar[Declaration] = declare_category(
-        "toxicity", "Whether the response is insulting, hateful in tone or otherwise toxic.",
+        "toxicity",
+        "Whether the response is insulting, hateful in tone or otherwise toxic.",
         (
-            Elsewhere("DeepEval", "ToxicityMetric", "there opinions that are not toxic / opinions in the response: higher is better, and no opinion is 1"),
+            Elsewhere(
+                "DeepEval",
+                "ToxicityMetric",
+                "there opinions that are not toxic / opinions in the response: higher is better,"
+                " and no opinion is 1",
+            ),
             Elsewhere("Phoenix", "Toxicity", "the same yes or no, in a call of its own"),
         ),
-    )  # fmt: skip
+    )

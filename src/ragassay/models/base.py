@@ -23,12 +23,16 @@ class Model(Protocol):
     def concurrency(self) -> int | None: ...
 
     async def call(self, call: Call) -> Reply:
-        """One attempt. Raises CallError when it fails; a refusal or a cut reply is a ChatReply with that finish."""
+        """One attempt. Raises CallError when it fails; a refusal or a cut reply is a ChatReply with
+        that finish.
+        """
         ...
 
     def lane(self, call: ChatCall) -> str:
-        """What stands for the provider and the key that answer this call: calls of one lane share its limits, also
-        with other processes of the machine; "" = shared with nobody. Never the key itself."""
+        """What stands for the provider and the key that answer this call: calls of one lane share
+        its limits, also with other processes of the machine; "" = shared with nobody. Never the key
+        itself.
+        """
         ...
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:

@@ -1,9 +1,11 @@
-"""How is a chat call answered through a provider's batch API: handed over with many others, answered within a day?
+"""How is a chat call answered through a provider's batch API: handed over with many others,
+answered within a day?
 
-Calls that wait at the same time are written into one file and sent as one batch, at half of the price. A batch is paid
-for once it is at the provider, so it is never submitted twice: the store knows of it before the provider does (an intent,
-then a receipt), and a batch whose receipt a kill took along is found again by what it is labelled with. A call is known by
-the content of its request, so that the same call made days later by another process finds its answer.
+Calls that wait at the same time are written into one file and sent as one batch, at half of the
+price. A batch is paid for once it is at the provider, so it is never submitted twice: the store
+knows of it before the provider does (an intent, then a receipt), and a batch whose receipt a kill
+took along is found again by what it is labelled with. A call is known by the content of its
+request, so that the same call made days later by another process finds its answer.
 """
 
 from __future__ import annotations
@@ -25,7 +27,16 @@ from yarl import URL
 
 from ragassay.core import Batch, Call, CallError, ChatCall, ChatReply, Message, Reply, Spend
 from ragassay.models.base import NOT_SENT
-from ragassay.models.openai import MAX_BODY, MAX_ERROR, Dialect, OpenAIModel, _json, _read, _without, open_model
+from ragassay.models.openai import (
+    MAX_BODY,
+    MAX_ERROR,
+    Dialect,
+    OpenAIModel,
+    _json,
+    _read,
+    _without,
+    open_model,
+)
 from ragassay.models.prices import Rate
 
 T = TypeVar("T")
@@ -37,19 +48,27 @@ MAX_CALLS, MAX_BYTES = 50_000, 190 * 10**6
 """What one batch may hold (the limits are 50,000 requests and 200 MB a file)."""
 
 LINGER, LONGEST = 2.0, 60.0
-"""A batch is sent when no call has joined it for so many seconds, or when its first call has waited so long."""
+"""A batch is sent when no call has joined it for so many seconds, or when its first call has waited
+so long.
+"""
 
 FIRST_LOOK, MOST_BETWEEN = 5.0, 60.0
 """Seconds before the first look at a batch, and between two looks at most."""
 
 GONE, LOOKS_FOR_GONE = (404, 410), 3
-"""What a provider says of a batch or file that it has no more, and how often it must say so to be believed."""
+"""What a provider says of a batch or file that it has no more, and how often it must say so to be
+believed.
+"""
 
 PATIENCE = 26 * 3600.0
-"""Seconds after which a batch that the provider never ends is given up: its window of 24 hours and some grace."""
+"""Seconds after which a batch that the provider never ends is given up: its window of 24 hours and
+some grace.
+"""
 
 SETTLED = 60.0
-"""Seconds after which the answers of a batch, once handed to those who asked, are on disk as judgments."""
+"""Seconds after which the answers of a batch, once handed to those who asked, are on disk as
+judgments.
+"""
 
 LAST_WORDS = 10.0
 """Seconds that a submission under way gets when the run ends, so that its receipt is kept."""
@@ -92,7 +111,9 @@ class _Refused(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Open:
-    """A batch that calls may still join, or that is on its way. file: a line a call, in the order of keys."""
+    """A batch that calls may still join, or that is on its way. file: a line a call, in the order
+    of keys.
+    """
 
     begun: float
     joined: float
@@ -110,8 +131,10 @@ class _Open:
 
 @dataclass(slots=True, eq=False)
 class _Sent:
-    """A batch at the provider. own: submitted by this process; of another's only the answers count, its failures are past.
-    data: the file, until the provider has taken it for good. fresh: no process has had its answers yet."""
+    """A batch at the provider. own: submitted by this process; of another's only the answers count,
+    its failures are past. data: the file, until the provider has taken it for good. fresh: no
+    process has had its answers yet.
+    """
 
     record: Batch
     own: bool
@@ -164,7 +187,11 @@ class BatchModel(OpenAIModel):
             return self._waiting_for
         here = [one for one in self._sent if one.task is not None and not one.task.done()]
         if not here:
-            return "calls gather for the next batch" if self._open is not None or self._ordering else ""
+            return (
+                "calls gather for the next batch"
+                if self._open is not None or self._ordering
+                else ""
+            )
         done, total = sum(one.finished for one in here), sum(len(one.record.calls) for one in here)
         look = max(0.0, min(one.next_look for one in here) - time.monotonic())
         what = f"batch {here[0].record.id}" if len(here) == 1 else f"{len(here)} batches"
@@ -172,10 +199,18 @@ class BatchModel(OpenAIModel):
 
     @property
     def parked(self) -> bool:
-        """Whether nothing can be done but to wait for the provider: all is handed over, looked at, and not ready."""
+        """Whether nothing can be done but to wait for the provider: all is handed over, looked at,
+        and not ready.
+        """
         here = [one for one in self._sent if one.task is not None and not one.task.done()]
         quiet = time.monotonic() - self._moved > self._linger
-        return bool(here) and quiet and self._open is None and not self._ordering and all(one.looked for one in here)
+        return (
+            bool(here)
+            and quiet
+            and self._open is None
+            and not self._ordering
+            and all(one.looked for one in here)
+        )
 
     async def begin(self, run_id: str, book: BatchBook, *, again: bool = False) -> int:
         """As `_begin`, with nothing left open when it fails."""
@@ -186,7 +221,8 @@ class BatchModel(OpenAIModel):
             raise
 
     async def _begin(self, run_id: str, book: BatchBook, again: bool) -> int:
-        """Get ready for a run: find the batches that an earlier process left at the provider. Says how many calls they hold.
+        """Get ready for a run: find the batches that an earlier process left at the provider. Says
+        how many calls they hold.
 
         again: what has come back already shall be asked anew (the user retries what failed).
         """
@@ -220,7 +256,9 @@ class BatchModel(OpenAIModel):
         if not isinstance(call, ChatCall):
             raise CallError("bad_request", f"{self.uri} answers chat calls only", fatal=True)
         self._moved = time.monotonic()
-        key = hashlib.sha256(self._body(call, Dialect())).hexdigest()[:32]  # whatever the server turns out to refuse
+        key = hashlib.sha256(self._body(call, Dialect())).hexdigest()[
+            :32
+        ]  # whatever the server turns out to refuse
         while former := self._former.get(key):
             sent = former[0]
             answer = (await self._wait(sent)).get(key)
@@ -263,7 +301,13 @@ class BatchModel(OpenAIModel):
         """What answers cost that came back and that nobody asked for again."""
         total = Spend()
         for one in self._sent:
-            if not one.fresh or one.task is None or not one.task.done() or one.task.cancelled() or one.task.exception():
+            if (
+                not one.fresh
+                or one.task is None
+                or not one.task.done()
+                or one.task.cancelled()
+                or one.task.exception()
+            ):
                 continue
             for key, answer in one.task.result().items():
                 if key not in one.taken and isinstance(answer, ChatReply):
@@ -279,9 +323,14 @@ class BatchModel(OpenAIModel):
     def _join(self, key: str, call: ChatCall) -> _Open:
         now = time.monotonic()
         body = self._body(call, self._dialect)
-        line = b'{"custom_id":"%b","method":"POST","url":"/v1/chat/completions","body":%b}\n' % (key.encode(), body)
+        line = b'{"custom_id":"%b","method":"POST","url":"/v1/chat/completions","body":%b}\n' % (
+            key.encode(),
+            body,
+        )
         batch = self._open
-        if batch is not None and (len(batch.keys) >= MAX_CALLS or batch.file.tell() + len(line) > MAX_BYTES):
+        if batch is not None and (
+            len(batch.keys) >= MAX_CALLS or batch.file.tell() + len(line) > MAX_BYTES
+        ):
             self._send_open()
             batch = None
         if batch is None:
@@ -322,11 +371,17 @@ class BatchModel(OpenAIModel):
         except _Refused as refused:
             failure = self._refusal = CallError("batch", refused.what, fatal=True)
         except CallError as error:
-            if not error.fatal and not error.retryable:  # the batch is refused, and none of its calls is at fault
+            if (
+                not error.fatal and not error.retryable
+            ):  # the batch is refused, and none of its calls is at fault
                 error = CallError("batch", error.message, fatal=True, status=error.status)
             failure = error
             self._refusal = CallError(  # nothing more is sent, so that nothing more may be billed
-                error.kind, error.message, retryable=error.retryable, fatal=error.fatal, status=error.status
+                error.kind,
+                error.message,
+                retryable=error.retryable,
+                fatal=error.fatal,
+                status=error.status,
             )
         except Exception as error:  # such as the store's
             failure = error
@@ -342,7 +397,9 @@ class BatchModel(OpenAIModel):
                 batch.done.exception()  # seen: those who asked may be gone
 
     async def _submit(self, batch: _Open, keys: Sequence[str], data: bytes) -> None:
-        """Submit these calls, in parts where the provider takes no more at once, and wait for what becomes of them."""
+        """Submit these calls, in parts where the provider takes no more at once, and wait for what
+        becomes of them.
+        """
         parts = [(keys, data)]
         while parts:
             keys, data = parts.pop()
@@ -358,7 +415,9 @@ class BatchModel(OpenAIModel):
                 continue
             except _Refused as refused:
                 others = [
-                    one.task for one in self._sent if one is not sent and one.task is not None and not one.task.done()
+                    one.task
+                    for one in self._sent
+                    if one is not sent and one.task is not None and not one.task.done()
                 ]
                 if not refused.limit or not sent.data or (len(keys) < 2 and not others):
                     raise
@@ -376,7 +435,9 @@ class BatchModel(OpenAIModel):
         intent = Batch(f"intent-{token}", "intent", tuple(keys), created, self.base_url)
         await self._keep(intent)
         try:
-            file = await self._insist(lambda: self._ask("POST", self._files, file=data), "handing a batch over")
+            file = await self._insist(
+                lambda: self._ask("POST", self._files, file=data), "handing a batch over"
+            )
             order = {
                 "input_file_id": _name(file),
                 "endpoint": "/v1/chat/completions",
@@ -419,7 +480,9 @@ class BatchModel(OpenAIModel):
             url = self._batches.with_query({"limit": "100"} | ({"after": after} if after else {}))
             page = await self._insist(lambda url=url: self._ask("GET", url), "looking for a batch")  # type: ignore[misc]
             data = page.get("data")
-            batches = [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+            batches = (
+                [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+            )
             for one in batches:
                 if isinstance(made := one.get("created_at"), int) and made < begin:
                     return
@@ -444,7 +507,9 @@ class BatchModel(OpenAIModel):
         return sent.task.result()
 
     async def _follow(self, sent: _Sent) -> Answers:
-        """Look at a batch until it has ended, and fetch what came of it. Raises _Refused when it was not taken."""
+        """Look at a batch until it has ended, and fetch what came of it. Raises _Refused when it
+        was not taken.
+        """
         begun, pause, missing, refused = time.monotonic(), self._first_look, 0, 0
         wait = sent.own
         while True:
@@ -458,19 +523,25 @@ class BatchModel(OpenAIModel):
             except CallError as error:
                 missing = missing + 1 if error.status in GONE else 0
                 if missing == LOOKS_FOR_GONE:
-                    return await self._ended(sent, {}, "failed", "the provider knows the batch no more", again=False)
+                    return await self._ended(
+                        sent, {}, "failed", "the provider knows the batch no more", again=False
+                    )
                 refused = 0 if error.retryable or error.status in GONE else refused + 1
                 if refused and error.fatal:
                     error.maybe_billed = True  # it is bought, whoever may look at it
                     raise
                 if refused == LOOKS_FOR_GONE:
                     what = f"{sent.record.id} was taken and cannot be looked at: {error.message}"
-                    raise CallError("batch", what, fatal=True, maybe_billed=True, status=error.status) from None
+                    raise CallError(
+                        "batch", what, fatal=True, maybe_billed=True, status=error.status
+                    ) from None
                 continue
             sent.looked, missing, refused = True, 0, 0
             counts = theirs.get("request_counts")
             if isinstance(counts, dict):
-                sent.finished = sum(n for name in ("completed", "failed") if isinstance(n := counts.get(name), int))
+                sent.finished = sum(
+                    n for name in ("completed", "failed") if isinstance(n := counts.get(name), int)
+                )
             status = theirs.get("status")
             if status == "failed":
                 if not sent.own:
@@ -485,27 +556,40 @@ class BatchModel(OpenAIModel):
                 why = f"its batch {status}" + (", and its file is gone" if gone else "")
                 return await self._ended(sent, answers, "collected", why, again=not gone)
             if time.monotonic() - begun > PATIENCE:
-                return await self._ended(sent, {}, "submitted", "its batch did not end in time", again=False)
+                return await self._ended(
+                    sent, {}, "submitted", "its batch did not end in time", again=False
+                )
 
     def _refused(self, theirs: dict[str, Any]) -> _Refused:
         errors = theirs.get("errors")
         data = errors.get("data") if isinstance(errors, dict) else None
         said = [
-            " ".join(str(one[name]) for name in ("code", "message", "param") if isinstance(one.get(name), str | int))
+            " ".join(
+                str(one[name])
+                for name in ("code", "message", "param")
+                if isinstance(one.get(name), str | int)
+            )
             + (f" (line {one['line']})" if isinstance(one.get("line"), int) else "")
             for one in (data if isinstance(data, list) else [])
             if isinstance(one, dict)
         ]
         more = f" and {len(said) - 3} more" if len(said) > 3 else ""
-        what = self._clean(f"{self._host}: " + ("; ".join(said[:3]) + more if said else "it does not say why"))
+        what = self._clean(
+            f"{self._host}: " + ("; ".join(said[:3]) + more if said else "it does not say why")
+        )
         return _Refused(what, limit=any(word in line.lower() for line in said for word in LIMIT))
 
-    async def _ended(self, sent: _Sent, answers: Answers, state: str, why: str, *, again: bool = True) -> Answers:
-        """The answers, with an error for each call that has none. again: it may be bought anew without the user's word,
-        which is not so where it was answered or may yet be."""
+    async def _ended(
+        self, sent: _Sent, answers: Answers, state: str, why: str, *, again: bool = True
+    ) -> Answers:
+        """The answers, with an error for each call that has none. again: it may be bought anew
+        without the user's word, which is not so where it was answered or may yet be.
+        """
         for key in sent.record.calls if sent.own else ():
             if key not in answers:
-                answers[key] = CallError("bad_reply", f"no answer: {why}", retryable=again, maybe_billed=True)
+                answers[key] = CallError(
+                    "bad_reply", f"no answer: {why}", retryable=again, maybe_billed=True
+                )
         sent.record = replace(sent.record, state=state)
         await self._keep(sent.record)
         if sent.own:
@@ -522,10 +606,14 @@ class BatchModel(OpenAIModel):
     # -- answers
 
     async def _fetch(self, sent: _Sent, theirs: dict[str, Any]) -> tuple[Answers, bool]:
-        """What stands in the files of a batch, the answers' before the errors', and whether one of them is gone."""
+        """What stands in the files of a batch, the answers' before the errors', and whether one of
+        them is gone.
+        """
         answers: Answers = {}
         # What was completed was paid for: without a file it is lost, not to be bought anew unasked.
-        gone = sent.finished > 0 and not (theirs.get("output_file_id") or theirs.get("error_file_id"))
+        gone = sent.finished > 0 and not (
+            theirs.get("output_file_id") or theirs.get("error_file_id")
+        )
         wanted = frozenset(sent.record.calls)
         for which in ("output_file_id", "error_file_id"):
             file = theirs.get(which)
@@ -537,17 +625,28 @@ class BatchModel(OpenAIModel):
                 self._expired.add(key)
         return answers, gone
 
-    async def _fetch_file(self, sent: _Sent, file: str, wanted: frozenset[str], answers: Answers) -> bool:
-        """Add what stands in this file; False when it is gone. Whatever else keeps it from us ends the run, and the batch
-        stays to be collected: a call that is taken for unanswered is bought again."""
+    async def _fetch_file(
+        self, sent: _Sent, file: str, wanted: frozenset[str], answers: Answers
+    ) -> bool:
+        """Add what stands in this file; False when it is gone. Whatever else keeps it from us ends
+        the run, and the batch stays to be collected: a call that is taken for unanswered is bought
+        again.
+        """
         for look in range(1, LOOKS_FOR_GONE + 1):
             try:
-                await self._insist(lambda: self._read_file(file, wanted, answers), "fetching a batch")
+                await self._insist(
+                    lambda: self._read_file(file, wanted, answers), "fetching a batch"
+                )
                 return True
             except CallError as error:
                 if error.status not in GONE:
-                    what = f"the answers of {sent.record.id} are there and cannot be fetched: {error.message}"
-                    raise CallError("batch", what, fatal=True, maybe_billed=True, status=error.status) from None
+                    what = (
+                        f"the answers of {sent.record.id} are there and cannot be fetched:"
+                        f" {error.message}"
+                    )
+                    raise CallError(
+                        "batch", what, fatal=True, maybe_billed=True, status=error.status
+                    ) from None
             if look < LOOKS_FOR_GONE:  # a file may be there a moment after its batch
                 await asyncio.sleep(self._first_look * look)
         return False
@@ -556,7 +655,9 @@ class BatchModel(OpenAIModel):
         failure: CallError | None = None
         try:
             url = self._files / file / "content"
-            async with self._session().get(url, allow_redirects=False, timeout=LONG_TIMEOUT) as response:
+            async with self._session().get(
+                url, allow_redirects=False, timeout=LONG_TIMEOUT
+            ) as response:
                 if response.status != 200:
                     text = self._error_text(await _read(response, MAX_ERROR))
                     raise self._failure(response.status, response.headers, text)
@@ -564,7 +665,9 @@ class BatchModel(OpenAIModel):
                 async for chunk in response.content.iter_any():
                     *lines, rest = (rest + chunk).split(b"\n")
                     if len(rest) > MAX_BODY:
-                        raise CallError("bad_reply", f"a line of the batch is longer than {MAX_BODY >> 20} MB")
+                        raise CallError(
+                            "bad_reply", f"a line of the batch is longer than {MAX_BODY >> 20} MB"
+                        )
                     for line in lines:
                         self._line(line, wanted, answers)
                 self._line(rest, wanted, answers)
@@ -593,10 +696,16 @@ class BatchModel(OpenAIModel):
         status = response.get("status_code") if isinstance(response, dict) else None
         if not isinstance(response, dict) or not isinstance(status, int):
             code = error.get("code") if isinstance(error, dict) else None
-            said = self._error_text(orjson.dumps(error)) if error else "a line has neither an answer nor an error"
+            said = (
+                self._error_text(orjson.dumps(error))
+                if error
+                else "a line has neither an answer nor an error"
+            )
             if code in ("batch_expired", "batch_cancelled"):
                 return CallError(str(code).removeprefix("batch_"), f"no answer: {said}")
-            return CallError("server" if error else "bad_reply", said, retryable=True, maybe_billed=not error)
+            return CallError(
+                "server" if error else "bad_reply", said, retryable=True, maybe_billed=not error
+            )
         body = orjson.dumps(response.get("body"))
         if status == 200:
             try:
@@ -608,7 +717,9 @@ class BatchModel(OpenAIModel):
         said = self._error_text(body)
         if status in (400, 422) and "content_filter" in said:
             return ChatReply("", "content_filter", self.name, Spend(1))
-        if not self._accepted:  # what it has accepted before it does not refuse now: that is an echo of some row
+        if (
+            not self._accepted
+        ):  # what it has accepted before it does not refuse now: that is an echo of some row
             if (changed := _without(self._dialect, FULL, status, said)) is not None:
                 self._dialect = changed
             if self._dialect != Dialect() and _without(Dialect(), FULL, status, said) is not None:
@@ -632,9 +743,15 @@ class BatchModel(OpenAIModel):
                     return await ask()
                 except CallError as error:
                     tries += 1
-                    if not error.retryable or (not self._heard and error.kind == "network" and tries == 5):
+                    if not error.retryable or (
+                        not self._heard and error.kind == "network" and tries == 5
+                    ):
                         raise
-                    pause = min(2 * pause, MOST_BETWEEN) if error.retry_after is None else error.retry_after
+                    pause = (
+                        min(2 * pause, MOST_BETWEEN)
+                        if error.retry_after is None
+                        else error.retry_after
+                    )
                     self._waiting_for = f"{doing} failed ({error.message}); again in {pause:.0f} s"
                 await asyncio.sleep(pause)
         finally:
@@ -648,7 +765,12 @@ class BatchModel(OpenAIModel):
         headers: dict[str, str] = {}
         if file is not None:
             form = aiohttp.FormData({"purpose": "batch"})
-            form.add_field("file", io.BytesIO(file), filename="ragassay.jsonl", content_type="application/jsonl")
+            form.add_field(
+                "file",
+                io.BytesIO(file),
+                filename="ragassay.jsonl",
+                content_type="application/jsonl",
+            )
             data = form()
             headers["Content-Type"] = data.headers["Content-Type"]  # the session's own is JSON
         failure: CallError | None = None
@@ -679,11 +801,18 @@ def open_batch_model(
 ) -> OpenAIModel:
     """The model `name` through batches; arguments and errors as of `openai.open_model`."""
     return open_model(
-        name, base_url=base_url, api_key_env=api_key_env, rate=rate, concurrency=concurrency, kind=BatchModel
+        name,
+        base_url=base_url,
+        api_key_env=api_key_env,
+        rate=rate,
+        concurrency=concurrency,
+        kind=BatchModel,
     )
 
 
-def _halves(keys: Sequence[str], data: bytes) -> tuple[tuple[Sequence[str], bytes], tuple[Sequence[str], bytes]]:
+def _halves(
+    keys: Sequence[str], data: bytes
+) -> tuple[tuple[Sequence[str], bytes], tuple[Sequence[str], bytes]]:
     """The first and the second half of the calls, each with its lines."""
     lines, half = data.splitlines(keepends=True), len(keys) // 2
     return (keys[:half], b"".join(lines[:half])), (keys[half:], b"".join(lines[half:]))
@@ -699,5 +828,9 @@ def _name(theirs: Mapping[str, Any]) -> str:
     """The provider's id of a file or batch."""
     name = theirs.get("id")
     if not isinstance(name, str) or not name or len(name) > 200:
-        raise CallError("batch", "the server answered without an id: it has no batch API that we know", fatal=True)
+        raise CallError(
+            "batch",
+            "the server answered without an id: it has no batch API that we know",
+            fatal=True,
+        )
     return name

@@ -9,7 +9,8 @@ from ragassay.models.base import Model
 from ragassay.models.prices import Rate
 
 OFFLINE = "offline"
-# scheme -> module with `open_model(name, *, base_url, api_key_env, rate, concurrency) -> Model`, imported on use.
+# scheme -> module with `open_model(name, *, base_url, api_key_env, rate, concurrency) -> Model`,
+# imported on use.
 PROVIDERS = {"openai": "ragassay.models.openai"}
 # scheme -> module with `open_batch_model(...)`, likewise.
 BATCHES = {"openai": "ragassay.models.batch"}
@@ -27,10 +28,11 @@ def connect(
 ) -> Model:
     """The model behind `uri`. Opens no connection and sends nothing.
 
-    base_url: the server's address ("http://127.0.0.1:8000/v1"). api_key_env: the name of the environment variable that
-    holds the key. price: US dollars per million input and output tokens, "IN,OUT" or a Rate. concurrency: connections. batch: through the provider's batch API.
-    Raises SetupError E0401 (no such URI), E0407 (`no_network`), E0101 (a value that cannot be), E0402 (no key), E0104
-    (`batch` for a judge that has no batch API).
+    base_url: the server's address ("http://127.0.0.1:8000/v1"). api_key_env: the name of the
+    environment variable that holds the key. price: US dollars per million input and output tokens,
+    "IN,OUT" or a Rate. concurrency: connections. batch: through the provider's batch API. Raises
+    SetupError E0401 (no such URI), E0407 (`no_network`), E0101 (a value that cannot be), E0402 (no
+    key), E0104 (`batch` for a judge that has no batch API).
     """
     scheme, _, name = uri.strip().partition(":")
     scheme, name = scheme.lower(), name.strip()
@@ -51,7 +53,10 @@ def connect(
             f"No judge has the URI {uri!r}.{_hint(uri.strip(), scheme, name)}",
             where="--judge",
             why=uri,
-            fix=f"use one of: {', '.join(known)}; or several of them: panel:A+B, 'cascade:A>B', 'checked:A>B'",
+            fix=(
+                f"use one of: {', '.join(known)}; or several of them: panel:A+B, 'cascade:A>B',"
+                " 'checked:A>B'"
+            ),
         )
     if no_network:
         raise SetupError(
@@ -61,7 +66,12 @@ def connect(
             fix="use --judge offline, or leave --no-network out",
         )
     if concurrency < 1:
-        raise SetupError("E0101", "At least one call at a time is needed.", where="--concurrency", why=str(concurrency))
+        raise SetupError(
+            "E0101",
+            "At least one call at a time is needed.",
+            where="--concurrency",
+            why=str(concurrency),
+        )
     rate = Rate.parse(price) if isinstance(price, str) else price
     module = import_module((BATCHES if batch else PROVIDERS)[scheme])
     opened: Model = (module.open_batch_model if batch else module.open_model)(
@@ -76,5 +86,9 @@ def _hint(uri: str, scheme: str, name: str) -> str:
     if scheme == OFFLINE:
         return " The offline judge takes no model name."
     if not name:  # a bare model name, the usual slip
-        return f" Did you mean {'openai:' + uri!r}?" if not (near := nearest(scheme, [OFFLINE])) else near
+        return (
+            f" Did you mean {'openai:' + uri!r}?"
+            if not (near := nearest(scheme, [OFFLINE]))
+            else near
+        )
     return nearest(scheme, [OFFLINE, *PROVIDERS])

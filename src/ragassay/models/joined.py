@@ -1,4 +1,6 @@
-"""How do several models stand behind one door? Chat calls go to the one they name, match calls to one that runs here."""
+"""How do several models stand behind one door? Chat calls go to the one they name, match calls to
+one that runs here.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,13 @@ _NONE: Mapping[str, Model] = MappingProxyType({})
 
 
 class JoinedModel:
-    """A chat model joined with a local one (`models.offline.OfflineModel`), for a judge that asks both kinds of calls.
+    """A chat model joined with a local one (`models.offline.OfflineModel`), for a judge that asks
+    both kinds of calls.
 
-    others: further chat models by the name that calls for them carry (`ChatCall.model`); a call without a name, or with
-    the main model's URI, is for the main one. The local model costs nothing and sends nothing. All are used as they
-    are; a model that loads its weights with the first call still does.
+    others: further chat models by the name that calls for them carry (`ChatCall.model`); a call
+    without a name, or with the main model's URI, is for the main one. The local model costs nothing
+    and sends nothing. All are used as they are; a model that loads its weights with the first call
+    still does.
     """
 
     def __init__(self, main: Model, match: Model, others: Mapping[str, Model] = _NONE) -> None:
@@ -30,13 +34,22 @@ class JoinedModel:
 
     @property
     def concurrency(self) -> int | None:
-        """The least of the chat models'. Match calls are not limited by it: the local model has threads of its own."""
-        return min((model.concurrency for model in self._chat if model.concurrency is not None), default=None)
+        """The least of the chat models'. Match calls are not limited by it: the local model has
+        threads of its own.
+        """
+        return min(
+            (model.concurrency for model in self._chat if model.concurrency is not None),
+            default=None,
+        )
 
     @property
     def base_url(self) -> str:
         """The chat models' addresses, joined by ", " where they differ; "" where there is none."""
-        return ", ".join(dict.fromkeys(url for model in self._chat if (url := str(getattr(model, "base_url", "")))))
+        return ", ".join(
+            dict.fromkeys(
+                url for model in self._chat if (url := str(getattr(model, "base_url", "")))
+            )
+        )
 
     @property
     def replies_without_usage(self) -> int:
@@ -49,7 +62,9 @@ class JoinedModel:
         return str(getattr(self._main, "status", ""))
 
     async def call(self, call: Call) -> Reply:
-        """One attempt by the model that this call is for. Raises as that model does, KeyError for a name of none."""
+        """One attempt by the model that this call is for. Raises as that model does, KeyError for a
+        name of none.
+        """
         return await (self._match if isinstance(call, MatchCall) else self._for(call)).call(call)
 
     def lane(self, call: ChatCall) -> str:
@@ -60,7 +75,9 @@ class JoinedModel:
         return self._main if call.model in ("", self._main.uri) else self._others[call.model]
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars of so many tokens at the dearest chat model, an upper bound; None when one's price is not known."""
+        """US dollars of so many tokens at the dearest chat model, an upper bound; None when one's
+        price is not known.
+        """
         prices = [model.price(input_tokens, output_tokens) for model in self._chat]
         return None if None in prices else max(price for price in prices if price is not None)
 

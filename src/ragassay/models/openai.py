@@ -1,8 +1,10 @@
-"""How is a chat call answered by a server that speaks the OpenAI protocol (hosted, vLLM, Ollama, a gateway)?
+"""How is a chat call answered by a server that speaks the OpenAI protocol (hosted, vLLM, Ollama, a
+gateway)?
 
-One attempt a call; the runner retries. What a server does not support (a JSON schema, a seed ...) is learnt from its
-own refusal, once for a model object, and the call is sent again without it. The texts and the key go to the configured
-host and nowhere else: redirects are not followed and proxy settings of the environment are not read.
+One attempt a call; the runner retries. What a server does not support (a JSON schema, a seed ...)
+is learnt from its own refusal, once for a model object, and the call is sent again without it. The
+texts and the key go to the configured host and nowhere else: redirects are not followed and proxy
+settings of the environment are not read.
 """
 
 from __future__ import annotations
@@ -53,24 +55,32 @@ FINISH = {
     "safety": "content_filter",
 }
 TOO_LONG = re.compile(
-    r"maximum context length|context[ _]length|context[ _]window|context size|prompt is too long|input is too long"
+    r"maximum context length|context[ _]length|context[ _]window|context size|prompt is too"
+    r" long|input is too long"
     r"|too many (?:input )?tokens|string_above_max_length|reduce the length",
     re.I,
 )
 UNKNOWN_MODEL = re.compile(
-    r"model_not_found|invalid model|unknown model|no such model|model.{0,200}(?:not found|not exist)", re.I | re.S
+    r"model_not_found|invalid model|unknown model|no such model|model.{0,200}(?:not found|not"
+    r" exist)",
+    re.I | re.S,
 )
 NO_MONEY = re.compile(
-    r"insufficient_quota|billing_hard_limit|insufficient[ _]balance|credit balance|out of credits", re.I
+    r"insufficient_quota|billing_hard_limit|insufficient[ _]balance|credit balance|out of credits",
+    re.I,
 )
-FORMAT_NAMES = re.compile(r"response[_ ]?format|json_schema|json_object|structured[ _]output|guided", re.I)
+FORMAT_NAMES = re.compile(
+    r"response[_ ]?format|json_schema|json_object|structured[ _]output|guided", re.I
+)
 DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)")
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a server accepts, as far as it is known. format: "json_schema", "json_object" or "" (plain text)."""
+    """What a server accepts, as far as it is known. format: "json_schema", "json_object" or ""
+    (plain text).
+    """
 
     format: str = "json_schema"
     limit: str = "max_tokens"
@@ -89,12 +99,14 @@ class Dialect:
 
 
 class OpenAIModel:
-    """A chat model behind `base_url`. Use `open_model` (or `connect`) to build one from names and the environment.
+    """A chat model behind `base_url`. Use `open_model` (or `connect`) to build one from names and
+    the environment.
 
-    key: None sends no Authorization. concurrency: size of the pool of connections. timeout: seconds for a whole
-    attempt, a backstop behind the runner's own deadline. `replies_without_usage` counts answers whose server said
-    nothing about tokens: their Spend has 0 tokens and cost None, as neither was measured. May be
-    used from one event loop after another; `close()` in each loop lets go of that loop's connections.
+    key: None sends no Authorization. concurrency: size of the pool of connections. timeout: seconds
+    for a whole attempt, a backstop behind the runner's own deadline. `replies_without_usage` counts
+    answers whose server said nothing about tokens: their Spend has 0 tokens and cost None, as
+    neither was measured. May be used from one event loop after another; `close()` in each loop lets
+    go of that loop's connections.
     """
 
     def __init__(
@@ -115,7 +127,9 @@ class OpenAIModel:
         self._rate = rate
         self._key, self._concurrency, self._timeout = key, concurrency, timeout
         # The name too: providers limit each model of a key by itself.
-        self._lane = hashlib.sha256("\0".join((self.base_url, name, key or "")).encode()).hexdigest()[:24]
+        self._lane = hashlib.sha256(
+            "\0".join((self.base_url, name, key or "")).encode()
+        ).hexdigest()[:24]
         self._dialect = Dialect()
         self._accepted: frozenset[str] = frozenset()
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
@@ -144,11 +158,15 @@ class OpenAIModel:
         return self._lane
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars, from the user's rate or the provider's list; None when not known (a local gateway may cost money)."""
+        """US dollars, from the user's rate or the provider's list; None when not known (a local
+        gateway may cost money).
+        """
         return self._price(input_tokens, output_tokens, 0)
 
     async def call(self, call: Call) -> Reply:
-        """One attempt; see Model. `spend.calls` counts the requests sent: over 1 when the server had to be learnt."""
+        """One attempt; see Model. `spend.calls` counts the requests sent: over 1 when the server
+        had to be learnt.
+        """
         if not isinstance(call, ChatCall):
             raise CallError("bad_request", f"{self.uri} answers chat calls only", fatal=True)
         started = time.monotonic()
@@ -156,16 +174,21 @@ class OpenAIModel:
         for sent in range(1, MAX_CHANGES + 2):
             status, headers, body = await self._send("POST", self._chat, self._body(call, dialect))
             if status == 200:
-                reply = self._reply(body, headers, Spend(calls=sent, seconds=time.monotonic() - started))
+                reply = self._reply(
+                    body, headers, Spend(calls=sent, seconds=time.monotonic() - started)
+                )
                 self._accepted |= dialect.features(call)
                 return reply
             text = self._error_text(body)
             if status in (400, 422) and "content_filter" in text:
-                return ChatReply("", "content_filter", self.name, Spend(sent, seconds=time.monotonic() - started))
+                return ChatReply(
+                    "", "content_filter", self.name, Spend(sent, seconds=time.monotonic() - started)
+                )
             changed = _without(dialect, call, status, text)
             if changed is None:
                 break
-            # What the server has accepted before it refuses for this one call only (or it echoes a hostile row).
+            # What the server has accepted before it refuses for this one call only (or it echoes a
+            # hostile row).
             refused = dialect.features(call) - changed.features(call)
             if self._dialect == dialect and not refused & self._accepted:
                 self._dialect = changed
@@ -200,21 +223,35 @@ class OpenAIModel:
         claim_memory(sum([len(m.content) for m in call.messages]))
         try:
             return orjson.dumps(body, default=_plain)
-        except TypeError:  # half of a surrogate pair has no UTF-8; the model is shown U+FFFD in its place
-            body["messages"] = [{"role": m.role, "content": _valid(m.content)} for m in call.messages]
+        except (
+            TypeError
+        ):  # half of a surrogate pair has no UTF-8; the model is shown U+FFFD in its place
+            body["messages"] = [
+                {"role": m.role, "content": _valid(m.content)} for m in call.messages
+            ]
             return orjson.dumps(body, default=_plain)
 
     def _session(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()
         session = self._sessions.get(loop)
         if session is None:
-            self._sessions = {known: s for known, s in self._sessions.items() if not known.is_closed()}
-            headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ragassay"}
-            headers["Accept-Encoding"] = "identity"  # replies are small: unpacking costs more than it saves
+            self._sessions = {
+                known: s for known, s in self._sessions.items() if not known.is_closed()
+            }
+            headers = {
+                "Content-Type": "application/json",
+                "Accept": "application/json",
+                "User-Agent": "ragassay",
+            }
+            headers["Accept-Encoding"] = (
+                "identity"  # replies are small: unpacking costs more than it saves
+            )
             if self._key is not None:
                 headers["Authorization"] = f"Bearer {self._key}"
             session = self._sessions[loop] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._concurrency, keepalive_timeout=30, ttl_dns_cache=300),
+                connector=aiohttp.TCPConnector(
+                    limit=self._concurrency, keepalive_timeout=30, ttl_dns_cache=300
+                ),
                 timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT_SECONDS),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers=headers,
@@ -222,16 +259,24 @@ class OpenAIModel:
             )
         return session
 
-    async def _send(self, method: str, url: URL, data: bytes | None) -> tuple[int, Mapping[str, str], bytes]:
-        # aiohttp's exceptions hold the request with its Authorization header, so none may hang on ours as context:
-        # the failure is built inside the except clause and raised after it.
+    async def _send(
+        self, method: str, url: URL, data: bytes | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        # aiohttp's exceptions hold the request with its Authorization header, so none may hang on
+        # ours as context: the failure is built inside the except clause and raised after it.
         try:
-            async with self._session().request(method, url, data=data, allow_redirects=False) as response:
+            async with self._session().request(
+                method, url, data=data, allow_redirects=False
+            ) as response:
                 limit = MAX_BODY if response.status == 200 else MAX_ERROR
                 return response.status, response.headers, await _read(response, limit)
         except CallError as error:
             failure = error
-        except (aiohttp.ClientError, HttpProcessingError, OSError) as error:  # TimeoutError is an OSError
+        except (
+            aiohttp.ClientError,
+            HttpProcessingError,
+            OSError,
+        ) as error:  # TimeoutError is an OSError
             failure = self._broken(error)
         raise failure
 
@@ -239,13 +284,26 @@ class OpenAIModel:
         what = self._clean(f"{self._host}: {error or type(error).__name__}")
         if isinstance(error, aiohttp.InvalidURL):
             return CallError("bad_request", what, fatal=True)
-        if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):  # nothing was sent
+        if isinstance(
+            error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+        ):  # nothing was sent
             return CallError("network", what, retryable=True)
         if isinstance(error, TimeoutError):
-            return CallError("timeout", f"{self._host}: no complete answer in time", retryable=True, maybe_billed=True)
-        if isinstance(error, (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, HttpProcessingError)):
-            return CallError("bad_reply", f"the reply is damaged: {what}", retryable=True, maybe_billed=True)
-        return CallError("network", f"the connection broke: {what}", retryable=True, maybe_billed=True)
+            return CallError(
+                "timeout",
+                f"{self._host}: no complete answer in time",
+                retryable=True,
+                maybe_billed=True,
+            )
+        if isinstance(
+            error, (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, HttpProcessingError)
+        ):
+            return CallError(
+                "bad_reply", f"the reply is damaged: {what}", retryable=True, maybe_billed=True
+            )
+        return CallError(
+            "network", f"the connection broke: {what}", retryable=True, maybe_billed=True
+        )
 
     # -- reply
 
@@ -253,7 +311,9 @@ class OpenAIModel:
         data = _json(body)
         if data is None:
             start = shorten(self._redact(body.decode("utf-8", "replace").strip()), 200)
-            raise self._bad_reply(f"the reply is not JSON: {start!r}" if start else "the reply is empty")
+            raise self._bad_reply(
+                f"the reply is not JSON: {start!r}" if start else "the reply is empty"
+            )
         if not isinstance(data, dict):
             raise self._bad_reply("the reply is not a JSON object")
         choices = data.get("choices")
@@ -263,7 +323,9 @@ class OpenAIModel:
                 code = error.get("code") if isinstance(error, dict) else None
                 if isinstance(code, int) and 400 <= code < 600:
                     raise self._failure(code, headers, self._error_text(body))
-                raise self._bad_reply(f"the server answered with an error: {self._error_text(body)}")
+                raise self._bad_reply(
+                    f"the server answered with an error: {self._error_text(body)}"
+                )
             raise self._bad_reply("the reply has no choices")
         message = choices[0].get("message")
         if not isinstance(message, dict):
@@ -284,7 +346,11 @@ class OpenAIModel:
         tokens = _usage(usage)
         if tokens is None:
             self.replies_without_usage += 1
-            return replace(spend, cost=0.0) if self._rate is not None and not any(self._rate) else spend
+            return (
+                replace(spend, cost=0.0)
+                if self._rate is not None and not any(self._rate)
+                else spend
+            )
         given, written, cached = tokens
         cost = self._price(given, written, cached)
         return Spend(spend.calls, given, written, cached, cost, spend.seconds)
@@ -308,7 +374,10 @@ class OpenAIModel:
             return CallError("too_long", what, status=status)
         if 300 <= status < 400:
             target = self._clean(headers.get("Location", "elsewhere"))
-            what = f"{self._host} redirects to {target}; redirects are not followed: give the final address as base URL"
+            what = (
+                f"{self._host} redirects to {target}; redirects are not followed: give the final"
+                " address as base URL"
+            )
             return CallError("bad_request", what, fatal=True, status=status)
         if status in (408, 409, 425, 429) or (status >= 500 and status not in (501, 505)):
             kind = {408: "timeout", 429: "rate_limit"}.get(status, "server")
@@ -331,18 +400,30 @@ class OpenAIModel:
 
     def _is_unknown_model(self, status: int, text: str) -> bool:
         # Once it has answered, the model exists, and such words are an echo of some row.
-        said = status in (400, 403, 422) and not self._accepted and UNKNOWN_MODEL.search(text) is not None
+        said = (
+            status in (400, 403, 422)
+            and not self._accepted
+            and UNKNOWN_MODEL.search(text) is not None
+        )
         return status == 404 or said
 
     async def _explain_model(self, text: str) -> str:
-        """The server's words, and the models it has, the nearest first; or that the address looks wrong."""
+        """The server's words, and the models it has, the nearest first; or that the address looks
+        wrong.
+        """
         if self._known_models is None:
             self._known_models = await self._list_models()
         known = self._known_models
         if not known:
-            hint = "" if self.base_url.endswith("/v1") else '; most servers want a base URL that ends in "/v1"'
+            hint = (
+                ""
+                if self.base_url.endswith("/v1")
+                else '; most servers want a base URL that ends in "/v1"'
+            )
             return f"{text or 'not found'} (it lists no models{hint})"
-        shown = ", ".join(shorten(name, 60) for name in known[:10]) + (" ..." if len(known) > 10 else "")
+        shown = ", ".join(shorten(name, 60) for name in known[:10]) + (
+            " ..." if len(known) > 10 else ""
+        )
         return f"{text or 'not found'}.{nearest(self.name, known)} It has: {shown}"
 
     async def _list_models(self) -> tuple[str, ...]:
@@ -356,7 +437,9 @@ class OpenAIModel:
         return tuple(sorted(self._redact(name) for name in names if isinstance(name, str)))
 
     def _error_text(self, body: bytes) -> str:
-        """What the server says is wrong, on one line, without the key; with its code, which the rules above read."""
+        """What the server says is wrong, on one line, without the key; with its code, which the
+        rules above read.
+        """
         data = _json(body)
         error = data.get("error") or data if isinstance(data, dict) else data
         if isinstance(error, str):
@@ -373,12 +456,15 @@ class OpenAIModel:
         return shorten(self._redact(text), 500)
 
     def _redact(self, text: str) -> str:
-        """`text` without the key. To be called before anything is cut off: half a key is not recognised as one.
+        """`text` without the key. To be called before anything is cut off: half a key is not
+        recognised as one.
 
-        In any case of letters, behind JSON escapes, which whoever reads the text next would decode, and cut short by
-        the server to at least 12 characters and half the key.
+        In any case of letters, behind JSON escapes, which whoever reads the text next would decode,
+        and cut short by the server to at least 12 characters and half the key.
         """
-        if not self._key or len(self._key) < 8:  # placeholders such as "EMPTY" or "ollama" are words, not secrets
+        if (
+            not self._key or len(self._key) < 8
+        ):  # placeholders such as "EMPTY" or "ollama" are words, not secrets
             return text
         text = _without_key(text, self._key)
         if "\\" not in text:
@@ -399,10 +485,13 @@ def open_model(
 ) -> OpenAIModel:
     """The model `name`. base_url None = the environment's OPENAI_BASE_URL, else the hosted service.
 
-    The key is read from the variable `api_key_env`, OPENAI_API_KEY if None. It must be set when it was named or when
-    the hosted service is used; other servers may need none. Raises SetupError E0402 (no key) or E0101 (address, key).
+    The key is read from the variable `api_key_env`, OPENAI_API_KEY if None. It must be set when it
+    was named or when the hosted service is used; other servers may need none. Raises SetupError
+    E0402 (no key) or E0101 (address, key).
     """
-    url = _checked_url((os.environ.get("OPENAI_BASE_URL") or HOSTED) if base_url is None else base_url)
+    url = _checked_url(
+        (os.environ.get("OPENAI_BASE_URL") or HOSTED) if base_url is None else base_url
+    )
     variable = api_key_env or KEY_ENV
     key = os.environ.get(variable, "").strip()
     if not key and (api_key_env or url == HOSTED):
@@ -410,7 +499,10 @@ def open_model(
             "E0402",
             f"The judge openai:{name} needs an API key, and {variable} is not set.",
             where=variable,
-            fix=f"export {variable}=..., or give --base-url for a server of your own, or use --judge offline",
+            fix=(
+                f"export {variable}=..., or give --base-url for a server of your own, or use"
+                " --judge offline"
+            ),
         )
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise SetupError(
@@ -419,14 +511,19 @@ def open_model(
             where=variable,
             fix="copy the key again, without quotes, spaces or line breaks",
         )
-    return (kind or OpenAIModel)(name, base_url=url, key=key or None, rate=rate, concurrency=concurrency)
+    return (kind or OpenAIModel)(
+        name, base_url=url, key=key or None, rate=rate, concurrency=concurrency
+    )
 
 
-def retry_after(headers: Mapping[str, str], *, limited: bool = False, now: float | None = None) -> float | None:
+def retry_after(
+    headers: Mapping[str, str], *, limited: bool = False, now: float | None = None
+) -> float | None:
     """Seconds that the server asks to wait, or None.
 
-    Reads `retry-after-ms`, then `Retry-After` (seconds or HTTP date, which is compared with the server's own `Date` so
-    that clocks need not agree), and for a rate limit (`limited`) the resets of the budgets that are used up.
+    Reads `retry-after-ms`, then `Retry-After` (seconds or HTTP date, which is compared with the
+    server's own `Date` so that clocks need not agree), and for a rate limit (`limited`) the resets
+    of the budgets that are used up.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -459,7 +556,9 @@ def _decoded(escape: re.Match[str]) -> str:
 
 
 def _without_key(text: str, key: str) -> str:
-    """`text` with "[key]" for the key and for what is left of one cut short, in any case of letters."""
+    """`text` with "[key]" for the key and for what is left of one cut short, in any case of
+    letters.
+    """
     least = min(len(key), max(12, math.ceil(len(key) / 2)))
     start = re.compile(re.escape(key[:least]), re.I)
     if start.search(text) is None:
@@ -501,7 +600,9 @@ def _duration(text: str) -> float | None:
 
 
 def _without(dialect: Dialect, call: ChatCall, status: int, text: str) -> Dialect | None:
-    """The dialect without what the server refuses, or None when its refusal is about something else."""
+    """The dialect without what the server refuses, or None when its refusal is about something
+    else.
+    """
     if status not in (400, 405, 415, 422, 501) or TOO_LONG.search(text):
         return None
     if call.schema is not None and dialect.format and FORMAT_NAMES.search(text):
@@ -539,7 +640,11 @@ def _usage(usage: object) -> tuple[int, int, int] | None:
     if not (_is_count(given) and _is_count(written)):
         return None
     details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else usage.get("prompt_cache_hit_tokens")
+    cached = (
+        details.get("cached_tokens")
+        if isinstance(details, dict)
+        else usage.get("prompt_cache_hit_tokens")
+    )
     return given, written, min(cached, given) if _is_count(cached) else 0
 
 
@@ -548,7 +653,9 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def _json(body: bytes) -> Any:
-    """The value, or None when it is no JSON (or null). Not raised: such an error holds the whole body."""
+    """The value, or None when it is no JSON (or null). Not raised: such an error holds the whole
+    body.
+    """
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -560,7 +667,9 @@ def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    return "".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str))
+    return "".join(
+        p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str)
+    )
 
 
 def _plain(value: object) -> object:
@@ -574,7 +683,9 @@ def _valid(text: str) -> str:
 
 
 def _checked_url(text: str) -> str:
-    """`text` without a slash at its end. Raises SetupError E0101 unless it is a plain http or https address."""
+    """`text` without a slash at its end. Raises SetupError E0101 unless it is a plain http or https
+    address.
+    """
     fault = "it is not an address of a server"
     try:
         url = URL(text.strip())

@@ -1,4 +1,6 @@
-"""What do so many tokens cost? From the user's own rate, else from the table of `genai-prices`, else unknown."""
+"""What do so many tokens cost? From the user's own rate, else from the table of `genai-prices`,
+else unknown.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ MILLION = 1_000_000
 
 
 class Rate(NamedTuple):
-    """US dollars per million tokens, as decimals, so that no cent is lost in a sum of many calls. Cached input is charged
-    as input: an upper bound where there is a rebate."""
+    """US dollars per million tokens, as decimals, so that no cent is lost in a sum of many calls.
+    Cached input is charged as input: an upper bound where there is a rebate.
+    """
 
     input: Decimal
     output: Decimal
@@ -25,18 +28,24 @@ class Rate(NamedTuple):
             values = [Decimal(part.strip()) for part in text.split(",")]
         except InvalidOperation:
             values = []
-        if len(values) != 2 or not all(v.is_finite() and 0 <= v < MILLION * MILLION for v in values):
+        if len(values) != 2 or not all(
+            v.is_finite() and 0 <= v < MILLION * MILLION for v in values
+        ):
             raise SetupError(
                 "E0101",
                 "The price of the judge's model cannot be read.",
                 where="--price",
                 why=text,
-                fix="give US dollars per million input and output tokens, such as --price 0.15,0.60",
+                fix=(
+                    "give US dollars per million input and output tokens, such as --price 0.15,0.60"
+                ),
             )
         return cls(values[0], values[1])
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
-        """US dollars: the float nearest to the exact amount, which `repr` gives back as that amount."""
+        """US dollars: the float nearest to the exact amount, which `repr` gives back as that
+        amount.
+        """
         return float((input_tokens * self.input + output_tokens * self.output) / MILLION)
 
 
@@ -51,27 +60,39 @@ def price(
 ) -> float | None:
     """US dollars for so many tokens, or None when the price is not known (never a guess).
 
-    input_tokens include the cached ones. `rate` wins over the table. base_url: whose prices count, since a gateway or a
-    private server that calls a model "gpt-4o" does not charge what OpenAI charges; None = the provider that the model's
-    name belongs to. The table is that of the installed `genai-prices`; nothing is fetched. Without it: None.
+    input_tokens include the cached ones. `rate` wins over the table. base_url: whose prices count,
+    since a gateway or a private server that calls a model "gpt-4o" does not charge what OpenAI
+    charges; None = the provider that the model's name belongs to. The table is that of the
+    installed `genai-prices`; nothing is fetched. Without it: None.
     """
     if rate is not None:
         return rate.cost(input_tokens, output_tokens)
-    if _from_table(model, 1000, 1000, 0, base_url) is None:  # looked for once: each call has other numbers of tokens
+    if (
+        _from_table(model, 1000, 1000, 0, base_url) is None
+    ):  # looked for once: each call has other numbers of tokens
         return None
-    return _from_table(model, input_tokens, output_tokens, min(cached_tokens, input_tokens), base_url)
+    return _from_table(
+        model, input_tokens, output_tokens, min(cached_tokens, input_tokens), base_url
+    )
 
 
-# A run prices the same worst case (a reservation) over and over, and the search in the table is slow.
+# A run prices the same worst case (a reservation) over and over, and the search in the table is
+# slow.
 @lru_cache(maxsize=4096)
-def _from_table(model: str, input_tokens: int, output_tokens: int, cached: int, base_url: str | None) -> float | None:
+def _from_table(
+    model: str, input_tokens: int, output_tokens: int, cached: int, base_url: str | None
+) -> float | None:
     try:
         from genai_prices import Usage, calc_price
     except ImportError:  # the extra `prices` is not installed
         return None
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens, cache_read_tokens=cached)
     try:
-        found = calc_price(usage, model) if base_url is None else calc_price(usage, model, provider_api_url=base_url)
+        found = (
+            calc_price(usage, model)
+            if base_url is None
+            else calc_price(usage, model, provider_api_url=base_url)
+        )
     except (LookupError, ValueError):
         return None
     return float(found.total_price)

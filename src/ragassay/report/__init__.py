@@ -1,6 +1,8 @@
-"""What a reader sees of a run: summary, terminal, HTML, JUnit, exports, comparison and gates. Reads the store only.
+"""What a reader sees of a run: summary, terminal, HTML, JUnit, exports, comparison and gates. Reads
+the store only.
 
-The door is light: rich, Jinja2 and pyarrow are imported when the function that needs them is first named or called.
+The door is light: rich, Jinja2 and pyarrow are imported when the function that needs them is first
+named or called.
 """
 
 from __future__ import annotations
@@ -9,10 +11,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragassay.report.benchmark import benchmark_headline, benchmark_json, benchmark_text, render_benchmark
+    from ragassay.report.benchmark import (
+        benchmark_headline,
+        benchmark_json,
+        benchmark_text,
+        render_benchmark,
+    )
     from ragassay.report.benchmark_html import write_benchmark_html
-    from ragassay.report.certificates import certificates_json, render_certificate, render_certificates
-    from ragassay.report.comparison import ChangedRow, Comparison, MetricComparison, compare, comparison_json
+    from ragassay.report.certificates import (
+        certificates_json,
+        render_certificate,
+        render_certificates,
+    )
+    from ragassay.report.comparison import (
+        ChangedRow,
+        Comparison,
+        MetricComparison,
+        compare,
+        comparison_json,
+    )
     from ragassay.report.gate import Gate, GateOutcome, GateResult, check_gates, parse_gate
     from ragassay.report.html import write_html
     from ragassay.report.jsonable import as_json, row_json, run_json, summary_json
@@ -44,18 +61,60 @@ _HOMES = {
     "mlflow_run": ("log_to_mlflow", "mlflow_metrics"),
     "summary": ("summarise",),
     "text": ("plain", "seen"),
-    "terminal": ("render_comparison", "render_gates", "render_row", "render_runs", "render_summary", "summary_text"),
+    "terminal": (
+        "render_comparison",
+        "render_gates",
+        "render_row",
+        "render_runs",
+        "render_summary",
+        "summary_text",
+    ),
     "wording": ("headline", "number_words", "percent_interval"),
 }
 
 __all__ = [
-    "FORMATS", "ChangedRow", "Comparison", "Gate", "GateOutcome", "GateResult", "MetricComparison", "as_json",
-    "benchmark_headline", "benchmark_json", "benchmark_text", "certificates_json", "check_gates", "compare",
-    "comparison_json", "export", "headline", "log_to_mlflow", "mlflow_metrics", "number_words", "parse_gate", "percent_interval",
-    "plain", "render_benchmark", "render_certificate", "render_certificates", "render_comparison", "render_gates",
-    "render_row", "render_runs", "render_summary", "row_json", "run_json", "scores_table", "seen", "summarise",
-    "summary_json", "summary_text", "write_benchmark_html", "write_html", "write_junit",
-]  # fmt: skip
+    "FORMATS",
+    "ChangedRow",
+    "Comparison",
+    "Gate",
+    "GateOutcome",
+    "GateResult",
+    "MetricComparison",
+    "as_json",
+    "benchmark_headline",
+    "benchmark_json",
+    "benchmark_text",
+    "certificates_json",
+    "check_gates",
+    "compare",
+    "comparison_json",
+    "export",
+    "headline",
+    "log_to_mlflow",
+    "mlflow_metrics",
+    "number_words",
+    "parse_gate",
+    "percent_interval",
+    "plain",
+    "render_benchmark",
+    "render_certificate",
+    "render_certificates",
+    "render_comparison",
+    "render_gates",
+    "render_row",
+    "render_runs",
+    "render_summary",
+    "row_json",
+    "run_json",
+    "scores_table",
+    "seen",
+    "summarise",
+    "summary_json",
+    "summary_text",
+    "write_benchmark_html",
+    "write_html",
+    "write_junit",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,7 @@
 """How does a benchmark of judges against people read, in words, in a terminal and as JSON?
 
-The words and the choice of what is shown first are here; `benchmark_html` draws the same. Texts of rows are hostile and
-go through `plain`.
+The words and the choice of what is shown first are here; `benchmark_html` draws the same. Texts of
+rows are hostile and go through `plain`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,12 @@ def benchmark_json(benchmark: JudgeBenchmark) -> dict[str, object]:
     """The benchmark for `--json`: every figure, and the sentence it starts with."""
     values = as_json(benchmark)
     assert isinstance(values, dict)
-    return {"schema": SCHEMA, "kind": "benchmark", "headline": benchmark_headline(benchmark), **values}
+    return {
+        "schema": SCHEMA,
+        "kind": "benchmark",
+        "headline": benchmark_headline(benchmark),
+        **values,
+    }
 
 
 def benchmark_headline(b: JudgeBenchmark) -> str:
@@ -49,7 +54,9 @@ def benchmark_headline(b: JudgeBenchmark) -> str:
         return f"{say.count(len(b.judges), 'judge')} {against}"
     judge = b.judges[0]
     main = main_figure(judge)
-    words = f"{title(main.name)} {figure_words(main)}" if main is not None else "no figure is defined"
+    words = (
+        f"{title(main.name)} {figure_words(main)}" if main is not None else "no figure is defined"
+    )
     return f"{judge.judge} {against}: {words} on {say.count(judge.n, 'row')}"
 
 
@@ -62,9 +69,15 @@ def errors_in_words(judge: JudgeFigures, who: str = "It ") -> str:
     ):
         figure = judge.figure(name)
         if figure is not None and figure.value is not None:
-            reach = f" {say.percent_interval(figure.interval)}" if figure.interval is not None else ""
+            reach = (
+                f" {say.percent_interval(figure.interval)}" if figure.interval is not None else ""
+            )
             said.append(words.format(f"{figure.value:.0%}{reach}"))
-    return who + " and ".join(said) + "." if said else f"{who}has no error rates: people or rows are of one kind."
+    return (
+        who + " and ".join(said) + "."
+        if said
+        else f"{who}has no error rates: people or rows are of one kind."
+    )
 
 
 def main_figure(judge: JudgeFigures) -> Figure | None:
@@ -77,10 +90,23 @@ def main_figure(judge: JudgeFigures) -> Figure | None:
 
 def title(name: str) -> str:
     """A figure's name as it is printed."""
-    known = {"auc": "AUC", "ece": "ECE", "f1": "F1", "mcc": "MCC", "ac1": "AC1", "off_by_1": "off by at most 1", "brier": "Brier score",
-             "kappa_linear": "kappa, linear weights", "kappa_quadratic": "kappa, quadratic weights",
-             "graded_kappa": "kappa of grades", "graded_accuracy": "same grade", "alpha_ordinal": "alpha, ordinal", "pearson": "Pearson's r",
-             "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}  # fmt: skip
+    known = {
+        "auc": "AUC",
+        "ece": "ECE",
+        "f1": "F1",
+        "mcc": "MCC",
+        "ac1": "AC1",
+        "off_by_1": "off by at most 1",
+        "brier": "Brier score",
+        "kappa_linear": "kappa, linear weights",
+        "kappa_quadratic": "kappa, quadratic weights",
+        "graded_kappa": "kappa of grades",
+        "graded_accuracy": "same grade",
+        "alpha_ordinal": "alpha, ordinal",
+        "pearson": "Pearson's r",
+        "spearman": "Spearman's rho",
+        "kendall": "Kendall's tau-b",
+    }
     return known.get(name, name.replace("_", " "))
 
 
@@ -97,33 +123,57 @@ def figure_words(figure: Figure | None) -> str:
 def set_up_lines(b: JudgeBenchmark) -> list[tuple[str, str]]:
     """(what, in words) of everything that the figures depend on."""
     s = b.set_up
-    scale = ", ".join(f"{point:g}" for point in s.scale[:12]) + (" ..." if len(s.scale) > 12 else "")
+    scale = ", ".join(f"{point:g}" for point in s.scale[:12]) + (
+        " ..." if len(s.scale) > 12 else ""
+    )
     if s.judge_cut is not None:
         judge = f"a score of at least {s.judge_cut:g} passes"
     elif len({j.judge_cut for j in b.judges}) == 1:
         judge = "the metric's own verdict"
     else:
         judge = "each at its own cut: " + ", ".join(
-            f"{j.judge} " + ("by its own verdict" if j.judge_cut is None else f"from {j.judge_cut:g} on")
+            f"{j.judge} "
+            + ("by its own verdict" if j.judge_cut is None else f"from {j.judge_cut:g} on")
             for j in b.judges
         )
     lines = [
-        ("labels", f"{b.source.replace(chr(92), '/').rsplit('/', 1)[-1]} ({b.source_hash[:12]}), field {s.label}: "
-                   f"{b.labelled:,} of {say.count(b.rows, 'row')} labelled"),
+        (
+            "labels",
+            (
+                f"{b.source.replace(chr(92), '/').rsplit('/', 1)[-1]} ({b.source_hash[:12]}), field"
+                f" {s.label}: {b.labelled:,} of {say.count(b.rows, 'row')} labelled"
+            ),
+        ),
         ("people pass", f"a label of at least {s.cut:g}, of {scale}"),
         ("judge passes", judge + ("; grades are compared as well" if s.graded else "")),
-        ("clusters", f"rows of one {s.cluster} count together" if s.cluster else "none given: every row counts as its own"),
-        ("slices", f"by {s.slice}; macro = mean over slices of the slice's own figure" if s.slice else "none"),
+        (
+            "clusters",
+            (
+                f"rows of one {s.cluster} count together"
+                if s.cluster
+                else "none given: every row counts as its own"
+            ),
+        ),
+        (
+            "slices",
+            (
+                f"by {s.slice}; macro = mean over slices of the slice's own figure"
+                if s.slice
+                else "none"
+            ),
+        ),
         ("intervals", f"95 %, cluster bootstrap, {s.draws:,} draws, seed {s.seed}"),
-    ]  # fmt: skip
+    ]
     if (recorded := sum(j.judge.startswith("recorded:") for j in b.judges)) > 1:
         lines.insert(
             1,
             (
                 "judges",
-                f"{recorded} recorded in the labels, none of them was asked"
-                if recorded == len(b.judges)
-                else f"{recorded} of {len(b.judges)} recorded in the labels, the others asked",
+                (
+                    f"{recorded} recorded in the labels, none of them was asked"
+                    if recorded == len(b.judges)
+                    else f"{recorded} of {len(b.judges)} recorded in the labels, the others asked"
+                ),
             ),
         )
     if s.where:
@@ -159,7 +209,9 @@ def by_name(figures: Sequence[Figure]) -> dict[str, Figure]:
 
 
 def worst_slices(judge: JudgeFigures) -> list[SliceFigures]:
-    """The slices with the lowest kappa (where that is undefined: balanced accuracy), undefined ones last."""
+    """The slices with the lowest kappa (where that is undefined: balanced accuracy), undefined ones
+    last.
+    """
 
     def key(part: SliceFigures) -> tuple[bool, float, str]:
         held = by_name(part.figures)
@@ -174,7 +226,9 @@ def worst_slices(judge: JudgeFigures) -> list[SliceFigures]:
 def error_words(found: Disagreement, b: JudgeBenchmark) -> str:
     """Which way judge and people differ."""
     return (
-        "people pass it, the judge fails it" if found.label >= b.set_up.cut else "people fail it, the judge passes it"
+        "people pass it, the judge fails it"
+        if found.label >= b.set_up.cut
+        else "people fail it, the judge passes it"
     )
 
 
@@ -183,18 +237,24 @@ def missing_words(judge: JudgeFigures) -> str:
     total = sum(judge.missing.values())
     if not total:
         return ""
-    why = "; ".join(f"{reason} ({n:,})" for reason, n in sorted(judge.missing.items(), key=lambda item: -item[1]))
+    why = "; ".join(
+        f"{reason} ({n:,})"
+        for reason, n in sorted(judge.missing.items(), key=lambda item: -item[1])
+    )
     return f"{say.count(total, 'row')} without a verdict: {why}"
 
 
 def all_warnings(b: JudgeBenchmark) -> list[str]:
     """What to beware of, each once."""
-    return list(dict.fromkeys([*b.warnings, *(words for judge in b.judges for words in judge.warnings)]))
+    return list(
+        dict.fromkeys([*b.warnings, *(words for judge in b.judges for words in judge.warnings)])
+    )
 
 
 def render_benchmark(benchmark: JudgeBenchmark, console: Console) -> None:
-    """The benchmark in a terminal of 80 columns or more: headline, set-up, figures, confusion, slices, differences,
-    disagreements, warnings."""
+    """The benchmark in a terminal of 80 columns or more: headline, set-up, figures, confusion,
+    slices, differences, disagreements, warnings.
+    """
     page, b = Page(console), benchmark
     page.line(benchmark_headline(b), "bold")
     for judge in b.judges if len(b.judges) <= SIDE_BY_SIDE else ():
@@ -228,7 +288,9 @@ def _figures(page: Page, b: JudgeBenchmark) -> None:
     names, notes = names_of(b.judges), Note({})
     if len(b.judges) == 1:
         judge = b.judges[0]
-        page.title(f"Figures: {say.count(judge.n, 'row')} in {say.count(judge.clusters, 'cluster')}")
+        page.title(
+            f"Figures: {say.count(judge.n, 'row')} in {say.count(judge.clusters, 'cluster')}"
+        )
         pooled, macro = by_name(judge.pooled), by_name(judge.macro)
         columns = [("pooled [95 %]", pooled)]
         if macro:
@@ -238,10 +300,17 @@ def _figures(page: Page, b: JudgeBenchmark) -> None:
         for view in ("pooled", "macro"):
             held = [(short(judge.judge), by_name(getattr(judge, view))) for judge in b.judges]
             if any(figures for _, figures in held):
-                page.title("Figures, pooled over all rows" if view == "pooled" else "Figures, macro: mean over slices")
+                page.title(
+                    "Figures, pooled over all rows"
+                    if view == "pooled"
+                    else "Figures, macro: mean over slices"
+                )
                 _figure_table(page, names, held, notes)
         for judge in b.judges:
-            words = f"{judge.judge}: {say.count(judge.n, 'row')} in {say.count(judge.clusters, 'cluster')}"
+            words = (
+                f"{judge.judge}: {say.count(judge.n, 'row')} in"
+                f" {say.count(judge.clusters, 'cluster')}"
+            )
             page.line(words, "dim", indent=2)
     for words in notes.lines():
         page.line(words, "dim", indent=2)
@@ -250,11 +319,16 @@ def _figures(page: Page, b: JudgeBenchmark) -> None:
             page.line(f"{judge.judge}: {missing}", "yellow", indent=2)
 
 
-def _figure_table(page: Page, names: list[str], columns: list[tuple[str, dict[str, Figure]]], notes: Note) -> None:
+def _figure_table(
+    page: Page, names: list[str], columns: list[tuple[str, dict[str, Figure]]], notes: Note
+) -> None:
     page.table(
         [("figure", False), *((one_line(head, 60), False) for head, _ in columns)],
         [
-            [title(name), *(figure_words(held.get(name)) + notes.mark(held.get(name)) for _, held in columns)]
+            [
+                title(name),
+                *(figure_words(held.get(name)) + notes.mark(held.get(name)) for _, held in columns),
+            ]
             for name in names
             if any(name in held for _, held in columns)
         ],
@@ -263,26 +337,46 @@ def _figure_table(page: Page, names: list[str], columns: list[tuple[str, dict[st
 
 def _many(page: Page, b: JudgeBenchmark) -> None:
     """Judges as rows, by their main figures, the best first."""
-    names = [n for n in (("graded_kappa", "kappa") if b.set_up.graded else _MANY) if n in names_of(b.judges)]
+    names = [
+        n
+        for n in (("graded_kappa", "kappa") if b.set_up.graded else _MANY)
+        if n in names_of(b.judges)
+    ]
     notes = Note({})
     views = ["pooled", *(["macro"] if any(judge.macro for judge in b.judges) else [])]
     for view in views:
-        page.title("Judges, pooled over all rows" if view == "pooled" else "Judges, macro: mean over slices")
+        page.title(
+            "Judges, pooled over all rows"
+            if view == "pooled"
+            else "Judges, macro: mean over slices"
+        )
         held = [(judge, by_name(getattr(judge, view))) for judge in b.judges]
         held.sort(key=lambda item: rank(item[1], names))
         page.table(
-            [("judge", False), ("rows", True), *((f"{title(name)} [95 %]", False) for name in names)],
+            [
+                ("judge", False),
+                ("rows", True),
+                *((f"{title(name)} [95 %]", False) for name in names),
+            ],
             [
                 [
-                    one_line(short(judge.judge), 60), f"{judge.n:,}",
-                    *(figure_words(figures.get(name)) + notes.mark(figures.get(name)) for name in names),
+                    one_line(short(judge.judge), 60),
+                    f"{judge.n:,}",
+                    *(
+                        figure_words(figures.get(name)) + notes.mark(figures.get(name))
+                        for name in names
+                    ),
                 ]
                 for judge, figures in held
             ],
-        )  # fmt: skip
+        )
     for words in notes.lines():
         page.line(words, "dim", indent=2)
-    page.line("every figure, confusion matrices, slices and disagreements: --html FILE or --json", "dim", indent=2)
+    page.line(
+        "every figure, confusion matrices, slices and disagreements: --html FILE or --json",
+        "dim",
+        indent=2,
+    )
 
 
 def rank(figures: Mapping[str, Figure], names: Sequence[str]) -> float:
@@ -298,7 +392,10 @@ def _position(page: Page, judge: JudgeFigures, of: str) -> None:
     notes = Note({})
     page.table(
         [("figure", False), ("value [95 %]", False), ("pairs", True)],
-        [[ORDERS.get(f.name, title(f.name)), figure_words(f) + notes.mark(f), f"{f.n:,}"] for f in judge.position],
+        [
+            [ORDERS.get(f.name, title(f.name)), figure_words(f) + notes.mark(f), f"{f.n:,}"]
+            for f in judge.position
+        ],
     )
     for words in notes.lines():
         page.line(words, "dim", indent=2)
@@ -309,10 +406,18 @@ def _confusion(page: Page, judge: JudgeFigures, of: str) -> None:
         return
     page.title(f"Confusion{of}: people in rows, the judge in columns")
     if len(judge.confusion_scores) > WIDEST_MATRIX:
-        page.line(f"{len(judge.confusion_scores)} different scores: see --html FILE or --json", "dim", indent=2)
+        page.line(
+            f"{len(judge.confusion_scores)} different scores: see --html FILE or --json",
+            "dim",
+            indent=2,
+        )
         return
     page.table(
-        [("people \\ judge", False), *((one_line(head, 20), True) for head in judge.confusion_scores), ("all", True)],
+        [
+            ("people \\ judge", False),
+            *((one_line(head, 20), True) for head in judge.confusion_scores),
+            ("all", True),
+        ],
         [
             [one_line(label, 20), *(f"{n:,}" for n in counts), f"{sum(counts):,}"]
             for label, counts in zip(judge.confusion_labels, judge.confusion, strict=True)
@@ -332,17 +437,28 @@ def _slices(page: Page, judge: JudgeFigures, of: str) -> None:
         errors = [say.percent(held[name].value) if name in held else "–" for name in _SLICE[2:]]
         rows.append(
             [
-                (one_line(part.value, 40), f"{say.count(part.n, 'row')}, {say.count(part.clusters, 'cluster')}"),
+                (
+                    one_line(part.value, 40),
+                    f"{say.count(part.n, 'row')}, {say.count(part.clusters, 'cluster')}",
+                ),
                 figure_words(kappa) + notes.mark(kappa),
                 say.figure(held["balanced_accuracy"].value) if "balanced_accuracy" in held else "–",
                 " / ".join(errors),
             ]
         )
     page.table(
-        [("slice", False), ("kappa [95 %]", False), ("bal. acc.", True), ("passed bad / failed good", False)], rows
+        [
+            ("slice", False),
+            ("kappa [95 %]", False),
+            ("bal. acc.", True),
+            ("passed bad / failed good", False),
+        ],
+        rows,
     )
     if len(ordered) > WORST_SLICES:
-        page.line(f"and {len(ordered) - WORST_SLICES} more: see --html FILE or --json", "dim", indent=2)
+        page.line(
+            f"and {len(ordered) - WORST_SLICES} more: see --html FILE or --json", "dim", indent=2
+        )
     for words in notes.lines():
         page.line(words, "dim", indent=2)
 
@@ -350,7 +466,9 @@ def _slices(page: Page, judge: JudgeFigures, of: str) -> None:
 def _differences(page: Page, b: JudgeBenchmark) -> None:
     if not b.differences:
         return
-    page.title("Differences, B - A, on the rows that both judged (p corrected for all that are shown)")
+    page.title(
+        "Differences, B - A, on the rows that both judged (p corrected for all that are shown)"
+    )
     ordered = sorted(b.differences, key=lambda d: (d.p is None, d.p if d.p is not None else 1.0))
     page.table(
         [("A and B", False), ("figure", False), ("difference [95 %]", False), ("p", False)],
@@ -365,7 +483,11 @@ def _differences(page: Page, b: JudgeBenchmark) -> None:
         ],
     )
     if len(ordered) > DIFFERENCES:
-        page.line(f"and {len(ordered) - DIFFERENCES:,} more, by p: see --html FILE or --json", "dim", indent=2)
+        page.line(
+            f"and {len(ordered) - DIFFERENCES:,} more, by p: see --html FILE or --json",
+            "dim",
+            indent=2,
+        )
 
 
 def _disagreements(page: Page, b: JudgeBenchmark, judge: JudgeFigures, of: str) -> None:
@@ -375,17 +497,27 @@ def _disagreements(page: Page, b: JudgeBenchmark, judge: JudgeFigures, of: str) 
     for found in judge.disagreements[:DISAGREEMENTS]:
         where = f" ({found.slice})" if found.slice else ""
         page.line(f"{found.id}{where}: {error_words(found, b)}", "bold", indent=2)
-        page.line(f"label {found.label:g}, score {found.score:.3g}, cost {found.cost:.3g}", "dim", indent=4)
+        page.line(
+            f"label {found.label:g}, score {found.score:.3g}, cost {found.cost:.3g}",
+            "dim",
+            indent=4,
+        )
         for what, text in texts_of(found):
             page.line(f"{what}: {one_line(text, 300)}", indent=4)
     if len(judge.disagreements) > DISAGREEMENTS:
-        page.line(f"and {len(judge.disagreements) - DISAGREEMENTS} more: see --html FILE or --json", "dim", indent=2)
+        page.line(
+            f"and {len(judge.disagreements) - DISAGREEMENTS} more: see --html FILE or --json",
+            "dim",
+            indent=2,
+        )
 
 
 def texts_of(found: Disagreement) -> list[tuple[str, str]]:
     """(what it is, the text) of what is known of the row."""
     texts = (
-        ("question", found.question), ("response", found.response), ("people", found.human_rationale),
+        ("question", found.question),
+        ("response", found.response),
+        ("people", found.human_rationale),
         ("judge", found.judge_rationale),
-    )  # fmt: skip
+    )
     return [(what, text) for what, text in texts if text]

@@ -30,14 +30,23 @@ def render_certificates(certificates: Sequence[Certificate], console: Console) -
         return
     shown = SHOWN if console.width >= WIDE else SHOWN[:1]
     for judge in dict.fromkeys(c.judge for c in certificates):
-        own = sorted((c for c in certificates if c.judge == judge), key=lambda c: (c.metric, c.dataset, c.id))
+        own = sorted(
+            (c for c in certificates if c.judge == judge), key=lambda c: (c.metric, c.dataset, c.id)
+        )
         page.title(f"Judge: {judge}")
         page.table(
-            [("metric", False), ("labels", False), *((f"{name.replace('_', ' ')} [95 %]", False) for name in shown)],
+            [
+                ("metric", False),
+                ("labels", False),
+                *((f"{name.replace('_', ' ')} [95 %]", False) for name in shown),
+            ],
             [
                 [
                     (c.metric, c.id[:8]),
-                    (one_line(c.dataset, 60), f"{c.n:,} in {say.count(c.clusters, 'cluster')}{_mark(c)}"),
+                    (
+                        one_line(c.dataset, 60),
+                        f"{c.n:,} in {say.count(c.clusters, 'cluster')}{_mark(c)}",
+                    ),
                     *(_cell(c, name) for name in shown),
                 ]
                 for c in own
@@ -46,8 +55,8 @@ def render_certificates(certificates: Sequence[Certificate], console: Console) -
         if any(c.kind != "human" for c in own):
             page.line("* labels that were constructed, wholly or in part", "dim", indent=2)
     page.line(
-        "A certificate holds for one rubric text, model and set of parameters, and for rows like those it was measured on. "
-        "Every figure: --json.",
+        "A certificate holds for one rubric text, model and set of parameters, and for rows like"
+        " those it was measured on. Every figure: --json.",
         "dim",
     )
 
@@ -56,12 +65,21 @@ def render_certificate(certificate: Certificate, console: Console) -> None:
     """One certificate in full: what it is bound to, the set-up, every figure."""
     page, c = Page(console), certificate
     page.line(f"Certificate {c.id}", "bold")
-    bound = [f"{c.rubrics.get(rubric, rubric)} {print_[:12]}" for rubric, print_ in sorted(c.fingerprints.items())]
+    bound = [
+        f"{c.rubrics.get(rubric, rubric)} {print_[:12]}"
+        for rubric, print_ in sorted(c.fingerprints.items())
+    ]
     facts = [
         ("judge", c.judge),
         ("metric", c.metric),
         ("bound to", ", ".join(bound)),
-        ("labels", f"{c.dataset} ({c.data_hash[:12]}), {c.kind}: {c.n:,} in {say.count(c.clusters, 'cluster')}"),
+        (
+            "labels",
+            (
+                f"{c.dataset} ({c.data_hash[:12]}), {c.kind}: {c.n:,} in"
+                f" {say.count(c.clusters, 'cluster')}"
+            ),
+        ),
         ("people pass", f"a label of at least {c.set_up.cut:g}"),
         ("intervals", f"95 %, cluster bootstrap, {c.set_up.draws:,} draws, seed {c.set_up.seed}"),
         ("made", f"{c.created} with RagAssay {c.version}"),
@@ -71,10 +89,17 @@ def render_certificate(certificate: Certificate, console: Console) -> None:
     page.table([("", False), ("", False)], [[what, words] for what, words in facts])
     page.title("Figures")
     macro = {figure.name: figure for figure in c.macro}
-    heads = [("figure", False), ("pooled [95 %]", False), *([("macro [95 %]", False)] if macro else [])]
+    heads = [
+        ("figure", False),
+        ("pooled [95 %]", False),
+        *([("macro [95 %]", False)] if macro else []),
+    ]
     page.table(
         heads,
-        [[f.name.replace("_", " "), _full(f), *([_full(macro.get(f.name))] if macro else [])] for f in c.pooled],
+        [
+            [f.name.replace("_", " "), _full(f), *([_full(macro.get(f.name))] if macro else [])]
+            for f in c.pooled
+        ],
     )
     for reason, n in sorted(c.missing.items(), key=lambda item: -item[1]):
         page.line(f"{say.count(n, 'row')} without a verdict: {reason}", "dim", indent=2)

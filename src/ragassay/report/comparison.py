@@ -20,10 +20,12 @@ CHANGED_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """One metric in both runs, over result.n paired rows. p: the result's p, Holm-corrected over the metrics; None where
-    it has none. dropped: rows of both runs left out because only one of the two has a value. better: which end of the
-    metric is the good one, "higher", "lower" or "neither"; change: "better" or "worse" for b, "" where neither.
-    equivalence: whether the difference is smaller than the margin, where one was given and the metric lies in [0, 1]."""
+    """One metric in both runs, over result.n paired rows. p: the result's p, Holm-corrected over
+    the metrics; None where it has none. dropped: rows of both runs left out because only one of the
+    two has a value. better: which end of the metric is the good one, "higher", "lower" or
+    "neither"; change: "better" or "worse" for b, "" where neither. equivalence: whether the
+    difference is smaller than the margin, where one was given and the metric lies in [0, 1].
+    """
 
     metric: str
     unit: str
@@ -47,7 +49,9 @@ class MetricComparison:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """A row whose value on a metric changed: in run a and in run b. change: "better", "worse", or "" for neither."""
+    """A row whose value on a metric changed: in run a and in run b. change: "better", "worse", or
+    "" for neither.
+    """
 
     id: str
     metric: str
@@ -60,8 +64,10 @@ class ChangedRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs compared. both, only_a, only_b count rows; fixed: failed in a and passes in b; broken: the reverse; turned:
-    whether the one outweighs the other beyond chance, None where no row turned."""
+    """Two runs compared. both, only_a, only_b count rows; fixed: failed in a and passes in b;
+    broken: the reverse; turned: whether the one outweighs the other beyond chance, None where no
+    row turned.
+    """
 
     a: Manifest
     b: Manifest
@@ -79,7 +85,9 @@ class Comparison:
     def headline(self) -> str:
         """What changed, in one sentence."""
         sure = [m for m in self.metrics if m.p is not None and m.p < 0.05]
-        turned = f"{count(self.fixed, 'row')} fixed, {self.broken:,} broken of {self.both:,} compared"
+        turned = (
+            f"{count(self.fixed, 'row')} fixed, {self.broken:,} broken of {self.both:,} compared"
+        )
         if self.turned is not None:
             turned += f" ({p_value(self.turned.mid_p)})"
         if not sure:
@@ -88,21 +96,28 @@ class Comparison:
                 return f"Nothing to compare: the runs have no {what} in common"
             return f"No difference beyond chance; {turned}"
         words = [
-            f"{m.metric} {'rises' if (m.result.difference or 0) > 0 else 'falls'}" + (m.change and f" ({m.change})")
+            f"{m.metric} {'rises' if (m.result.difference or 0) > 0 else 'falls'}"
+            + (m.change and f" ({m.change})")
             for m in sure
         ]
         return f"{', '.join(words)} beyond chance; {turned}"
 
 
 def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Comparison:
-    """Compare two stored runs on the rows that have the same id. Memory follows the number of rows, not their texts.
+    """Compare two stored runs on the rows that have the same id. Memory follows the number of rows,
+    not their texts.
 
-    margin: differences of metrics in [0, 1] smaller than this do not matter; each is tested for being so small. Raises
-    SetupError E0101 for a margin that is not above 0 and below 1.
+    margin: differences of metrics in [0, 1] smaller than this do not matter; each is tested for
+    being so small. Raises SetupError E0101 for a margin that is not above 0 and below 1.
     """
     if margin is not None and not 0 < margin < 1:
-        raise SetupError("E0101", "A margin lies above 0 and below 1.", where="--margin", why=str(margin),
-                         fix="name the difference that would not matter, such as --margin 0.03")  # fmt: skip
+        raise SetupError(
+            "E0101",
+            "A margin lies above 0 and below 1.",
+            where="--margin",
+            why=str(margin),
+            fix="name the difference that would not matter, such as --margin 0.03",
+        )
     first, second = store.run(a).manifest, store.run(b).manifest
     rows_a = {line.id: line for line in store.row_lines(a) if line.bad is None}
     rows_b = {line.id: line for line in store.row_lines(b) if line.bad is None}
@@ -111,8 +126,14 @@ def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Com
     units = {m: unit_of(m, first) for m in first.metrics if m in second.metrics}
     results, dropped, changed, alike = {}, {}, [], {}
     for metric in units:
-        before = {line.row_id: line for line in store.score_lines(a, metric) if line.value is not None}
-        after = [line for line in store.score_lines(b, metric) if line.value is not None and line.row_id in both]
+        before = {
+            line.row_id: line for line in store.score_lines(a, metric) if line.value is not None
+        }
+        after = [
+            line
+            for line in store.score_lines(b, metric)
+            if line.value is not None and line.row_id in both
+        ]
         pairs = [(before[line.row_id], line) for line in after if line.row_id in before]
         dropped[metric] = len(before.keys() & both) + len(after) - 2 * len(pairs)
         values = [line.value for pair in pairs for line in pair if line.value is not None]
@@ -154,7 +175,9 @@ def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Com
 
 
 def _turned(pairs: Iterable[tuple[RowLine, RowLine]]) -> McNemar | None:
-    """Whether rows fixed and rows broken are more unequal than chance makes them, clusters as a whole."""
+    """Whether rows fixed and rows broken are more unequal than chance makes them, clusters as a
+    whole.
+    """
     from ragassay.scoring.hypotheses import clustered_mcnemar
 
     counts: dict[object, tuple[int, int]] = {}
@@ -164,7 +187,11 @@ def _turned(pairs: Iterable[tuple[RowLine, RowLine]]) -> McNemar | None:
         key = (before.id,) if before.cluster is None else before.cluster
         won, lost = counts.get(key, (0, 0))
         counts[key] = won + fixed, lost + broken
-    return clustered_mcnemar(counts.values()) if any(won or lost for won, lost in counts.values()) else None
+    return (
+        clustered_mcnemar(counts.values())
+        if any(won or lost for won, lost in counts.values())
+        else None
+    )
 
 
 def _equivalence(pairs: list[tuple[ScoreLine, ScoreLine]], margin: float) -> Equivalence:
@@ -179,11 +206,15 @@ def _values(pairs: list[tuple[ScoreLine, ScoreLine]]) -> Iterator[tuple[float, f
             yield one.value, other.value, one.cluster
 
 
-def _changes(metric: str, pairs: list[tuple[ScoreLine, ScoreLine]], manifest: Manifest) -> Iterator[ChangedRow]:
+def _changes(
+    metric: str, pairs: list[tuple[ScoreLine, ScoreLine]], manifest: Manifest
+) -> Iterator[ChangedRow]:
     for one, other in pairs:
         if one.value is not None and other.value is not None and one.value != other.value:
             word = change_word(other.value - one.value, metric, manifest)
-            yield ChangedRow(one.row_id, metric, one.value, other.value, one.verdict, other.verdict, word)
+            yield ChangedRow(
+                one.row_id, metric, one.value, other.value, one.verdict, other.verdict, word
+            )
 
 
 def _by_change(row: ChangedRow) -> tuple[float, bool, str, str]:
@@ -192,9 +223,14 @@ def _by_change(row: ChangedRow) -> tuple[float, bool, str, str]:
 
 
 def _warnings(a: Manifest, b: Manifest, only_a: int, only_b: int) -> Iterator[str]:
-    """What makes the two runs less than comparable. Numbers with different signatures are not compared silently."""
+    """What makes the two runs less than comparable. Numbers with different signatures are not
+    compared silently.
+    """
     if a.source_hash != b.source_hash:
-        yield "the runs read different data (or the same file, changed in between); rows are paired by id"
+        yield (
+            "the runs read different data (or the same file, changed in between); rows are paired"
+            " by id"
+        )
     if a.judge.uri != b.judge.uri:
         yield f"different judges: {a.judge.uri} and {b.judge.uri}"
     yield from _differ("rubric", a.judge.rubrics, b.judge.rubrics)
@@ -221,8 +257,26 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
     side: Literal["a", "b"]
     runs: dict[str, object] = {}
     for side, manifest in (("a", comparison.a), ("b", comparison.b)):
-        runs[side] = {"run_id": manifest.run_id, "name": manifest.name, "created": manifest.created,
-                      "source": manifest.source, "judge": as_json(manifest.judge)}  # fmt: skip
-    rest = {name: as_json(getattr(comparison, name)) for name in (
-        "both", "only_a", "only_b", "fixed", "broken", "turned", "metrics", "changed", "warnings", "headline")}  # fmt: skip
+        runs[side] = {
+            "run_id": manifest.run_id,
+            "name": manifest.name,
+            "created": manifest.created,
+            "source": manifest.source,
+            "judge": as_json(manifest.judge),
+        }
+    rest = {
+        name: as_json(getattr(comparison, name))
+        for name in (
+            "both",
+            "only_a",
+            "only_b",
+            "fixed",
+            "broken",
+            "turned",
+            "metrics",
+            "changed",
+            "warnings",
+            "headline",
+        )
+    }
     return {"schema": 1, "kind": "comparison", **runs, **rest}

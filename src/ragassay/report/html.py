@@ -1,7 +1,8 @@
 """How does a run read as one self-contained web page?
 
-The page asks for nothing from anywhere, works without its script, and holds no data inside a script: everything
-judged passes Jinja's escaping. A content security policy with the hashes of our own style and script stands behind it.
+The page asks for nothing from anywhere, works without its script, and holds no data inside a
+script: everything judged passes Jinja's escaping. A content security policy with the hashes of our
+own style and script stands behind it.
 """
 
 from __future__ import annotations
@@ -45,18 +46,29 @@ _KINDS = {"✓": "s", "✗": "n", "?": "u", "–": "o"}
 
 
 def write_html(
-    store: Store, run_id: str, path: str | Path, *, max_rows: int = 1000, trust: Sequence[MetricTrust] = ()
+    store: Store,
+    run_id: str,
+    path: str | Path,
+    *,
+    max_rows: int = 1000,
+    trust: Sequence[MetricTrust] = (),
 ) -> None:
     """Write the run as one HTML file. The same stored run and certificates give the same bytes.
 
     trust: what is known of the judge on rows like these (`Summary.trust`).
 
     Rows are shown worst first; beyond `max_rows` they are left out, and the page says so.
-    Raises EnvironmentFailure E0107 when the file cannot be written, SetupError E0103 for an unknown run.
+    Raises EnvironmentFailure E0107 when the file cannot be written, SetupError E0103 for an unknown
+    run.
     """
     summary = summarise(store, run_id, trust=trust)
-    style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
-    shown = min(max_rows, summary.scored + summary.bad + sum(1 for line in store.row_lines(run_id) if not line.done))
+    style, script = (
+        (FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js")
+    )
+    shown = min(
+        max_rows,
+        summary.scored + summary.bad + sum(1 for line in store.row_lines(run_id) if not line.done),
+    )
     policy = (
         f"default-src 'none'; style-src '{hash_of(style)}'; script-src '{hash_of(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -79,7 +91,9 @@ def write_html(
             shown=shown,
             rows=(
                 _row(row, i, summary.manifest)
-                for i, row in enumerate(worst_rows(store, run_id, summary.manifest, summary.metrics, max_rows))
+                for i, row in enumerate(
+                    worst_rows(store, run_id, summary.manifest, summary.metrics, max_rows)
+                )
             ),
         )
     )
@@ -112,7 +126,9 @@ class _Distribution:
 
 
 def _distributions(store: Store, run_id: str, summary: Summary) -> list[_Distribution]:
-    """Ten equal bins of [0, 1] for every metric that is a ratio; each but the last without its upper end."""
+    """Ten equal bins of [0, 1] for every metric that is a ratio; each but the last without its
+    upper end.
+    """
     bins = {m.metric: ([0] * 10, [0] * 10) for m in summary.metrics if not m.unit and m.n}
     for line in store.score_lines(run_id):
         if line.value is not None and line.metric in bins:
@@ -153,7 +169,9 @@ class _Claim:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A piece of response or context: its text, how it is marked, its anchors, and the links behind it."""
+    """A piece of response or context: its text, how it is marked, its anchors, and the links behind
+    it.
+    """
 
     text: str
     kind: str = ""
@@ -220,7 +238,11 @@ class _Evidence:
         return f"{self._anchor}e{number}"
 
     def spans(self, context: int) -> list[Span]:
-        return [Span(start, end, n) for (where, start, end), n in self.numbers.items() if where == context]
+        return [
+            Span(start, end, n)
+            for (where, start, end), n in self.numbers.items()
+            if where == context
+        ]
 
 
 def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
@@ -234,7 +256,9 @@ def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
         verdict="unreadable" if row.bad is not None else say.VERDICT_WORDS[diagnosis.verdict],
         cause=diagnosis.cause.name if diagnosis.cause is not None else "",
         value=worst.value if worst is not None else None,
-        metrics=" ".join("-" if values.get(name) is None else f"{values[name]:.4g}" for name in manifest.metrics),
+        metrics=" ".join(
+            "-" if values.get(name) is None else f"{values[name]:.4g}" for name in manifest.metrics
+        ),
     )
     sample = row.sample
     if sample is None:
@@ -261,16 +285,28 @@ def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
 
 
 def _sections(row: RowResult) -> Iterator[_Section]:
-    """What was judged part by part beside claims and chunks: statements of the reference, guidelines, citations ..."""
+    """What was judged part by part beside claims and chunks: statements of the reference,
+    guidelines, citations ...
+    """
     for score in row.scores:
         found: dict[str, list[_Item]] = {}
         for part in score.parts:
             title, word = say.section(score.metric, part)
             if title:
-                sign = "✓" if part.passed else "✗" if part.passed is False else "–" if part.value is not None else "?"
+                sign = (
+                    "✓"
+                    if part.passed
+                    else "✗"
+                    if part.passed is False
+                    else "–"
+                    if part.value is not None
+                    else "?"
+                )
                 sign = "–" if part.status is Status.NOT_APPLICABLE else sign
                 text = one_line(part_text(part, row.sample), 400)
-                found.setdefault(title, []).append(_Item(_KINDS[sign], f"{sign} {word}", text, part.rationale))
+                found.setdefault(title, []).append(
+                    _Item(_KINDS[sign], f"{sign} {word}", text, part.rationale)
+                )
         for title, items in found.items():
             yield _Section(title, score.metric, items)
 
@@ -291,17 +327,30 @@ def _claim(part: Part, number: int, sample: Sample, evidence: _Evidence, weight:
             links.append((evidence.anchor(e), context + 1))
         else:
             quotes.append((context + 1, one_line(found.quote, 400)))
-    in_place = part.start is not None and part.end is not None and 0 <= part.start < part.end <= _LONGEST
+    in_place = (
+        part.start is not None and part.end is not None and 0 <= part.start < part.end <= _LONGEST
+    )
     unjudged = part.passed is None and part.status is not Status.NOT_APPLICABLE
     found_there = in_place and (part.end or 0) <= len(sample.response or "")
     return _Claim(
-        number, sign, _KINDS[sign], word, one_line(part_text(part, sample), 90 if found_there else 400),
-        say.why_unjudged(part) if unjudged else "", part.rationale, tuple(links), tuple(quotes),
-        found_there, weight, say.sources(part),
-    )  # fmt: skip
+        number,
+        sign,
+        _KINDS[sign],
+        word,
+        one_line(part_text(part, sample), 90 if found_there else 400),
+        say.why_unjudged(part) if unjudged else "",
+        part.rationale,
+        tuple(links),
+        tuple(quotes),
+        found_there,
+        weight,
+        say.sources(part),
+    )
 
 
-def _response(anchor: str, sample: Sample, parts: tuple[Part, ...], claims: list[_Claim]) -> Iterator[_Piece]:
+def _response(
+    anchor: str, sample: Sample, parts: tuple[Part, ...], claims: list[_Claim]
+) -> Iterator[_Piece]:
     spans = [
         Span(part.start or 0, part.end or 0, claim.number)
         for part, claim in zip(parts, claims, strict=True)
@@ -333,16 +382,20 @@ def _context(
         proven = any(n in evidence.claims for n in part.over)
         kind = "e" if proven else "q" if part.over else ""
         return _Piece(
-            part.text, kind, tuple(evidence.anchor(n) for n in part.begins),
+            part.text,
+            kind,
+            tuple(evidence.anchor(n) for n in part.begins),
             tuple((f"{anchor}c{n}", str(n)) for n in claims),
-        )  # fmt: skip
+        )
 
     return _ContextView(
         number=index + 1,
         id=context.id or "",
         ratings=tuple((kind, words, ", ".join(names)) for (kind, words), names in ratings.items()),
         rationales=tuple(dict.fromkeys(part.rationale for _, part in rated if part.rationale)),
-        pieces=tuple(piece(part) for part in segments(context.text[:_LONGEST], evidence.spans(index))),
+        pieces=tuple(
+            piece(part) for part in segments(context.text[:_LONGEST], evidence.spans(index))
+        ),
         cut=max(0, len(context.text) - _LONGEST),
         long=len(context.text) > 1500,
     )

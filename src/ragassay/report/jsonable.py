@@ -1,4 +1,6 @@
-"""How do the reports' values look as JSON? Versioned: "schema" rises when a name or meaning changes."""
+"""How do the reports' values look as JSON? Versioned: "schema" rises when a name or meaning
+changes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def as_json(value: object) -> object:
-    """Dataclasses, enums, mappings and sequences as plain JSON values. Raises ValueError for NaN and infinities."""
+    """Dataclasses, enums, mappings and sequences as plain JSON values. Raises ValueError for NaN
+    and infinities.
+    """
     if isinstance(value, str) and not isinstance(value, Enum):
         return _SURROGATE.sub("\ufffd", value)  # no encoder takes a lone surrogate
     if isinstance(value, Enum):
@@ -37,7 +41,9 @@ def as_json(value: object) -> object:
 
 
 def summary_json(summary: Summary) -> dict[str, object]:
-    """The Summary for `--json`: its fields by name, the sentence it starts with, and the schema's number."""
+    """The Summary for `--json`: its fields by name, the sentence it starts with, and the schema's
+    number.
+    """
     values = as_json(summary)
     assert isinstance(values, dict)
     return {"schema": SCHEMA, "kind": "summary", "headline": headline(summary), **values}

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def write_junit(store: Store, run_id: str, path: str | Path) -> None:
-    """Write the run as JUnit XML. failure: below the pass mark; error: not judged; skipped: not applicable.
+    """Write the run as JUnit XML. failure: below the pass mark; error: not judged; skipped: not
+    applicable.
 
-    Unreadable rows are errors of a suite "rows". Raises EnvironmentFailure E0107 when the file cannot be written.
+    Unreadable rows are errors of a suite "rows". Raises EnvironmentFailure E0107 when the file
+    cannot be written.
     """
     try:
         with open(path, "w", encoding="utf-8", errors="strict", newline="\n") as out:
@@ -34,7 +36,9 @@ def write_junit(store: Store, run_id: str, path: str | Path) -> None:
 
 def _write(store: Store, run_id: str, out: TextIO) -> None:
     manifest = store.run(run_id).manifest
-    tests = {metric: [0, 0, 0, 0] for metric in manifest.metrics}  # tests, failures, errors, skipped
+    tests = {
+        metric: [0, 0, 0, 0] for metric in manifest.metrics
+    }  # tests, failures, errors, skipped
     bad: list[BadRow] = []
     for line, scores in store.lines(run_id):
         if line.bad is not None:
@@ -85,7 +89,9 @@ def _kind(status: Status, verdict: Verdict | None) -> int:
     return 2 if verdict is Verdict.UNDECIDED or status is not Status.JUDGED else 0
 
 
-def _case(row: RowResult, score: Score, out: TextIO | SpooledTemporaryFile[str], manifest: Manifest) -> None:
+def _case(
+    row: RowResult, score: Score, out: TextIO | SpooledTemporaryFile[str], manifest: Manifest
+) -> None:
     out.write(f"<testcase classname={_attribute(score.metric)} name={_attribute(row.id)}")
     kind = _kind(score.status, score.verdict)
     if kind == 0:
@@ -94,14 +100,24 @@ def _case(row: RowResult, score: Score, out: TextIO | SpooledTemporaryFile[str],
         why = score.reason or f"{figure(score.value)}; no verdict"
         out.write(f"><skipped message={_attribute(why)}/></testcase>\n")
     elif kind == 2:
-        message = f"{STATUS_WORDS[score.status]}: {score.reason}" if score.reason else STATUS_WORDS[score.status]
-        out.write(f'><error type="{score.status.value}" message={_attribute(message)}/></testcase>\n')
+        message = (
+            f"{STATUS_WORDS[score.status]}: {score.reason}"
+            if score.reason
+            else STATUS_WORDS[score.status]
+        )
+        out.write(
+            f'><error type="{score.status.value}" message={_attribute(message)}/></testcase>\n'
+        )
     else:
         shown, cause = proof(score, row.sample), row.diagnosis.cause
         mark = (
-            f", passes at {pass_mark(score.pass_mark, score.metric, manifest)}" if score.pass_mark is not None else ""
+            f", passes at {pass_mark(score.pass_mark, score.metric, manifest)}"
+            if score.pass_mark is not None
+            else ""
         )
-        message = f"{score.metric} is {figure(score.value)}{mark}" + (f"; {cause.title}" if cause is not None else "")
+        message = f"{score.metric} is {figure(score.value)}{mark}" + (
+            f"; {cause.title}" if cause is not None else ""
+        )
         body = [
             shown.what,
             f"“{shown.quote}”" if shown.quote else "",
@@ -109,13 +125,17 @@ def _case(row: RowResult, score: Score, out: TextIO | SpooledTemporaryFile[str],
             f"try: {cause.knob}" if cause else "",
             behind(row.diagnosis),
         ]
-        out.write(f'><failure type="{cause.name if cause is not None else "fail"}" message={_attribute(message)}>'
-                  f"{_body(chr(10).join(line for line in body if line))}</failure></testcase>\n")  # fmt: skip
+        out.write(
+            f'><failure type="{cause.name if cause is not None else "fail"}"'
+            f" message={_attribute(message)}>"
+            f"{_body(chr(10).join(line for line in body if line))}</failure></testcase>\n"
+        )
 
 
 def _numbers(numbers: list[int]) -> str:
     return " ".join(
-        f'{name}="{n}"' for name, n in zip(("tests", "failures", "errors", "skipped"), numbers, strict=True)
+        f'{name}="{n}"'
+        for name, n in zip(("tests", "failures", "errors", "skipped"), numbers, strict=True)
     )
 
 

@@ -16,7 +16,9 @@ class Span(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A piece of the text with the numbers of the spans over it, those that begin here and those that end here."""
+    """A piece of the text with the numbers of the spans over it, those that begin here and those
+    that end here.
+    """
 
     text: str
     over: tuple[int, ...]
@@ -25,7 +27,9 @@ class Segment(NamedTuple):
 
 
 def segments(text: str, spans: Sequence[Span]) -> Iterator[Segment]:
-    """Cut `text` at every span's ends; joined, the pieces are the text again. Spans outside the text are ignored."""
+    """Cut `text` at every span's ends; joined, the pieces are the text again. Spans outside the
+    text are ignored.
+    """
     inside = sorted(span for span in spans if 0 <= span.start < span.end <= len(text))
     cuts = sorted({0, len(text), *(s.start for s in inside), *(s.end for s in inside)})
     active: list[Span] = []

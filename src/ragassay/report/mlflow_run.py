@@ -1,7 +1,9 @@
-"""How does a run become an MLflow run: its figures under the names that Agent Evaluation uses, its rows as a table?
+"""How does a run become an MLflow run: its figures under the names that Agent Evaluation uses, its
+rows as a table?
 
-What Agent Evaluation has a name for is logged under that name; every figure is also logged under "ragassay/", with its
-interval and coverage, which MLflow has no place for otherwise. Needs the extra 'mlflow' (SetupError E0105 without it).
+What Agent Evaluation has a name for is logged under that name; every figure is also logged under
+"ragassay/", with its interval and coverage, which MLflow has no place for otherwise. Needs the
+extra 'mlflow' (SetupError E0105 without it).
 """
 
 from __future__ import annotations
@@ -12,7 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import EnvironmentFailure, MetricSummary, MetricTrust, SetupError, Summary, shorten
+from ragassay.core import (
+    EnvironmentFailure,
+    MetricSummary,
+    MetricTrust,
+    SetupError,
+    Summary,
+    shorten,
+)
 from ragassay.report.wording import trust_lines
 
 if TYPE_CHECKING:
@@ -45,7 +54,9 @@ _NOT_IN_A_NAME = re.compile(r"[^\w\-. :/]+", re.ASCII)
 
 
 def mlflow_metrics(summary: Summary) -> dict[str, float]:
-    """The figures of a run by MLflow name: shares from 0 to 1, or in the metric's unit; absent figures are left out."""
+    """The figures of a run by MLflow name: shares from 0 to 1, or in the metric's unit; absent
+    figures are left out.
+    """
     found: dict[str, float] = {}
     if decided := summary.passed + summary.failed:
         found[OVERALL] = summary.passed / decided
@@ -59,7 +70,8 @@ def mlflow_metrics(summary: Summary) -> dict[str, float]:
 
 
 def _own(metric: MetricSummary) -> Iterator[tuple[str, float]]:
-    # MLflow takes letters, digits and a few signs in a name: groundedness(pass_mark=0.8) becomes groundedness.pass_mark.0.8
+    # MLflow takes letters, digits and a few signs in a name: groundedness(pass_mark=0.8) becomes
+    # groundedness.pass_mark.0.8
     name = "ragassay/" + _NOT_IN_A_NAME.sub(".", metric.metric).strip(".")
     figures = {
         "mean": metric.mean,
@@ -81,17 +93,22 @@ def log_to_mlflow(
     into: str | None = None,
     trust: Sequence[MetricTrust] = (),
 ) -> str:
-    """Write a run's figures, parameters and rows (rows.jsonl, report.html) into an MLflow run and return that one's id.
+    """Write a run's figures, parameters and rows (rows.jsonl, report.html) into an MLflow run and
+    return that one's id.
 
-    tracking_uri: as MLflow takes it (None: MLFLOW_TRACKING_URI or MLflow's default). experiment: made where it does not
-    exist. into: the id of an MLflow run to write into, instead of a new one. trust: what is known of the judge on rows like
-    these (`Summary.trust`). Raises SetupError E0105 without the extra 'mlflow', EnvironmentFailure E0507 when MLflow does not take it.
+    tracking_uri: as MLflow takes it (None: MLFLOW_TRACKING_URI or MLflow's default). experiment:
+    made where it does not exist. into: the id of an MLflow run to write into, instead of a new one.
+    trust: what is known of the judge on rows like these (`Summary.trust`). Raises SetupError E0105
+    without the extra 'mlflow', EnvironmentFailure E0507 when MLflow does not take it.
     """
     try:
         from mlflow.tracking import MlflowClient
     except ImportError:
         raise SetupError(
-            "E0105", "Writing an MLflow run needs MLflow.", where="mlflow", fix="pip install 'ragassay[mlflow]'"
+            "E0105",
+            "Writing an MLflow run needs MLflow.",
+            where="mlflow",
+            fix="pip install 'ragassay[mlflow]'",
         ) from None
     from ragassay.report.html import write_html
     from ragassay.report.records import export
@@ -102,8 +119,12 @@ def log_to_mlflow(
         client: Any = MlflowClient(tracking_uri=tracking_uri)
         if into is None:
             known = client.get_experiment_by_name(experiment)
-            number = known.experiment_id if known is not None else client.create_experiment(experiment)
-            into = str(client.create_run(number, run_name=summary.manifest.name or run_id).info.run_id)
+            number = (
+                known.experiment_id if known is not None else client.create_experiment(experiment)
+            )
+            into = str(
+                client.create_run(number, run_name=summary.manifest.name or run_id).info.run_id
+            )
             opened = True
         else:
             client.get_run(into)
@@ -122,15 +143,21 @@ def log_to_mlflow(
             client.set_terminated(into)
     except Exception as error:  # MLflow raises its own kinds and those of its storage
         raise EnvironmentFailure(
-            "E0507", "MLflow did not take the run.", where=tracking_uri or "MLflow's tracking address",
+            "E0507",
+            "MLflow did not take the run.",
+            where=tracking_uri or "MLflow's tracking address",
             why=shorten(f"{type(error).__name__}: {error}", 300),
-            fix="check --tracking-uri and the run named by --into; nothing of the run here was changed",
-        ) from error  # fmt: skip
+            fix=(
+                "check --tracking-uri and the run named by --into; nothing of the run here was"
+                " changed"
+            ),
+        ) from error
     return into
 
 
 def _parameters(summary: Summary) -> dict[str, str]:
-    # Tags and not parameters: MLflow refuses to write a parameter of a run a second time with another value.
+    # Tags and not parameters: MLflow refuses to write a parameter of a run a second time with
+    # another value.
     manifest = summary.manifest
     return {
         "run": manifest.run_id,

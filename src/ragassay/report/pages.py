@@ -38,7 +38,9 @@ def percent_of(value: float | None) -> str:
 
 def hash_of(text: str) -> str:
     """What a content security policy calls this style or script."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode(
+        "ascii"
+    )
 
 
 def write_whole(path: str | Path, pieces: Iterable[str]) -> None:

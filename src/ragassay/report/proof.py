@@ -11,7 +11,9 @@ from ragassay.report.wording import chunk_word, claim_word, lower_is_better, sec
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The part that shows the failure: what it is ("claim 2 is not supported"), its text and the judge's reason."""
+    """The part that shows the failure: what it is ("claim 2 is not supported"), its text and the
+    judge's reason.
+    """
 
     what: str
     quote: str
@@ -21,7 +23,8 @@ class Proof:
 def place(part: Part, evidence: Evidence) -> int:
     """The index of the context that a piece of evidence stands in.
 
-    A chunk is judged alone, so its evidence counts from its own text; a claim's counts over all contexts.
+    A chunk is judged alone, so its evidence counts from its own text; a claim's counts over all
+    contexts.
     """
     return part.context if part.kind == "chunk" and part.context is not None else evidence.context
 
@@ -35,15 +38,18 @@ def located(evidence: Evidence, context: int, sample: Sample) -> bool:
 
 
 def badness(score: Score, manifest: Manifest | None = None) -> float:
-    """How bad the score's value is, from 0 (best) to 1 for a ratio; 2 where there is none. Only for ordering."""
+    """How bad the score's value is, from 0 (best) to 1 for a ratio; 2 where there is none. Only for
+    ordering.
+    """
     if score.value is None:
         return 2.0
     return score.value if lower_is_better(score.metric, manifest) else 1.0 - score.value
 
 
 def worst_score(row: RowResult, manifest: Manifest | None = None) -> Score | None:
-    """The failing score that shows the root cause; else the failing one with the worst value; else the undecided
-    one; else None. Ties go to the first."""
+    """The failing score that shows the root cause; else the failing one with the worst value; else
+    the undecided one; else None. Ties go to the first.
+    """
     cause = row.diagnosis.cause
     for name in shows(cause.name) if cause is not None else ():
         for score in row.scores:
@@ -57,18 +63,26 @@ def worst_score(row: RowResult, manifest: Manifest | None = None) -> Score | Non
 
 
 def proof(score: Score, sample: Sample | None) -> Proof:
-    """The part that speaks most against the score: a failed one, else an unjudged one; else the score's own words."""
+    """The part that speaks most against the score: a failed one, else an unjudged one; else the
+    score's own words.
+    """
     worst = worst_part(score, unjudged=True)
     if worst is None:
         return Proof("", "", score.rationale or score.reason)
     i, part = worst
     title, word = section(score.metric, part)
     if title:
-        what = f"{part.kind} {i + 1} is {word}" if part.kind != "citation" else f"citation {i + 1}: {word}"
+        what = (
+            f"{part.kind} {i + 1} is {word}"
+            if part.kind != "citation"
+            else f"citation {i + 1}: {word}"
+        )
     elif part.kind == "chunk":
         word = chunk_word(part, score.metric)
         number = part.context + 1 if part.context is not None else i + 1
-        what = f"context {number} {'is ' if word.split()[-1] in ('relevant', 'judged') else ''}{word}"
+        what = (
+            f"context {number} {'is ' if word.split()[-1] in ('relevant', 'judged') else ''}{word}"
+        )
     elif part.kind == "statement":  # a rating of the response or of the contexts as a whole
         whole = "the contexts" if score.metric.startswith("context_") else "the response"
         lost, short = ("are", "fall") if whole == "the contexts" else ("is", "falls")

@@ -1,4 +1,6 @@
-"""What does a run look like as data? One record per row and metric: JSON lines, CSV, Parquet, an Arrow table."""
+"""What does a run look like as data? One record per row and metric: JSON lines, CSV, Parquet, an
+Arrow table.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +23,46 @@ if TYPE_CHECKING:
 
 FORMATS = ("jsonl", "csv", "parquet")
 _COLUMNS = (
-    "id", "index", "metric", "value", "status", "reason", "asked", "judged", "verdict", "pass_mark",
-    "rationale", "evidence", "parts", "flags", "cause", "finer", "better",
-)  # fmt: skip
+    "id",
+    "index",
+    "metric",
+    "value",
+    "status",
+    "reason",
+    "asked",
+    "judged",
+    "verdict",
+    "pass_mark",
+    "rationale",
+    "evidence",
+    "parts",
+    "flags",
+    "cause",
+    "finer",
+    "better",
+)
 _GROUP = 5000  # rows of a Parquet row group, and what is held in memory
 
 
 def export(store: Store, run_id: str, format: str, target: str | Path | TextIO) -> int:
-    """Write one record per row and metric to a path or, for jsonl and csv, an open text stream; how many were written.
+    """Write one record per row and metric to a path or, for jsonl and csv, an open text stream; how
+    many were written.
 
-    A row that could not be read is one record with metric null, status "bad_row" and the error as its reason.
-    evidence: list of {context (from 0), start, end, quote}; in CSV as JSON. finer: names of what may lie behind the
-    cause. better: the good end of the metric, "higher", "lower" or "neither". CSV texts that a spreadsheet would take
-    for a formula get a leading '. Raises SetupError E0101 (unknown format), E0105 (Parquet without pyarrow),
-    EnvironmentFailure E0107 (the file cannot be written).
+    A row that could not be read is one record with metric null, status "bad_row" and the error as
+    its reason. evidence: list of {context (from 0), start, end, quote}; in CSV as JSON. finer:
+    names of what may lie behind the cause. better: the good end of the metric, "higher", "lower" or
+    "neither". CSV texts that a spreadsheet would take for a formula get a leading '. Raises
+    SetupError E0101 (unknown format), E0105 (Parquet without pyarrow), EnvironmentFailure E0107
+    (the file cannot be written).
     """
     if format not in FORMATS:
         hint = nearest(format, FORMATS) or f" Formats: {', '.join(FORMATS)}."
         raise SetupError(
-            "E0101", "The format is not one that can be exported.", where="--format", why=repr(format), fix=hint.strip()
+            "E0101",
+            "The format is not one that can be exported.",
+            where="--format",
+            why=repr(format),
+            fix=hint.strip(),
         )
     if format == "parquet":
         return _parquet(store, run_id, target)
@@ -60,10 +83,20 @@ def records(store: Store, run_id: str) -> Iterator[dict[str, Any]]:
         if row.bad is not None:
             reason = f"{row.bad.code}: {row.bad.what} {row.bad.why}".strip()
             yield dict.fromkeys(_COLUMNS) | {
-                "id": unicode(row.id), "index": row.index, "status": "bad_row", "reason": unicode(reason),
-                "asked": 0, "judged": 0, "rationale": "", "evidence": [], "parts": 0, "flags": [], "cause": "",
-                "finer": [], "better": "",
-            }  # fmt: skip
+                "id": unicode(row.id),
+                "index": row.index,
+                "status": "bad_row",
+                "reason": unicode(reason),
+                "asked": 0,
+                "judged": 0,
+                "rationale": "",
+                "evidence": [],
+                "parts": 0,
+                "flags": [],
+                "cause": "",
+                "finer": [],
+                "better": "",
+            }
         for score in row.scores:
             yield _record(row, score, manifest)
 
@@ -83,7 +116,12 @@ def _record(row: RowResult, score: Score, manifest: Manifest) -> dict[str, Any]:
         "pass_mark": score.pass_mark,
         "rationale": unicode(score.rationale or proof(score, row.sample).rationale),
         "evidence": [
-            {"context": place(part, found), "start": found.start, "end": found.end, "quote": unicode(found.quote)}
+            {
+                "context": place(part, found),
+                "start": found.start,
+                "end": found.end,
+                "quote": unicode(found.quote),
+            }
             for part in score.parts
             for found in part.evidence
         ],
@@ -111,7 +149,9 @@ def _csv(store: Store, run_id: str, out: TextIO) -> int:
     for n, record in enumerate(records(store, run_id), 1):  # noqa: B007 - n is the count
         record["evidence"] = json.dumps(record["evidence"], ensure_ascii=False)
         record |= {name: " ".join(record[name]) for name in ("flags", "finer")}
-        writer.writerow([shown(value) if isinstance(value, str) else value for value in record.values()])
+        writer.writerow(
+            [shown(value) if isinstance(value, str) else value for value in record.values()]
+        )
     return n
 
 
@@ -120,7 +160,9 @@ def _arrow() -> Any:
         import pyarrow
     except ImportError as error:
         raise SetupError(
-            "E0105", "Parquet and Arrow tables need the library pyarrow.", fix='pip install "ragassay[arrow]"'
+            "E0105",
+            "Parquet and Arrow tables need the library pyarrow.",
+            fix='pip install "ragassay[arrow]"',
         ) from error
     return pyarrow
 
@@ -136,12 +178,25 @@ def _parquet(store: Store, run_id: str, target: str | Path | TextIO) -> int:
             where="--format",
             fix="give a file with --out",
         )
-    found = pa.struct([("context", pa.int32()), ("start", pa.int64()), ("end", pa.int64()), ("quote", pa.string())])
+    found = pa.struct(
+        [
+            ("context", pa.int32()),
+            ("start", pa.int64()),
+            ("end", pa.int64()),
+            ("quote", pa.string()),
+        ]
+    )
     types = {
-        "index": pa.int64(), "value": pa.float64(), "asked": pa.int64(), "judged": pa.int64(),
-        "pass_mark": pa.float64(), "parts": pa.int64(), "evidence": pa.list_(found), "flags": pa.list_(pa.string()),
+        "index": pa.int64(),
+        "value": pa.float64(),
+        "asked": pa.int64(),
+        "judged": pa.int64(),
+        "pass_mark": pa.float64(),
+        "parts": pa.int64(),
+        "evidence": pa.list_(found),
+        "flags": pa.list_(pa.string()),
         "finer": pa.list_(pa.string()),
-    }  # fmt: skip
+    }
     schema = pa.schema([(name, types.get(name, pa.string())) for name in _COLUMNS])
     n, stream = 0, records(store, run_id)
     try:
@@ -156,33 +211,61 @@ def _parquet(store: Store, run_id: str, target: str | Path | TextIO) -> int:
 
 def _unwritable(target: object, error: OSError) -> EnvironmentFailure:
     return EnvironmentFailure(
-        "E0107", "The output file cannot be written.", where=str(target), why=error.strerror or str(error)
+        "E0107",
+        "The output file cannot be written.",
+        where=str(target),
+        why=error.strerror or str(error),
     )
 
 
 def scores_table(store: Store, run_id: str) -> pa.Table:
-    """All scores as an Arrow table: id, index, metric, value, status, reason, asked, judged, coverage, verdict,
-    pass_mark, probability, cause, flags, better ("higher", "lower" or "neither"). One row per row and metric. Raises SetupError E0105 without pyarrow."""
+    """All scores as an Arrow table: id, index, metric, value, status, reason, asked, judged,
+    coverage, verdict, pass_mark, probability, cause, flags, better ("higher", "lower" or
+    "neither"). One row per row and metric. Raises SetupError E0105 without pyarrow.
+    """
     pa = _arrow()
     strings, floats, integers = pa.string(), pa.float64(), pa.int64()
-    schema = pa.schema([
-        ("id", strings), ("index", integers), ("metric", strings), ("value", floats), ("status", strings),
-        ("reason", strings), ("asked", integers), ("judged", integers), ("coverage", floats), ("verdict", strings),
-        ("pass_mark", floats), ("probability", floats), ("cause", strings), ("flags", pa.list_(strings)),
-        ("better", strings),
-    ])  # fmt: skip
+    schema = pa.schema(
+        [
+            ("id", strings),
+            ("index", integers),
+            ("metric", strings),
+            ("value", floats),
+            ("status", strings),
+            ("reason", strings),
+            ("asked", integers),
+            ("judged", integers),
+            ("coverage", floats),
+            ("verdict", strings),
+            ("pass_mark", floats),
+            ("probability", floats),
+            ("cause", strings),
+            ("flags", pa.list_(strings)),
+            ("better", strings),
+        ]
+    )
     manifest = store.run(run_id).manifest
     lines = (
         {
-            "id": unicode(s.row_id), "index": s.index, "metric": s.metric, "value": s.value, "status": s.status.value,
-            "reason": unicode(s.reason), "asked": s.counts.asked, "judged": s.counts.judged, "coverage": s.counts.coverage,
-            "verdict": s.verdict.value if s.verdict is not None else None, "pass_mark": s.pass_mark,
-            "probability": s.probability, "cause": line.cause, "flags": list(s.flags),
+            "id": unicode(s.row_id),
+            "index": s.index,
+            "metric": s.metric,
+            "value": s.value,
+            "status": s.status.value,
+            "reason": unicode(s.reason),
+            "asked": s.counts.asked,
+            "judged": s.counts.judged,
+            "coverage": s.counts.coverage,
+            "verdict": s.verdict.value if s.verdict is not None else None,
+            "pass_mark": s.pass_mark,
+            "probability": s.probability,
+            "cause": line.cause,
+            "flags": list(s.flags),
             "better": better_end(s.metric, manifest),
         }
         for line, scores in store.lines(run_id)
         for s in scores
-    )  # fmt: skip
+    )
     batches = []
     while batch := list(islice(lines, _GROUP)):
         batches.append(pa.RecordBatch.from_pylist(batch, schema=schema))

@@ -36,15 +36,17 @@ if TYPE_CHECKING:
 SLICES_SHOWN = 12
 BAD_ROWS_SHOWN = 50
 EXAMPLES = 3
-# A "slice" with more values than this is an identifier, not a grouping; it is left out, and a note says so.
+# A "slice" with more values than this is an identifier, not a grouping; it is left out, and a note
+# says so.
 MOST_VALUES = 100
 _SPENT = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 
 
 @dataclass(frozen=True, slots=True)
 class FinerShare:
-    """A finer cause behind a root cause. rows: how many of its failing rows may have it; alone: those of them in which it
-    is the only one that may."""
+    """A finer cause behind a root cause. rows: how many of its failing rows may have it; alone:
+    those of them in which it is the only one that may.
+    """
 
     cause: Cause
     rows: int
@@ -58,14 +60,18 @@ class CauseSplit(CauseShare):
     finer: tuple[FinerShare, ...] = ()
 
 
-def summarise(store: Store, run_id: str, *, worst: int | None = None, trust: Sequence[MetricTrust] = ()) -> Summary:
-    """The Summary of a stored run. Streams: memory follows the number of clusters and slices, not of rows.
+def summarise(
+    store: Store, run_id: str, *, worst: int | None = None, trust: Sequence[MetricTrust] = ()
+) -> Summary:
+    """The Summary of a stored run. Streams: memory follows the number of clusters and slices, not
+    of rows.
 
-    `Summary.app`: an `AppTotals`; tokens and cost are totals over the rows that state them (a row's total is its input +
-    output where it states only these), latency is the mean of those rows. Patterns count failing rows only.
-    Rows that a stop left half judged are pending; what was judged of them counts in the metrics. worst: how many of the
-    worst rows to name; None = the worst 10 %, at least 10 and at most 100. trust: what is known of the judge on rows
-    like these, a metric each; kept for the metrics whose scores came of something that was asked.
+    `Summary.app`: an `AppTotals`; tokens and cost are totals over the rows that state them (a row's
+    total is its input + output where it states only these), latency is the mean of those rows.
+    Patterns count failing rows only. Rows that a stop left half judged are pending; what was judged
+    of them counts in the metrics. worst: how many of the worst rows to name; None = the worst 10 %,
+    at least 10 and at most 100. trust: what is known of the judge on rows like these, a metric
+    each; kept for the metrics whose scores came of something that was asked.
     """
     stored = store.run(run_id)
     manifest = stored.manifest
@@ -74,7 +80,16 @@ def summarise(store: Store, run_id: str, *, worst: int | None = None, trust: Seq
     groups = {metric: _Slices() for metric in manifest.metrics}
     # One pass for all: a row's line and its scores lie in one record, which is decoded once.
     for line, scores in store.lines(run_id):
-        rows.add(line.id, line.verdict, line.cause, line.pattern, line.cluster, line.usage, line.bad, line.done)
+        rows.add(
+            line.id,
+            line.verdict,
+            line.cause,
+            line.pattern,
+            line.cluster,
+            line.usage,
+            line.bad,
+            line.done,
+        )
         if line.done and line.verdict is Verdict.FAIL:
             rows.add_finer(line.cause, line.finer)
         for score in scores:
@@ -88,7 +103,9 @@ def summarise(store: Store, run_id: str, *, worst: int | None = None, trust: Seq
     notes = [note for tally in tallies.values() for note in tally.notes()]
     too_many = sorted(set().union(*(group.too_many for group in groups.values())))
     if too_many:
-        notes.append(f"more than {MOST_VALUES} values, so not compared as slices: {', '.join(too_many)}")
+        notes.append(
+            f"more than {MOST_VALUES} values, so not compared as slices: {', '.join(too_many)}"
+        )
     found = [pair for metric in groups for pair in groups[metric].compared(metric, tallies[metric])]
     return Summary(
         manifest=manifest,
@@ -109,14 +126,20 @@ def summarise(store: Store, run_id: str, *, worst: int | None = None, trust: Seq
             {metric for metric, tally in tallies.items() if tally.unit},
             {metric: better_end(metric, manifest) for metric in tallies},
         ),
-        worst=tuple(_worst_rows(store, run_id, manifest, metrics, _tenth(manifest.rows) if worst is None else worst)),
+        worst=tuple(
+            _worst_rows(
+                store, run_id, manifest, metrics, _tenth(manifest.rows) if worst is None else worst
+            )
+        ),
         bad_rows=tuple(rows.bad_rows),
         app=rows.usage(),
         app_rows=rows.with_usage,
         ledger=stored.ledger,
         seconds=stored.seconds,
         notes=tuple(notes),
-        trust=tuple(line for line in trust if line.metric in tallies and tallies[line.metric].asked),
+        trust=tuple(
+            line for line in trust if line.metric in tallies and tallies[line.metric].asked
+        ),
     )
 
 
@@ -131,15 +154,24 @@ class _Rows:
         self._causes: dict[str, Counter[str | None]] = {}  # cause -> cluster -> failing rows
         self._failing: Counter[str | None] = Counter()
         self._examples: dict[str, list[str]] = {}
-        self._finer: dict[str, Counter[str]] = {}  # root cause -> finer cause -> rows that may have it
+        self._finer: dict[
+            str, Counter[str]
+        ] = {}  # root cause -> finer cause -> rows that may have it
         self._alone: dict[str, Counter[str]] = {}
         self._sums: dict[str, float] = {}
         self._seen: Counter[str] = Counter()
 
     def add(
-        self, row: str, verdict: Verdict | None, cause: str | None, pattern: str, cluster: str | None,
-        usage: AppUsage | None, bad: BadRow | None, done: bool,
-    ) -> None:  # fmt: skip
+        self,
+        row: str,
+        verdict: Verdict | None,
+        cause: str | None,
+        pattern: str,
+        cluster: str | None,
+        usage: AppUsage | None,
+        bad: BadRow | None,
+        done: bool,
+    ) -> None:
         if bad is not None:
             self.bad += 1
             if len(self.bad_rows) < BAD_ROWS_SHOWN:
@@ -182,7 +214,9 @@ class _Rows:
     def shares(self) -> tuple[CauseShare, ...]:
         failing = self._failing.total()
         out = []
-        for name, clusters in sorted(self._causes.items(), key=lambda item: (-item[1].total(), item[0])):
+        for name, clusters in sorted(
+            self._causes.items(), key=lambda item: (-item[1].total(), item[0])
+        ):
             rows = clusters.total()
             out.append(
                 CauseSplit(
@@ -212,15 +246,21 @@ class _Rows:
 
         latency = self._sums["latency"] / self._seen["latency"] if "latency" in self._sums else None
         return AppTotals(
-            total("input_tokens"), total("output_tokens"), total("total_tokens"), self._sums.get("cost"), latency,
+            total("input_tokens"),
+            total("output_tokens"),
+            total("total_tokens"),
+            self._sums.get("cost"),
+            latency,
             {name: self._seen[name] for name in _SPENT},
-        )  # fmt: skip
+        )
 
 
 def cause_named(name: str) -> Cause:
     """The cause as the diagnosis room words it; an unknown name stands for itself."""
     known = CAUSES.get(name) or FINER.get(name)
-    return replace(known, detail="") if known is not None else Cause(name, name.replace("_", " "), "")
+    return (
+        replace(known, detail="") if known is not None else Cause(name, name.replace("_", " "), "")
+    )
 
 
 class _Metric:
@@ -237,7 +277,12 @@ class _Metric:
         self._probability, self._probable = 0.0, 0
 
     def add(
-        self, value: float | None, status: Status, reason: str, verdict: Verdict | None, cluster: str | None
+        self,
+        value: float | None,
+        status: Status,
+        reason: str,
+        verdict: Verdict | None,
+        cluster: str | None,
     ) -> None:
         self.rows += 1
         if value is not None:
@@ -252,13 +297,20 @@ class _Metric:
         if status is Status.NOT_APPLICABLE:
             self.reasons[reason or "not applicable"] += 1
         elif status is not Status.JUDGED:
-            self.missing[f"{STATUS_WORDS[status]}: {reason}" if reason else STATUS_WORDS[status]] += 1
+            self.missing[
+                f"{STATUS_WORDS[status]}: {reason}" if reason else STATUS_WORDS[status]
+            ] += 1
 
-    def count(self, asked: int, judged: int, probability: float | None, pass_mark: float | None) -> None:
+    def count(
+        self, asked: int, judged: int, probability: float | None, pass_mark: float | None
+    ) -> None:
         self.asked, self.judged = self.asked + asked, self.judged + judged
         if probability is not None:
             weight = max(judged, 1)
-            self._probability, self._probable = self._probability + weight * probability, self._probable + weight
+            self._probability, self._probable = (
+                self._probability + weight * probability,
+                self._probable + weight,
+            )
         if pass_mark is not None:
             self.pass_mark = pass_mark
 
@@ -292,8 +344,13 @@ class _Metric:
         if not self.missing:
             return []
         most = self.missing.most_common(3)
-        why = "; ".join(f"{reason} ({n:,})" for reason, n in most) + ("; ..." if len(self.missing) > 3 else "")
-        return [f"{self.metric} has no value in {count(self.missing.total(), 'row')} where it applies: {why}"]
+        why = "; ".join(f"{reason} ({n:,})" for reason, n in most) + (
+            "; ..." if len(self.missing) > 3 else ""
+        )
+        return [
+            f"{self.metric} has no value in {count(self.missing.total(), 'row')} where it applies:"
+            f" {why}"
+        ]
 
 
 class _Slices:
@@ -305,7 +362,13 @@ class _Slices:
             str, dict[str, tuple[MeanAccumulator, MeanAccumulator]]
         ] = {}  # name -> value -> values, passes
 
-    def add(self, slices: Mapping[str, str], value: float | None, verdict: Verdict | None, cluster: str | None) -> None:
+    def add(
+        self,
+        slices: Mapping[str, str],
+        value: float | None,
+        verdict: Verdict | None,
+        cluster: str | None,
+    ) -> None:
         if value is None:
             return
         for name, kind in slices.items():
@@ -324,7 +387,9 @@ class _Slices:
                 passes.add(float(verdict is Verdict.PASS), cluster)
 
     def compared(self, metric: str, tally: _Metric) -> Iterator[tuple[SliceSummary, int]]:
-        """Each slice value against the other values of its slice (raw p), with how many values the slice has."""
+        """Each slice value against the other values of its slice (raw p), with how many values the
+        slice has.
+        """
         for name, kinds in self._kinds.items():
             if len(kinds) < 2:
                 continue
@@ -333,16 +398,22 @@ class _Slices:
                 values.low, values.high = tally.values.low, tally.values.high
                 gap, p = gap_to_rest(values, whole)
                 result, rate = values.result(), passes.mean
-                yield SliceSummary(name, kind, metric, result.n, result.mean, result.interval, rate, gap, p), len(kinds)
+                yield (
+                    SliceSummary(
+                        name, kind, metric, result.n, result.mean, result.interval, rate, gap, p
+                    ),
+                    len(kinds),
+                )
 
 
 def _most_telling(
     tested: list[tuple[SliceSummary, int]], operation: set[str], better: Mapping[str, str]
 ) -> tuple[SliceSummary, ...]:
-    """The smallest p first, Holm-corrected over everything that was compared; of two mirror images the worse.
+    """The smallest p first, Holm-corrected over everything that was compared; of two mirror images
+    the worse.
 
-    operation: metrics in dollars, seconds or tokens; they come after those that say how good the answers are.
-    better: metric -> which end is the good one.
+    operation: metrics in dollars, seconds or tokens; they come after those that say how good the
+    answers are. better: metric -> which end is the good one.
     """
 
     def key(item: tuple[SliceSummary, int]) -> tuple[bool, bool, float, float, str, str]:
@@ -353,7 +424,10 @@ def _most_telling(
 
     tested.sort(key=key)
     corrected = iter(holm([found.p for found, _ in tested if found.p is not None]))
-    final = [(replace(found, p=next(corrected)) if found.p is not None else found, kinds) for found, kinds in tested]
+    final = [
+        (replace(found, p=next(corrected)) if found.p is not None else found, kinds)
+        for found, kinds in tested
+    ]
     # An operation metric that stands out goes before a quality metric that does not.
     final.sort(key=lambda item: not (item[0].p is not None and item[0].p < 0.05))
     seen: set[tuple[str, str]] = set()
@@ -380,7 +454,9 @@ def _worst_rows(
         shown = proof(score, row.sample)
         cause = row.diagnosis.cause
         detail = cause.detail if cause is not None else ""
-        told = detail[:40] and shown.rationale.startswith(detail[:40])  # the cause quotes what the judge says anyway
+        told = detail[:40] and shown.rationale.startswith(
+            detail[:40]
+        )  # the cause quotes what the judge says anyway
         yield WorstRow(
             id=row.id,
             index=row.index,

@@ -1,6 +1,7 @@
 """How does a run, a row or a comparison read in a terminal of any width, with or without colour?
 
-Everything judged is hostile: texts go through `plain` and into rich `Text`, so neither escapes nor markup act.
+Everything judged is hostile: texts go through `plain` and into rich `Text`, so neither escapes nor
+markup act.
 """
 
 from __future__ import annotations
@@ -39,18 +40,44 @@ if TYPE_CHECKING:
     from ragassay.store import StoredRun
 
 _STYLE = {
-    "pass": "green", "fail": "red", "undecided": "yellow", "no verdict": "dim",
-    "supported": "green", "admits not knowing": "green", "relevant": "green",
-    "not supported": "red", "not relevant": "red",
+    "pass": "green",
+    "fail": "red",
+    "undecided": "yellow",
+    "no verdict": "dim",
+    "supported": "green",
+    "admits not knowing": "green",
+    "relevant": "green",
+    "not supported": "red",
+    "not relevant": "red",
     "not judged": "yellow",
-    "in the reference": "green", "stated": "green", "used": "green", "kept": "green", "found": "green",
-    "supports it": "green", "not in the reference": "red", "missing": "red", "not used": "red", "broken": "red",
-    "not found": "red", "does not support it": "red",
-}  # fmt: skip
+    "in the reference": "green",
+    "stated": "green",
+    "used": "green",
+    "kept": "green",
+    "found": "green",
+    "supports it": "green",
+    "not in the reference": "red",
+    "missing": "red",
+    "not used": "red",
+    "broken": "red",
+    "not found": "red",
+    "does not support it": "red",
+}
 _SIGNS = {"green": "✓", "red": "✗", "yellow": "?", "dim": "·", "": "·"}
 _ASCII = {"✓": "+", "✗": "x", "?": "?", "·": "-"}
 _REPLACED = str.maketrans(
-    {"–": "-", "…": "...", "→": "->", "≥": ">=", "“": '"', "”": '"', "×": "x", "✓": "+", "✗": "x", "·": "-"}
+    {
+        "–": "-",
+        "…": "...",
+        "→": "->",
+        "≥": ">=",
+        "“": '"',
+        "”": '"',
+        "×": "x",
+        "✓": "+",
+        "✗": "x",
+        "·": "-",
+    }
 )
 
 
@@ -68,7 +95,9 @@ class Page:
         try:
             words.encode(self._encoding)
         except UnicodeEncodeError:
-            return words.translate(_REPLACED).encode(self._encoding, "replace").decode(self._encoding)
+            return (
+                words.translate(_REPLACED).encode(self._encoding, "replace").decode(self._encoding)
+            )
         return words
 
     def line(self, words: str = "", style: str = "", indent: int = 0) -> None:
@@ -85,13 +114,25 @@ class Page:
         text.append_text(self.text(words))
         self.console.print(Padding(text, (0, 0, 0, indent), expand=False))
 
-    def table(self, heads: Iterable[tuple[str, bool]], rows: Iterable[Iterable[str | tuple[str, str]]]) -> None:
-        """heads: words, and whether the column is right-aligned. A pair is a cell with a second, dim line."""
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    def table(
+        self, heads: Iterable[tuple[str, bool]], rows: Iterable[Iterable[str | tuple[str, str]]]
+    ) -> None:
+        """heads: words, and whether the column is right-aligned. A pair is a cell with a second,
+        dim line.
+        """
+        table = Table(
+            box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", show_edge=False
+        )
         for head, right in heads:
-            # An id that is broken over two lines cannot be copied, and a metric's name cannot be read.
+            # An id that is broken over two lines cannot be copied, and a metric's name cannot be
+            # read.
             whole = head in ("run", "metric")
-            table.add_column(self.text(head), justify="right" if right else "left", overflow="fold", no_wrap=whole)
+            table.add_column(
+                self.text(head),
+                justify="right" if right else "left",
+                overflow="fold",
+                no_wrap=whole,
+            )
         for row in rows:
             table.add_row(*(self._cell(cell) for cell in row))
         self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
@@ -106,15 +147,18 @@ class Page:
 
 
 def render_summary(summary: Summary, console: Console, *, store: str = "") -> None:
-    """The whole result of a run: the verdict in words first, then metrics, causes, worst rows, slices, cost, judge.
+    """The whole result of a run: the verdict in words first, then metrics, causes, worst rows,
+    slices, cost, judge.
 
-    store: what the commands that are proposed need to find the run (" --store PATH"), "" for the default store.
+    store: what the commands that are proposed need to find the run (" --store PATH"), "" for the
+    default store.
     """
     page, s = Page(console), summary
     page.line(say.headline(s), "bold")
     if s.state.value != "finished":
         page.line(
-            f"The run is not complete: {say.STATE_WORDS[s.state]}" + (f" ({s.stop_reason})" if s.stop_reason else ""),
+            f"The run is not complete: {say.STATE_WORDS[s.state]}"
+            + (f" ({s.stop_reason})" if s.stop_reason else ""),
             "yellow",
         )
     _metrics(page, s)
@@ -152,7 +196,10 @@ WIDE = 120  # columns from which the figures of a metric fit on one line
 
 
 def _wide_metrics(page: Page, shown: list[MetricSummary], manifest: Manifest) -> None:
-    open_rows, likely = any(m.undecided for m in shown), any(m.probability is not None for m in shown)
+    open_rows, likely = (
+        any(m.undecided for m in shown),
+        any(m.probability is not None for m in shown),
+    )
     heads = [("metric", False), ("mean [95 %]", False), ("rows", True), ("pass rate [95 %]", False)]
     heads += [("undec.", True)] if open_rows else []
     heads += [("passes at", False), ("judged", True)]
@@ -173,11 +220,15 @@ def _wide_metrics(page: Page, shown: list[MetricSummary], manifest: Manifest) ->
         ],
     )
     if likely:
-        page.line("prob.: mean probability, as the judge sees it, of the judged parts", "dim", indent=2)
+        page.line(
+            "prob.: mean probability, as the judge sees it, of the judged parts", "dim", indent=2
+        )
 
 
 def _marked_direction(m: MetricSummary, manifest: Manifest) -> str:
-    """The direction where it is not the usual one; of tokens, dollars and seconds it needs no saying."""
+    """The direction where it is not the usual one; of tokens, dollars and seconds it needs no
+    saying.
+    """
     return "" if m.unit else say.direction(m.metric, manifest)
 
 
@@ -186,7 +237,11 @@ def _narrow_cells(m: MetricSummary, manifest: Manifest) -> list[tuple[str, str]]
     judged = [turned] if turned else []
     judged += [f"{m.judged:,}/{m.asked:,} judged"] if m.asked else []
     judged += [f"probability {m.probability:.2f}"] if m.probability is not None else []
-    marks = [f"passes at {say.pass_mark(m.pass_mark, m.metric, manifest)}"] if m.pass_mark is not None else []
+    marks = (
+        [f"passes at {say.pass_mark(m.pass_mark, m.metric, manifest)}"]
+        if m.pass_mark is not None
+        else []
+    )
     marks += [f"{m.undecided:,} undecided"] if m.undecided else []
     return [
         (m.metric, ", ".join(judged)),
@@ -202,7 +257,9 @@ def _causes(page: Page, s: Summary) -> None:
     for share in s.causes:
         interval = say.percent_interval(share.interval)
         page.line(
-            f"{say.percent(share.share)} {interval}  {share.cause.title} ({say.count(share.rows, 'row')})", indent=2
+            f"{say.percent(share.share)} {interval}  {share.cause.title}"
+            f" ({say.count(share.rows, 'row')})",
+            indent=2,
         )
         if share.cause.knob:
             page.line(f"try: {share.cause.knob}", "cyan", indent=6)
@@ -235,7 +292,10 @@ def _worst(page: Page, s: Summary) -> None:
             page.line(one_line(row.rationale), "dim", indent=6)
     if len(s.worst) > WORST_SHOWN:
         page.line(
-            f"and {len(s.worst) - WORST_SHOWN} more of the worst tenth: see the HTML report or --json", "dim", indent=2
+            f"and {len(s.worst) - WORST_SHOWN} more of the worst tenth: see the HTML report or"
+            " --json",
+            "dim",
+            indent=2,
         )
 
 
@@ -251,7 +311,14 @@ def _slices(page: Page, s: Summary) -> None:
     # Where lower is better for one of them, the sign alone misleads.
     turned = any(say.direction(x.metric, s.manifest) for x in telling or s.slices[:3])
     page.table(
-        [("slice", False), ("metric", False), ("mean [95 %]", False), ("gap", True), ("rows", True), ("p", False)],
+        [
+            ("slice", False),
+            ("metric", False),
+            ("mean [95 %]", False),
+            ("gap", True),
+            ("rows", True),
+            ("p", False),
+        ],
         [
             [
                 f"{one_line(x.slice, 40)} = {one_line(x.value, 40)}",
@@ -275,7 +342,9 @@ def _bad_rows(page: Page, s: Summary) -> None:
     page.title(f"{say.count(s.bad, 'row')} could not be read")
     for bad in s.bad_rows[:10]:
         page.line(
-            f"line {bad.line}, row {bad.id}: {bad.code} {bad.what}" + (f" ({bad.why})" if bad.why else ""), indent=2
+            f"line {bad.line}, row {bad.id}: {bad.code} {bad.what}"
+            + (f" ({bad.why})" if bad.why else ""),
+            indent=2,
         )
         if bad.fix:
             page.line(f"fix: {bad.fix}", "cyan", indent=6)
@@ -292,12 +361,19 @@ def _costs(page: Page, s: Summary) -> None:
 def _judge(page: Page, s: Summary) -> None:
     judge = s.manifest.judge
     page.title(
-        f"Judge: {judge.uri}" + (f" at {judge.base_url}" if judge.base_url else " (nothing leaves this machine)")
+        f"Judge: {judge.uri}"
+        + (f" at {judge.base_url}" if judge.base_url else " (nothing leaves this machine)")
     )
     for metric, words, measured in say.trust_lines(s):
-        page.line(f"{metric}: {words}" if metric else words, "" if measured or not metric else "yellow", indent=2)
+        page.line(
+            f"{metric}: {words}" if metric else words,
+            "" if measured or not metric else "yellow",
+            indent=2,
+        )
     for rubric, version in sorted(judge.rubrics.items()):
-        page.line(f"{version}  fingerprint {judge.fingerprints.get(rubric, '')[:12]}", "dim", indent=2)
+        page.line(
+            f"{version}  fingerprint {judge.fingerprints.get(rubric, '')[:12]}", "dim", indent=2
+        )
 
 
 def _next(page: Page, s: Summary, store: str) -> None:
@@ -307,7 +383,9 @@ def _next(page: Page, s: Summary, store: str) -> None:
         page.line(f"ragassay resume {run}{store}", indent=2)
     elif any(m.judged < m.asked for m in s.metrics):
         page.line(f"ragassay resume {run} --retry-failed{store}", indent=2)
-    whole = [row.id for row in s.worst if row.id == one_line(row.id, 60)]  # what is cut short is no row's id
+    whole = [
+        row.id for row in s.worst if row.id == one_line(row.id, 60)
+    ]  # what is cut short is no row's id
     if whole:
         page.line(f"ragassay show {run} --row {shlex.quote(whole[0])}{store}", indent=2)
     page.line(f"ragassay export {run} --format html{store}", indent=2)
@@ -315,12 +393,16 @@ def _next(page: Page, s: Summary, store: str) -> None:
 
 
 def render_row(row: RowResult, console: Console, manifest: Manifest | None = None) -> None:
-    """One row: verdict, cause and what lies behind it, question, response claim by claim with evidence, contexts,
-    what else was judged part by part, scores. manifest: its run's, for units and directions; else by the names."""
+    """One row: verdict, cause and what lies behind it, question, response claim by claim with
+    evidence, contexts, what else was judged part by part, scores. manifest: its run's, for units
+    and directions; else by the names.
+    """
     page = Page(console)
     if row.bad is not None or row.sample is None:
         bad = row.bad
-        page.line(f"Row {row.id} could not be read" + (f" (line {bad.line})" if bad else ""), "bold")
+        page.line(
+            f"Row {row.id} could not be read" + (f" (line {bad.line})" if bad else ""), "bold"
+        )
         if bad is not None:
             for words in (f"{bad.code}: {bad.what}", bad.why, f"fix: {bad.fix}" if bad.fix else ""):
                 if words:
@@ -339,7 +421,10 @@ def render_row(row: RowResult, console: Console, manifest: Manifest | None = Non
     page.line(sample.question if sample.question is not None else "(none)", indent=2)
     page.title("Response")
     page.line(sample.response or ("(empty)" if sample.response == "" else "(none)"), indent=2)
-    for title, text in (("Reference", sample.reference), ("Expected facts", "\n".join(sample.expected_facts or ()))):
+    for title, text in (
+        ("Reference", sample.reference),
+        ("Expected facts", "\n".join(sample.expected_facts or ())),
+    ):
         if text:
             page.title(title)
             page.line(text, indent=2)
@@ -379,7 +464,9 @@ def _finer(page: Page, diagnosis: Diagnosis) -> None:
 
 
 def _sections(page: Page, row: RowResult) -> None:
-    """What was judged part by part beside claims and chunks: statements of the reference, guidelines, citations ..."""
+    """What was judged part by part beside claims and chunks: statements of the reference,
+    guidelines, citations ...
+    """
     for score in row.scores:
         title = ""
         for part in score.parts:
@@ -397,12 +484,16 @@ def _part(page: Page, part: Part, word: str, words: str) -> None:
         page.line(say.why_unjudged(part), "yellow", indent=6)
     if part.rationale:
         page.line(part.rationale, "dim", indent=6)
-    # What a judge points at for a claim that it does not find supported is no evidence, only the nearest there is.
+    # What a judge points at for a claim that it does not find supported is no evidence, only the
+    # nearest there is.
     nearest = "nearest, " if part.passed is False else ""
     if say.sources(part):
         page.line(say.sources(part), "dim", indent=6)
     for evidence in part.evidence:
-        page.line(f"{nearest}context {place(part, evidence) + 1}: “{one_line(evidence.quote, 400)}”", indent=6)
+        page.line(
+            f"{nearest}context {place(part, evidence) + 1}: “{one_line(evidence.quote, 400)}”",
+            indent=6,
+        )
     if word == "not supported" and not part.evidence and part.kind != "chunk":
         page.line("no evidence found in the contexts", indent=6)
 
@@ -412,20 +503,33 @@ def _contexts(page: Page, row: RowResult) -> None:
     page.title("Contexts")
     if not contexts:
         page.line(
-            "(nothing was retrieved)" if contexts is not None else "(the row says nothing about retrieval)", indent=2
+            (
+                "(nothing was retrieved)"
+                if contexts is not None
+                else "(the row says nothing about retrieval)"
+            ),
+            indent=2,
         )
         return
     for i, context in enumerate(contexts):
-        ratings = [(s, p) for s in row.scores for p in s.parts if p.kind == "chunk" and p.context == i]
+        ratings = [
+            (s, p) for s in row.scores for p in s.parts if p.kind == "chunk" and p.context == i
+        ]
         words = "; ".join(
             f"{s.metric}: {say.chunk_word(p, s.metric)}"
             + (f" (rated {p.rating:g})" if isinstance(p.rating, float | int) else "")
             for s, p in ratings
         )
         page.line(
-            f"{i + 1}." + (f" [{context.id}]" if context.id else "") + (f"  {words}" if words else ""), "bold", indent=2
+            f"{i + 1}."
+            + (f" [{context.id}]" if context.id else "")
+            + (f"  {words}" if words else ""),
+            "bold",
+            indent=2,
         )
-        page.line(context.text if len(context.text) <= 4000 else context.text[:4000] + "…", indent=5)
+        page.line(
+            context.text if len(context.text) <= 4000 else context.text[:4000] + "…", indent=5
+        )
         for rationale in dict.fromkeys(p.rationale for _, p in ratings if p.rationale):
             page.line(rationale, "dim", indent=5)
 
@@ -452,10 +556,17 @@ def render_runs(runs: Iterable[StoredRun], console: Console) -> None:
     page, rows = Page(console), []
     for run in runs:
         m = run.manifest
-        rows.append([
-            m.run_id, one_line(m.name, 30), m.created[:16].replace("T", " "), say.STATE_WORDS[run.state],
-            f"{run.done:,}/{m.rows:,}", m.judge.uri, one_line(m.source.replace("\\", "/").rsplit("/", 1)[-1], 40),
-        ])  # fmt: skip
+        rows.append(
+            [
+                m.run_id,
+                one_line(m.name, 30),
+                m.created[:16].replace("T", " "),
+                say.STATE_WORDS[run.state],
+                f"{run.done:,}/{m.rows:,}",
+                m.judge.uri,
+                one_line(m.source.replace("\\", "/").rsplit("/", 1)[-1], 40),
+            ]
+        )
     if not rows:
         page.line("The store holds no run yet. Start one: ragassay evaluate rows.jsonl")
         return
@@ -485,28 +596,40 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
     """Two runs, row by row: the differences with their intervals, and the rows that changed most."""
     page, c = Page(console), comparison
     page.line(c.headline, "bold")
-    page.line(f"A = {c.a.run_id} {c.a.name}".rstrip() + f", B = {c.b.run_id} {c.b.name}".rstrip(), "dim")
+    page.line(
+        f"A = {c.a.run_id} {c.a.name}".rstrip() + f", B = {c.b.run_id} {c.b.name}".rstrip(), "dim"
+    )
     for warning in c.warnings:
         page.line(f"warning: {warning}", "yellow")
     page.title("Differences, B - A, over the rows that both runs scored")
     page.table(
         [
-            ("metric", False), ("A", True), ("B", True),
-            ("difference [95 %]", False), ("p", False), ("won/tied/lost", True),
+            ("metric", False),
+            ("A", True),
+            ("B", True),
+            ("difference [95 %]", False),
+            ("p", False),
+            ("won/tied/lost", True),
         ],
         [
             [
                 (m.metric, f"{m.result.n:,} paired, {m.dropped:,} dropped{_TURNED[m.better]}"),
-                say.figure(m.result.mean_a, m.unit), say.figure(m.result.mean_b, m.unit),
-                (say.number_words(m.result.difference, m.result.interval, m.unit, sign=True), m.change),
-                say.p_value(m.p) or "–", f"{m.won}/{m.result.ties}/{m.lost}",
+                say.figure(m.result.mean_a, m.unit),
+                say.figure(m.result.mean_b, m.unit),
+                (
+                    say.number_words(m.result.difference, m.result.interval, m.unit, sign=True),
+                    m.change,
+                ),
+                say.p_value(m.p) or "–",
+                f"{m.won}/{m.result.ties}/{m.lost}",
             ]
             for m in c.metrics
         ],
-    )  # fmt: skip
+    )
     page.line(
-        "won: B is better (where neither end is, higher). dropped: rows of both runs with a value in only one of them. p is corrected for the number "
-        "of metrics. Each difference that could have been found:",
+        "won: B is better (where neither end is, higher). dropped: rows of both runs with a value"
+        " in only one of them. p is corrected for the number of metrics. Each difference that could"
+        " have been found:",
         "dim",
         indent=2,
     )
@@ -518,7 +641,10 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
     page.line(", ".join(found) or "unknown: no spread was seen", "dim", indent=2)
     tested = [(m.metric, m.equivalence) for m in c.metrics if m.equivalence is not None]
     if tested:
-        page.title(f"Is the difference smaller than {tested[0][1].margin:g}? (two one-sided tests, each at 5 %)")
+        page.title(
+            f"Is the difference smaller than {tested[0][1].margin:g}? (two one-sided tests, each at"
+            " 5 %)"
+        )
         page.table(
             [("metric", False), ("difference [90 %]", False), ("p", False), ("equivalent", False)],
             [
@@ -534,7 +660,14 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
     if c.changed:
         page.title("Rows that changed most")
         page.table(
-            [("row", False), ("metric", False), ("A", True), ("B", True), ("change", True), ("verdict", False)],
+            [
+                ("row", False),
+                ("metric", False),
+                ("A", True),
+                ("B", True),
+                ("change", True),
+                ("verdict", False),
+            ],
             [
                 [
                     one_line(r.id, 40),

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from json import dumps
 
-# Bidirectional overrides and marks, zero-width spaces, byte-order marks, tag characters: invisible, and able to
-# make a text read as something it is not. Joiners (U+200C, U+200D) stay: scripts and emoji need them.
-_INVISIBLE = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]")
+# Bidirectional overrides and marks, zero-width spaces, byte-order marks, tag characters: invisible,
+# and able to make a text read as something it is not. Joiners (U+200C, U+200D) stay: scripts and
+# emoji need them.
+_INVISIBLE = re.compile(
+    "[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
+)
 _UNSEEN = re.compile(f"[\x7f-\x9f\u2028\u2029{_INVISIBLE.pattern[1:]}")
 _BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -22,14 +25,17 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` with nothing in it that commands a terminal or hides from the reader; line breaks become "\\n"."""
+    """`text` with nothing in it that commands a terminal or hides from the reader; line breaks
+    become "\\n".
+    """
     text = _BREAKS.sub("\n", text).replace("\t", "    ")
     return _CONTROLS.sub(_picture, _INVISIBLE.sub("", text))
 
 
 def seen(json: str) -> str:
-    """JSON in which every character that commands a terminal or hides from the reader is written as an escape; the same
-    values for whoever parses it."""
+    """JSON in which every character that commands a terminal or hides from the reader is written as
+    an escape; the same values for whoever parses it.
+    """
     return _UNSEEN.sub(lambda found: dumps(found[0])[1:-1], json)
 
 
@@ -50,10 +56,14 @@ def unicode(text: str) -> str:
 
 
 def page(text: str) -> str:
-    """`text` as a UTF-8 web page can hold it: lone surrogates and NUL become U+FFFD. Escaping is the template's."""
+    """`text` as a UTF-8 web page can hold it: lone surrogates and NUL become U+FFFD. Escaping is
+    the template's.
+    """
     return re.sub("[\x00\ud800-\udfff]", "\ufffd", text)
 
 
 def cell(text: str) -> str:
-    """`text` as a spreadsheet cell that is never taken for a formula: a leading = + - @ tab or return gets a '."""
+    """`text` as a spreadsheet cell that is never taken for a formula: a leading = + - @ tab or
+    return gets a '.
+    """
     return "'" + text if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text

@@ -32,8 +32,11 @@ STATUS_WORDS: Mapping[Status, str] = {
     Status.NOT_APPLICABLE: "not applicable",
 }
 VERDICT_WORDS: Mapping[Verdict | None, str] = {
-    Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.UNDECIDED: "undecided", None: "no verdict",
-}  # fmt: skip
+    Verdict.PASS: "pass",
+    Verdict.FAIL: "fail",
+    Verdict.UNDECIDED: "undecided",
+    None: "no verdict",
+}
 STATE_WORDS: Mapping[RunState, str] = {
     RunState.RUNNING: "running, or ended without a word",
     RunState.FINISHED: "finished",
@@ -45,7 +48,9 @@ STATE_WORDS: Mapping[RunState, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AppTotals(AppUsage):
-    """What the application spent over a run. rows: figure ("cost", "latency" ...) -> how many rows state it."""
+    """What the application spent over a run. rows: figure ("cost", "latency" ...) -> how many rows
+    state it.
+    """
 
     rows: Mapping[str, int] = field(default_factory=dict)
 
@@ -53,7 +58,8 @@ class AppTotals(AppUsage):
 def unit_of(metric: str, manifest: Manifest | None = None) -> str:
     """The metric's unit: "" for a ratio in [0, 1], else "USD", "s" or "tokens".
 
-    From the manifest where it says so, else (runs of old, rows without their run) by the metric's name.
+    From the manifest where it says so, else (runs of old, rows without their run) by the metric's
+    name.
     """
     if manifest is not None and metric in manifest.units:
         return manifest.units[metric]
@@ -70,7 +76,9 @@ _NEUTRAL = frozenset({"abstention", "self_knowledge"})
 
 
 def lower_is_better(metric: str, manifest: Manifest | None = None) -> bool:
-    """Whether low values of the metric are the good ones: by the manifest, without one by the metric's name."""
+    """Whether low values of the metric are the good ones: by the manifest, without one by the
+    metric's name.
+    """
     if manifest is not None and metric in manifest.lower_is_better:
         return True
     known = manifest is not None and manifest.lower_is_better
@@ -92,7 +100,9 @@ def better_end(metric: str, manifest: Manifest | None = None) -> str:
 
 
 def direction(metric: str, manifest: Manifest | None = None) -> str:
-    """The direction in words where it is not the usual one: "lower is better", "neither end is better"; else ""."""
+    """The direction in words where it is not the usual one: "lower is better", "neither end is
+    better"; else "".
+    """
     end = better_end(metric, manifest)
     return {"lower": "lower is better", "neither": "neither end is better", "higher": ""}[end]
 
@@ -124,13 +134,22 @@ def interval(value: Interval | None, unit: str = "") -> str:
 
 
 def number_words(
-    value: float | None, reach: Interval | None, unit: str = "", *, absent: str = "–", sign: bool = False
+    value: float | None,
+    reach: Interval | None,
+    unit: str = "",
+    *,
+    absent: str = "–",
+    sign: bool = False,
 ) -> str:
-    """0.812 [0.744, 0.871] in the unit, with signs where it is a difference; `absent` where there is no value."""
+    """0.812 [0.744, 0.871] in the unit, with signs where it is a difference; `absent` where there
+    is no value.
+    """
     if value is None:
         return absent
     word = signed if sign else figure
-    return word(value, unit) + (f" [{word(reach.low, unit)}, {word(reach.high, unit)}]" if reach is not None else "")
+    return word(value, unit) + (
+        f" [{word(reach.low, unit)}, {word(reach.high, unit)}]" if reach is not None else ""
+    )
 
 
 def percent(value: float | None) -> str:
@@ -187,49 +206,86 @@ LACKS = "the row has no "
 
 
 def headline(summary: Summary) -> str:
-    """The verdict over the rows in words: "37 of 48 rows pass, 9 fail, 2 undecided"; and where no row has contexts or a
-    response, that nothing was judged on them: the column may bear a name that is not known."""
+    """The verdict over the rows in words: "37 of 48 rows pass, 9 fail, 2 undecided"; and where no
+    row has contexts or a response, that nothing was judged on them: the column may bear a name that
+    is not known.
+    """
     s = summary
     noun, verb = ("row", "passes") if s.rows == 1 else ("rows", "pass")
-    words = [f"{s.passed:,} of {s.rows:,} {noun} {verb}", f"{s.failed:,} fail", f"{s.undecided:,} undecided"]
+    words = [
+        f"{s.passed:,} of {s.rows:,} {noun} {verb}",
+        f"{s.failed:,} fail",
+        f"{s.undecided:,} undecided",
+    ]
     silent = s.scored - s.passed - s.failed - s.undecided
-    for n, what in ((silent, "without a verdict"), (s.bad, "could not be read"), (s.pending, "not evaluated yet")):
+    for n, what in (
+        (silent, "without a verdict"),
+        (s.bad, "could not be read"),
+        (s.pending, "not evaluated yet"),
+    ):
         if n > 0:
             words.append(f"{n:,} {what}")
     for part in ("contexts", "response"):
         if s.scored and any(m.reasons.get(LACKS + part, 0) == s.scored for m in s.metrics):
-            words.append(f"nothing was judged on {part} (no row {'so far ' if s.pending else ''}has any)")
+            words.append(
+                f"nothing was judged on {part} (no row {'so far ' if s.pending else ''}has any)"
+            )
     return ", ".join(words)
 
 
 def claim_word(part: Part) -> str:
-    """What became of a claim: supported or not (and whether a second judge disputes it), not judged, not a claim ..."""
+    """What became of a claim: supported or not (and whether a second judge disputes it), not
+    judged, not a claim ...
+    """
     if part.status is Status.NOT_APPLICABLE:
         return "not a claim" if "trivial" in part.flags else "not applicable"
     if part.passed is None:
         return "not judged"
     if part.passed and "abstention" in part.flags:
         return "admits not knowing"
-    return ("supported" if part.passed else "not supported") + (", disputed" if "disputed" in part.flags else "")
+    return ("supported" if part.passed else "not supported") + (
+        ", disputed" if "disputed" in part.flags else ""
+    )
 
 
 _WORDS: Mapping[tuple[str, str], tuple[str, str, str]] = {
     # (metric, kind): title of the section, word for a part that passes, for one that fails
     ("answer_correctness_claims", "claim"): (
-        "Claims of the response, against the reference", "in the reference", "not in the reference"),
-    ("answer_correctness_claims", "statement"): ("Statements of the reference, in the response", "stated", "missing"),
-    ("context_recall", "statement"): ("Statements of the reference, in the contexts", "supported", "not supported"),
-    ("context_utilization", "statement"): ("Statements that the contexts support", "used", "not used"),
+        "Claims of the response, against the reference",
+        "in the reference",
+        "not in the reference",
+    ),
+    ("answer_correctness_claims", "statement"): (
+        "Statements of the reference, in the response",
+        "stated",
+        "missing",
+    ),
+    ("context_recall", "statement"): (
+        "Statements of the reference, in the contexts",
+        "supported",
+        "not supported",
+    ),
+    ("context_utilization", "statement"): (
+        "Statements that the contexts support",
+        "used",
+        "not used",
+    ),
     ("", "guideline"): ("Guidelines", "kept", "broken"),
     ("", "entity"): ("Entities of the reference", "found", "not found"),
     ("", "citation"): ("Citations", "supports it", "does not support it"),
-    ("", "question"): ("Questions that the response would answer", "close to the question", "far from the question"),
-}  # fmt: skip
+    ("", "question"): (
+        "Questions that the response would answer",
+        "close to the question",
+        "far from the question",
+    ),
+}
 
 
 def section(metric: str, part: Part) -> tuple[str, str]:
-    """The title under which the part of this metric is listed in a row's view, and what became of it; ("", "") where
-    it is shown elsewhere: claims with the response, chunks with the contexts, ratings of the whole with the scores."""
+    """The title under which the part of this metric is listed in a row's view, and what became of
+    it; ("", "") where it is shown elsewhere: claims with the response, chunks with the contexts,
+    ratings of the whole with the scores.
+    """
     known = _WORDS.get((metric.partition("(")[0], part.kind)) or _WORDS.get(("", part.kind))
     if known is None:
         return "", ""
@@ -243,11 +299,15 @@ def section(metric: str, part: Part) -> tuple[str, str]:
 
 def finer_of(diagnosis: Diagnosis) -> tuple[Cause, ...]:
     """The finer causes that say more than the root cause's own name."""
-    return tuple(c for c in diagnosis.finer if diagnosis.cause is None or c.name != diagnosis.cause.name)
+    return tuple(
+        c for c in diagnosis.finer if diagnosis.cause is None or c.name != diagnosis.cause.name
+    )
 
 
 def behind(diagnosis: Diagnosis) -> str:
-    """What lies behind the root cause, in one line: "behind it: ...", "behind it, one or more of these: ...; ..."."""
+    """What lies behind the root cause, in one line: "behind it: ...", "behind it, one or more of
+    these: ...; ...".
+    """
     finer = finer_of(diagnosis)
     lead = "behind it" if len(finer) == 1 else "behind it, one or more of these"
     return f"{lead}: {'; '.join(cause.title for cause in finer)}" if finer else ""
@@ -260,12 +320,17 @@ def finer_shares(share: CauseShare) -> list[str]:
         if finer.cause.name != share.cause.name:
             sure = "" if finer.alone == finer.rows else f", in {finer.alone:,} of them for certain"
             maybe = "perhaps behind it" if not finer.alone else "behind it"
-            lines.append(f"{maybe} in {count(finer.rows, 'row')}{sure if finer.alone else ''}: {finer.cause.title}")
+            lines.append(
+                f"{maybe} in {count(finer.rows, 'row')}{sure if finer.alone else ''}:"
+                f" {finer.cause.title}"
+            )
     return lines
 
 
 def sources(part: Part) -> str:
-    """Which contexts support the part: "supported by context 1, 3"; "" where none does or it is not known."""
+    """Which contexts support the part: "supported by context 1, 3"; "" where none does or it is not
+    known.
+    """
     if not part.sources or part.passed is False:
         return ""
     return "supported by context " + ", ".join(str(i + 1) for i in part.sources)
@@ -275,12 +340,23 @@ _ABOUT_RELEVANCE = frozenset({"context_relevance", "chunk_relevance", "context_p
 
 
 def chunk_word(part: Part, metric: str = "chunk_relevance") -> str:
-    """What became of a chunk: relevant, not relevant, not judged; of a metric that is about something else: passes, does
-    not pass, or its value where there is no verdict."""
+    """What became of a chunk: relevant, not relevant, not judged; of a metric that is about
+    something else: passes, does not pass, or its value where there is no verdict.
+    """
     about = metric.partition("(")[0] in _ABOUT_RELEVANCE
     if part.passed is not None:
-        return ("relevant" if about else "passes") if part.passed else "not relevant" if about else "does not pass"
-    return f"{part.value:.2f}" if part.status is Status.JUDGED and part.value is not None else "not judged"
+        return (
+            ("relevant" if about else "passes")
+            if part.passed
+            else "not relevant"
+            if about
+            else "does not pass"
+        )
+    return (
+        f"{part.value:.2f}"
+        if part.status is Status.JUDGED and part.value is not None
+        else "not judged"
+    )
 
 
 def why_unjudged(part: Part) -> str:
@@ -290,15 +366,25 @@ def why_unjudged(part: Part) -> str:
 
 
 def pass_rate(m: MetricSummary) -> str:
-    """The pass rate with its interval and its own denominator: 67 % [30, 90] of 6 rows; "" where there is none."""
+    """The pass rate with its interval and its own denominator: 67 % [30, 90] of 6 rows; "" where
+    there is none.
+    """
     if m.pass_rate is None:
         return ""
-    return f"{percent(m.pass_rate)} {percent_interval(m.pass_interval)} of {count(m.passed + m.failed, 'row')}"
+    return (
+        f"{percent(m.pass_rate)} {percent_interval(m.pass_interval)} of"
+        f" {count(m.passed + m.failed, 'row')}"
+    )
 
 
 def weights(row: RowResult) -> dict[tuple[int | None, int | None, str], float]:
     """The declared weights of the row's claims, by `claim_place`, of whichever metric gives them."""
-    return {claim_place(p): p.weight for s in row.scores for p in s.parts if p.kind == "claim" and p.weight is not None}
+    return {
+        claim_place(p): p.weight
+        for s in row.scores
+        for p in s.parts
+        if p.kind == "claim" and p.weight is not None
+    }
 
 
 def claim_place(part: Part) -> tuple[int | None, int | None, str]:
@@ -313,20 +399,30 @@ def weight(value: float | None) -> str:
 
 # What a pass mark is compared with, where that is not the row's value.
 _MARKED = {
-    "groundedness": "of claims", "faithfulness": "of claims", "context_relevance": "in the best chunk",
-    "document_recall": "of documents", "context_recall": "of statements", "citation_support": "of marks",
-    "hallucination": "of claims", "noise_sensitivity": "of claims", "guidelines": "of guidelines",
-}  # fmt: skip
+    "groundedness": "of claims",
+    "faithfulness": "of claims",
+    "context_relevance": "in the best chunk",
+    "document_recall": "of documents",
+    "context_recall": "of statements",
+    "citation_support": "of marks",
+    "hallucination": "of claims",
+    "noise_sensitivity": "of claims",
+    "guidelines": "of guidelines",
+}
 
 
 def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = None) -> str:
-    """A pass mark as shown, with what it is compared with: "≥ 90 % of claims", "≥ 0.667 in the best chunk"; for a
-    metric that is better when lower "≤ 10 % of claims"."""
+    """A pass mark as shown, with what it is compared with: "≥ 90 % of claims", "≥ 0.667 in the best
+    chunk"; for a metric that is better when lower "≤ 10 % of claims".
+    """
     if mark is None:
         return ""
     if metric.partition("(")[0] == "document_recall" and mark == 0.01:
         return "≥ 1 document of up to 100"  # what the default comes to
-    of, sign = _MARKED.get(metric.partition("(")[0], ""), "≤" if lower_is_better(metric, manifest) else "≥"
+    of, sign = (
+        _MARKED.get(metric.partition("(")[0], ""),
+        "≤" if lower_is_better(metric, manifest) else "≥",
+    )
     if of.startswith("of "):
         return f"{sign} {100 * mark:.{1 if mark < 0.01 else 0}f} % {of}"
     return f"{sign} {mark:.3g} {of}".rstrip()
@@ -357,7 +453,10 @@ def app_words(s: Summary) -> str:
     rows = [seen.get(name, s.app_rows) for name, _ in known]
     if len(set(rows)) <= 1:  # all figures over the same rows: said once
         over = count(rows[0] if rows else s.app_rows, "row")
-        return f"application: {', '.join(words for _, words in known) or 'nothing stated'} (over {over})"
+        return (
+            f"application: {', '.join(words for _, words in known) or 'nothing stated'} (over"
+            f" {over})"
+        )
     said = [f"{words} (over {count(n, 'row')})" for (_, words), n in zip(known, rows, strict=True)]
     return f"application: {', '.join(said)}"
 
@@ -378,7 +477,10 @@ def ledger_words(s: Summary) -> str:
         parts.append(f"{count(x.cached_judgments, 'judgment')} reused{saved}")
     if x.retries:
         parts.append(count(x.retries, "retry", "retries"))
-    without = [(x.uncertain_calls, "without an answer"), (x.unbilled_calls, "answered without a bill")]
+    without = [
+        (x.uncertain_calls, "without an answer"),
+        (x.unbilled_calls, "answered without a bill"),
+    ]
     if said := [f"{count(n, 'call')} {what}" for n, what in without if n]:
         worst = f" (at most {money(x.uncertain_cost)})" if x.uncertain_cost else ""
         parts.append(" and ".join(said) + worst)
@@ -388,7 +490,11 @@ def ledger_words(s: Summary) -> str:
 def _tokens(spend: Spend) -> str:
     if not spend.input_tokens and not spend.output_tokens:
         return ""
-    cached = f" ({spend.cached_tokens:,} of the input from the provider's cache)" if spend.cached_tokens else ""
+    cached = (
+        f" ({spend.cached_tokens:,} of the input from the provider's cache)"
+        if spend.cached_tokens
+        else ""
+    )
     return f"{spend.input_tokens:,} tokens in, {spend.output_tokens:,} out{cached}"
 
 
@@ -398,19 +504,28 @@ def absences(summary: Summary) -> list[str]:
     for m in summary.metrics:
         if m.not_applicable:
             one = len(m.reasons) == 1
-            why = "; ".join(reason if one else f"{reason} ({n:,})" for reason, n in list(m.reasons.items())[:4])
-            lines.setdefault(f"not applicable in {count(m.not_applicable, 'row')}: {why}", []).append(m.metric)
+            why = "; ".join(
+                reason if one else f"{reason} ({n:,})" for reason, n in list(m.reasons.items())[:4]
+            )
+            lines.setdefault(
+                f"not applicable in {count(m.not_applicable, 'row')}: {why}", []
+            ).append(m.metric)
     return [f"{', '.join(names)}: {words}" for words, names in lines.items()]
 
 
 def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:
-    """(metrics, what is known of the judge, whether it is measured on rows like these), a metric each, those of which the
-    very same is said together; for a run without certificates at hand one line for the judge as a whole, from its
-    manifest."""
+    """(metrics, what is known of the judge, whether it is measured on rows like these), a metric
+    each, those of which the very same is said together; for a run without certificates at hand one
+    line for the judge as a whole, from its manifest.
+    """
     if not s.trust:
         return [("", s.manifest.judge.agreement, False)] if s.manifest.judge.agreement else []
     lines: dict[tuple[str, bool], list[str]] = {}
     for line in s.trust:
-        more = f" ({count(line.others, 'more certificate')}: ragassay certificates)" if line.others else ""
+        more = (
+            f" ({count(line.others, 'more certificate')}: ragassay certificates)"
+            if line.others
+            else ""
+        )
         lines.setdefault((line.sentence + more, line.measured), []).append(line.metric)
     return [(", ".join(metrics), words, measured) for (words, measured), metrics in lines.items()]

@@ -19,10 +19,12 @@ _KINDS = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}
 def worst_rows(
     store: Store, run_id: str, manifest: Manifest, metrics: Sequence[MetricSummary], limit: int
 ) -> Iterator[RowResult]:
-    """At most `limit` rows: failed ones first, then undecided ones, then the rest; within each the lowest mean of the
-    scores with a pass mark, where a score that is better when lower counts as 1 - value. Ties by index.
+    """At most `limit` rows: failed ones first, then undecided ones, then the rest; within each the
+    lowest mean of the scores with a pass mark, where a score that is better when lower counts as 1
+    - value. Ties by index.
 
-    Without such a metric that is the order the store keeps; with one, the lines of all rows are read first.
+    Without such a metric that is the order the store keeps; with one, the lines of all rows are
+    read first.
     """
     if not limit:
         return

@@ -1,4 +1,6 @@
-"""Is the provider down? Then a run pauses and looks now and then, where it would otherwise spend its attempts on nothing."""
+"""Is the provider down? Then a run pauses and looks now and then, where it would otherwise spend
+its attempts on nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,11 @@ OUTAGE_STATUS = frozenset({502, 503, 504, 529})
 
 
 class Breaker:
-    """Opens when `threshold` calls in a row failed and none was answered; then one call now and then looks.
+    """Opens when `threshold` calls in a row failed and none was answered; then one call now and
+    then looks.
 
-    Times are those of one monotonic clock, handed in. Failures that a call can bring upon itself (rejected, too long)
-    are not reported here.
+    Times are those of one monotonic clock, handed in. Failures that a call can bring upon itself
+    (rejected, too long) are not reported here.
     """
 
     def __init__(self, threshold: int) -> None:
@@ -25,14 +28,16 @@ class Breaker:
         """The last failure."""
 
     def answered(self, started: float) -> None:
-        """The provider answered, be it with a refusal of the rate, a call that was sent at `started`: it is up, unless
-        that was before the failures began."""
+        """The provider answered, be it with a refusal of the rate, a call that was sent at
+        `started`: it is up, unless that was before the failures began.
+        """
         if not self._row or started >= self._began:
             self._row, self.since, self.last = 0, None, None
 
     def failed(self, now: float, every: float, error: CallError) -> None:
-        """A call failed at `now`; while it is open, one call in `every` seconds looks, none before the time that the
-        provider asked for."""
+        """A call failed at `now`; while it is open, one call in `every` seconds looks, none before
+        the time that the provider asked for.
+        """
         if not self._row:
             self._began = now
         self._row, self.last, self._every = self._row + 1, error, every
@@ -43,7 +48,9 @@ class Breaker:
             self._next = max(self._next, now + error.retry_after)
 
     def pause(self, now: float) -> float:
-        """Seconds that a call has to wait; 0 = it may go, and where the breaker is open it is the one that looks."""
+        """Seconds that a call has to wait; 0 = it may go, and where the breaker is open it is the
+        one that looks.
+        """
         if self.since is None:
             return 0.0
         if now < self._next:

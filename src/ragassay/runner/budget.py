@@ -1,8 +1,9 @@
 """How much may be spent, and what was: the worst case of a call is reserved before it is sent.
 
-Money is kept in Decimal, in three columns: confirmed (answers with a bill), uncertain (the worst case of calls that may
-have been billed and gave none) and saved (what reused judgments cost when they were bought). What is uncertain stays
-counted against the cap, so that what is spent never passes it.
+Money is kept in Decimal, in three columns: confirmed (answers with a bill), uncertain (the worst
+case of calls that may have been billed and gave none) and saved (what reused judgments cost when
+they were bought). What is uncertain stays counted against the cap, so that what is spent never
+passes it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ TOKENS_PER_MESSAGE = 16
 def worst_case_tokens(call: Call) -> tuple[int, int]:
     """Upper bounds on the input and output tokens of a call.
 
-    A token of a byte-level vocabulary covers at least one byte, so bytes bound the input; max_tokens bounds the output.
+    A token of a byte-level vocabulary covers at least one byte, so bytes bound the input;
+    max_tokens bounds the output.
     """
     if not isinstance(call, ChatCall):
         return 0, 0
@@ -69,7 +71,8 @@ class Account:
         self.cached, self.retries = base.cached_judgments, base.retries
 
     def answered(self, spend: Spend, worst: Decimal | None, sign: int = 1) -> None:
-        """An answer arrived. One without a bill is uncertain up to its worst case (None: the price is not known).
+        """An answer arrived. One without a bill is uncertain up to its worst case (None: the price
+        is not known).
 
         sign -1 takes back what was counted before.
         """
@@ -88,7 +91,9 @@ class Account:
         self.uncertain += worst or Decimal(0)
 
     def ledger(self, open_calls: int = 0, open_cost: Decimal = Decimal(0)) -> Ledger:
-        """The account as it is stored; open calls count as uncertain. A cost is None once a price was not known."""
+        """The account as it is stored; open calls count as uncertain. A cost is None once a price
+        was not known.
+        """
         spend = self._confirmed
         cost = float(self.cost) if self._cost_known and spend.calls else None
         return Ledger(
@@ -105,19 +110,26 @@ class Account:
 class Budget:
     """The caps of one run and its ledger. Used from one event loop only.
 
-    max_calls counts requests that were sent, retries too; max_cost is in US dollars. `base` is what the run had spent
-    before it was resumed.
+    max_calls counts requests that were sent, retries too; max_cost is in US dollars. `base` is what
+    the run had spent before it was resumed.
     """
 
     def __init__(
-        self, price: PriceOf, *, max_calls: int | None = None, max_cost: float | None = None, base: Ledger | None = None
+        self,
+        price: PriceOf,
+        *,
+        max_calls: int | None = None,
+        max_cost: float | None = None,
+        base: Ledger | None = None,
     ) -> None:
         self._price, self._max_calls = price, max_calls
         self._max_cost = None if max_cost is None else exact(max_cost)
         base = base or Ledger()
         bill = base.confirmed
         if bill.calls and bill.cost is None:  # its price was not known then: perhaps it is now
-            base = replace(base, confirmed=replace(bill, cost=price(bill.input_tokens, bill.output_tokens)))
+            base = replace(
+                base, confirmed=replace(bill, cost=price(bill.input_tokens, bill.output_tokens))
+            )
         self._account = Account(base)
         self._reserved = Decimal(0)
         self._in_flight = 0
@@ -165,7 +177,9 @@ class Budget:
 
     @property
     def may_free(self) -> bool:
-        """Whether calls in flight may give back some of what is reserved for them, so that waiting can help."""
+        """Whether calls in flight may give back some of what is reserved for them, so that waiting
+        can help.
+        """
         return self._max_cost is not None and self._in_flight > 0 and not self._out_of_calls
 
     @property
@@ -179,25 +193,39 @@ class Budget:
         spent = f"${float(self._account.cost):.6g} confirmed"
         if self._account.uncertain:
             spent += f" and up to ${float(self._account.uncertain):.6g} for calls without a bill"
-        return f"the worst case of the next call would pass the cap of ${_dollars(self._max_cost)} ({spent})"
+        return (
+            f"the worst case of the next call would pass the cap of ${_dollars(self._max_cost)}"
+            f" ({spent})"
+        )
 
-    def settle(self, call: Call, reserved: Decimal, spend: Spend | None, *, maybe_billed: bool = False) -> None:
-        """A reserved call ended: with its receipt, or without one (then maybe_billed says if it may cost something)."""
+    def settle(
+        self, call: Call, reserved: Decimal, spend: Spend | None, *, maybe_billed: bool = False
+    ) -> None:
+        """A reserved call ended: with its receipt, or without one (then maybe_billed says if it may
+        cost something).
+        """
         if not isinstance(call, ChatCall):
             return
         self._reserved -= reserved
         self._in_flight -= 1
-        # A client may have sent more than one request for the call, say to learn what the server supports.
+        # A client may have sent more than one request for the call, say to learn what the server
+        # supports.
         self.sent += 1 if spend is None else _requests(spend)
         if spend is not None:
-            self._account.answered(spend, worst_case(self._price, call) if spend.cost is None else None)
+            self._account.answered(
+                spend, worst_case(self._price, call) if spend.cost is None else None
+            )
         elif maybe_billed:
             self._account.lost(reserved)
 
     def withdraw(self, call: Call, spend: Spend) -> None:
-        """Take back a receipt that the ledger holds, since its answer is about to be handed in once more."""
+        """Take back a receipt that the ledger holds, since its answer is about to be handed in once
+        more.
+        """
         self.sent -= _requests(spend)
-        self._account.answered(spend, worst_case(self._price, call) if spend.cost is None else None, -1)
+        self._account.answered(
+            spend, worst_case(self._price, call) if spend.cost is None else None, -1
+        )
 
     def found(self, spend: Spend) -> None:
         """Count what was bought for this run and is not needed any more."""
@@ -221,7 +249,9 @@ class Budget:
         return self._max_calls is not None or self._max_cost is not None
 
     def snapshot(self) -> Ledger:
-        """The ledger as it must be on disk while calls are in flight: each may have been billed when the process dies."""
+        """The ledger as it must be on disk while calls are in flight: each may have been billed
+        when the process dies.
+        """
         return self._account.ledger(self._in_flight, self._reserved)
 
 
@@ -230,13 +260,22 @@ def _bytes(text: str) -> int:
 
 
 def _requests(spend: Spend) -> int:
-    """How many requests an answer took: none where it says that it cost nothing, as one that somebody else has paid."""
+    """How many requests an answer took: none where it says that it cost nothing, as one that
+    somebody else has paid.
+    """
     return 0 if spend.calls == 0 and spend.cost == 0 else max(1, spend.calls)
 
 
 def _negative(spend: Spend) -> Spend:
     """What undoes this spend when it is added (its cost apart, which Account keeps exactly)."""
-    return Spend(-spend.calls, -spend.input_tokens, -spend.output_tokens, -spend.cached_tokens, None, -spend.seconds)
+    return Spend(
+        -spend.calls,
+        -spend.input_tokens,
+        -spend.output_tokens,
+        -spend.cached_tokens,
+        None,
+        -spend.seconds,
+    )
 
 
 def _dollars(amount: Decimal | None) -> str:

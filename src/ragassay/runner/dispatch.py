@@ -1,10 +1,12 @@
-"""How one model call is made to succeed: deadline, retries, rate, concurrency, breaker, budget, a clean stop.
+"""How one model call is made to succeed: deadline, retries, rate, concurrency, breaker, budget, a
+clean stop.
 
-This is the only place that retries. A call that fails is tried again when its failure may pass: after the time that the
-server asked for, else after a pause that doubles. Retries are a share of the calls (`RetryPurse`); a rate that is exceeded
-teaches the pace of the key, which other processes share (`Pace`); calls in flight are bounded by a window that narrows
-where the server buckles (`Window`); a provider that is down is looked at now and then until it is back (`Breaker`).
-Every wait has a name that the progress display shows. All times are of the event loop's monotonic clock.
+This is the only place that retries. A call that fails is tried again when its failure may pass:
+after the time that the server asked for, else after a pause that doubles. Retries are a share of
+the calls (`RetryPurse`); a rate that is exceeded teaches the pace of the key, which other processes
+share (`Pace`); calls in flight are bounded by a window that narrows where the server buckles
+(`Window`); a provider that is down is looked at now and then until it is back (`Breaker`). Every
+wait has a name that the progress display shows. All times are of the event loop's monotonic clock.
 """
 
 from __future__ import annotations
@@ -47,9 +49,11 @@ class Stopped(Exception):
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
     """How hard to try. timeout: seconds one attempt may take; attempts: most tries of one call;
-    patience: most seconds to wait for a server that says when to come back; backoff: first pause, doubled each time.
-    probe: seconds between two looks at a provider that is down; outage: seconds after which a run gives it up; first:
-    the same for one that has never answered, at which it looks five times as often."""
+    patience: most seconds to wait for a server that says when to come back; backoff: first pause,
+    doubled each time. probe: seconds between two looks at a provider that is down; outage: seconds
+    after which a run gives it up; first: the same for one that has never answered, at which it
+    looks five times as often.
+    """
 
     timeout: float = 120.0
     attempts: int = 5
@@ -62,9 +66,11 @@ class CallPolicy:
 
 @dataclass(slots=True)
 class Traffic:
-    """Counters that the progress display reads. limit: calls allowed at once now, of `ceiling`; down: since when, in the
-    event loop's seconds, the provider has been down, None while it is not; waits: how many calls wait for what;
-    elsewhere: what is waited for at the provider, in the model's words."""
+    """Counters that the progress display reads. limit: calls allowed at once now, of `ceiling`;
+    down: since when, in the event loop's seconds, the provider has been down, None while it is not;
+    waits: how many calls wait for what; elsewhere: what is waited for at the provider, in the
+    model's words.
+    """
 
     sent: int = 0
     answered: int = 0
@@ -84,7 +90,9 @@ class Traffic:
 
 
 HOPELESS = 8
-"""Calls that a server may reject as malformed, with none answered, before the set-up is to blame and not the row."""
+"""Calls that a server may reject as malformed, with none answered, before the set-up is to blame
+and not the row.
+"""
 
 LONG = 2.0
 """Seconds of a wait from which on it is said when it ends."""
@@ -106,7 +114,9 @@ class _Lane:
 
 @dataclass(slots=True, eq=False)
 class _Trial:
-    """What has become of one call. begun: the event loop's seconds; waited: seconds before tries that it may blame on itself."""
+    """What has become of one call. begun: the event loop's seconds; waited: seconds before tries
+    that it may blame on itself.
+    """
 
     begun: float
     waited: float = 0.0
@@ -116,7 +126,9 @@ class _Trial:
 
 
 class Dispatcher:
-    """Sends calls to a model. `on_budget` is called once when a cap stops a call. `close` it in the end."""
+    """Sends calls to a model. `on_budget` is called once when a cap stops a call. `close` it in the
+    end.
+    """
 
     def __init__(
         self,
@@ -159,7 +171,8 @@ class Dispatcher:
     async def call(self, call: Call) -> Reply:
         """The reply, or CallFailed when all attempts failed.
 
-        Raises Stopped when the run is stopping and ProviderError when no call can succeed with this set-up.
+        Raises Stopped when the run is stopping and ProviderError when no call can succeed with this
+        set-up.
         """
         if not isinstance(call, ChatCall):
             return await self._local(call)
@@ -180,21 +193,29 @@ class Dispatcher:
             finally:
                 self._window.leave()
             if not isinstance(outcome, CallError):
-                await self._turns.turn()  # the next call goes out first: to read a reply takes longer than to send one
+                await (
+                    self._turns.turn()
+                )  # the next call goes out first: to read a reply takes longer than to send one
                 return outcome
             self._raise_if_hopeless(outcome)
             error = await self._try_again(outcome, lane, trial) if outcome.retryable else outcome
         self._raise_if_unreachable(error)
-        return CallFailed(error.kind, error.message + (f" (tried {trial.sent} times)" if trial.sent > 1 else ""))
+        return CallFailed(
+            error.kind, error.message + (f" (tried {trial.sent} times)" if trial.sent > 1 else "")
+        )
 
     async def _try_again(self, error: CallError, lane: _Lane, trial: _Trial) -> CallError | None:
-        """Wait as long as a call that failed must before it is tried again; None then, else the failure it ends with."""
+        """Wait as long as a call that failed must before it is tried again; None then, else the
+        failure it ends with.
+        """
         now, patience = asyncio.get_running_loop().time, self._policy.patience
         limited, asked = error.kind == "rate_limit", error.retry_after is not None
         down = lane.breaker.since is not None and speaks_of_the_service(error)
         pause = self._pause(error, min(max(trial.failures + 1, trial.refusals), 8))
         if asked and pause > patience and not down:
-            lane.pace.refused(pause)  # the run ends there, and a resume makes the call: it is not lost
+            lane.pace.refused(
+                pause
+            )  # the run ends there, and a resume makes the call: it is not lost
             return None
         if limited:  # bounded by patience, not by attempts
             trial.refusals += 1
@@ -207,17 +228,24 @@ class Dispatcher:
         if trial.waited + pause > patience and not down:
             if asked:  # others keep away as well, however long that is
                 lane.pace.refused(pause)
-            return _with(error, f"the server asks to wait {error.retry_after or pause:.0f} s, which is too long")
+            return _with(
+                error,
+                f"the server asks to wait {error.retry_after or pause:.0f} s, which is too long",
+            )
         self.traffic.retries += 1
         self._budget.retries += 1
         if limited:
             self.traffic.rate_limited += 1
             lane.pace.refused(pause if asked else 0.0)
-        if down or (limited and asked):  # the breaker or the pace says to all when it is tried again
+        if down or (
+            limited and asked
+        ):  # the breaker or the pace says to all when it is tried again
             return None
         trial.waited += pause
         await self._sleep(pause, _after(error))
-        if limited:  # how fast those come is learnt by the pace; behind the purse they would only wait twice
+        if (
+            limited
+        ):  # how fast those come is learnt by the pace; behind the purse they would only wait twice
             return None
         trial.failures += 1
         while (pause := self._purse.take(now())) and not self._stop.is_set():
@@ -244,11 +272,16 @@ class Dispatcher:
                 reply = await self._model.call(call)
         except TimeoutError:
             error = CallError(
-                "timeout", f"no answer within {self._policy.timeout:g} s", retryable=True, maybe_billed=True
+                "timeout",
+                f"no answer within {self._policy.timeout:g} s",
+                retryable=True,
+                maybe_billed=True,
             )
         except CallError as caught:
             error = caught
-        except EnvironmentFailure:  # the log of calls could not be written (a full disk), so that this one was not sent
+        except (
+            EnvironmentFailure
+        ):  # the log of calls could not be written (a full disk), so that this one was not sent
             self._budget.release(call, reserved)
             raise
         except BaseException:
@@ -257,7 +290,14 @@ class Dispatcher:
         else:
             seconds = now() - started
             bill = reply.spend
-            spend = Spend(bill.calls, bill.input_tokens, bill.output_tokens, bill.cached_tokens, bill.cost, seconds)
+            spend = Spend(
+                bill.calls,
+                bill.input_tokens,
+                bill.output_tokens,
+                bill.cached_tokens,
+                bill.cost,
+                seconds,
+            )
             self._budget.settle(call, reserved, spend)
             self.traffic.answered += 1
             lane.accepted = started + seconds
@@ -275,7 +315,9 @@ class Dispatcher:
             self._up(lane, started)
         else:
             every = self._policy.probe if self.traffic.answered else self._policy.probe / 5
-            looked = lane.breaker.since is not None  # that a provider which is down is still down is no news
+            looked = (
+                lane.breaker.since is not None
+            )  # that a provider which is down is still down is no news
             lane.breaker.failed(now(), every, error)
             self.traffic.down = lane.breaker.since
             if not looked:
@@ -288,7 +330,8 @@ class Dispatcher:
         self.traffic.down = lane.breaker.since
 
     async def _reserve(self, call: Call) -> Decimal | None:
-        """Room for a call, on disk before the call is sent where a cap must hold; None when a cap does not allow it.
+        """Room for a call, on disk before the call is sent where a cap must hold; None when a cap
+        does not allow it.
 
         Raises Stopped, with nothing left reserved, when the run is stopping.
         """
@@ -297,8 +340,14 @@ class Dispatcher:
             await self._until_freed()  # worst cases are far from what calls cost: room comes back
             reserved = self._budget.reserve(call)
         try:
-            if reserved is not None and self._intent is not None and self._budget.capped and not self._stop.is_set():
-                # A cap holds across a kill only when the disk knows of a call before the server does.
+            if (
+                reserved is not None
+                and self._intent is not None
+                and self._budget.capped
+                and not self._stop.is_set()
+            ):
+                # A cap holds across a kill only when the disk knows of a call before the server
+                # does.
                 await self._intent(self._budget.snapshot())
             if self._stop.is_set():
                 raise Stopped
@@ -324,12 +373,19 @@ class Dispatcher:
 
     def _pause(self, error: CallError, attempt: int) -> float:
         if error.retry_after is not None:
-            # Never early; a little late, so that calls that were refused together do not come back together.
-            return error.retry_after * (1 + 0.05 * self._random.random()) + 0.05 * self._random.random()
-        return float(self._policy.backoff * 2 ** (attempt - 1) * (0.75 + 0.5 * self._random.random()))
+            # Never early; a little late, so that calls that were refused together do not come back
+            # together.
+            return (
+                error.retry_after * (1 + 0.05 * self._random.random())
+                + 0.05 * self._random.random()
+            )
+        return float(
+            self._policy.backoff * 2 ** (attempt - 1) * (0.75 + 0.5 * self._random.random())
+        )
 
     async def _wait_for_leave(self, lane: _Lane) -> float:
-        """Wait until this call may be sent: the provider is up, the key is not held back, it has its place in the rate.
+        """Wait until this call may be sent: the provider is up, the key is not held back, it has
+        its place in the rate.
 
         Returns the seconds waited for a key that was held back. Raises Stopped.
         """
@@ -344,7 +400,10 @@ class Dispatcher:
                 self._give_up(
                     "E0409",
                     "The server asks to wait longer than a run waits.",
-                    why=f"calls may go out again in {pause:.0f} s; a run waits {self._policy.patience:.0f} s at most",
+                    why=(
+                        f"calls may go out again in {pause:.0f} s; a run waits"
+                        f" {self._policy.patience:.0f} s at most"
+                    ),
                     fix="come back when its limit allows it",
                 )
             if pause:
@@ -354,7 +413,9 @@ class Dispatcher:
             if lane.pace.rate is None and not lane.pace.claim():
                 return held
             looks = lane.breaker.since is not None  # at a provider that is down
-            async with lane.turn:  # one claim at a time, so that processes take turns and a new rate holds at once
+            async with (
+                lane.turn
+            ):  # one claim at a time, so that processes take turns and a new rate holds at once
                 while (pause := lane.pace.claim()) and not self._stop.is_set():
                     await self._sleep(pause, "rate limit")
                     if not lane.pace.blocked():
@@ -399,16 +460,27 @@ class Dispatcher:
         if error.fatal:
             code = {"auth": "E0403", "no_model": "E0404"}.get(error.kind, "E0408")
             fix = {
-                "E0403": "set the right key in the environment variable that holds it (OPENAI_API_KEY unless you named another)",
-                "E0404": "begin a new run with a model that the server has and a --base-url whose path is right (most end in /v1); or "
-                "make the server serve this model",
-                "E0408": "see what the server says above; a limit of the account has to be raised there"
-                if error.kind == "quota"
-                else "see what the server says above, and check --base-url: it must serve chat completions",
+                "E0403": (
+                    "set the right key in the environment variable that holds it (OPENAI_API_KEY"
+                    " unless you named another)"
+                ),
+                "E0404": (
+                    "begin a new run with a model that the server has and a --base-url whose path"
+                    " is right (most end in /v1); or make the server serve this model"
+                ),
+                "E0408": (
+                    "see what the server says above; a limit of the account has to be raised there"
+                    if error.kind == "quota"
+                    else (
+                        "see what the server says above, and check --base-url: it must serve chat"
+                        " completions"
+                    )
+                ),
             }[code]
-            what = {"E0403": "The server rejects the API key.", "E0404": "The server does not know the model."}.get(
-                code, "The server rejects every call."
-            )
+            what = {
+                "E0403": "The server rejects the API key.",
+                "E0404": "The server does not know the model.",
+            }.get(code, "The server rejects every call.")
             self._give_up(code, what, why=error.message, fix=fix)
         if error.kind == "bad_request" and self.traffic.answered == 0:
             self._rejected += 1
@@ -421,7 +493,9 @@ class Dispatcher:
                 )
 
     def _raise_if_all_are_refused(self, lane: _Lane, error: CallError) -> None:
-        """It is the provider, and not a row that it always refuses, where many calls wait and none gets through."""
+        """It is the provider, and not a row that it always refuses, where many calls wait and none
+        gets through.
+        """
         if len(lane.refused) >= LEAST_FAILURES:
             self._give_up(
                 "E0409",
@@ -436,7 +510,10 @@ class Dispatcher:
                 "E0405",
                 "The server cannot be reached.",
                 why=error.message,
-                fix="check that it runs and that --base-url is right (another address needs a new run)",
+                fix=(
+                    "check that it runs and that --base-url is right (another address needs a new"
+                    " run)"
+                ),
             )
 
 
@@ -451,10 +528,15 @@ def _after(error: CallError) -> str:
 
 
 def _until(seconds: float) -> str:
-    """The name of a wait for a key that is held back, with the time of day where somebody may want to know it."""
+    """The name of a wait for a key that is held back, with the time of day where somebody may want
+    to know it.
+    """
     if seconds < LONG:
         return "rate limit"
-    return f"rate limit, calls go out again at {time.strftime('%H:%M:%S', time.localtime(time.time() + seconds))}"
+    return (
+        "rate limit, calls go out again at"
+        f" {time.strftime('%H:%M:%S', time.localtime(time.time() + seconds))}"
+    )
 
 
 def _span(seconds: float) -> str:

@@ -1,11 +1,22 @@
-"""How a run is driven: rows in, flows advanced together, equal requests asked once, every judgment durable before use."""
+"""How a run is driven: rows in, flows advanced together, equal requests asked once, every judgment
+durable before use.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -47,11 +58,15 @@ from ragassay.runner.watchdog import Place, Stall
 
 Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
 Prepare = Callable[[Sample, Callable[[Sample], Awaitable[None]]], Awaitable[Sample]]
-"""Runs the application on a row: the row with its response, contexts, latency or error. Does not raise by itself; it awaits
-the function it is given, which makes the answer durable, before it takes the next row."""
+"""Runs the application on a row: the row with its response, contexts, latency or error. Does not
+raise by itself; it awaits the function it is given, which makes the answer durable, before it takes
+the next row.
+"""
 
 RECENT = 1024
-"""Judgments kept in memory, so that rows that share contexts do not go to the disk for what was just judged."""
+"""Judgments kept in memory, so that rows that share contexts do not go to the disk for what was
+just judged.
+"""
 
 SLOW = 10.0
 """Seconds from which a row's wait is shown."""
@@ -61,7 +76,9 @@ GRACE = 4.0
 
 
 HEAP, HEAP_SIZE = 16, 1 << 20
-"""Rows that are driven together where no model is asked, and characters from which a heap takes no further row."""
+"""Rows that are driven together where no model is asked, and characters from which a heap takes no
+further row.
+"""
 
 HELD = 1 << 25
 """Characters of rows in hand from which no further row is taken."""
@@ -69,9 +86,10 @@ HELD = 1 << 25
 
 @dataclass(slots=True)
 class Progress:
-    """What a display may show of a run. rows counts finished ones, bad ones included. places: where the rows in hand
-    stand, by index; at: the metric and the row that hold the event loop now; storage: why the store waits, "" when it
-    does not."""
+    """What a display may show of a run. rows counts finished ones, bad ones included. places: where
+    the rows in hand stand, by index; at: the metric and the row that hold the event loop now;
+    storage: why the store waits, "" when it does not.
+    """
 
     total: int
     rows: int = 0
@@ -84,7 +102,9 @@ class Progress:
     storage: Callable[[], str] = str
 
     def stall(self, place: Place, now: float) -> Stall:
-        """What a row's place looks like at `now` (monotonic seconds), with the reason why calls or writes wait."""
+        """What a row's place looks like at `now` (monotonic seconds), with the reason why calls or
+        writes wait.
+        """
         why = self.traffic.waiting or self.storage()
         return Stall(place.row, place.doing + (f" ({why})" if why else ""), now - place.since)
 
@@ -127,8 +147,9 @@ _Waiting = tuple[int, int, MetricFlow, list[tuple[Pair, Request]]]
 class Engine:
     """Drives metrics over rows with one judge and one model. One instance, one run.
 
-    rows: (index, row) pairs, read as they are needed. Memory follows what is in flight. A row's failure is a record;
-    a failure of the set-up or of the store ends the run and is raised, with everything judged so far kept.
+    rows: (index, row) pairs, read as they are needed. Memory follows what is in flight. A row's
+    failure is a record; a failure of the set-up or of the store ends the run and is raised, with
+    everything judged so far kept.
     """
 
     def __init__(
@@ -153,20 +174,33 @@ class Engine:
         patient: bool = False,
         begun: bool = False,
     ) -> None:
-        """prepare: what is done to a row before it is measured; its result is durable before it is used. prepared: rows
-        (by index) on which that was done already, in an earlier part of the run. metric_timeout: seconds that a metric
-        of the user's own may take for a row, without the time in which it waits for the judge. new: as for `Journal`.
-        begun: an earlier part of the run may have bought judgments.
-        patient: the model's calls wait in batches, so many rows are in hand at once and a stop waits for none."""
-        self._metrics, self._judge, self._diagnose, self._budget = tuple(metrics), judge, diagnose, budget
+        """prepare: what is done to a row before it is measured; its result is durable before it is
+        used. prepared: rows (by index) on which that was done already, in an earlier part of the
+        run. metric_timeout: seconds that a metric of the user's own may take for a row, without the
+        time in which it waits for the judge. new: as for `Journal`. begun: an earlier part of the
+        run may have bought judgments. patient: the model's calls wait in batches, so many rows are
+        in hand at once and a stop waits for none.
+        """
+        self._metrics, self._judge, self._diagnose, self._budget = (
+            tuple(metrics),
+            judge,
+            diagnose,
+            budget,
+        )
         self._journal = Journal(
-            store, run_id, own_run_only=not cache, save_ledger=save_ledger, new=new, on_failure=self._abort
+            store,
+            run_id,
+            own_run_only=not cache,
+            save_ledger=save_ledger,
+            new=new,
+            on_failure=self._abort,
         )
         self._prepare, self._prepared = prepare, dict(prepared or {})
         self._own = frozenset(n for n, metric in enumerate(self._metrics) if is_users_own(metric))
         self._own_code, self._metric_timeout = OwnCode(), metric_timeout
         self._model = model
-        # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all calls busy.
+        # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all
+        # calls busy.
         self._rows_at_once = max(ROWS_AT_ONCE if patient else 8, 2 * concurrency)
         self._grace, self._room_every = (0.0, 1.0) if patient else (GRACE, 0.01)
         self._dispatch = (PatientDispatcher if patient else Dispatcher)(
@@ -201,11 +235,17 @@ class Engine:
         return int(getattr(self._model, "replies_without_usage", 0))
 
     def stop(self, state: RunState = RunState.INTERRUPTED, reason: str = "") -> None:
-        """Stop cleanly: admit no row, make no call; what is in flight is finished and kept. Call from the loop."""
+        """Stop cleanly: admit no row, make no call; what is in flight is finished and kept. Call
+        from the loop.
+        """
         if self._state is RunState.RUNNING:
-            default = self._budget.stop_reason() if state is RunState.BUDGET else "stopped by the user"
+            default = (
+                self._budget.stop_reason() if state is RunState.BUDGET else "stopped by the user"
+            )
             self._state, self._reason = state, reason or default
-        if state is not RunState.BUDGET:  # with a cap reached, the dispatcher itself refuses, and says so per request
+        if (
+            state is not RunState.BUDGET
+        ):  # with a cap reached, the dispatcher itself refuses, and says so per request
             self._dispatch.stop()
 
     async def run(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> Outcome:
@@ -239,9 +279,12 @@ class Engine:
                     self._abort(error)
             if deadline is not None and loop.time() > deadline:
                 return
-        # Answers that were under way when their row gave up are still paid for: let them reach the disk.
+        # Answers that were under way when their row gave up are still paid for: let them reach the
+        # disk.
         if self._groups:
-            await asyncio.wait(self._groups, timeout=None if deadline is None else max(0.0, deadline - loop.time()))
+            await asyncio.wait(
+                self._groups, timeout=None if deadline is None else max(0.0, deadline - loop.time())
+            )
 
     def _abort(self, error: BaseException) -> None:
         if self._fatal is None:
@@ -251,7 +294,9 @@ class Engine:
     async def _worker(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> None:
         while self._state is RunState.RUNNING:
             while self._held > HELD and self._state is RunState.RUNNING:
-                await asyncio.sleep(self._room_every)  # rows of many megabytes: what is in hand must fit the memory
+                await asyncio.sleep(
+                    self._room_every
+                )  # rows of many megabytes: what is in hand must fit the memory
             heap, size = self._take(rows)
             if not heap:
                 return
@@ -259,7 +304,9 @@ class Engine:
             self._held += size
             try:
                 await self._dispatch.turn()
-                if self._state is not RunState.RUNNING:  # stopped meanwhile: no row is begun, and no application asked
+                if (
+                    self._state is not RunState.RUNNING
+                ):  # stopped meanwhile: no row is begun, and no application asked
                     return
                 results = await self._measure(heap)
             except Stopped:
@@ -270,17 +317,27 @@ class Engine:
                     self.progress.places.pop(index, None)
             await self._journal.rows(results)
             self.progress.rows += len(results)
-            # Nothing was asked of a model for these rows: more of them are taken together, and share what it costs to
-            # wait for the disk. Where calls are made, rows go one by one, so that none waits for another's answer.
-            self._heap = min(2 * self._heap, HEAP) if self._asked == asked and self._takes_heaps else 1
-            await asyncio.sleep(0)  # rows answered from the cache must not starve the display and Ctrl-C
+            # Nothing was asked of a model for these rows: more of them are taken together, and
+            # share what it costs to wait for the disk. Where calls are made, rows go one by one, so
+            # that none waits for another's answer.
+            self._heap = (
+                min(2 * self._heap, HEAP) if self._asked == asked and self._takes_heaps else 1
+            )
+            await asyncio.sleep(
+                0
+            )  # rows answered from the cache must not starve the display and Ctrl-C
 
-    def _take(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> tuple[list[tuple[int, Sample | BadRow]], int]:
-        """The next rows that are driven together, and their characters: as many as there is reason to, few where they are
-        large."""
+    def _take(
+        self, rows: Iterator[tuple[int, Sample | BadRow]]
+    ) -> tuple[list[tuple[int, Sample | BadRow]], int]:
+        """The next rows that are driven together, and their characters: as many as there is reason
+        to, few where they are large.
+        """
         heap: list[tuple[int, Sample | BadRow]] = []
         size = 0
-        while len(heap) < self._heap and size < HEAP_SIZE and (item := next(rows, None)) is not None:
+        while (
+            len(heap) < self._heap and size < HEAP_SIZE and (item := next(rows, None)) is not None
+        ):
             heap.append(item)
             size += text_size(item[1])
         return heap, size
@@ -296,13 +353,21 @@ class Engine:
                 self.progress.bad += 1
                 continue
             self.progress.places[index] = Place(row.id, "the application", now)
-            samples.append((index, row if self._prepare is None else await self._prepare_row(index, row)))
-        for (index, sample), (scores, capped) in zip(samples, await self._score(samples), strict=True):
-            results.append(RowResult(index, sample, scores, self._diagnose(sample, scores), done=not capped))
+            samples.append(
+                (index, row if self._prepare is None else await self._prepare_row(index, row))
+            )
+        for (index, sample), (scores, capped) in zip(
+            samples, await self._score(samples), strict=True
+        ):
+            results.append(
+                RowResult(index, sample, scores, self._diagnose(sample, scores), done=not capped)
+            )
         return results
 
     async def _prepare_row(self, index: int, row: Sample) -> Sample:
-        """The row as the application answered it: its answer is paid for as well, and kept before anything rests on it."""
+        """The row as the application answered it: its answer is paid for as well, and kept before
+        anything rests on it.
+        """
         if (known := self._prepared.pop(index, None)) is not None:
             return known
         assert self._prepare is not None
@@ -312,10 +377,13 @@ class Engine:
 
         return await self._prepare(row, keep)
 
-    async def _score(self, samples: Sequence[tuple[int, Sample]]) -> list[tuple[tuple[Score, ...], bool]]:
+    async def _score(
+        self, samples: Sequence[tuple[int, Sample]]
+    ) -> list[tuple[tuple[Score, ...], bool]]:
         """Advance all flows of the rows together, so that what several metrics ask is asked once.
 
-        Of each row its scores, and whether a cap kept a judgment from it: then it is to be done again.
+        Of each row its scores, and whether a cap kept a judgment from it: then it is to be done
+        again.
         """
         scores: list[list[Score | None]] = [[None] * len(self._metrics) for _ in samples]
         capped = [False] * len(samples)
@@ -327,9 +395,13 @@ class Engine:
                 scores[row][position] = step
             else:
                 flow, asked = step
-                waiting.append((row, position, flow, [(self._pair(request), request) for request in asked]))
+                waiting.append(
+                    (row, position, flow, [(self._pair(request), request) for request in asked])
+                )
 
-        async def advance(steps: list[tuple[int, int, MetricFlow | None, tuple[Judgment, ...]]]) -> None:
+        async def advance(
+            steps: list[tuple[int, int, MetricFlow | None, tuple[Judgment, ...]]],
+        ) -> None:
             slow: list[tuple[int, int]] = []
             running: list[Awaitable[Step]] = []
             for row, position, flow, answers in steps:
@@ -349,22 +421,35 @@ class Engine:
                     key=lambda one: one[:2]
                 )  # what is asked together does not depend on which thread was first
 
-        await advance([(row, at, None, ()) for row in range(len(samples)) for at in range(len(self._metrics))])
+        await advance(
+            [(row, at, None, ()) for row in range(len(samples)) for at in range(len(self._metrics))]
+        )
         while waiting:
             wave, waiting = waiting, []
-            self._say(samples, [(row, position) for row, position, *_ in wave], "the judge's answer for")
+            self._say(
+                samples, [(row, position) for row, position, *_ in wave], "the judge's answer for"
+            )
             known = await self._resolve(wave)
-            lost = {pair for pair, judgment in known.items() if judgment.status is Status.OVER_BUDGET}
+            lost = {
+                pair for pair, judgment in known.items() if judgment.status is Status.OVER_BUDGET
+            }
             for row, *_, pairs in wave:
                 capped[row] = capped[row] or any(pair in lost for pair, _ in pairs)
             await self._dispatch.turn()
-            await advance([(row, at, flow, tuple([known[pair] for pair, _ in pairs])) for row, at, flow, pairs in wave])
+            await advance(
+                [
+                    (row, at, flow, tuple([known[pair] for pair, _ in pairs]))
+                    for row, at, flow, pairs in wave
+                ]
+            )
         return [
             (tuple([score for score in each if score is not None]), kept)
             for each, kept in zip(scores, capped, strict=True)
         ]
 
-    def _say(self, samples: Sequence[tuple[int, Sample]], at: Sequence[tuple[int, int]], what: str) -> None:
+    def _say(
+        self, samples: Sequence[tuple[int, Sample]], at: Sequence[tuple[int, int]], what: str
+    ) -> None:
         """Note what the rows wait for: (place of the row in its heap, of the metric)."""
         positions: dict[int, tuple[int, ...]] = {}
         for row, position in at:
@@ -385,7 +470,9 @@ class Engine:
         answers: tuple[Judgment, ...],
         left: dict[int, float],
     ) -> Step:
-        """A step of a metric of the user's own, away from the event loop; left: seconds that it may still take."""
+        """A step of a metric of the user's own, away from the event loop; left: seconds that it may
+        still take.
+        """
         metric, started = self._metrics[position], 0.0
 
         def work() -> Step:
@@ -397,7 +484,12 @@ class Engine:
             return await self._own_code.run(work, left[position])
         except TooLate as error:
             why = str(error) or f"it did not return within {self._metric_timeout:g} s"
-            return Score(str(metric), Status.FAILED, verdict=Verdict.UNDECIDED, reason=f"no score of the metric: {why}")
+            return Score(
+                str(metric),
+                Status.FAILED,
+                verdict=Verdict.UNDECIDED,
+                reason=f"no score of the metric: {why}",
+            )
         except Exception as error:  # RagAssayErrors as well: they are the user's code's, and no fault of the set-up
             return _broken(metric, error)
         finally:
@@ -406,14 +498,17 @@ class Engine:
     def _pair(self, request: Request) -> Pair:
         fingerprint = self._fingerprints.get(request.rubric)
         if fingerprint is None:
-            fingerprint = self._fingerprints[request.rubric] = self._judge.fingerprint(request.rubric)
+            fingerprint = self._fingerprints[request.rubric] = self._judge.fingerprint(
+                request.rubric
+            )
         return fingerprint, request.key
 
     async def _resolve(self, wave: Sequence[_Waiting]) -> dict[Pair, Judgment]:
-        """The Judgments that a wave asks for: from memory, from a twin in flight, from the store, or from the judge.
+        """The Judgments that a wave asks for: from memory, from a twin in flight, from the store,
+        or from the judge.
 
-        The judge is given the Requests of one row at a time: what stands in one prompt never depends on which rows are
-        driven together.
+        The judge is given the Requests of one row at a time: what stands in one prompt never
+        depends on which rows are driven together.
         """
         requests = {pair: request for *_, pairs in wave for pair, request in pairs}
         loop = asyncio.get_running_loop()
@@ -436,10 +531,16 @@ class Engine:
                 for pair in mine:
                     self._fail(pair, error)
                 raise
-            # What the run had bought before it was stopped is in its ledger already, and saves it nothing.
-            bought = await self._journal.bought(list(stored)) if self._begun and stored else frozenset[Pair]()
+            # What the run had bought before it was stopped is in its ledger already, and saves it
+            # nothing.
+            bought = (
+                await self._journal.bought(list(stored))
+                if self._begun and stored
+                else frozenset[Pair]()
+            )
             for pair, judgment in stored.items():
-                # What was paid before is not paid again: a Judgment from the cache costs this run nothing.
+                # What was paid before is not paid again: a Judgment from the cache costs this run
+                # nothing.
                 if pair not in bought:
                     self._budget.save(judgment.spend)
                 self._settle(pair, replace(judgment, spend=Spend()))
@@ -461,7 +562,8 @@ class Engine:
             if pending := [future for future in waits.values() if not future.done()]:
                 await asyncio.wait(pending)
             found.update({pair: future.result() for pair, future in waits.items()})
-            # Asked by another row at this moment or a moment ago: reused either way, so that no figure depends on the order.
+            # Asked by another row at this moment or a moment ago: reused either way, so that no
+            # figure depends on the order.
             self._count_cached(sum(found[pair].judged for pair in waits if pair not in mine))
         return found
 
@@ -470,13 +572,16 @@ class Engine:
         self._budget.cached += n
 
     async def _begin(self, rows: Iterable[dict[str, tuple[Pair, Request]]]) -> None:
-        """Have the judge answer the Requests of each row, by key, each group on its own; what it settles at once is kept
-        together."""
+        """Have the judge answer the Requests of each row, by key, each group on its own; what it
+        settles at once is kept together.
+        """
         at_once: list[tuple[_Group, Sequence[Judgment]]] = []
         for asked in rows:
             for requests in self._judge.batches([request for _, request in asked.values()]):
                 await self._dispatch.turn()  # a prompt takes long to write
-                group = _Group(requests[0].rubric, {request.key: asked[request.key][0] for request in requests})
+                group = _Group(
+                    requests[0].rubric, {request.key: asked[request.key][0] for request in requests}
+                )
                 try:
                     flow = self._judge.answer(requests)
                     first = next(flow)
@@ -497,19 +602,25 @@ class Engine:
         task.add_done_callback(self._groups.discard)
 
     async def _keep(self, settled: list[tuple[_Group, Sequence[Judgment]]]) -> None:
-        """Settle what flows returned without asking anything: one hand-over to the journal for all of them."""
+        """Settle what flows returned without asking anything: one hand-over to the journal for all
+        of them.
+        """
         try:
             kept: list[Judgment] = []
             for group, judgments in settled:
                 kept += judgments
                 told = {judgment.key for judgment in judgments}
                 left = [pair for key, pair in group.open.items() if key not in told]
-                kept += [self._lost(group.rubric, pair, "the judge gave no verdict") for pair in left]
+                kept += [
+                    self._lost(group.rubric, pair, "the judge gave no verdict") for pair in left
+                ]
             await self._journal.put(kept)
         except (RagAssayError, asyncio.CancelledError) as error:
             for group, _ in settled:
                 self._give_up(group, error)
-        except Exception:  # one of them returned what is no judgment: each is settled, or lost, by itself
+        except (
+            Exception
+        ):  # one of them returned what is no judgment: each is settled, or lost, by itself
             for group, judgments in settled:
                 self._spawn(self._answer(group, None, tuple(judgments)))
         else:
@@ -519,7 +630,8 @@ class Engine:
                     self._settle(pair, by_key[key])
 
     async def _answer(self, group: _Group, flow: JudgeFlow | None, step: object) -> None:
-        """Drive the judge's flow for one group; whatever happens, every Request of the group is settled.
+        """Drive the judge's flow for one group; whatever happens, every Request of the group is
+        settled.
 
         step: what the flow has yielded first; without a flow, what it returned or raised.
         """
@@ -549,11 +661,16 @@ class Engine:
                 await settle(end.value)
             if group.open:
                 await settle(
-                    [self._lost(group.rubric, pair, "the judge gave no verdict") for pair in group.open.values()]
+                    [
+                        self._lost(group.rubric, pair, "the judge gave no verdict")
+                        for pair in group.open.values()
+                    ]
                 )
         except (Stopped, RagAssayError, asyncio.CancelledError) as error:
             self._give_up(group, error)
-        except BaseException as error:  # a judge's own fault is these requests' failure, not the run's end
+        except (
+            BaseException
+        ) as error:  # a judge's own fault is these requests' failure, not the run's end
             if not is_fault(error):
                 self._give_up(group, error)
                 raise
@@ -586,7 +703,9 @@ class Engine:
             if left:  # whatever becomes of one: the others are paid for, and their answers are kept
                 await asyncio.wait(left)
         finally:
-            for task in tasks:  # where this group is out of time, each is settled before the ledger is written
+            for task in (
+                tasks
+            ):  # where this group is out of time, each is settled before the ledger is written
                 task.cancel()
             ends = await asyncio.gather(*tasks, return_exceptions=True)
         for end in ends:
@@ -596,11 +715,15 @@ class Engine:
             return tuple(cast(list[Reply], ends))
         if all(isinstance(end, Stopped) for end in ends):
             raise Stopped
-        unsent = CallFailed("over_budget", "the run was stopped before this call")  # so the row is done again
+        unsent = CallFailed(
+            "over_budget", "the run was stopped before this call"
+        )  # so the row is done again
         return tuple(unsent if isinstance(end, Stopped) else cast(Reply, end) for end in ends)
 
     def _lost(self, rubric: str, pair: Pair, reason: str) -> Judgment:
-        return Judgment(pair[1], pair[0], self._judge.rubric_version(rubric), Status.FAILED, reason=reason)
+        return Judgment(
+            pair[1], pair[0], self._judge.rubric_version(rubric), Status.FAILED, reason=reason
+        )
 
     def _settle(self, pair: Pair, judgment: Judgment) -> None:
         future = self._inflight.pop(pair, None)
@@ -622,15 +745,21 @@ Step = Score | tuple[MetricFlow, tuple[Request, ...]]
 """Where a flow stands: at its end, or at what it asks."""
 
 
-def step_of(metric: Metric, sample: Sample, flow: MetricFlow | None, answers: tuple[Judgment, ...]) -> Step:
-    """Advance a flow (None: begin it). A metric's own fault is that metric's failed score, not the run's end."""
+def step_of(
+    metric: Metric, sample: Sample, flow: MetricFlow | None, answers: tuple[Judgment, ...]
+) -> Step:
+    """Advance a flow (None: begin it). A metric's own fault is that metric's failed score, not the
+    run's end.
+    """
     try:
         if flow is None:
             flow = metric.flow(sample)
             asked = next(flow)
         else:
             asked = flow.send(answers)
-        if not isinstance(asked, tuple) or not all(isinstance(request, Request) for request in asked):
+        if not isinstance(asked, tuple) or not all(
+            isinstance(request, Request) for request in asked
+        ):
             raise TypeError("a metric's flow must yield tuples of Requests")
         return flow, asked
     except StopIteration as end:
@@ -651,7 +780,9 @@ def _broken(metric: Metric, error: BaseException) -> Score:
 
 
 def _checked(metric: Metric, score: object) -> Score:
-    """The Score a metric returned, or a failed one in its place when it is none or holds what it must not."""
+    """The Score a metric returned, or a failed one in its place when it is none or holds what it
+    must not.
+    """
     try:
         _check(metric, score)
     except Exception as error:  # whatever looking at it raises
@@ -674,6 +805,12 @@ def _check(metric: Metric, score: object) -> None:
         return
     if type(value) not in (int, float):
         raise TypeError(f"the value of its Score is a {type(value).__name__}")
-    inside = abs(value) <= MOST and declared.low <= value and (declared.high is None or value <= declared.high)
+    inside = (
+        abs(value) <= MOST
+        and declared.low <= value
+        and (declared.high is None or value <= declared.high)
+    )
     if not inside or score.status is not Status.JUDGED:
-        raise ValueError(f"the value {value!r} with the status {score.status} is no score of its range")
+        raise ValueError(
+            f"the value {value!r} with the status {score.status} is no score of its range"
+        )

@@ -1,4 +1,6 @@
-"""What a run would ask and cost, before anything is sent: the real flows, fed with stand-in answers."""
+"""What a run would ask and cost, before anything is sent: the real flows, fed with stand-in
+answers.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ from ragassay.runner.journal import JournalStore, Pair
 from ragassay.runner.own_code import OwnCode, TooLate
 
 CHARS_PER_TOKEN = 4.2
-"""English prose under the byte-pair vocabularies in use; other languages need more tokens, which the bound covers."""
+"""English prose under the byte-pair vocabularies in use; other languages need more tokens, which
+the bound covers.
+"""
 
 OUTPUT_TOKENS_PER_ITEM = 70
 """A verdict with two sentences of reasons and a quote."""
@@ -43,9 +47,10 @@ SECONDS_PER_CALL = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Estimates of a run: rows, requests (distinct), of which `cached` are known already, calls to the model,
-    tokens, US dollars (None = price unknown), seconds. `bound` is an upper bound of the cost without retries: every
-    reply as long as it may be, and everything asked again once."""
+    """Estimates of a run: rows, requests (distinct), of which `cached` are known already, calls to
+    the model, tokens, US dollars (None = price unknown), seconds. `bound` is an upper bound of the
+    cost without retries: every reply as long as it may be, and everything asked again once.
+    """
 
     rows: int
     bad: int
@@ -69,8 +74,10 @@ def forecast(
     concurrency: int,
     metric_timeout: float = 120.0,
 ) -> Forecast:
-    """Run every flow with stand-in answers and count what the judge would ask. Nothing is sent. A metric of the user's own
-    that fails or takes longer than metric_timeout asks nothing more of that row."""
+    """Run every flow with stand-in answers and count what the judge would ask. Nothing is sent. A
+    metric of the user's own that fails or takes longer than metric_timeout asks nothing more of
+    that row.
+    """
     n = bad = requests = cached = calls = tokens_in = tokens_out = worst_in = worst_out = 0
     seen: set[Pair] = set()
     own = OwnCode()
@@ -113,7 +120,9 @@ def forecast(
     )
 
 
-def _waves(sample: Sample, metrics: Sequence[Metric], own: OwnCode, timeout: float) -> Iterable[tuple[Request, ...]]:
+def _waves(
+    sample: Sample, metrics: Sequence[Metric], own: OwnCode, timeout: float
+) -> Iterable[tuple[Request, ...]]:
     for metric in metrics:
         flow: MetricFlow | None = None
         answers: tuple[Judgment, ...] = ()
@@ -135,17 +144,30 @@ def _waves(sample: Sample, metrics: Sequence[Metric], own: OwnCode, timeout: flo
 
 
 def _stand_in(request: Request) -> Judgment:
-    # A decomposition is guessed as one claim a sentence; a rating stands for "judged", its value is never used, nor which
-    # context it names as the source.
-    texts = tuple(t for t in request.text("response").split(". ") if t.strip()) if request.rubric == "claims" else ()
+    # A decomposition is guessed as one claim a sentence; a rating stands for "judged", its value is
+    # never used, nor which context it names as the source.
+    texts = (
+        tuple(t for t in request.text("response").split(". ") if t.strip())
+        if request.rubric == "claims"
+        else ()
+    )
     return Judgment(
-        request.key, "", request.rubric, Status.JUDGED, rating=1, value=1.0, texts=texts, passes=True, sources=(0,)
+        request.key,
+        "",
+        request.rubric,
+        Status.JUDGED,
+        rating=1,
+        value=1.0,
+        texts=texts,
+        passes=True,
+        sources=(0,),
     )
 
 
 def _calls(judge: Judge, group: tuple[Request, ...], store: JournalStore | None) -> list[object]:
-    """Every call for this group if each of them failed: nothing is asked twice then, and a judge that asks others of
-    its members only where the first ones do not suffice asks them all."""
+    """Every call for this group if each of them failed: nothing is asked twice then, and a judge
+    that asks others of its members only where the first ones do not suffice asks them all.
+    """
     flow, asked = judge.answer(group), list[object]()
     try:
         step = next(flow)

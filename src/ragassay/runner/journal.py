@@ -1,9 +1,11 @@
-"""How judgments get to disk before they are used: one writer thread, one transaction for all that waits.
+"""How judgments get to disk before they are used: one writer thread, one transaction for all that
+waits.
 
-The store is synchronous and one writer at a time does it good; the engine is asynchronous. A `Journal` is the
-door between them: coroutines hand over what must be durable and wait; a thread takes everything that has gathered,
-commits it once, and wakes all of them. An fsync is thus shared by as many judgments as arrived during the last one.
-Rows follow from judgments, so a row that a kill takes along is made again for nothing: rows are written in heaps.
+The store is synchronous and one writer at a time does it good; the engine is asynchronous. A
+`Journal` is the door between them: coroutines hand over what must be durable and wait; a thread
+takes everything that has gathered, commits it once, and wakes all of them. An fsync is thus shared
+by as many judgments as arrived during the last one. Rows follow from judgments, so a row that a
+kill takes along is made again for nothing: rows are written in heaps.
 """
 
 from __future__ import annotations
@@ -19,10 +21,13 @@ from typing import Any, Protocol
 from ragassay.core import BadRow, Judgment, Ledger, RagAssayError, RowResult, Sample, claim_memory
 
 HEAP, HEAP_SIZE, HEAP_SECONDS = 64, 1 << 20, 0.5
-"""Rows that are written together, characters of text from which fewer are, and how long the first of them waits at most."""
+"""Rows that are written together, characters of text from which fewer are, and how long the first
+of them waits at most.
+"""
 
 MOST_ROWS, MOST_SIZE = 1024, 1 << 23
-"""Rows and characters that may wait for the writer before whoever brings more has to wait as well."""
+"""Rows and characters that may wait for the writer before whoever brings more has to wait as well.
+"""
 
 LINGER = 0.02
 """Seconds in which further judgments may join a commit."""
@@ -36,7 +41,9 @@ class JournalStore(Protocol):
 
     def put_judgments(self, run_id: str, judgments: Sequence[Judgment]) -> None: ...
 
-    def get_judgments(self, pairs: Sequence[Pair], *, run_id: str | None = None) -> dict[Pair, Judgment]: ...
+    def get_judgments(
+        self, pairs: Sequence[Pair], *, run_id: str | None = None
+    ) -> dict[Pair, Judgment]: ...
 
     def put_rows(self, run_id: str, results: Sequence[RowResult]) -> None: ...
 
@@ -46,10 +53,11 @@ class JournalStore(Protocol):
 class Journal:
     """Asynchronous, group-committing front of a store for one run.
 
-    Every method returns when the work is durable (or read), and raises what the store raised. `own_run_only`:
-    look up only this run's judgments (the cache of other runs is off, resuming still re-buys nothing). new: judge
-    fingerprints of which nothing was known when the run began: only what this run has put itself is looked up of them.
-    on_failure: called in the event loop as soon as the store fails, before anybody comes for the work that is lost.
+    Every method returns when the work is durable (or read), and raises what the store raised.
+    `own_run_only`: look up only this run's judgments (the cache of other runs is off, resuming
+    still re-buys nothing). new: judge fingerprints of which nothing was known when the run began:
+    only what this run has put itself is looked up of them. on_failure: called in the event loop as
+    soon as the store fails, before anybody comes for the work that is lost.
     """
 
     def __init__(
@@ -98,7 +106,9 @@ class Journal:
             await self._submit("put", judgments)
 
     async def intent(self, ledger: Ledger) -> None:
-        """Make durable, before a call is sent, a ledger that already counts it; the newest of those that wait is written."""
+        """Make durable, before a call is sent, a ledger that already counts it; the newest of those
+        that wait is written.
+        """
         await self._submit("intent", ledger)
 
     async def lookup(self, pairs: Sequence[Pair]) -> dict[Pair, Judgment]:
@@ -114,7 +124,8 @@ class Journal:
         return frozenset(await self._submit("own", pairs))
 
     async def rows(self, results: Sequence[RowResult]) -> None:
-        """Hand over rows; they are written with their heap, at the latest when the journal is closed.
+        """Hand over rows; they are written with their heap, at the latest when the journal is
+        closed.
 
         Waits only when the writer is behind. Raises what went wrong with an earlier heap.
         """
@@ -173,7 +184,9 @@ class Journal:
                 assert self._loop is not None
                 try:
                     self._loop.call_soon_threadsafe(_settle, done)
-                except RuntimeError:  # the loop is gone: nobody waits any more, and what had to be durable is
+                except (
+                    RuntimeError
+                ):  # the loop is gone: nobody waits any more, and what had to be durable is
                     return
             if rows:
                 written = time.monotonic()
@@ -181,15 +194,23 @@ class Journal:
                 try:
                     claim_memory(largest)
                     self._store.put_rows(self._run_id, rows)
-                except BaseException as error:  # raised to whoever brings the next row, and at the end
+                except (
+                    BaseException
+                ) as error:  # raised to whoever brings the next row, and at the end
                     self._lost = error
                     self._tell(error)
             if closed and not batch:
                 return
 
     def _tell(self, error: BaseException) -> None:
-        """Say at once that the store has failed: until whoever waits for it gets to hear of it, calls would go out."""
-        if self._on_failure is not None and self._loop is not None and isinstance(error, RagAssayError):
+        """Say at once that the store has failed: until whoever waits for it gets to hear of it,
+        calls would go out.
+        """
+        if (
+            self._on_failure is not None
+            and self._loop is not None
+            and isinstance(error, RagAssayError)
+        ):
             with suppress(RuntimeError):  # the loop is gone, and nobody sends anything
                 self._loop.call_soon_threadsafe(self._on_failure, error)
 
@@ -220,7 +241,10 @@ class Journal:
                 wanted = list({pair: None for pairs, _ in jobs for pair in pairs})
                 own = self._own or kind == "own"
                 known = self._store.get_judgments(wanted, run_id=self._run_id if own else None)
-                return [(future, {p: known[p] for p in pairs if p in known}, None) for pairs, future in jobs]
+                return [
+                    (future, {p: known[p] for p in pairs if p in known}, None)
+                    for pairs, future in jobs
+                ]
         except ValueError as error:  # a number that cannot be stored
             if len(jobs) > 1:  # nothing of the commit was, and one of them is to blame
                 return [outcome for job in jobs for outcome in self._serve(kind, [job])]
@@ -232,15 +256,19 @@ class Journal:
 
 
 class Seen:
-    """Which keys may have been put? Says yes of every one that was, and of one in a hundred others, by ten million keys.
+    """Which keys may have been put? Says yes of every one that was, and of one in a hundred others,
+    by ten million keys.
 
-    A Bloom filter of 16 MB (in pages that are touched as it fills): the keys themselves would take a gigabyte.
+    A Bloom filter of 16 MB (in pages that are touched as it fills): the keys themselves would take
+    a gigabyte.
     """
 
     _BITS = 27
 
     def __init__(self) -> None:
-        self._bits = mmap.mmap(-1, 1 << (self._BITS - 3))  # pages of zeros that take memory once they are written to
+        self._bits = mmap.mmap(
+            -1, 1 << (self._BITS - 3)
+        )  # pages of zeros that take memory once they are written to
 
     def _places(self, key: str) -> tuple[int, ...]:
         number = hash(key) & (1 << 62) - 1 if len(key) != 32 else int(key, 16)

@@ -1,8 +1,10 @@
-"""How is the user's own code run so that it cannot hold up a run? In threads of its own, each call with a deadline.
+"""How is the user's own code run so that it cannot hold up a run? In threads of its own, each call
+with a deadline.
 
-A thread that does not come back is given up and another one takes its place. Where it runs Python code, that code is
-ended by an exception (SystemExit) as soon as the interpreter gets to it; where it is stuck in a system call, it is left
-behind. These threads are daemons: a process can end although one of them never does.
+A thread that does not come back is given up and another one takes its place. Where it runs Python
+code, that code is ended by an exception (SystemExit) as soon as the interpreter gets to it; where
+it is stuck in a system call, it is left behind. These threads are daemons: a process can end
+although one of them never does.
 """
 
 from __future__ import annotations
@@ -23,11 +25,15 @@ THREADS = 8
 """Calls of the user's code at once, in one run."""
 
 MOST_LOST = 32
-"""Threads that may be lost and still alive. With more, no further call is made: the process would fill with them."""
+"""Threads that may be lost and still alive. With more, no further call is made: the process would
+fill with them.
+"""
 
 
 class TooLate(Exception):
-    """The user's code did not come back in time; with words where it was not even called. Internal to the runner."""
+    """The user's code did not come back in time; with words where it was not even called. Internal
+    to the runner.
+    """
 
 
 class OwnCode:
@@ -39,8 +45,9 @@ class OwnCode:
         self._lost: list[_Worker] = []
 
     async def run(self, work: Callable[[], T], seconds: float) -> T:
-        """What `work` returns. Raises what it raises, whatever that is, and TooLate after `seconds` of its own time:
-        waiting for a free thread does not count."""
+        """What `work` returns. Raises what it raises, whatever that is, and TooLate after `seconds`
+        of its own time: waiting for a free thread does not count.
+        """
         async with self._slots:
             worker = self._worker()
             loop = asyncio.get_running_loop()
@@ -116,7 +123,9 @@ class _Worker:
         def job() -> None:
             try:
                 result = work()
-            except BaseException as error:  # also exit() and what else only a whole program should raise
+            except (
+                BaseException
+            ) as error:  # also exit() and what else only a whole program should raise
                 answer.set_exception(error)
             else:
                 answer.set_result(result)

@@ -1,16 +1,18 @@
-"""How fast may calls go out under one key? The rate that a provider's refusals teach, shared by the processes of a machine.
+"""How fast may calls go out under one key? The rate that a provider's refusals teach, shared by the
+processes of a machine.
 
-Nothing is held back until a provider refuses a call with "too many requests". From then on calls go out one by one at a
-rate that follows AIMD (Chiu and Jain, 1989: additive increase, multiplicative decrease are fair and stable): a refusal
-takes the rate to what was accepted lately, at least 5 % down and at most by half (to a tenth, where a hundred calls show
-it); without refusals it rises slowly, and faster once the last such step is long ago, so that a raised limit is found within
-a minute. Some servers refuse a call in a hundred whatever the rate is, and do not say when to come back. That is told from
-a limit by going down: where few calls are refused still, well below a rate at which they were as few, the rate is not to
-blame, and it stays.
+Nothing is held back until a provider refuses a call with "too many requests". From then on calls go
+out one by one at a rate that follows AIMD (Chiu and Jain, 1989: additive increase, multiplicative
+decrease are fair and stable): a refusal takes the rate to what was accepted lately, at least 5 %
+down and at most by half (to a tenth, where a hundred calls show it); without refusals it rises
+slowly, and faster once the last such step is long ago, so that a raised limit is found within a
+minute. Some servers refuse a call in a hundred whatever the rate is, and do not say when to come
+back. That is told from a limit by going down: where few calls are refused still, well below a rate
+at which they were as few, the rate is not to blame, and it stays.
 
-Processes under one key on one machine share the rate through a file of a few numbers, made by the first refusal and
-removed by the last process that used it. Each claims one place at a time, so that they take turns. The file holds no key:
-its name is a hash of the address and the key.
+Processes under one key on one machine share the rate through a file of a few numbers, made by the
+first refusal and removed by the last process that used it. Each claims one place at a time, so that
+they take turns. The file holds no key: its name is a hash of the address and the key.
 """
 
 from __future__ import annotations
@@ -42,16 +44,24 @@ LATELY = 0.97
 """The new rate, as a share of what was accepted lately."""
 
 HALF, STEEPLY = 0.5, 0.1
-"""What an event of refusals leaves of the rate at least; where it shows in many calls how few are accepted."""
+"""What an event of refusals leaves of the rate at least; where it shows in many calls how few are
+accepted.
+"""
 
 SHORT, BLIND = 0.3, 0.8
-"""Seconds in which too little is accepted to tell a rate by it, and what a refusal within them leaves of the rate."""
+"""Seconds in which too little is accepted to tell a rate by it, and what a refusal within them
+leaves of the rate.
+"""
 
 CLIMB, CLIMB_FAST, SETTLED = 0.002, 0.03, 25.0
-"""Growth of the rate a second: as a share of it while it was lowered less than SETTLED seconds ago, and after."""
+"""Growth of the rate a second: as a share of it while it was lowered less than SETTLED seconds ago,
+and after.
+"""
 
 FEW, ENOUGH, MEMORY = 0.03, 100.0, 400.0
-"""Refusals are few that are no larger share of the calls, and of no fewer calls than that; so many calls are remembered."""
+"""Refusals are few that are no larger share of the calls, and of no fewer calls than that; so many
+calls are remembered.
+"""
 
 BELOW = 0.8
 """Few refusals below this share of a rate at which they were as few are not due to the rate."""
@@ -71,7 +81,9 @@ STALE = 60.0
 
 @dataclass(slots=True)
 class _State:
-    """What the processes share; all times in seconds of the monotonic clock, which is one for the machine."""
+    """What the processes share; all times in seconds of the monotonic clock, which is one for the
+    machine.
+    """
 
     rate: float = 0.0  # calls a second; 0 = not limited
     next: float = 0.0  # when the next place is
@@ -98,7 +110,9 @@ class _State:
         if not self.rate:
             return max(0.0, self.blocked - now)
         place = max(self.next, self.blocked, now - SLACK)
-        if self.next > now - SLACK:  # the rate binds: only then does it say anything, and only then is it raised
+        if (
+            self.next > now - SLACK
+        ):  # the rate binds: only then does it say anything, and only then is it raised
             passed = min(1.0, max(0.0, now - self.grown))
             self.rate *= 1 + passed * (CLIMB if now - self.lowered < SETTLED else CLIMB_FAST)
         self.grown = now
@@ -115,8 +129,8 @@ class _State:
         if self.refused and now - self.refused < EVENT:
             return
         self._count(now)
-        # A provider that says when to come back means the rate; and what is saved up in its pauses hides how many would
-        # have been refused.
+        # A provider that says when to come back means the rate; and what is saved up in its pauses
+        # hides how many would have been refused.
         few = not pause and self.asked >= ENOUGH and self.turned <= FEW * self.asked
         if not (few and self.rate < BELOW * self.ceiling):
             self.ceiling = max(self.ceiling, self.rate) if few else 0.0
@@ -128,7 +142,8 @@ class _State:
 
     def _lower(self, now: float) -> None:
         seconds = min(1.0 + now - self.second, now - self.began)
-        if not self.rate:  # what was just sent was too much; how much too much shows in what is accepted from now on
+        # what was just sent was too much; how much too much shows in what is accepted from now on
+        if not self.rate:
             self.rate = DOWN * (self.now_sent + self.before_sent) / max(0.05, seconds)
         elif seconds < SHORT:
             self.rate *= BLIND
@@ -153,7 +168,9 @@ _MAGIC = b"RAPACE02"
 
 
 class Pace:
-    """The rate of one key. `Pace.of(key)` gives the one of this process, `close` gives it back. Thread-safe."""
+    """The rate of one key. `Pace.of(key)` gives the one of this process, `close` gives it back.
+    Thread-safe.
+    """
 
     _known: dict[str, Pace] = {}  # noqa: RUF012 - the process's own register, guarded by _register
     _register = threading.Lock()
@@ -166,7 +183,9 @@ class Pace:
 
     @classmethod
     def of(cls, key: str) -> Pace:
-        """The pace of this key, joined to that of other processes where there is one; without a key one of its own."""
+        """The pace of this key, joined to that of other processes where there is one; without a key
+        one of its own.
+        """
         if not key:
             return cls(key)
         with cls._register:
@@ -222,7 +241,9 @@ class Pace:
 
 
 class _SharedFile:
-    """The numbers in a file of the machine, under a lock for as long as they are looked at or changed."""
+    """The numbers in a file of the machine, under a lock for as long as they are looked at or
+    changed.
+    """
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path, self._descriptor = path, descriptor
@@ -230,12 +251,18 @@ class _SharedFile:
 
     @classmethod
     def join(cls, key: str, *, create: bool, start: _State | None = None) -> _SharedFile | None:
-        """The file of this key; None where there is none (and `create` is not given) or files cannot be shared."""
+        """The file of this key; None where there is none (and `create` is not given) or files
+        cannot be shared.
+        """
         if fcntl is None or not key:
             return None
         try:
             folder = _folder(create=create)
-            return None if folder is None else cls._join(folder / f"pace-{key}", create, start or _State())
+            return (
+                None
+                if folder is None
+                else cls._join(folder / f"pace-{key}", create, start or _State())
+            )
         except OSError:
             return None  # the process paces itself
 
@@ -244,11 +271,15 @@ class _SharedFile:
         while True:
             try:
                 descriptor = os.open(
-                    path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0), 0o600
+                    path,
+                    os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0),
+                    0o600,
                 )
             except FileNotFoundError:
                 return None
-            fcntl.flock(descriptor, fcntl.LOCK_SH)  # "I use it"; let go by the end of the process too
+            fcntl.flock(
+                descriptor, fcntl.LOCK_SH
+            )  # "I use it"; let go by the end of the process too
             with contextlib.suppress(FileNotFoundError):
                 if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
                     break
@@ -268,7 +299,9 @@ class _SharedFile:
         try:
             magic, *numbers = _FORMAT.unpack_from(self._memory)
             state, now = _State(*numbers), time.monotonic()
-            if magic != _MAGIC or not now - STALE < state.used <= now:  # left by a kill, or before the machine's start
+            if (
+                magic != _MAGIC or not now - STALE < state.used <= now
+            ):  # left by a kill, or before the machine's start
                 state = _State()
             yield state
             state.used = time.monotonic()
@@ -283,7 +316,9 @@ class _SharedFile:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
-                os.rmdir(self._path.parent)  # fails, as it should, while it holds another key's file
+                os.rmdir(
+                    self._path.parent
+                )  # fails, as it should, while it holds another key's file
         except BlockingIOError:
             pass  # others go on using it
         finally:
@@ -296,7 +331,9 @@ def _packed(state: _State) -> bytes:
 
 def _folder(*, create: bool) -> Path | None:
     """The user's own folder for such files. Raises OSError where it is not ours alone."""
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"ragassay-{os.getuid()}"
+    folder = (
+        Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"ragassay-{os.getuid()}"
+    )
     if create:
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)

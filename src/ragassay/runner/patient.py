@@ -1,6 +1,8 @@
-"""How are calls made that are answered in hours: through a provider's batches, with no deadline, window or rate of ours?
+"""How are calls made that are answered in hours: through a provider's batches, with no deadline,
+window or rate of ours?
 
-The model says what it waits for and when it gives up; here are the budget, the retries of single calls and the clean stop.
+The model says what it waits for and when it gives up; here are the budget, the retries of single
+calls and the clean stop.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ class PatientDispatcher(Dispatcher):
             self.traffic.retries += 1
             self._budget.retries += 1
         self._raise_if_unreachable(error)
-        return CallFailed(error.kind, error.message + (f" (tried {attempt} times)" if attempt > 1 else ""))
+        return CallFailed(
+            error.kind, error.message + (f" (tried {attempt} times)" if attempt > 1 else "")
+        )
 
     async def _hand_in(self, call: ChatCall, reserved: Decimal) -> Reply | CallError:
         """One request, settled with the budget."""

@@ -1,11 +1,14 @@
-"""What had a run sent, and what had come back, when it was killed? A log of calls, written as they happen.
+"""What had a run sent, and what had come back, when it was killed? A log of calls, written as they
+happen.
 
-A reply costs money the moment it arrives, but it counts only once a judgment made of it is committed. The log closes the
-gap: a record before a call is sent, another when its reply arrives, before anything is made of it. They are put into a
-file that is mapped into memory, which costs no call of the system: what stands there outlives a process that is killed,
-though not a power cut; after one, the store's own ledger counts. A resume hands out the replies by the content of their
-call, and knows to the cent what was spent. The files stand beside the store, hold a few megabytes, and those of the parts that
-a run over several processes did not come to the end of, and are gone when the run has finished.
+A reply costs money the moment it arrives, but it counts only once a judgment made of it is
+committed. The log closes the gap: a record before a call is sent, another when its reply arrives,
+before anything is made of it. They are put into a file that is mapped into memory, which costs no
+call of the system: what stands there outlives a process that is killed, though not a power cut;
+after one, the store's own ledger counts. A resume hands out the replies by the content of their
+call, and knows to the cent what was spent. The files stand beside the store, hold a few megabytes,
+and those of the parts that a run over several processes did not come to the end of, and are gone
+when the run has finished.
 """
 
 from __future__ import annotations
@@ -29,16 +32,30 @@ from typing import Any
 
 import orjson
 
-from ragassay.core import Call, CallError, ChatCall, ChatReply, EnvironmentFailure, Ledger, Reply, Spend, memory_failure
+from ragassay.core import (
+    Call,
+    CallError,
+    ChatCall,
+    ChatReply,
+    EnvironmentFailure,
+    Ledger,
+    Reply,
+    Spend,
+    memory_failure,
+)
 from ragassay.models import NOT_SENT, Model
 from ragassay.runner.budget import Account, Budget, PriceOf, schema_text, worst_case
 
 SEGMENT_BYTES = 8 << 20
 KEEP_SECONDS = 60.0
-"""How long a full segment stays at least: by then, judgments were made of its replies and committed."""
+"""How long a full segment stays at least: by then, judgments were made of its replies and
+committed.
+"""
 
 CHUNK_BYTES = 1 << 20
-"""By so much a segment grows; its blocks are claimed first, for a mapped file must not meet a full disk."""
+"""By so much a segment grows; its blocks are claimed first, for a mapped file must not meet a full
+disk.
+"""
 
 Replies = dict[str, deque[ChatReply]]
 """Replies by the key of their call, each to be handed out once."""
@@ -50,9 +67,10 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 class ReplyLog:
     """The log of one run: what an earlier part of the run left in it, and what this part adds.
 
-    prefix: path that its files' names begin with. May be written only by the process that holds the run. `ledger` is what
-    the earlier part had spent, its open calls as uncertain; None when there is none, when that is kept elsewhere, or when
-    the machine was started anew since; `owner` is who wrote it. `replies` are those that had arrived, and are handed out.
+    prefix: path that its files' names begin with. May be written only by the process that holds the
+    run. `ledger` is what the earlier part had spent, its open calls as uncertain; None when there
+    is none, when that is kept elsewhere, or when the machine was started anew since; `owner` is who
+    wrote it. `replies` are those that had arrived, and are handed out.
     """
 
     def __init__(self, prefix: Path) -> None:
@@ -69,7 +87,8 @@ class ReplyLog:
         self.owner = ""
         self.ledger = self._recover()
 
-    # ── what was there ──────────────────────────────────────────────────────────────────────────────────────────
+    # ── what was there
+    # ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _recover(self) -> Ledger | None:
         ledger: Ledger | None = None
@@ -84,7 +103,9 @@ class ReplyLog:
                         break
                     account = Account(_ledger(body["ledger"]))
                     counts, self.owner = body.get("counts", True), body.get("owner", "")
-                    waiting = {int(ticket): _decimal(worst) for ticket, worst in body["open"].items()}
+                    waiting = {
+                        int(ticket): _decimal(worst) for ticket, worst in body["open"].items()
+                    }
                 elif account is None:
                     break
                 elif kind == "sent":
@@ -102,7 +123,9 @@ class ReplyLog:
                     account = None
                     break
             ledger = None
-            if account is not None and counts:  # the newest segment begins with what all before it came to
+            if (
+                account is not None and counts
+            ):  # the newest segment begins with what all before it came to
                 for worst in waiting.values():
                     account.lost(worst)
                 ledger = account.ledger()
@@ -124,8 +147,9 @@ class ReplyLog:
         return replies.popleft() if replies else None
 
     def forget(self) -> None:
-        """Hand out no reply of before, nor after another kill: what was lost then is to be asked anew. What had been spent
-        must be stored elsewhere. Raises EnvironmentFailure."""
+        """Hand out no reply of before, nor after another kill: what was lost then is to be asked
+        anew. What had been spent must be stored elsewhere. Raises EnvironmentFailure.
+        """
         self.replies.clear()
         self._lent, self._holds, self._keeping = {}, False, set()
         try:
@@ -135,12 +159,14 @@ class ReplyLog:
         except OSError as error:
             raise cannot_write(error, self.prefix.parent) from error
 
-    # ── what is added ───────────────────────────────────────────────────────────────────────────────────────────
+    # ── what is added
+    # ───────────────────────────────────────────────────────────────────────────────────────────
 
     def begin(self, base: Ledger | None, *, owner: str = "", anew: bool = False) -> None:
-        """Go on from this ledger; None: what is spent is counted elsewhere. Nothing is written before the first call is
-        sent, but for anew: then what the log says was spent is replaced at once. Raises EnvironmentFailure when that
-        cannot be written."""
+        """Go on from this ledger; None: what is spent is counted elsewhere. Nothing is written
+        before the first call is sent, but for anew: then what the log says was spent is replaced at
+        once. Raises EnvironmentFailure when that cannot be written.
+        """
         self._account, self._counts, self.owner = Account(base), base is not None, owner
         if anew:
             try:
@@ -149,8 +175,9 @@ class ReplyLog:
                 raise cannot_write(error, self.prefix.parent) from error
 
     def sent(self, worst: Decimal | None) -> int:
-        """A call is about to be sent; its ticket. Raises EnvironmentFailure when that cannot be written: then it must
-        not be sent."""
+        """A call is about to be sent; its ticket. Raises EnvironmentFailure when that cannot be
+        written: then it must not be sent.
+        """
         try:
             if self._file is None or self._size > SEGMENT_BYTES:
                 self._turn()
@@ -162,15 +189,18 @@ class ReplyLog:
         return self._tickets
 
     def arrived(self, ticket: int, key: str, reply: ChatReply) -> None:
-        """The reply to a call. A log that cannot be written keeps no reply from being used: the next call stops the run."""
+        """The reply to a call. A log that cannot be written keeps no reply from being used: the
+        next call stops the run.
+        """
         self._account.answered(reply.spend, self._open.pop(ticket))
         self._holds = True
         with suppress(OSError, TypeError):  # no encoder takes a lone surrogate
             self._write({"is": "arrived", "ticket": ticket, **_record(key, reply)})
 
     def keep(self, replies: Replies) -> None:
-        """Hold replies of another log, to be handed out from here, but for those that are held already. Raises
-        EnvironmentFailure."""
+        """Hold replies of another log, to be handed out from here, but for those that are held
+        already. Raises EnvironmentFailure.
+        """
         for key, known in replies.items():
             held = self.replies.setdefault(key, deque())
             for reply in [one for one in known if one not in held]:
@@ -194,11 +224,15 @@ class ReplyLog:
 
     @property
     def silent(self) -> bool:
-        """No reply has arrived, in this part of the run or before: there is nothing that a resume could take from here."""
+        """No reply has arrived, in this part of the run or before: there is nothing that a resume
+        could take from here.
+        """
         return not self._holds
 
     def close(self, *, finished: bool) -> None:
-        """Let go of the file; remove all of the run's when it has finished; an orderly stop keeps only what is written."""
+        """Let go of the file; remove all of the run's when it has finished; an orderly stop keeps
+        only what is written.
+        """
         if self._file is not None:
             with suppress(OSError):
                 os.ftruncate(self._file, self._size)
@@ -207,7 +241,9 @@ class ReplyLog:
             path.unlink(missing_ok=True)
 
     def _turn(self) -> None:
-        """Begin a segment, which repeats what still counts; drop those whose replies have long become judgments."""
+        """Begin a segment, which repeats what still counts; drop those whose replies have long
+        become judgments.
+        """
         self._let_go()
         old = self._segments()
         path = self._path(self._next)
@@ -217,7 +253,13 @@ class ReplyLog:
         waiting = {str(ticket): _plain(worst) for ticket, worst in self._open.items()}
         try:
             ledger = asdict(self._account.ledger())
-            start = {"boot": boot_id(), "owner": self.owner, "ledger": ledger, "counts": self._counts, "open": waiting}
+            start = {
+                "boot": boot_id(),
+                "owner": self.owner,
+                "ledger": ledger,
+                "counts": self._counts,
+                "open": waiting,
+            }
             self._write({"is": "start", **start})
         except OSError:
             self._let_go()
@@ -242,7 +284,9 @@ class ReplyLog:
         self._size = end
 
     def _grow(self, least: int) -> None:
-        """Make room for `least` bytes in all. Raises OSError on a full disk, with what is written untouched."""
+        """Make room for `least` bytes in all. Raises OSError on a full disk, with what is written
+        untouched.
+        """
         assert self._file is not None
         have, want = len(self._map or b""), -(-least // CHUNK_BYTES) * CHUNK_BYTES
         try:
@@ -250,10 +294,14 @@ class ReplyLog:
                 os.posix_fallocate(self._file, have, want - have)
             elif os.pwrite(self._file, bytes(want - have), have) != want - have:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError as error:  # what is free is looked for now: a file that cannot begin goes away again
+        except (
+            OSError
+        ) as error:  # what is free is looked for now: a file that cannot begin goes away again
             with suppress(OSError):
                 free = shutil.disk_usage(self.prefix.parent).free
-                error.strerror = f"{error.strerror}: {want - have:,} bytes were asked for, {free:,} bytes free"
+                error.strerror = (
+                    f"{error.strerror}: {want - have:,} bytes were asked for, {free:,} bytes free"
+                )
             raise
         if self._map is not None:
             self._map.close()
@@ -275,7 +323,11 @@ class ReplyLog:
         """The files that are there, the oldest first."""
         start = self.prefix.name + "."
         with suppress(OSError):
-            found = [p for p in self.prefix.parent.iterdir() if p.name.startswith(start) and p.suffix[1:].isdecimal()]
+            found = [
+                p
+                for p in self.prefix.parent.iterdir()
+                if p.name.startswith(start) and p.suffix[1:].isdecimal()
+            ]
             return sorted(found)
         return []
 
@@ -287,19 +339,27 @@ def cannot_write(error: OSError, folder: Path) -> EnvironmentFailure:
     where = str(folder)
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return EnvironmentFailure(
-            "E0506", "The disk is full (or a quota or a limit on the size of files is reached).", where=where,
-            why=str(error), fix="free some space: everything stored before is intact",
-        )  # fmt: skip
+            "E0506",
+            "The disk is full (or a quota or a limit on the size of files is reached).",
+            where=where,
+            why=str(error),
+            fix="free some space: everything stored before is intact",
+        )
     return EnvironmentFailure(
-        "E0501", "The folder of the store cannot be written.", where=where, why=str(error),
+        "E0501",
+        "The folder of the store cannot be written.",
+        where=where,
+        why=str(error),
         fix="check that the folder exists and may be written, or name another store with --store",
-    )  # fmt: skip
+    )
 
 
 class LoggedModel:
-    """A model whose calls are logged, and whose replies of before a kill are handed out instead of being bought again.
+    """A model whose calls are logged, and whose replies of before a kill are handed out instead of
+    being bought again.
 
-    Chat calls only: a model that runs here costs nothing to ask again. Everything else is the model's own.
+    Chat calls only: a model that runs here costs nothing to ask again. Everything else is the
+    model's own.
     """
 
     def __init__(self, model: Model, log: ReplyLog, budget: Budget) -> None:
@@ -327,12 +387,16 @@ class LoggedModel:
         return getattr(self._model, name)
 
     async def call(self, call: Call) -> Reply:
-        """One attempt, or a reply that had arrived before. Raises as the model, and EnvironmentFailure on a full disk."""
+        """One attempt, or a reply that had arrived before. Raises as the model, and
+        EnvironmentFailure on a full disk.
+        """
         if not isinstance(call, ChatCall):
             return await self._model.call(call)
         key = key_of(call)
         if (known := self._log.take(key)) is not None:
-            self._budget.withdraw(call, known.spend)  # the ledger has its receipt; whoever asked settles it again
+            self._budget.withdraw(
+                call, known.spend
+            )  # the ledger has its receipt; whoever asked settles it again
             return known
         price: PriceOf = self._model.price
         ticket = self._log.sent(worst_case(price, call))
@@ -341,7 +405,9 @@ class LoggedModel:
         except CallError as error:
             self._log.failed(ticket, error.maybe_billed)
             raise
-        except BaseException as error:  # out of time or cancelled: where it had left, it may be billed all the same
+        except (
+            BaseException
+        ) as error:  # out of time or cancelled: where it had left, it may be billed all the same
             self._log.failed(ticket, error.args != (NOT_SENT,))
             raise
         if isinstance(reply, ChatReply):
@@ -385,7 +451,9 @@ def _update(known: blake2b, text: str) -> None:
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records of a segment, up to one that a kill has torn; a damaged one is ("damaged", {}) and the last."""
+    """The records of a segment, up to one that a kill has torn; a damaged one is ("damaged", {})
+    and the last.
+    """
     try:
         data = path.read_bytes()
     except OSError:
@@ -408,8 +476,21 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _record(key: str, reply: ChatReply) -> dict[str, Any]:
     spend = reply.spend
-    numbers = (spend.calls, spend.input_tokens, spend.output_tokens, spend.cached_tokens, spend.cost, spend.seconds)
-    return {"key": key, "text": reply.text, "finish": reply.finish, "model": reply.model, "spend": numbers}
+    numbers = (
+        spend.calls,
+        spend.input_tokens,
+        spend.output_tokens,
+        spend.cached_tokens,
+        spend.cost,
+        spend.seconds,
+    )
+    return {
+        "key": key,
+        "text": reply.text,
+        "finish": reply.finish,
+        "model": reply.model,
+        "spend": numbers,
+    }
 
 
 def _ledger(plain: dict[str, Any]) -> Ledger:

@@ -1,4 +1,6 @@
-"""How many retries does a run afford itself? A share of its calls, so that a struggling server is not flooded by them."""
+"""How many retries does a run afford itself? A share of its calls, so that a struggling server is
+not flooded by them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ DRIP = 1.0
 
 
 class RetryPurse:
-    """Retries that may be made now (a token bucket, as in Finagle's RetryBudget). Times are of one monotonic clock."""
+    """Retries that may be made now (a token bucket, as in Finagle's RetryBudget). Times are of one
+    monotonic clock.
+    """
 
     def __init__(self) -> None:
         self._left, self._seen = PURSE, 0.0

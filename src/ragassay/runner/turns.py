@@ -1,8 +1,9 @@
 """Who goes first in the event loop? Calls; then, one a round, the steps that take longer.
 
-A place in flight that is empty while the loop reads what another reply says is time the endpoint stands idle. The loop
-runs everything that is ready before it looks at its sockets again; so of the steps that take a millisecond (to read a reply,
-to plan a row) only one is made ready a round, and for a few rounds none, while calls move and others wait for their places.
+A place in flight that is empty while the loop reads what another reply says is time the endpoint
+stands idle. The loop runs everything that is ready before it looks at its sockets again; so of the
+steps that take a millisecond (to read a reply, to plan a row) only one is made ready a round, and
+for a few rounds none, while calls move and others wait for their places.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ PATIENCE = 8
 
 
 class Turns:
-    """First come, first served. For one event loop. ready: whether a call waits to be sent; where none does, no round is
-    passed over, for longer work is what brings the next."""
+    """First come, first served. For one event loop. ready: whether a call waits to be sent; where
+    none does, no round is passed over, for longer work is what brings the next.
+    """
 
     def __init__(self, ready: Callable[[], bool]) -> None:
         self._ready = ready

@@ -1,4 +1,6 @@
-"""What does a run wait for, when it waits long? Names row, metric and reason, also when the event loop itself is held."""
+"""What does a run wait for, when it waits long? Names row, metric and reason, also when the event
+loop itself is held.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A row that has stood at one place for so many seconds. doing: which metrics, and what they wait for."""
+    """A row that has stood at one place for so many seconds. doing: which metrics, and what they
+    wait for.
+    """
 
     row: str
     doing: str
@@ -41,13 +45,19 @@ class Stall:
 
 
 class Watchdog:
-    """A thread beside a running loop that tells of long waits. Use as a context manager inside the loop.
+    """A thread beside a running loop that tells of long waits. Use as a context manager inside the
+    loop.
 
     It is a thread because the wait may be the loop's own: a computation that does not give it back.
     """
 
     def __init__(
-        self, progress: Progress, tell: Callable[[str], None], *, long: float = LONG, every: float = EVERY
+        self,
+        progress: Progress,
+        tell: Callable[[str], None],
+        *,
+        long: float = LONG,
+        every: float = EVERY,
     ) -> None:
         self._progress, self._tell, self._long, self._every = progress, tell, long, every
         self._end = threading.Event()
@@ -78,7 +88,8 @@ class Watchdog:
             elif held > 2 * told:
                 told = held
                 self._tell(
-                    f"nothing moves for {held:.0f} s: {self._progress.computing or 'the event loop'} does not give way"
+                    f"nothing moves for {held:.0f} s:"
+                    f" {self._progress.computing or 'the event loop'} does not give way"
                 )
 
     def _set_beat(self) -> None:

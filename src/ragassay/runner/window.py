@@ -1,4 +1,6 @@
-"""How many calls at once does the server stand? At most what the user allows; fewer where it buckles or only queues them."""
+"""How many calls at once does the server stand? At most what the user allows; fewer where it
+buckles or only queues them.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,13 @@ EASE, WORTH = 0.8, 0.9
 
 
 class Window:
-    """The gate of calls in flight, first come first served; `limit` moves by AIMD between 1 and `ceiling`.
+    """The gate of calls in flight, first come first served; `limit` moves by AIMD between 1 and
+    `ceiling`.
 
-    Two signs narrow it. Many failures: the server is overloaded, and the window is cut. Latency at SLOW times its best:
-    the calls may only queue at the server, so a narrower window is tried, and kept if as many answers a second come; if
-    not, the calls are simply longer now, the window is given back and the latency is the new best.
+    Two signs narrow it. Many failures: the server is overloaded, and the window is cut. Latency at
+    SLOW times its best: the calls may only queue at the server, so a narrower window is tried, and
+    kept if as many answers a second come; if not, the calls are simply longer now, the window is
+    given back and the latency is the new best.
     """
 
     def __init__(self, ceiling: int) -> None:
@@ -39,7 +43,9 @@ class Window:
         self._answers = self._failures = 0
         self._seconds = 0.0
         self._best = float("inf")
-        self._trial: tuple[float, float] | None = None  # the limit and the answers a second before it
+        self._trial: tuple[float, float] | None = (
+            None  # the limit and the answers a second before it
+        )
 
     @property
     def waiting(self) -> bool:
@@ -76,7 +82,9 @@ class Window:
                 waiter.set_result(None)
 
     def observe(self, now: float, seconds: float | None) -> None:
-        """A call ended: answered after so many seconds, or (None) failed for want of the server's strength."""
+        """A call ended: answered after so many seconds, or (None) failed for want of the server's
+        strength.
+        """
         if self._begun is None:
             self._begun = now
         if seconds is None:
@@ -87,9 +95,17 @@ class Window:
         passed = now - self._begun
         # Few answers come to a narrow window: it must not have to wait for as many as a wide one.
         enough = min(EPOCH_CALLS, 8 * int(self.limit))
-        if passed >= EPOCH_S and (self._answers >= enough or self._failures >= max(3, FAILING * self.limit)):
+        if passed >= EPOCH_S and (
+            self._answers >= enough or self._failures >= max(3, FAILING * self.limit)
+        ):
             self._look(passed)
-            self._begun, self._answers, self._failures, self._seconds, self._full = now, 0, 0, 0.0, False
+            self._begun, self._answers, self._failures, self._seconds, self._full = (
+                now,
+                0,
+                0,
+                0.0,
+                False,
+            )
 
     def _look(self, passed: float) -> None:
         ended = self._answers + self._failures

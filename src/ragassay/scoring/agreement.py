@@ -1,10 +1,13 @@
-"""How far does a judge agree with people: every figure, pooled, by slice and as the mean over slices, with intervals.
+"""How far does a judge agree with people: every figure, pooled, by slice and as the mean over
+slices, with intervals.
 
-A figure over all rows is pooled, the mean over slices of each slice's own figure is macro; they are never mixed. The
-value of a figure is computed over the rows as they are; its interval is a cluster bootstrap's (`scoring.bootstrap`),
-that of ECE comes from inverting a test on the same draws. Slices are not strata: clusters are drawn from all.
+A figure over all rows is pooled, the mean over slices of each slice's own figure is macro; they are
+never mixed. The value of a figure is computed over the rows as they are; its interval is a cluster
+bootstrap's (`scoring.bootstrap`), that of ECE comes from inverting a test on the same draws. Slices
+are not strata: clusters are drawn from all.
 
-Plain functions (`kappa`, `auc` ...) take arrays and return a number, or None where it is not defined.
+Plain functions (`kappa`, `auc` ...) take arrays and return a number, or None where it is not
+defined.
 """
 
 from __future__ import annotations
@@ -16,16 +19,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragassay.core import FIGURES, CutPoint, Figure, Interval, JudgeDifference, ReliabilityBin, SliceFigures
+from ragassay.core import (
+    FIGURES,
+    CutPoint,
+    Figure,
+    Interval,
+    JudgeDifference,
+    ReliabilityBin,
+    SliceFigures,
+)
 from ragassay.scoring import bootstrap, coefficients
 from ragassay.scoring.coefficients import FloatArray, IntArray
 from ragassay.scoring.intervals import clustered_rate_interval, holm, t_p_value, t_quantile
 from ragassay.scoring.ratings import ECE_BINS, GRADED, BoolArray, Kinds, Ratings, unit_bins
 
 __all__ = [
-    "Confusion", "Measured", "Ratings", "ac1", "alpha", "auc", "binary", "brier", "confusion", "cut_curve", "differences",
-    "ece", "figures", "kappa", "kendall", "mcc", "off_by_1", "pearson", "point", "reliability", "spearman",
-]  # fmt: skip
+    "Confusion",
+    "Measured",
+    "Ratings",
+    "ac1",
+    "alpha",
+    "auc",
+    "binary",
+    "brier",
+    "confusion",
+    "cut_curve",
+    "differences",
+    "ece",
+    "figures",
+    "kappa",
+    "kendall",
+    "mcc",
+    "off_by_1",
+    "pearson",
+    "point",
+    "reliability",
+    "spearman",
+]
 
 FEW_CLUSTERS = 10
 CUTS = 200
@@ -51,16 +81,31 @@ _PASS, _FAIL = "rows that the judge passes", "rows that the judge fails"
 _COLUMNS = {_ALL: (0, 1, 2, 3), _TRUE: (0, 2), _FALSE: (1, 3), _PASS: (0, 1), _FAIL: (2, 3)}
 _SIDES = (_TRUE, _FALSE, _PASS, _FAIL)
 _BASE: Mapping[str, tuple[str, ...]] = {
-    "precision": (_PASS,), "recall": (_TRUE,), "false_negative_rate": (_TRUE,), "false_positive_rate": (_FALSE,),
-    "specificity": (_FALSE,), "f1": (_TRUE, _PASS), "accuracy": (_ALL,), "prevalence": (_ALL,), "pass_rate": (_ALL,),
-    "kappa": _SIDES, "alpha": _SIDES, "mcc": _SIDES, "ac1": (_ALL,), "graded_accuracy": (_ALL,), "off_by_1": (_ALL,), "ece": (_ALL,),
-}  # fmt: skip
+    "precision": (_PASS,),
+    "recall": (_TRUE,),
+    "false_negative_rate": (_TRUE,),
+    "false_positive_rate": (_FALSE,),
+    "specificity": (_FALSE,),
+    "f1": (_TRUE, _PASS),
+    "accuracy": (_ALL,),
+    "prevalence": (_ALL,),
+    "pass_rate": (_ALL,),
+    "kappa": _SIDES,
+    "alpha": _SIDES,
+    "mcc": _SIDES,
+    "ac1": (_ALL,),
+    "graded_accuracy": (_ALL,),
+    "off_by_1": (_ALL,),
+    "ece": (_ALL,),
+}
 # The rows that carry a figure; whatever weighs both classes hangs on the rarer.
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """All figures of one judge. macro and slices are () without slices; slices are in the order of their names."""
+    """All figures of one judge. macro and slices are () without slices; slices are in the order of
+    their names.
+    """
 
     pooled: tuple[Figure, ...]
     macro: tuple[Figure, ...]
@@ -80,9 +125,13 @@ class Confusion:
 
 
 def binary(name: str, truth: BoolArray, passes: BoolArray) -> float | None:
-    """The figure of pass or fail of this name ("precision", "kappa" ...). Raises ValueError for another name."""
+    """The figure of pass or fail of this name ("precision", "kappa" ...). Raises ValueError for
+    another name.
+    """
     if name not in coefficients.BINARY:
-        raise ValueError(f"{name!r} is not a figure of pass or fail: {', '.join(coefficients.BINARY)}")
+        raise ValueError(
+            f"{name!r} is not a figure of pass or fail: {', '.join(coefficients.BINARY)}"
+        )
     cell = np.where(truth, np.where(passes, 0, 2), np.where(passes, 1, 3))
     return _number(coefficients.binary(name, np.bincount(cell, minlength=4).astype(np.float64)))
 
@@ -97,10 +146,13 @@ def ac1(truth: BoolArray, passes: BoolArray) -> float | None:
     return binary("ac1", truth, passes)
 
 
-def kappa(a: IntArray, b: IntArray, weights: str | None = None, points: Sequence[float] | None = None) -> float | None:
+def kappa(
+    a: IntArray, b: IntArray, weights: str | None = None, points: Sequence[float] | None = None
+) -> float | None:
     """Cohen's kappa of grades given as indices 0, 1 ...; weights: None, "linear" or "quadratic".
 
-    points: the values of the scale, for weights; without them the steps are equal. None where chance never disagrees.
+    points: the values of the scale, for weights; without them the steps are equal. None where
+    chance never disagrees.
     """
     table = _table(a, b, len(points) if points else 0)
     at = np.asarray(points if points else range(len(table)), dtype=np.float64)
@@ -132,7 +184,9 @@ def auc(truth: BoolArray, score: FloatArray) -> float | None:
 
 
 def ece(truth: BoolArray, unit: FloatArray, bins: int = ECE_BINS) -> float | None:
-    """Expected calibration error: by bins of equal width, |mean score - share of passes|, weighted by rows."""
+    """Expected calibration error: by bins of equal width, |mean score - share of passes|, weighted
+    by rows.
+    """
     gaps = np.bincount(unit_bins(unit, bins), weights=unit - truth, minlength=bins)
     return float(np.abs(gaps).sum() / len(unit)) if len(unit) else None
 
@@ -176,7 +230,9 @@ def kendall(x: FloatArray, y: FloatArray) -> float | None:
 
 
 def point(name: str, r: Ratings) -> float | None:
-    """The figure of this name over all rows, None where it is not defined. Raises ValueError for an unknown name."""
+    """The figure of this name over all rows, None where it is not defined. Raises ValueError for an
+    unknown name.
+    """
     if not len(r):
         return None
     if name in coefficients.BINARY:
@@ -189,7 +245,9 @@ def point(name: str, r: Ratings) -> float | None:
     if name in ("ece", "brier") and r.unit is not None:
         return ece(r.truth, r.unit) if name == "ece" else brier(r.truth, r.unit)
     if name in ("pearson", "spearman", "kendall"):
-        return {"pearson": pearson, "spearman": spearman, "kendall": kendall}[name](r.score, r.label)
+        return {"pearson": pearson, "spearman": spearman, "kendall": kendall}[name](
+            r.score, r.label
+        )
     if name not in FIGURES:
         raise ValueError(f"{name!r} is not a figure: {', '.join(FIGURES)}")
     return None
@@ -215,7 +273,9 @@ def _pairs(counts: IntArray) -> int:
 
 
 def _inversions(ranks: IntArray) -> int:
-    """Pairs of places i < j with ranks[i] > ranks[j]: bit by bit, among those alike in all higher bits."""
+    """Pairs of places i < j with ranks[i] > ranks[j]: bit by bit, among those alike in all higher
+    bits.
+    """
     total, bits = 0, int(ranks.max(initial=0)).bit_length()
     for bit in range(bits - 1, -1, -1):
         group = ranks >> (bit + 1)
@@ -233,8 +293,9 @@ def _inversions(ranks: IntArray) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The rows of one slice or of all: effective clusters and rows by base, clusters, largest design effect of a cell,
-    and what one row weighs in each bin of the score that has any."""
+    """The rows of one slice or of all: effective clusters and rows by base, clusters, largest
+    design effect of a cell, and what one row weighs in each bin of the score that has any.
+    """
 
     n: int
     clusters: int
@@ -244,16 +305,27 @@ class _Part:
 
 
 def figures(
-    r: Ratings, *, names: Sequence[str] | None = None, draws: int = 2000, seed: int = 0, level: float = 0.95
+    r: Ratings,
+    *,
+    names: Sequence[str] | None = None,
+    draws: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
 ) -> Measured:
-    """Every figure that makes sense for these ratings (or those of `names`), each with its interval.
+    """Every figure that makes sense for these ratings (or those of `names`), each with its
+    interval.
 
-    What is not defined has value None and a reason; where too few rows or clusters carry a figure for its interval to
-    be believed, the interval is None with the reason. Macro figures leave out slices where the figure is not defined
-    and say how many. Raises ValueError for fewer than 100 draws or an unknown name.
+    What is not defined has value None and a reason; where too few rows or clusters carry a figure
+    for its interval to be believed, the interval is None with the reason. Macro figures leave out
+    slices where the figure is not defined and say how many. Raises ValueError for fewer than 100
+    draws or an unknown name.
     """
     names = _checked(names, r, draws)
-    where = [r, *(r.rows(r.slice == i) for i in range(len(r.slice_names)))] if r.slice is not None else [r]
+    where = (
+        [r, *(r.rows(r.slice == i) for i in range(len(r.slice_names)))]
+        if r.slice is not None
+        else [r]
+    )
     parts = [_part(part) for part in where]
     values = [[point(name, part) for name in names] for part in where]
     if not len(r):
@@ -266,7 +338,9 @@ def figures(
 
     def figure(at: int, i: int) -> Figure:
         ece_gaps = (scales[at], gaps[:, at]) if names[i] == "ece" else None
-        return _figure(names[i], values[at][i], parts[at], float(deviation[at, i]), level, clustered, ece_gaps)
+        return _figure(
+            names[i], values[at][i], parts[at], float(deviation[at, i]), level, clustered, ece_gaps
+        )
 
     every = [tuple(figure(at, i) for i in range(len(names))) for at in range(len(parts))]
     if r.slice is None:
@@ -282,7 +356,9 @@ def figures(
         if name == "ece" and used:
             flat = gaps[:, used].reshape(draws, -1) / len(used)
             ece_gaps = np.concatenate([scales[at] for at in used]) / len(used), flat
-        macro.append(_macro(name, i, used, values, parts, drawn, deviation, level, clustered, ece_gaps))
+        macro.append(
+            _macro(name, i, used, values, parts, drawn, deviation, level, clustered, ece_gaps)
+        )
     return Measured(every[0], tuple(macro), slices)
 
 
@@ -306,14 +382,20 @@ def _clusters(r: Ratings) -> IntArray:
 def _part(r: Ratings) -> _Part:
     cluster = _clusters(r)
     count = int(cluster.max(initial=-1)) + 1
-    tables = np.bincount(cluster * 4 + r.cells(), minlength=count * 4).reshape(count, 4).astype(np.float64)
+    tables = (
+        np.bincount(cluster * 4 + r.cells(), minlength=count * 4)
+        .reshape(count, 4)
+        .astype(np.float64)
+    )
     sizes = {base: tables[:, list(columns)].sum(1) for base, columns in _COLUMNS.items()}
     base = {name: (int(size.sum()), bootstrap.effective(size)) for name, size in sizes.items()}
     effect = 1.0
     if len(r) > count > 1:
         share = tables.sum(0) / len(r)
         spread = ((tables - sizes[_ALL][:, None] * share) ** 2).sum(0) / len(r)
-        effect = max(1.0, float(np.nanmax(coefficients.ratio(spread, share * (1 - share)), initial=1.0)))
+        effect = max(
+            1.0, float(np.nanmax(coefficients.ratio(spread, share * (1 - share)), initial=1.0))
+        )
     bins = np.zeros(ECE_BINS)
     if r.unit is not None:
         bins[unit_bins(r.unit)] = 1 / max(1, len(r))
@@ -321,9 +403,16 @@ def _part(r: Ratings) -> _Part:
 
 
 def _drawn(
-    r: Ratings, names: Sequence[str], parts: Sequence[_Part], draws: int, seed: int, noise_seed: int | None = None
+    r: Ratings,
+    names: Sequence[str],
+    parts: Sequence[_Part],
+    draws: int,
+    seed: int,
+    noise_seed: int | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """(draws, parts, names) the figures, (draws, parts, bins) the gaps of ECE: all rows first, then each slice."""
+    """(draws, parts, names) the figures, (draws, parts, bins) the gaps of ECE: all rows first, then
+    each slice.
+    """
     n, slices, kinds = len(r), len(parts) - 1, Kinds(r)
     cluster = _clusters(r)
     kind = kinds.of_row if r.slice is None else r.slice * kinds.count + kinds.of_row
@@ -331,14 +420,18 @@ def _drawn(
     block = max(1, min(draws, BLOCK // n, BLOCK // (width + kinds.count)))
     place = (np.arange(block)[:, None] * width + kind).ravel()
     effect = np.array([part.effect for part in parts])[:, None]
-    added = bootstrap.added_rows((draws, len(parts), 4), effect, seed if noise_seed is None else noise_seed)
+    added = bootstrap.added_rows(
+        (draws, len(parts), 4), effect, seed if noise_seed is None else noise_seed
+    )
     out = np.empty((draws, len(parts), len(names)))
     gaps = np.zeros((draws, len(parts), ECE_BINS))
     at = 0
     for weight in bootstrap.weights(parts[0].clusters, draws, seed, block):
         size = len(weight)
         rows = weight[:, cluster].ravel()
-        drawn = np.bincount(place[: len(rows)], weights=rows, minlength=size * width).astype(np.float64, copy=False)
+        drawn = np.bincount(place[: len(rows)], weights=rows, minlength=size * width).astype(
+            np.float64, copy=False
+        )
         drawn = drawn.reshape(size, -1, kinds.count)
         if r.slice is not None:
             drawn = np.concatenate([drawn.sum(1, keepdims=True), drawn], 1)
@@ -349,7 +442,9 @@ def _drawn(
     if "ece" in names:
         fails, passes = bootstrap.added_rows((2, draws, len(parts), ECE_BINS), effect, seed)
         middle = (np.arange(ECE_BINS) + 0.5) / ECE_BINS
-        gaps = np.nan_to_num(gaps) + (fails * middle - passes * (1 - middle)) * np.stack([part.bins for part in parts])
+        gaps = np.nan_to_num(gaps) + (fails * middle - passes * (1 - middle)) * np.stack(
+            [part.bins for part in parts]
+        )
     return out, gaps
 
 
@@ -357,7 +452,9 @@ def _gaps(r: Ratings) -> FloatArray:
     """By bin of the score, its sum of score - truth over all rows."""
     if r.unit is None or not len(r):
         return np.zeros(ECE_BINS)
-    return np.bincount(unit_bins(r.unit), weights=r.unit - r.truth, minlength=ECE_BINS).astype(np.float64) / len(r)
+    return np.bincount(unit_bins(r.unit), weights=r.unit - r.truth, minlength=ECE_BINS).astype(
+        np.float64
+    ) / len(r)
 
 
 def _range(name: str) -> tuple[float, float]:
@@ -365,12 +462,19 @@ def _range(name: str) -> tuple[float, float]:
 
 
 def _carried(name: str, part: _Part) -> tuple[str, int, float]:
-    """The base that carries the figure with fewest effective clusters: its name, rows, effective clusters."""
-    return min(((base, *part.base[base]) for base in _BASE.get(name, (_TRUE, _FALSE))), key=lambda found: found[2])
+    """The base that carries the figure with fewest effective clusters: its name, rows, effective
+    clusters.
+    """
+    return min(
+        ((base, *part.base[base]) for base in _BASE.get(name, (_TRUE, _FALSE))),
+        key=lambda found: found[2],
+    )
 
 
 def _too_few(name: str, part: _Part) -> str:
-    """Why no interval can be given, "" where one can: by simulation it would not hold the truth often enough."""
+    """Why no interval can be given, "" where one can: by simulation it would not hold the truth
+    often enough.
+    """
     base, rows, clusters = _carried(name, part)
     least = 3 if name in coefficients.BINARY else 5
     if rows < least:
@@ -395,7 +499,8 @@ def _figure(
         return Figure(name, None, None, n, _undefined(name, part))
     reason = _too_few(name, part)
     if not reason and (
-        not np.isfinite(deviation) or (deviation <= bootstrap.NO_SPREAD and name == "auc" and value < 1)
+        not np.isfinite(deviation)
+        or (deviation <= bootstrap.NO_SPREAD and name == "auc" and value < 1)
     ):
         reason = "no interval: resampling hardly ever leaves a figure, or never moves it"
     if reason:
@@ -404,7 +509,11 @@ def _figure(
     found = _interval(name, value, deviation, freedom, level, clustered, gaps)
     if found is None:
         return Figure(name, value, None, n, _NOISE)
-    few = f"only {part.clusters} clusters: read the interval with care" if part.clusters < FEW_CLUSTERS else ""
+    few = (
+        f"only {part.clusters} clusters: read the interval with care"
+        if part.clusters < FEW_CLUSTERS
+        else ""
+    )
     return Figure(name, value, found, n, few)
 
 
@@ -422,8 +531,12 @@ def _interval(
 ) -> Interval | None:
     if gaps is not None:
         found = bootstrap.gap_interval(*gaps, freedom, level, clustered)
-        return found and Interval(min(found.low, value), max(found.high, value), level, found.method)
-    return bootstrap.interval(value, deviation, freedom, *_range(name), level=level, clustered=clustered)
+        return found and Interval(
+            min(found.low, value), max(found.high, value), level, found.method
+        )
+    return bootstrap.interval(
+        value, deviation, freedom, *_range(name), level=level, clustered=clustered
+    )
 
 
 def _undefined(name: str, part: _Part) -> str:
@@ -447,22 +560,32 @@ def _macro(
     clustered: bool,
     gaps: tuple[FloatArray, FloatArray] | None,
 ) -> Figure:
-    """Mean over the slices in `used`; degrees of freedom by Welch and Satterthwaite over the slices' own."""
+    """Mean over the slices in `used`; degrees of freedom by Welch and Satterthwaite over the
+    slices' own.
+    """
     left_out = len(parts) - 1 - len(used)
-    said = f"not defined in {left_out} of {len(parts) - 1} slices, which are left out" if left_out else ""
+    said = (
+        f"not defined in {left_out} of {len(parts) - 1} slices, which are left out"
+        if left_out
+        else ""
+    )
     n = sum(parts[at].n for at in used)
     if not used:
         return Figure(name, None, None, 0, said or "no slices")
     value = float(np.mean([values[at][i] for at in used]))
     inside = drawn[:, used, i]
     defined = np.isfinite(inside)
-    means = coefficients.ratio(np.where(defined, inside, 0.0).sum(1), defined.sum(1).astype(np.float64))
+    means = coefficients.ratio(
+        np.where(defined, inside, 0.0).sum(1), defined.sum(1).astype(np.float64)
+    )
     moved = float(bootstrap.spread(means[:, None])[0])
     spreads = np.nan_to_num(deviation[used, i] ** 2)
     own = np.array([max(1.0, _carried(name, parts[at])[2] - 1) for at in used])
     weight = float((spreads**2 / own).sum())
     freedom = float(spreads.sum() ** 2 / weight) if weight > 0 else float(own.sum())
-    freedom = min(freedom, max(1.0, _carried(name, parts[0])[2] - 1))  # clusters may lie in several slices
+    freedom = min(
+        freedom, max(1.0, _carried(name, parts[0])[2] - 1)
+    )  # clusters may lie in several slices
     reason = ""
     if not np.isfinite(moved) or freedom < 2:
         reason = "no interval: too few rows or clusters carry the figure in its slices"
@@ -470,7 +593,11 @@ def _macro(
         reason = "no interval: resampling never moves it"
     found = None if reason else _interval(name, value, moved, freedom, level, clustered, gaps)
     reason = reason or ("" if found else _NOISE)
-    few = f"only {parts[0].clusters} clusters: read the interval with care" if parts[0].clusters < FEW_CLUSTERS else ""
+    few = (
+        f"only {parts[0].clusters} clusters: read the interval with care"
+        if parts[0].clusters < FEW_CLUSTERS
+        else ""
+    )
     return Figure(name, value, found, n, "; ".join(text for text in (reason or few, said) if text))
 
 
@@ -478,13 +605,18 @@ def _macro(
 
 
 def differences(
-    rs: Mapping[str, Ratings], names: Sequence[str] | None = None, draws: int = 2000, seed: int = 0, level: float = 0.95
+    rs: Mapping[str, Ratings],
+    names: Sequence[str] | None = None,
+    draws: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
 ) -> tuple[JudgeDifference, ...]:
     """Every later judge's figures less every earlier one's, over the same rows in the same order.
 
-    All judges are drawn on the same clusters. Interval and two-sided p by Student's t on the standard deviation of the
-    drawn differences; p is Holm-corrected over all that are returned. Prevalence, which is the label's own, is left out.
-    Raises ValueError where labels or clusters differ.
+    All judges are drawn on the same clusters. Interval and two-sided p by Student's t on the
+    standard deviation of the drawn differences; p is Holm-corrected over all that are returned.
+    Prevalence, which is the label's own, is left out. Raises ValueError where labels or clusters
+    differ.
     """
     judges = list(rs)
     sets = [rs[judge] for judge in judges]
@@ -497,17 +629,26 @@ def differences(
     shown = [tuple(n for n in _checked(names, r, draws) if n != "prevalence") for r in sets]
     whole = [r.rows(np.arange(len(r))) for r in sets]
     parts = [_part(r) for r in whole]
-    found = [_drawn(r, shown[i], [parts[i]], draws, seed, seed + i + 1)[0][:, 0] for i, r in enumerate(whole)]
+    found = [
+        _drawn(r, shown[i], [parts[i]], draws, seed, seed + i + 1)[0][:, 0]
+        for i, r in enumerate(whole)
+    ]
     out: list[JudgeDifference] = []
     for i, j in itertools.combinations(range(len(sets)), 2):
         for name in (name for name in shown[i] if name in shown[j]):
             first, second = point(name, whole[i]), point(name, whole[j])
             drawn = found[j][:, shown[j].index(name)] - found[i][:, shown[i].index(name)]
-            out.append(_difference(judges[i], judges[j], name, first, second, parts[i], parts[j], drawn, level))
+            out.append(
+                _difference(
+                    judges[i], judges[j], name, first, second, parts[i], parts[j], drawn, level
+                )
+            )
     tested = [at for at, one in enumerate(out) if one.p is not None]
     for at, p in zip(tested, holm([out[at].p or 0.0 for at in tested]), strict=True):
         one = out[at]
-        out[at] = JudgeDifference(one.a, one.b, one.figure, one.n, one.difference, one.interval, p, one.reason)
+        out[at] = JudgeDifference(
+            one.a, one.b, one.figure, one.n, one.difference, one.interval, p, one.reason
+        )
     return tuple(out)
 
 
@@ -543,7 +684,11 @@ def _difference(
         reach = t_quantile(0.5 + level / 2, freedom) * error
         ends, method = (gap - reach, gap + reach), "paired cluster bootstrap t"
         p = t_p_value(gap / error, freedom)
-    few = f"only {one.clusters} clusters: read the interval with care" if one.clusters < FEW_CLUSTERS else ""
+    few = (
+        f"only {one.clusters} clusters: read the interval with care"
+        if one.clusters < FEW_CLUSTERS
+        else ""
+    )
     interval = Interval(max(-span, ends[0]), min(span, ends[1]), level, method)
     return JudgeDifference(a, b, name, one.n, gap, interval, p, few)
 
@@ -556,16 +701,23 @@ def confusion(r: Ratings) -> Confusion:
     if r.grades is not None:
         table, names = _table(*r.grades, len(r.points)), tuple(f"{value:g}" for value in r.points)
     else:
-        table, names = _table(r.truth.astype(np.int64), r.passes.astype(np.int64), 2), ("fail", "pass")
+        table, names = (
+            _table(r.truth.astype(np.int64), r.passes.astype(np.int64), 2),
+            ("fail", "pass"),
+        )
     return Confusion(names, names, tuple(tuple(int(count) for count in row) for row in table))
 
 
 def cut_curve(r: Ratings) -> tuple[CutPoint, ...]:
-    """The pass-or-fail figures at every cut between scores, rising; at most 200 of them, evenly by rows."""
+    """The pass-or-fail figures at every cut between scores, rising; at most 200 of them, evenly by
+    rows.
+    """
     if not len(r):
         return ()
     cuts, at = np.unique(r.score, return_inverse=True)
-    positives, every = (np.bincount(at.reshape(-1), weights=side) for side in (r.truth, np.ones(len(r))))
+    positives, every = (
+        np.bincount(at.reshape(-1), weights=side) for side in (r.truth, np.ones(len(r)))
+    )
     above, passes = np.cumsum(positives[::-1])[::-1], np.cumsum(every[::-1])[::-1]
     n, total = float(len(r)), float(r.truth.sum())
     table = np.stack([above, passes - above, total - above, n - passes - (total - above)], -1)
@@ -573,24 +725,37 @@ def cut_curve(r: Ratings) -> tuple[CutPoint, ...]:
     if len(cuts) > CUTS:
         chosen = np.unique(np.searchsorted(np.cumsum(every), np.linspace(1, n, CUTS)))
     shown = {
-        name: coefficients.binary(name, table) for name in ("precision", "recall", "f1", "balanced_accuracy", "kappa")
+        name: coefficients.binary(name, table)
+        for name in ("precision", "recall", "f1", "balanced_accuracy", "kappa")
     }
     return tuple(
-        CutPoint(float(cuts[i]), int(passes[i]), **{name: _number(found[i]) for name, found in shown.items()})
+        CutPoint(
+            float(cuts[i]),
+            int(passes[i]),
+            **{name: _number(found[i]) for name, found in shown.items()},
+        )
         for i in chosen
     )
 
 
 def reliability(r: Ratings, bins: int = ECE_BINS) -> tuple[ReliabilityBin, ...]:
-    """Bins of equal width of the score in [0, 1], those with rows; () where the score is no probability."""
+    """Bins of equal width of the score in [0, 1], those with rows; () where the score is no
+    probability.
+    """
     if r.unit is None:
         return ()
     place, cluster, out = unit_bins(r.unit, bins), _clusters(r), []
     for i in np.unique(place):
         rows = place == i
         _, within = np.unique(cluster[rows], return_inverse=True)
-        counts = zip(np.bincount(within, weights=r.truth[rows]).astype(int), np.bincount(within), strict=True)
+        counts = zip(
+            np.bincount(within, weights=r.truth[rows]).astype(int), np.bincount(within), strict=True
+        )
         found = clustered_rate_interval((int(passed), int(size)) for passed, size in counts)
         mean, observed = float(r.unit[rows].mean()), float(r.truth[rows].mean())
-        out.append(ReliabilityBin(int(i) / bins, (int(i) + 1) / bins, int(rows.sum()), mean, observed, found))
+        out.append(
+            ReliabilityBin(
+                int(i) / bins, (int(i) + 1) / bins, int(rows.sum()), mean, observed, found
+            )
+        )
     return tuple(out)

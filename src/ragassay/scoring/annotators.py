@@ -1,13 +1,15 @@
 """How far do people agree with each other, and may a judge take a person's place?
 
-Ratings of any number of people with gaps. Krippendorff's alpha (2011, "Computing Krippendorff's alpha-reliability"),
-Fleiss' kappa (1971) in the form for unequal numbers of people and Gwet's AC1 for several people (Gwet 2014, "Handbook of
-inter-rater reliability", ch. 2), all from the same counts of how often two people gave which pair of values. Intervals
-are cluster-bootstrap ones on the logit scale, as in `bootstrap`.
+Ratings of any number of people with gaps. Krippendorff's alpha (2011, "Computing Krippendorff's
+alpha-reliability"), Fleiss' kappa (1971) in the form for unequal numbers of people and Gwet's AC1
+for several people (Gwet 2014, "Handbook of inter-rater reliability", ch. 2), all from the same
+counts of how often two people gave which pair of values. Intervals are cluster-bootstrap ones on
+the logit scale, as in `bootstrap`.
 
-The alternative annotator test (Calderon, Reichart & Dror 2025) leaves one person out at a time and asks who agrees
-better with the others on each row, the judge or that person. By simulation the intervals of two or three people hold the
-truth 0.93 to 0.99 of the time from 30 rows on where at least five rows hold a value that is not the commonest one.
+The alternative annotator test (Calderon, Reichart & Dror 2025) leaves one person out at a time and
+asks who agrees better with the others on each row, the judge or that person. By simulation the
+intervals of two or three people hold the truth 0.93 to 0.99 of the time from 30 rows on where at
+least five rows hold a value that is not the commonest one.
 """
 
 from __future__ import annotations
@@ -32,11 +34,19 @@ LEAST_RARE = 5
 MOST_RATIOS = 2000
 BLOCK = 2_000_000  # numbers held at a time
 PAIR_FIGURES = (
-    "graded_accuracy", "graded_kappa", "kappa_linear", "kappa_quadratic", "off_by_1", "pearson", "spearman",
-)  # fmt: skip
+    "graded_accuracy",
+    "graded_kappa",
+    "kappa_linear",
+    "kappa_quadratic",
+    "off_by_1",
+    "pearson",
+    "spearman",
+)
 BINARY_PAIR_FIGURES = ("accuracy", "kappa")
 COEFFICIENTS: Mapping[str, str] = {
-    "observed_agreement": "share of pairs of people who gave a row the same value, averaged over rows",
+    "observed_agreement": (
+        "share of pairs of people who gave a row the same value, averaged over rows"
+    ),
     "alpha": "Krippendorff's alpha, values as mere names",
     "alpha_ordinal": "Krippendorff's alpha, values as ranks",
     "alpha_interval": "Krippendorff's alpha, values as numbers",
@@ -44,16 +54,18 @@ COEFFICIENTS: Mapping[str, str] = {
     "fleiss_kappa": "Fleiss' kappa, for rows with unequal numbers of people too",
     "ac1": "Gwet's AC1 for several people",
 }
-"""Name -> what it says. 1 = all agree, 0 = chance (the observed agreement: never); at least -1, but for Fleiss' kappa and
-AC1 where rows with one label make chance look larger than it is among the shared rows."""
+"""Name -> what it says. 1 = all agree, 0 = chance (the observed agreement: never); at least -1, but
+for Fleiss' kappa and AC1 where rows with one label make chance look larger than it is among the
+shared rows.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Votes:
     """What each person said of each row.
 
-    values: (rows, people), NaN where the person said nothing; that NaN never leaves `scoring`. cluster: a code for each
-    row. Raises ValueError for shapes that do not fit and for infinities.
+    values: (rows, people), NaN where the person said nothing; that NaN never leaves `scoring`.
+    cluster: a code for each row. Raises ValueError for shapes that do not fit and for infinities.
     """
 
     people: tuple[str, ...]
@@ -62,7 +74,9 @@ class Votes:
     cluster: IntArray
 
     def __post_init__(self) -> None:
-        if self.values.shape != (len(self.rows), len(self.people)) or self.cluster.shape != (len(self.rows),):
+        if self.values.shape != (len(self.rows), len(self.people)) or self.cluster.shape != (
+            len(self.rows),
+        ):
             raise ValueError("a value for every row and person, and a cluster for every row")
         if np.isinf(self.values).any():
             raise ValueError("values must be finite")
@@ -77,16 +91,22 @@ class Votes:
 def votes(labels: Iterable[HumanLabel], clusters: Mapping[str, str | None] | None = None) -> Votes:
     """Labels as a table, people and rows in the order in which they come.
 
-    clusters: row id -> cluster; a row without one is its own. Raises ValueError when a person labels a row twice with
-    different values.
+    clusters: row id -> cluster; a row without one is its own. Raises ValueError when a person
+    labels a row twice with different values.
     """
     people: dict[str, int] = {}
     rows: dict[str, int] = {}
     cells: dict[tuple[int, int], float] = {}
     for label in labels:
-        cell = rows.setdefault(label.row_id, len(rows)), people.setdefault(label.annotator, len(people))
+        cell = (
+            rows.setdefault(label.row_id, len(rows)),
+            people.setdefault(label.annotator, len(people)),
+        )
         if cells.setdefault(cell, label.value) != label.value:
-            raise ValueError(f"{label.annotator or 'one person'} labelled {label.row_id} twice with different values")
+            raise ValueError(
+                f"{label.annotator or 'one person'} labelled {label.row_id} twice with different"
+                " values"
+            )
     values = np.full((len(rows), len(people)), np.nan)
     for (row, person), value in cells.items():
         values[row, person] = value
@@ -100,7 +120,9 @@ def votes(labels: Iterable[HumanLabel], clusters: Mapping[str, str | None] | Non
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """Two people on the n rows that both labelled: names as in `core.FIGURES`, a read as the label, b as the judge."""
+    """Two people on the n rows that both labelled: names as in `core.FIGURES`, a read as the label,
+    b as the judge.
+    """
 
     a: str
     b: str
@@ -112,8 +134,9 @@ class PairAgreement:
 class PeopleAgreement:
     """Agreement of people.
 
-    rows: with a label; shared: with two or more; clusters: of the shared ones; values: that were given, rising.
-    figures: of `COEFFICIENTS`; those for ranks and numbers only where there are more than two values.
+    rows: with a label; shared: with two or more; clusters: of the shared ones; values: that were
+    given, rising. figures: of `COEFFICIENTS`; those for ranks and numbers only where there are more
+    than two values.
     """
 
     people: tuple[str, ...]
@@ -131,13 +154,18 @@ class PeopleAgreement:
 
 
 def measure(
-    given: Votes, *, draws: int = 2000, seed: int = 0, level: float = 0.95, pair_figures: Sequence[str] | None = None
+    given: Votes,
+    *,
+    draws: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
+    pair_figures: Sequence[str] | None = None,
 ) -> PeopleAgreement:
     """Every coefficient of agreement with its interval, over all people and for each two of them.
 
-    pair_figures: names of `core.FIGURES` for the pairs, None = accuracy and kappa of two values, else the graded ones.
-    What is not defined (fewer than two people on every row, one value throughout) has value None with the reason.
-    Raises ValueError for fewer than 100 draws.
+    pair_figures: names of `core.FIGURES` for the pairs, None = accuracy and kappa of two values,
+    else the graded ones. What is not defined (fewer than two people on every row, one value
+    throughout) has value None with the reason. Raises ValueError for fewer than 100 draws.
     """
     if draws < 100:
         raise ValueError("an interval needs at least 100 draws")
@@ -150,33 +178,47 @@ def measure(
         warnings.append(f"only {units.clusters} clusters: read the intervals with care")
     if 0 < shared.sum() < len(given.rows):
         warnings.append(
-            f"rows with one label only, which say nothing of agreement: {len(given.rows) - int(shared.sum())}"
+            "rows with one label only, which say nothing of agreement:"
+            f" {len(given.rows) - int(shared.sum())}"
         )
-    for person, labelled in zip(given.people, (~np.isnan(given.values)).sum(0).tolist(), strict=True):
+    for person, labelled in zip(
+        given.people, (~np.isnan(given.values)).sum(0).tolist(), strict=True
+    ):
         if 2 * labelled < int(shared.sum()):
             warnings.append(
-                f"{person} labelled {labelled} of {len(given.rows)} rows: if these were chosen because others differ on them, "
-                "figures of all people together are too low"
+                f"{person} labelled {labelled} of {len(given.rows)} rows: if these were chosen"
+                " because others differ on them, figures of all people together are too low"
             )
     return PeopleAgreement(
-        given.people, len(given.rows), int(shared.sum()), units.clusters, tuple(map(float, units.points)),
+        given.people,
+        len(given.rows),
+        int(shared.sum()),
+        units.clusters,
+        tuple(map(float, units.points)),
         tuple(_coefficients(units, draws, seed, level)),
-        tuple(_pairs(given, units.points, draws, seed, level, pair_figures)), tuple(warnings),
-    )  # fmt: skip
+        tuple(_pairs(given, units.points, draws, seed, level, pair_figures)),
+        tuple(warnings),
+    )
 
 
 def coefficient(name: str, values: FloatArray) -> float | None:
-    """One of `COEFFICIENTS` over values (rows, people) with NaN for gaps; None where it is not defined."""
+    """One of `COEFFICIENTS` over values (rows, people) with NaN for gaps; None where it is not
+    defined.
+    """
     n = len(values)
-    given = Votes(tuple(map(str, range(values.shape[1]))), tuple(map(str, range(n))), values, np.arange(n))
+    given = Votes(
+        tuple(map(str, range(values.shape[1]))), tuple(map(str, range(n))), values, np.arange(n)
+    )
     return _number(_Units(given).figure(name))
 
 
 class _Units:
-    """Counts by cluster from which every coefficient follows, for one set of rows or for thousands of resampled ones.
+    """Counts by cluster from which every coefficient follows, for one set of rows or for thousands
+    of resampled ones.
 
-    Each pair of labels of a row with r of them counts 2 / (r - 1), so that a row counts as many values as it has labels.
-    Rows with one label only say how common the values are (Fleiss, AC1: as Gwet has it); alpha leaves them out.
+    Each pair of labels of a row with r of them counts 2 / (r - 1), so that a row counts as many
+    values as it has labels. Rows with one label only say how common the values are (Fleiss, AC1: as
+    Gwet has it); alpha leaves them out.
     """
 
     def __init__(self, given: Votes) -> None:
@@ -212,15 +254,28 @@ class _Units:
         columns = [(i, j) for i, j in combinations(range(len(given.people)), 2)]
         found = [np.nonzero(present[:, i] & present[:, j])[0] for i, j in columns]
         row = np.concatenate(found) if found else np.zeros(0, np.int64)
-        self.first = np.concatenate([code[r, i] for r, (i, _) in zip(found, columns, strict=True)]) if found else row
-        self.second = np.concatenate([code[r, j] for r, (_, j) in zip(found, columns, strict=True)]) if found else row
+        self.first = (
+            np.concatenate([code[r, i] for r, (i, _) in zip(found, columns, strict=True)])
+            if found
+            else row
+        )
+        self.second = (
+            np.concatenate([code[r, j] for r, (_, j) in zip(found, columns, strict=True)])
+            if found
+            else row
+        )
         self.pair_cluster = cluster[row]
         self.gain = 2 / (counts[row] - 1)
-        self.agreed = by_cluster(self.pair_cluster, (self.first == self.second) * self.gain / counts[row])
+        self.agreed = by_cluster(
+            self.pair_cluster, (self.first == self.second) * self.gain / counts[row]
+        )
         self.by_cluster = by_cluster
         common = int(self.margin.sum(0).argmax()) if size else -1
         rare = (present & (code != common)).any(1) & shared
-        self.rare, self.carried = int(rare.sum()), bootstrap.effective(by_cluster(cluster[rare], one[rare]))
+        self.rare, self.carried = (
+            int(rare.sum()),
+            bootstrap.effective(by_cluster(cluster[rare], one[rare])),
+        )
         self.effective = bootstrap.effective(self.shared)
 
     def distance(self, name: str) -> FloatArray:
@@ -234,8 +289,12 @@ class _Units:
         squared: FloatArray = gap * gap
         return squared
 
-    def figure(self, name: str, weight: FloatArray | None = None, added: FloatArray | None = None) -> FloatArray:
-        """(draws,) the coefficient under weights (draws, clusters); added: (draws, 4) rows more of each cell, two values."""
+    def figure(
+        self, name: str, weight: FloatArray | None = None, added: FloatArray | None = None
+    ) -> FloatArray:
+        """(draws,) the coefficient under weights (draws, clusters); added: (draws, 4) rows more of
+        each cell, two values.
+        """
         w = np.ones((1, self.groups)) if weight is None else weight
         if not self.n:
             return np.full(len(w), np.nan)
@@ -255,8 +314,13 @@ class _Units:
             observed = w @ self.by_cluster(self.pair_cluster, self.distance(name) * self.gain)
             if name == "alpha":
                 if added is not None:
-                    margin = margin + np.stack([2 * added[:, 0] + added[:, 1] + added[:, 2],
-                                                2 * added[:, 3] + added[:, 1] + added[:, 2]], 1)  # fmt: skip
+                    margin = margin + np.stack(
+                        [
+                            2 * added[:, 0] + added[:, 1] + added[:, 2],
+                            2 * added[:, 3] + added[:, 1] + added[:, 2],
+                        ],
+                        1,
+                    )
                     observed = observed + 2 * (added[:, 1] + added[:, 2])
                 expected = margin.sum(-1) ** 2 - (margin**2).sum(-1)
             elif name == "alpha_interval":
@@ -270,10 +334,19 @@ class _Units:
         return found
 
     def _chance(self, name: str, w: FloatArray, added: FloatArray | None) -> FloatArray:
-        agreed, shared, share, labelled = w @ self.agreed, w @ self.shared, w @ self.share, w @ self.labelled
+        agreed, shared, share, labelled = (
+            w @ self.agreed,
+            w @ self.shared,
+            w @ self.share,
+            w @ self.labelled,
+        )
         if added is not None:
             more = added.sum(1)
-            agreed, shared, labelled = agreed + added[:, 0] + added[:, 3], shared + more, labelled + more
+            agreed, shared, labelled = (
+                agreed + added[:, 0] + added[:, 3],
+                shared + more,
+                labelled + more,
+            )
             half = (added[:, 1] + added[:, 2]) / 2
             share = share + np.stack([added[:, 0] + half, added[:, 3] + half], 1)
         observed = ratio(agreed, shared)
@@ -317,7 +390,9 @@ def _coefficients(units: _Units, draws: int, seed: int, level: float) -> Iterato
         yield _figure(name, values[name], units, drawn[name], level)
 
 
-def _figure(name: str, value: float | None, units: _Units, drawn: Sequence[FloatArray], level: float) -> Figure:
+def _figure(
+    name: str, value: float | None, units: _Units, drawn: Sequence[FloatArray], level: float
+) -> Figure:
     if value is None:
         if not units.n:
             reason = "not defined: no row has labels of two people"
@@ -332,26 +407,55 @@ def _figure(name: str, value: float | None, units: _Units, drawn: Sequence[Float
         return Figure(name, value, None, units.n, "no interval: all rows lie in one cluster")
     if not plain and (units.rare < LEAST_RARE or carried < LEAST_RARE - 1):
         return Figure(
-            name, value, None, units.n, f"no interval: only {units.rare} rows hold any but the commonest value"
+            name,
+            value,
+            None,
+            units.n,
+            f"no interval: only {units.rare} rows hold any but the commonest value",
         )
     deviation = float(bootstrap.spread(np.concatenate(drawn)))
     if not math.isfinite(deviation) or value < -1:
-        return Figure(name, value, None, units.n, "no interval: resampling hardly ever leaves a figure in range")
+        return Figure(
+            name,
+            value,
+            None,
+            units.n,
+            "no interval: resampling hardly ever leaves a figure in range",
+        )
     found = bootstrap.interval(
-        min(1.0, value), deviation, max(1.0, carried - 1), 0.0 if plain else -1.0, 1.0,
-        level=level, clustered=units.clusters < units.n,
-    )  # fmt: skip
-    few = f"only {units.clusters} clusters: read the interval with care" if units.clusters < FEW_CLUSTERS else ""
+        min(1.0, value),
+        deviation,
+        max(1.0, carried - 1),
+        0.0 if plain else -1.0,
+        1.0,
+        level=level,
+        clustered=units.clusters < units.n,
+    )
+    few = (
+        f"only {units.clusters} clusters: read the interval with care"
+        if units.clusters < FEW_CLUSTERS
+        else ""
+    )
     return Figure(name, value, found, units.n, few)
 
 
 def _pairs(
-    given: Votes, points: FloatArray, draws: int, seed: int, level: float, names: Sequence[str] | None
+    given: Votes,
+    points: FloatArray,
+    draws: int,
+    seed: int,
+    level: float,
+    names: Sequence[str] | None,
 ) -> Iterator[PairAgreement]:
     graded = len(points) <= GRADES
-    # Graded figures hang on the rarer side of a cut; the cut that splits the labels most evenly loses fewest intervals.
+    # Graded figures hang on the rarer side of a cut; the cut that splits the labels most evenly
+    # loses fewest intervals.
     every = np.sort(given.values[~np.isnan(given.values)])
-    cut = min(map(float, points[1:]), key=lambda x: abs(2 * np.searchsorted(every, x) - len(every)), default=0.0)
+    cut = min(
+        map(float, points[1:]),
+        key=lambda x: abs(2 * np.searchsorted(every, x) - len(every)),
+        default=0.0,
+    )
     if names is None:
         names = BINARY_PAIR_FIGURES if len(points) <= 2 else PAIR_FIGURES
     for i, j in combinations(range(len(given.people)), 2):
@@ -361,10 +465,14 @@ def _pairs(
             yield PairAgreement(given.people[i], given.people[j], 0, ())
             continue
         ratings = Ratings(
-            label=a, score=b, passes=b >= cut, truth=a >= cut,
+            label=a,
+            score=b,
+            passes=b >= cut,
+            truth=a >= cut,
             grades=(np.searchsorted(points, a), np.searchsorted(points, b)) if graded else None,
-            points=tuple(map(float, points)) if graded else (), cluster=given.cluster[both],
-        )  # fmt: skip
+            points=tuple(map(float, points)) if graded else (),
+            cluster=given.cluster[both],
+        )
         found = agreement.figures(ratings, names=names, draws=draws, seed=seed, level=level)
         yield PairAgreement(given.people[i], given.people[j], len(a), found.pooled)
 
@@ -380,9 +488,10 @@ def _number(value: FloatArray) -> float | None:
 class PersonTest:
     """One person left out. n: rows that this person, another one and the judge labelled.
 
-    judge_rate: share of rows on which the judge agrees with the others at least as well as the person; person_rate: the
-    other way round (ties count for both). p: one-sided, of "person_rate - judge_rate is at least epsilon". beaten: p is
-    small enough after the correction over all people. reason: why the person was not tested.
+    judge_rate: share of rows on which the judge agrees with the others at least as well as the
+    person; person_rate: the other way round (ties count for both). p: one-sided, of "person_rate -
+    judge_rate is at least epsilon". beaten: p is small enough after the correction over all people.
+    reason: why the person was not tested.
     """
 
     person: str
@@ -399,9 +508,9 @@ class PersonTest:
 class AltTest:
     """May the judge stand in for a person?
 
-    winning_rate: share of the tested people that the judge beats. advantage: mean over them of judge_rate, the
-    probability that the judge is at least as good as a person; not moved by epsilon. may_replace: winning_rate is at
-    least one half; None when nobody could be tested.
+    winning_rate: share of the tested people that the judge beats. advantage: mean over them of
+    judge_rate, the probability that the judge is at least as good as a person; not moved by
+    epsilon. may_replace: winning_rate is at least one half; None when nobody could be tested.
     """
 
     score: str
@@ -428,15 +537,17 @@ def alt_test(
 ) -> AltTest:
     """The alternative annotator test of Calderon, Reichart & Dror (2025).
 
-    judge: its value for each row of `given`, on the people's scale, NaN where it gave none. epsilon: by how much a
-    person may be better and yet be replaced, because the judge costs less: the paper takes 0.2 for experts, 0.15 for
-    trained and 0.1 for paid people. score: agreement with the others on a row, "accuracy" (share of them with the same
-    value) or "rmse" (minus the root of the mean squared difference). rate: false discovery rate over people
-    (Benjamini & Yekutieli 2001). least: rows a person needs to be tested.
+    judge: its value for each row of `given`, on the people's scale, NaN where it gave none.
+    epsilon: by how much a person may be better and yet be replaced, because the judge costs less:
+    the paper takes 0.2 for experts, 0.15 for trained and 0.1 for paid people. score: agreement with
+    the others on a row, "accuracy" (share of them with the same value) or "rmse" (minus the root of
+    the mean squared difference). rate: false discovery rate over people (Benjamini & Yekutieli
+    2001). least: rows a person needs to be tested.
 
-    For each person a one-sided paired t test of person - judge < epsilon over rows, cluster-robust where rows share
-    clusters; without any spread among the differences p is the chance that so many clusters hid a large enough share of
-    others. Raises ValueError for an unknown score, epsilon or rate outside [0, 1), or lengths that differ.
+    For each person a one-sided paired t test of person - judge < epsilon over rows, cluster-robust
+    where rows share clusters; without any spread among the differences p is the chance that so many
+    clusters hid a large enough share of others. Raises ValueError for an unknown score, epsilon or
+    rate outside [0, 1), or lengths that differ.
     """
     values = np.asarray(judge, dtype=float)
     if len(values) != len(given.rows):
@@ -455,19 +566,36 @@ def alt_test(
         clusters = len(np.unique(given.cluster[rows]))
         if len(rows) < least or clusters < 2:
             reason = (
-                f"labelled {len(rows)} of the shared rows, fewer than {least}" if len(rows) < least else "one cluster"
+                f"labelled {len(rows)} of the shared rows, fewer than {least}"
+                if len(rows) < least
+                else "one cluster"
             )
-            tests.append(PersonTest(person, len(rows), clusters, None, None, None, False, f"not tested: {reason}"))
+            tests.append(
+                PersonTest(
+                    person, len(rows), clusters, None, None, None, False, f"not tested: {reason}"
+                )
+            )
             continue
         others = np.delete(given.values[rows], at, axis=1)
-        ours, theirs = _SCORES[score](values[rows], others), _SCORES[score](given.values[rows, at], others)
+        ours, theirs = (
+            _SCORES[score](values[rows], others),
+            _SCORES[score](given.values[rows, at], others),
+        )
         # Equal means may differ in the last bit.
         close = np.isclose(ours, theirs, rtol=1e-12, atol=1e-12)
         judge_wins, person_wins = (ours > theirs) | close, (theirs > ours) | close
         wins[rows, at] = judge_wins
         p = _below(person_wins.astype(float) - judge_wins, given.cluster[rows], epsilon)
         tests.append(
-            PersonTest(person, len(rows), clusters, float(judge_wins.mean()), float(person_wins.mean()), p, False)
+            PersonTest(
+                person,
+                len(rows),
+                clusters,
+                float(judge_wins.mean()),
+                float(person_wins.mean()),
+                p,
+                False,
+            )
         )
     tested = [i for i, test in enumerate(tests) if test.p is not None]
     limit = _yekutieli([tests[i].p or 0.0 for i in tested], rate)
@@ -475,17 +603,32 @@ def alt_test(
         one = tests[i]
         if (one.p or 0.0) <= limit:
             tests[i] = PersonTest(
-                one.person, one.n, one.clusters, one.judge_rate, one.person_rate, one.p, True, one.reason
+                one.person,
+                one.n,
+                one.clusters,
+                one.judge_rate,
+                one.person_rate,
+                one.p,
+                True,
+                one.reason,
             )
     winning = sum(tests[i].beaten for i in tested) / len(tested) if tested else None
     return AltTest(
-        score, epsilon, rate, winning, _advantage(wins[:, tested], given.cluster, draws, seed, level),
-        None if winning is None else winning >= 0.5, tuple(tests), tuple(_cautions(given, usable, tests)),
-    )  # fmt: skip
+        score,
+        epsilon,
+        rate,
+        winning,
+        _advantage(wins[:, tested], given.cluster, draws, seed, level),
+        None if winning is None else winning >= 0.5,
+        tuple(tests),
+        tuple(_cautions(given, usable, tests)),
+    )
 
 
 def _accuracy(value: FloatArray, others: FloatArray) -> FloatArray:
-    found: FloatArray = np.nanmean(np.where(np.isnan(others), np.nan, value[:, None] == others), axis=1)
+    found: FloatArray = np.nanmean(
+        np.where(np.isnan(others), np.nan, value[:, None] == others), axis=1
+    )
     return found
 
 
@@ -494,7 +637,10 @@ def _rmse(value: FloatArray, others: FloatArray) -> FloatArray:
     return found
 
 
-_SCORES: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {"accuracy": _accuracy, "rmse": _rmse}
+_SCORES: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "accuracy": _accuracy,
+    "rmse": _rmse,
+}
 
 
 def _below(differences: FloatArray, cluster: IntArray, epsilon: float) -> float:
@@ -507,14 +653,18 @@ def _below(differences: FloatArray, cluster: IntArray, epsilon: float) -> float:
         return 1.0
     if variance == 0.0:
         # A share u of clusters at 1 would lift the mean to epsilon; none of K clusters met one.
-        return 1.0 if middle >= epsilon else (1 - (epsilon - middle) / (1 - middle)) ** mean.effective
+        return (
+            1.0 if middle >= epsilon else (1 - (epsilon - middle) / (1 - middle)) ** mean.effective
+        )
     t = (middle - epsilon) / math.sqrt(variance)
     both = t_p_value(t, max(1.0, mean.effective - 1))
     return both / 2 if t < 0 else 1 - both / 2
 
 
 def _yekutieli(pvalues: Sequence[float], rate: float) -> float:
-    """The largest p that is still a discovery (Benjamini & Yekutieli 2001, any dependence); below 0 when none is."""
+    """The largest p that is still a discovery (Benjamini & Yekutieli 2001, any dependence); below 0
+    when none is.
+    """
     count = len(pvalues)
     harmonic = math.fsum(1 / k for k in range(1, count + 1))
     passed = [p for k, p in enumerate(sorted(pvalues), 1) if p <= k / count * rate / harmonic]
@@ -532,11 +682,16 @@ def _advantage(wins: FloatArray, cluster: IntArray, draws: int, seed: int, level
     seen = ~np.isnan(wins[rows])
 
     def total(cells: FloatArray) -> FloatArray:
-        return np.stack([np.bincount(codes, weights=column, minlength=groups) for column in cells.T], 1)
+        return np.stack(
+            [np.bincount(codes, weights=column, minlength=groups) for column in cells.T], 1
+        )
 
     won, n = total(np.nan_to_num(wins[rows])), total(seen.astype(float))
     value = float((won.sum(0) / n.sum(0)).mean())
-    drawn = [ratio(w @ won, w @ n).mean(-1) for w in bootstrap.weights(groups, draws, seed, max(1, BLOCK // groups))]
+    drawn = [
+        ratio(w @ won, w @ n).mean(-1)
+        for w in bootstrap.weights(groups, draws, seed, max(1, BLOCK // groups))
+    ]
     deviation = float(bootstrap.spread(np.concatenate(drawn)))
     if groups < 2 or not math.isfinite(deviation):
         return Figure(name, value, None, len(rows), "no interval: too few clusters")
@@ -548,10 +703,15 @@ def _advantage(wins: FloatArray, cluster: IntArray, draws: int, seed: int, level
     return Figure(name, value, interval, len(rows), few)
 
 
-def _cautions(given: Votes, usable: NDArray[np.bool_], tests: Sequence[PersonTest]) -> Iterator[str]:
+def _cautions(
+    given: Votes, usable: NDArray[np.bool_], tests: Sequence[PersonTest]
+) -> Iterator[str]:
     tested = [test for test in tests if test.p is not None]
     if len(tested) == 2:
-        yield "two people only: each is compared with the other alone; the test was made for three or more"
+        yield (
+            "two people only: each is compared with the other alone; the test was made for three or"
+            " more"
+        )
     if len(tested) == 1:
         yield "one person only could be tested: the winning rate is all or nothing"
     lost = int(((given.counts >= 2) & ~usable).sum())
@@ -561,5 +721,6 @@ def _cautions(given: Votes, usable: NDArray[np.bool_], tests: Sequence[PersonTes
     for test in tested:
         if test.n < whole / 2 and len(given.people) > 2:
             yield (
-                f"{test.person} labelled {test.n} of {whole} rows: if they were called in where others differed, leave them out"
+                f"{test.person} labelled {test.n} of {whole} rows: if they were called in where"
+                " others differed, leave them out"
             )

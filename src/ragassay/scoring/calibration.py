@@ -1,14 +1,17 @@
-"""Does a judge's score mean what it says, and where should its cut be? Maps of the score, and the test of a new cut.
+"""Does a judge's score mean what it says, and where should its cut be? Maps of the score, and the
+test of a new cut.
 
-Three maps of a score to the probability that people pass the row. Platt (1999): a logistic curve with his smoothed
-targets, so that it is finite also where the score separates the classes. Isotonic: the best rising step function (pool
-adjacent violators), joined by straight lines. Beta (Kull, Silva Filho & Flach 2017): logit p = a ln s - b ln(1 - s) + c
-with a, b >= 0, for scores in [0, 1].
+Three maps of a score to the probability that people pass the row. Platt (1999): a logistic curve
+with his smoothed targets, so that it is finite also where the score separates the classes.
+Isotonic: the best rising step function (pool adjacent violators), joined by straight lines. Beta
+(Kull, Silva Filho & Flach 2017): logit p = a ln s - b ln(1 - s) + c with a, b >= 0, for scores in
+[0, 1].
 
-Everything that is reported of a map or a cut is out-of-fold: folds are whole clusters, and a row is mapped (or cut) by
-what the other folds say. A cut that is new is tested like any other change of a judge: the same rows, both cuts, the
-paired clustered interval of `agreement.differences`; it is adopted only where the whole interval lies on the better side.
-The interval is of the cuts that these folds found: it does not hold what another draw of labels would have chosen.
+Everything that is reported of a map or a cut is out-of-fold: folds are whole clusters, and a row is
+mapped (or cut) by what the other folds say. A cut that is new is tested like any other change of a
+judge: the same rows, both cuts, the paired clustered interval of `agreement.differences`; it is
+adopted only where the whole interval lies on the better side. The interval is of the cuts that
+these folds found: it does not hold what another draw of labels would have chosen.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ _ONE_CLASS = "rows that people pass and rows that they fail are both needed"
 
 @dataclass(frozen=True, slots=True)
 class Calibrator:
-    """A fitted map. parameters: of "platt" (slope, intercept), of "beta" (a, b, c), of "isotonic" the heights of `at`."""
+    """A fitted map. parameters: of "platt" (slope, intercept), of "beta" (a, b, c), of "isotonic"
+    the heights of `at`.
+    """
 
     kind: Kind
     parameters: tuple[float, ...]
@@ -61,10 +66,12 @@ class Calibrator:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The Brier score taken apart over bins of equal width (Murphy 1973; within: Stephenson et al. 2008).
+    """The Brier score taken apart over bins of equal width (Murphy 1973; within: Stephenson et al.
+    2008).
 
-    brier = reliability - resolution + uncertainty + within, exactly. reliability: how far bins lie from what they say;
-    resolution: how far they lie from the overall rate; uncertainty: of that rate; within: spread inside the bins.
+    brier = reliability - resolution + uncertainty + within, exactly. reliability: how far bins lie
+    from what they say; resolution: how far they lie from the overall rate; uncertainty: of that
+    rate; within: spread inside the bins.
     """
 
     brier: float
@@ -76,7 +83,9 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Reliable:
-    """How well scores read as probabilities hold. ece: interval by test inversion over bootstrapped clusters."""
+    """How well scores read as probabilities hold. ece: interval by test inversion over bootstrapped
+    clusters.
+    """
 
     ece: Figure
     brier: Figure
@@ -88,8 +97,9 @@ class Reliable:
 class Calibration:
     """A map, and what it does to rows it has not seen.
 
-    before: None where the score does not lie in [0, 1]. after: out-of-fold. gain: squared error before (a) and after (b),
-    paired; None without `before`. calibrator: fitted on all rows. reason: what to beware of, or why there is none.
+    before: None where the score does not lie in [0, 1]. after: out-of-fold. gain: squared error
+    before (a) and after (b), paired; None without `before`. calibrator: fitted on all rows. reason:
+    what to beware of, or why there is none.
     """
 
     kind: Kind
@@ -105,10 +115,12 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class CutChange:
-    """An old cut against the one that `figure` would choose. cut: chosen on all rows; cuts: what each fold chose.
+    """An old cut against the one that `figure` would choose. cut: chosen on all rows; cuts: what
+    each fold chose.
 
-    old, new: the figure out-of-fold; difference: new - old, its interval and two-sided p. adopt: the interval excludes
-    "no better". For "cost" less is better: mean cost of a row. reason: why nothing can be said.
+    old, new: the figure out-of-fold; difference: new - old, its interval and two-sided p. adopt:
+    the interval excludes "no better". For "cost" less is better: mean cost of a row. reason: why
+    nothing can be said.
     """
 
     figure: str
@@ -127,7 +139,9 @@ class CutChange:
 
 
 def fit(kind: Kind, score: FloatArray, truth: BoolArray) -> Calibrator:
-    """The map that fits these rows. Raises ValueError without rows of both classes, or for a beta score off [0, 1]."""
+    """The map that fits these rows. Raises ValueError without rows of both classes, or for a beta
+    score off [0, 1].
+    """
     _check(score, truth)
     if truth.all() or not truth.any():
         raise ValueError(_ONE_CLASS)
@@ -136,7 +150,8 @@ def fit(kind: Kind, score: FloatArray, truth: BoolArray) -> Calibrator:
     if kind == "platt":
         passed, failed = int(truth.sum()), int((~truth).sum())
         target = np.where(truth, (passed + 1) / (passed + 2), 1 / (failed + 2))
-        # On the score's own spread: Newton's steps and the ridge are then the same for a scale of 0..1 and of 0..100.
+        # On the score's own spread: Newton's steps and the ridge are then the same for a scale of
+        # 0..1 and of 0..100.
         centre, spread = float(score.mean()), float(score.std()) or 1.0
         slope, intercept = _regress(((score - centre) / spread)[:, None], target, ridge=0.0)
         return Calibrator("platt", (slope / spread, intercept - slope * centre / spread))
@@ -145,7 +160,8 @@ def fit(kind: Kind, score: FloatArray, truth: BoolArray) -> Calibrator:
     low, high = _logs(score)
     target = truth.astype(np.float64)
     a, b, c = _regress(np.column_stack([low, high]), target)
-    # The map has to rise: without the part that would make it fall, and where both would, flat at the overall rate.
+    # The map has to rise: without the part that would make it fall, and where both would, flat at
+    # the overall rate.
     if a < 0:
         b, c = _regress(high[:, None], target)
         a = 0.0
@@ -160,7 +176,9 @@ def fit(kind: Kind, score: FloatArray, truth: BoolArray) -> Calibrator:
 
 
 def folds_of(cluster: IntArray, folds: int, seed: int) -> IntArray:
-    """Each row's fold: whole clusters in random order, each into the fold with the fewest rows so far."""
+    """Each row's fold: whole clusters in random order, each into the fold with the fewest rows so
+    far.
+    """
     codes, place, sizes = np.unique(cluster, return_inverse=True, return_counts=True)
     fold, filled = np.zeros(len(codes), np.int64), np.zeros(min(folds, len(codes)), np.int64)
     for code in np.random.default_rng(seed).permutation(len(codes)):
@@ -170,7 +188,13 @@ def folds_of(cluster: IntArray, folds: int, seed: int) -> IntArray:
 
 
 def out_of_fold(
-    kind: Kind, score: FloatArray, truth: BoolArray, cluster: IntArray | None = None, *, folds: int = 5, seed: int = 0
+    kind: Kind,
+    score: FloatArray,
+    truth: BoolArray,
+    cluster: IntArray | None = None,
+    *,
+    folds: int = 5,
+    seed: int = 0,
 ) -> FloatArray:
     """Each row's probability by the map that the other folds fit. Raises ValueError as `fit`."""
     place = folds_of(each(cluster, len(score)), folds, seed)
@@ -184,10 +208,19 @@ def out_of_fold(
 
 
 def calibrate(
-    score: FloatArray, truth: BoolArray, cluster: IntArray | None = None, *, kind: Kind = "platt", cut: float = 0.5,
-    folds: int = 5, draws: int = 2000, seed: int = 0,
-) -> Calibration:  # fmt: skip
-    """Fit a map and say what it does out-of-fold; see `Calibration`. Rows of both classes in every fold's rest are needed."""
+    score: FloatArray,
+    truth: BoolArray,
+    cluster: IntArray | None = None,
+    *,
+    kind: Kind = "platt",
+    cut: float = 0.5,
+    folds: int = 5,
+    draws: int = 2000,
+    seed: int = 0,
+) -> Calibration:
+    """Fit a map and say what it does out-of-fold; see `Calibration`. Rows of both classes in every
+    fold's rest are needed.
+    """
     _check(score, truth)
     groups = each(cluster, len(score))
     n, many = len(score), len(np.unique(groups))
@@ -201,16 +234,24 @@ def calibrate(
         before = reliable(score, truth, groups, cut=cut, draws=draws, seed=seed)
         error_before, error_after = (score - truth) ** 2, (mapped - truth) ** 2
         gain = paired_difference(
-            (float(a), float(b), str(g)) for a, b, g in zip(error_before, error_after, groups, strict=True)
+            (float(a), float(b), str(g))
+            for a, b, g in zip(error_before, error_after, groups, strict=True)
         )
     after = reliable(mapped, truth, groups, cut=cut, draws=draws, seed=seed)
-    return Calibration(kind, n, many, folds, before, after, gain, calibrator, few(many, "intervals"))
+    return Calibration(
+        kind, n, many, folds, before, after, gain, calibrator, few(many, "intervals")
+    )
 
 
 def reliable(
-    probability: FloatArray, truth: BoolArray, cluster: IntArray | None = None, *, cut: float = 0.5, draws: int = 2000,
+    probability: FloatArray,
+    truth: BoolArray,
+    cluster: IntArray | None = None,
+    *,
+    cut: float = 0.5,
+    draws: int = 2000,
     seed: int = 0,
-) -> Reliable:  # fmt: skip
+) -> Reliable:
     """ECE and Brier score with intervals, the latter's parts, and the reliability diagram's bins."""
     label = truth.astype(np.float64)
     ratings = Ratings(label, probability, probability >= cut, truth, probability, cluster=cluster)
@@ -231,23 +272,31 @@ def decompose(probability: FloatArray, truth: BoolArray, bins: int = 10) -> Part
     apart = probability - said[row]
     within = float((apart**2).mean() - 2 * (apart * (truth - seen[row])).mean())
     return Parts(
-        float(((probability - truth) ** 2).mean()), float((share * (said - seen) ** 2).sum()),
-        float((share * (seen - rate) ** 2).sum()), rate * (1 - rate), within,
-    )  # fmt: skip
+        float(((probability - truth) ** 2).mean()),
+        float((share * (said - seen) ** 2).sum()),
+        float((share * (seen - rate) ** 2).sum()),
+        rate * (1 - rate),
+        within,
+    )
 
 
 # -- the cut
 
 
 def best_cut(
-    score: FloatArray, truth: BoolArray, *, figure: str = "kappa", costs: tuple[float, float] = (1.0, 1.0),
+    score: FloatArray,
+    truth: BoolArray,
+    *,
+    figure: str = "kappa",
+    costs: tuple[float, float] = (1.0, 1.0),
     near: float | None = None,
-) -> float:  # fmt: skip
+) -> float:
     """The cut (a score of at least it passes) at which the figure is best.
 
-    figure: one of the pass-or-fail figures of `core.FIGURES`, or "cost": costs are those of (a wrong pass, a wrong
-    fail). Candidates: halfway between neighbouring scores, and the lowest score; of equally good ones the nearest to
-    `near`, else the lowest. Raises ValueError for one class only, or where the figure is defined at none.
+    figure: one of the pass-or-fail figures of `core.FIGURES`, or "cost": costs are those of (a
+    wrong pass, a wrong fail). Candidates: halfway between neighbouring scores, and the lowest
+    score; of equally good ones the nearest to `near`, else the lowest. Raises ValueError for one
+    class only, or where the figure is defined at none.
     """
     _check(score, truth)
     worth_of = _worth(figure, costs)
@@ -257,7 +306,9 @@ def best_cut(
     passed = np.bincount(place.reshape(-1), weights=truth, minlength=len(values))
     every = np.bincount(place.reshape(-1), minlength=len(values)).astype(np.float64)
     tp, passes = passed[::-1].cumsum()[::-1], every[::-1].cumsum()[::-1]
-    table = np.column_stack([tp, passes - tp, passed.sum() - tp, (every - passed).sum() - (passes - tp)])
+    table = np.column_stack(
+        [tp, passes - tp, passed.sum() - tp, (every - passed).sum() - (passes - tp)]
+    )
     worth = worth_of(table)
     if not np.isfinite(worth).any():
         raise ValueError(f"{figure} is not defined at any cut")
@@ -271,17 +322,29 @@ _OF_A_CONSTANT = {"kappa": 0.0, "balanced_accuracy": 0.5}
 
 
 def change_cut(
-    score: FloatArray, truth: BoolArray, old: float, cluster: IntArray | None = None, *, figure: str = "kappa",
-    costs: tuple[float, float] = (1.0, 1.0), folds: int = 5, draws: int = 2000, seed: int = 0,
-) -> CutChange:  # fmt: skip
-    """Would another cut be better? Chosen on the other folds, tested on each fold's own rows; see `CutChange`."""
+    score: FloatArray,
+    truth: BoolArray,
+    old: float,
+    cluster: IntArray | None = None,
+    *,
+    figure: str = "kappa",
+    costs: tuple[float, float] = (1.0, 1.0),
+    folds: int = 5,
+    draws: int = 2000,
+    seed: int = 0,
+) -> CutChange:
+    """Would another cut be better? Chosen on the other folds, tested on each fold's own rows; see
+    `CutChange`.
+    """
     _check(score, truth)
     groups = each(cluster, len(score))
     n, many = len(score), len(np.unique(groups))
     place = folds_of(groups, folds, seed)
 
     def nothing(reason: str) -> CutChange:
-        return CutChange(figure, old, None, (), n, many, None, None, None, None, None, False, reason)
+        return CutChange(
+            figure, old, None, (), n, many, None, None, None, None, None, False, reason
+        )
 
     if many < 2:
         return nothing("at least two clusters are needed to choose on some rows and test on others")
@@ -298,17 +361,34 @@ def change_cut(
     if figure == "cost":
         price = [np.where(truth, costs[1] * ~passes, costs[0] * passes) for passes in (was, new)]
         rows_ = zip(price[0], price[1], groups, strict=True)
-        found = paired_difference(((float(a), float(b), str(g)) for a, b, g in rows_), high=max(costs))
+        found = paired_difference(
+            ((float(a), float(b), str(g)) for a, b, g in rows_), high=max(costs)
+        )
         better = found.interval is not None and found.interval.high < 0
         return CutChange(
-            figure, old, cut, tuple(cuts), n, many, found.mean_a, found.mean_b, found.difference, found.interval, found.p,
-            better, few(many, "intervals"),
-        )  # fmt: skip
+            figure,
+            old,
+            cut,
+            tuple(cuts),
+            n,
+            many,
+            found.mean_a,
+            found.mean_b,
+            found.difference,
+            found.interval,
+            found.p,
+            better,
+            few(many, "intervals"),
+        )
     label = truth.astype(np.float64)
-    pair = {name: Ratings(label, score, passes, truth, cluster=groups) for name, passes in (("old", was), ("new", new))}
+    pair = {
+        name: Ratings(label, score, passes, truth, cluster=groups)
+        for name, passes in (("old", was), ("new", new))
+    }
     (one,) = agreement.differences(pair, names=(figure,), draws=draws, seed=seed)
     if one.interval is None and figure in _OF_A_CONSTANT and (was.all() or not was.any()):
-        # The old cut tells no rows apart, whatever is drawn: all that varies is the new one's figure.
+        # The old cut tells no rows apart, whatever is drawn: all that varies is the new one's
+        # figure.
         (own,) = agreement.figures(pair["new"], names=(figure,), draws=draws, seed=seed).pooled
         if own.interval is not None:
             least, held = _OF_A_CONSTANT[figure], own.interval
@@ -316,9 +396,20 @@ def change_cut(
             one = replace(one, interval=moved, reason=own.reason)
     better = one.interval is not None and one.interval.low > 0
     return CutChange(
-        figure, old, cut, tuple(cuts), n, many, agreement.point(figure, pair["old"]), agreement.point(figure, pair["new"]),
-        one.difference, one.interval, one.p, better, one.reason or few(many, "intervals"),
-    )  # fmt: skip
+        figure,
+        old,
+        cut,
+        tuple(cuts),
+        n,
+        many,
+        agreement.point(figure, pair["old"]),
+        agreement.point(figure, pair["new"]),
+        one.difference,
+        one.interval,
+        one.p,
+        better,
+        one.reason or few(many, "intervals"),
+    )
 
 
 def _worth(figure: str, costs: tuple[float, float]) -> Callable[[FloatArray], FloatArray]:
@@ -326,7 +417,8 @@ def _worth(figure: str, costs: tuple[float, float]) -> Callable[[FloatArray], Fl
         return lambda table: -(costs[0] * table[:, 1] + costs[1] * table[:, 2])
     if figure not in coefficients.BINARY:
         raise ValueError(
-            f"no cut can be chosen by {figure!r}; choose by cost or one of {', '.join(coefficients.BINARY)}"
+            f"no cut can be chosen by {figure!r}; choose by cost or one of"
+            f" {', '.join(coefficients.BINARY)}"
         )
     return lambda table: coefficients.binary(figure, table)
 
@@ -354,7 +446,8 @@ def _isotonic(score: FloatArray, truth: BoolArray) -> Calibrator:
 def _regress(x: FloatArray, target: FloatArray, ridge: float = RIDGE) -> tuple[float, ...]:
     """Logistic regression by damped Newton steps: slopes, then the intercept. targets in [0, 1].
 
-    The ridge is far below what rows say; it only keeps slopes finite where a score separates the classes.
+    The ridge is far below what rows say; it only keeps slopes finite where a score separates the
+    classes.
     """
     design = np.column_stack([x, np.ones(len(x))])
     beta = np.zeros(design.shape[1])

@@ -1,7 +1,8 @@
-"""What do the verdicts on the claims of one response add up to? Shares, all-or-nothing, weights, and what is certain.
+"""What do the verdicts on the claims of one response add up to? Shares, all-or-nothing, weights,
+and what is certain.
 
-A share is None when nothing was judged. `decide` says what lost verdicts leave open: a pass or a fail is only
-returned when no outcome of the lost ones could change it.
+A share is None when nothing was judged. `decide` says what lost verdicts leave open: a pass or a
+fail is only returned when no outcome of the lost ones could change it.
 """
 
 from __future__ import annotations
@@ -40,12 +41,15 @@ WEIGHT_RULES: tuple[WeightRule, ...] = (
     WeightRule(
         "a negation",
         1.0,
-        re.compile(r"(?i:\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot)\b|n['’]t\b)"),
+        re.compile(
+            r"(?i:\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot)\b|n['’]t\b)"
+        ),
     ),
 )
-"""The declared weights: a claim weighs 1, plus what it holds. A mistake in a figure, a date, a name or a "not" does
-more harm than one in a phrase. Numbers inside a date count as the date only; a name is a capitalised word that does
-not begin the claim, or an acronym."""
+"""The declared weights: a claim weighs 1, plus what it holds. A mistake in a figure, a date, a name
+or a "not" does more harm than one in a phrase. Numbers inside a date count as the date only; a name
+is a capitalised word that does not begin the claim, or an acronym.
+"""
 
 
 def claim_weight(text: str) -> tuple[float, tuple[str, ...]]:
@@ -74,7 +78,8 @@ def all_supported(supported: Sequence[bool]) -> float | None:
 
 
 def weighted_share(supported: Sequence[bool], weights: Sequence[float]) -> float | None:
-    """Weight of the supported claims / weight of the judged claims, in [0, 1]; None when none was judged.
+    """Weight of the supported claims / weight of the judged claims, in [0, 1]; None when none was
+    judged.
 
     Raises ValueError when the lengths differ or a weight is not positive and finite.
     """
@@ -95,8 +100,8 @@ def mean(values: Sequence[float]) -> float | None:
 def decide(passed: float, lost: float, total: float, mark: float) -> Verdict:
     """The verdict under "at least `mark` of `total` pass", when `lost` of them have no verdict.
 
-    passed, lost, total are counts or weights, total > 0. PASS when it holds although every lost one should fail;
-    FAIL when it does not although every lost one should pass; else UNDECIDED.
+    passed, lost, total are counts or weights, total > 0. PASS when it holds although every lost one
+    should fail; FAIL when it does not although every lost one should pass; else UNDECIDED.
     """
     if total <= 0:
         raise ValueError("there is nothing to decide")

@@ -14,9 +14,14 @@ FEWEST = 10
 
 
 def codes(names: Iterable[object]) -> IntArray:
-    """A whole number per name, from 0 in the order of their first appearance; each None is a cluster of its own."""
+    """A whole number per name, from 0 in the order of their first appearance; each None is a
+    cluster of its own.
+    """
     known: dict[object, int] = {}
-    found = [known.setdefault((at,) if name is None else name, len(known)) for at, name in enumerate(names)]
+    found = [
+        known.setdefault((at,) if name is None else name, len(known))
+        for at, name in enumerate(names)
+    ]
     return np.array(found, dtype=np.int64)
 
 

@@ -1,12 +1,14 @@
-"""What do tables of counts say of agreement: the coefficients themselves, each over any number of tables at once.
+"""What do tables of counts say of agreement: the coefficients themselves, each over any number of
+tables at once.
 
-Every function takes counts (or weights of rows) with leading axes of any shape and returns an array of that shape, so
-that one call serves a single table and two thousand resampled ones. NaN stands for "not defined on this table" and
-never leaves `scoring`. Zero weights are allowed everywhere.
+Every function takes counts (or weights of rows) with leading axes of any shape and returns an array
+of that shape, so that one call serves a single table and two thousand resampled ones. NaN stands
+for "not defined on this table" and never leaves `scoring`. Zero weights are allowed everywhere.
 
-Binary tables are (..., 4): true positives, false positives, false negatives, true negatives; "positive" is a pass, the
-label is the truth. Square tables are (..., k, k): rows the label's grades, columns the judge's. Rank tables are
-(..., U, L): rows the judge's values, columns the label's, both rising.
+Binary tables are (..., 4): true positives, false positives, false negatives, true negatives;
+"positive" is a pass, the label is the truth. Square tables are (..., k, k): rows the label's
+grades, columns the judge's. Rank tables are (..., U, L): rows the judge's values, columns the
+label's, both rising.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ def _balanced(tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) ->
 
 
 def _kappa(tp: FloatArray, fp: FloatArray, fn: FloatArray, tn: FloatArray) -> FloatArray:
-    # (observed - chance) / (1 - chance), cleared of fractions: no rounding where the judge is at chance.
+    # (observed - chance) / (1 - chance), cleared of fractions: no rounding where the judge is at
+    # chance.
     return ratio(2 * (tp * tn - fp * fn), (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
 
 
@@ -75,10 +78,11 @@ BINARY: Mapping[str, Callable[[FloatArray, FloatArray, FloatArray, FloatArray], 
 }
 """Figures of pass or fail, as functions of tp, fp, fn, tn.
 
-F1 is 2 tp / (2 tp + fp + fn), 0 where there are passes but none is shared. Cohen's kappa (1960) and MCC are not defined
-where a margin leaves nothing to agree on beyond chance. AC1: chance = 2 q (1 - q), q = mean of both pass rates (Gwet
-2008, "Computing inter-rater reliability and its variance in the presence of high agreement"). alpha: Krippendorff's,
-nominal, two coders: 1 - (N - 1) * disagreements / (ones * zeros), N = 2 n values.
+F1 is 2 tp / (2 tp + fp + fn), 0 where there are passes but none is shared. Cohen's kappa (1960) and
+MCC are not defined where a margin leaves nothing to agree on beyond chance. AC1: chance = 2 q (1 -
+q), q = mean of both pass rates (Gwet 2008, "Computing inter-rater reliability and its variance in
+the presence of high agreement"). alpha: Krippendorff's, nominal, two coders: 1 - (N - 1) *
+disagreements / (ones * zeros), N = 2 n values.
 """
 
 
@@ -89,13 +93,23 @@ def binary(name: str, table: FloatArray) -> FloatArray:
 
 
 def distances(points: FloatArray, weights: str | None) -> FloatArray:
-    """(k, k) disagreement of two grades: 0 or 1 (None), |difference| ("linear") or its square ("quadratic")."""
+    """(k, k) disagreement of two grades: 0 or 1 (None), |difference| ("linear") or its square
+    ("quadratic").
+    """
     gap = np.abs(points[:, None] - points[None, :])
-    return (gap > 0).astype(np.float64) if weights is None else gap if weights == "linear" else gap * gap
+    return (
+        (gap > 0).astype(np.float64)
+        if weights is None
+        else gap
+        if weights == "linear"
+        else gap * gap
+    )
 
 
 def weighted_kappa(table: FloatArray, distance: FloatArray) -> FloatArray:
-    """Cohen's weighted kappa (1968): 1 - observed / expected disagreement. NaN where chance alone never disagrees."""
+    """Cohen's weighted kappa (1968): 1 - observed / expected disagreement. NaN where chance alone
+    never disagrees.
+    """
     expected = table.sum(-1)[..., :, None] * table.sum(-2)[..., None, :]
     n = table.sum((-2, -1))
     return 1 - ratio(n * (table * distance).sum((-2, -1)), (expected * distance).sum((-2, -1)))
@@ -109,7 +123,8 @@ def same_share(table: FloatArray, within: int = 0) -> FloatArray:
 
 
 def ordinal_alpha(table: FloatArray) -> FloatArray:
-    """Krippendorff's alpha, ordinal metric, two coders: 1 - observed / expected disagreement over pairable values.
+    """Krippendorff's alpha, ordinal metric, two coders: 1 - observed / expected disagreement over
+    pairable values.
 
     The distance of two grades is the number of values between them, half of the ends' own, squared.
     """
@@ -123,18 +138,26 @@ def ordinal_alpha(table: FloatArray) -> FloatArray:
 
 
 def area(positives: FloatArray, negatives: FloatArray) -> FloatArray:
-    """Area under the ROC curve from counts (..., U) of positives and negatives at each rising score; ties count half."""
+    """Area under the ROC curve from counts (..., U) of positives and negatives at each rising
+    score; ties count half.
+    """
     below = np.cumsum(negatives, -1) - negatives / 2
     return ratio((positives * below).sum(-1), positives.sum(-1) * negatives.sum(-1))
 
 
 def correlation(moments: FloatArray) -> FloatArray:
-    """Pearson's correlation from (..., 6): n and the sums of x, y, x^2, y^2, xy, of values that were centred before."""
+    """Pearson's correlation from (..., 6): n and the sums of x, y, x^2, y^2, xy, of values that
+    were centred before.
+    """
     n, x, y, xx, yy, xy = (moments[..., i] for i in range(6))
     across, down = n * xx - x * x, n * yy - y * y
     # What is left of a constant after rounding is no spread.
     flat = (across <= 1e-12 * n * xx) | (down <= 1e-12 * n * yy)
-    return np.clip(ratio(n * xy - x * y, np.where(flat, 0.0, np.sqrt(np.abs(across)) * np.sqrt(np.abs(down)))), -1, 1)
+    return np.clip(
+        ratio(n * xy - x * y, np.where(flat, 0.0, np.sqrt(np.abs(across)) * np.sqrt(np.abs(down)))),
+        -1,
+        1,
+    )
 
 
 def rank_correlation(table: FloatArray) -> FloatArray:
@@ -148,7 +171,9 @@ def rank_correlation(table: FloatArray) -> FloatArray:
 
 
 def tau_b(table: FloatArray) -> FloatArray:
-    """Kendall's tau-b (1945) from rank tables: (concordant - discordant) pairs over those not tied in x and in y."""
+    """Kendall's tau-b (1945) from rank tables: (concordant - discordant) pairs over those not tied
+    in x and in y.
+    """
     before = np.cumsum(table, -2) - table  # counts at smaller x, by y
     lower = np.cumsum(before, -1) - before
     higher = before.sum(-1, keepdims=True) - lower - before
@@ -159,7 +184,9 @@ def tau_b(table: FloatArray) -> FloatArray:
 
 
 def graded(name: str, table: FloatArray, points: FloatArray) -> FloatArray:
-    """The graded figure of this name over square tables; points: the scale's, rising (weights of the kappas)."""
+    """The graded figure of this name over square tables; points: the scale's, rising (weights of
+    the kappas).
+    """
     if name == "graded_accuracy":
         return same_share(table)
     if name == "off_by_1":

@@ -1,9 +1,11 @@
-"""Which names, figures, dates and titles does a text hold, and are they found elsewhere? By rules, without a model.
+"""Which names, figures, dates and titles does a text hold, and are they found elsewhere? By rules,
+without a model.
 
-The rules know English months, units and sentence openers, and take a capital letter for a name. So every German noun
-counts as a name, and scripts without capitals (Chinese, Arabic, Hindi) yield only figures and titles. One capitalised
-word that opens a sentence is a name where the text shows it: it is all the sentence says, it stands inside a sentence
-elsewhere, or it has another capital or a digit. Otherwise it is left out: "Water boils" and "Paris grows" look alike.
+The rules know English months, units and sentence openers, and take a capital letter for a name. So
+every German noun counts as a name, and scripts without capitals (Chinese, Arabic, Hindi) yield only
+figures and titles. One capitalised word that opens a sentence is a name where the text shows it: it
+is all the sentence says, it stands inside a sentence elsewhere, or it has another capital or a
+digit. Otherwise it is left out: "Water boils" and "Paris grows" look alike.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from typing import NamedTuple
 
 from ragassay.scoring.overlap import SPACELESS, compatible
 
-_EAST = r"\u2e80-\uffef\U00020000-\U0003ffff"  # Chinese, Japanese and Korean: no space parts a figure from a word
+# Chinese, Japanese and Korean: no space parts a figure from a word
+_EAST = r"\u2e80-\uffef\U00020000-\U0003ffff"
 _NOT_INSIDE, _NOT_BEFORE = rf"(?<![.,])(?<![^\W{_EAST}])", rf"(?![^\W{_EAST}])"
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
@@ -27,13 +30,17 @@ _DATE = (
     rf"|{_MONTH} (?:{_YEAR}|{_DAY}(?!\w)(?:,? {_YEAR})?)"
 )
 _UNIT = (
-    r"%|°[CF]?|(?:percent|per cent|(?:hundred|thousand|million|billion|trillion)(?: (?:dollars|euros|pounds|yen|people|years))?"
+    r"%|°[CF]?|(?:percent|per cent|(?:hundred|thousand|million|billion|trillion)(?:"
+    r" (?:dollars|euros|pounds|yen|people|years))?"
     r"|dollars?|euros?|pounds?|yen|USD|EUR|GBP|years?|months?|weeks?|days?|hours?|minutes?|seconds?"
     r"|(?:kilo|centi|milli)?met(?:er|re)s?|miles?|feet|foot|inch(?:es)?|acres?|hectares?|(?:kilo|milli)?grams?|tons?"
     r"|tonnes?|lit(?:er|re)s?|degrees?|watts?|volts?|km/h|mph|km²|m²|km|cm|mm|m|ft|kg|mg|g|lbs?|ml|ms|[kMG]W|kWh"
     r"|[kMG]?Hz|[kMGT]B)(?!\w)"
 )
-_NUMBER = rf"(?:[$€£¥] ?)?{_NOT_INSIDE}\d++(?:[.,]\d++)*+(?:st(?!\w)|nd(?!\w)|rd(?!\w)|th(?!\w)|[ -]?(?:{_UNIT}))?{_NOT_BEFORE}"
+_NUMBER = (
+    rf"(?:[$€£¥] ?)?{_NOT_INSIDE}\d++(?:[.,]\d++)*+(?:st(?!\w)|nd(?!\w)|rd(?!\w)|th(?!\w)|["
+    rf" -]?(?:{_UNIT}))?{_NOT_BEFORE}"
+)
 _MARK = r"(?m:^)[ \t]*\d{1,3}[.)](?=[ \t])|\[\d{1,4}(?:[,–-] ?\d{1,4}){0,20}\]"
 _SCAN = (
     rf"(?P<mark>{_MARK})|(?P<date>{_NOT_INSIDE}(?:{_DATE}){_NOT_BEFORE})|(?P<number>{_NUMBER})"
@@ -74,10 +81,12 @@ class _Token(NamedTuple):
 
 
 def entities(text: str) -> tuple[str, ...]:
-    """Names, numbers with their units, dates and quoted titles; each once, in the order of its first occurrence.
+    """Names, numbers with their units, dates and quoted titles; each once, in the order of its
+    first occurrence.
 
-    Names: runs of capitalised words ("University of the Arts"), acronyms, words with a capital inside; without a leading
-    "The" and without a possessive. List numbers and marks such as [2] are none. Time is linear in the text.
+    Names: runs of capitalised words ("University of the Arts"), acronyms, words with a capital
+    inside; without a leading "The" and without a possessive. List numbers and marks such as [2] are
+    none. Time is linear in the text.
 
     >>> entities("In 1889 the Eiffel Tower in Paris rose to 312 metres.")
     ('1889', 'Eiffel Tower', 'Paris', '312 metres')
@@ -99,10 +108,11 @@ def entities(text: str) -> tuple[str, ...]:
 
 
 def entity_recall(wanted: Iterable[str], texts: Iterable[str]) -> float | None:
-    """Wanted entities that occur in one of the texts / wanted entities, in [0, 1], higher is better.
+    """Wanted entities that occur in one of the texts / wanted entities, in [0, 1], higher is
+    better.
 
-    An entity that is wanted twice, in whatever spelling, counts once; None when none is wanted. See `found_entities`.
-    Ragas, context entity recall.
+    An entity that is wanted twice, in whatever spelling, counts once; None when none is wanted. See
+    `found_entities`. Ragas, context entity recall.
 
     >>> entity_recall(["Café Müller", "1,000", "Rome"], ["the cafe Muller seats 1000"])
     0.6666666666666666
@@ -114,9 +124,10 @@ def entity_recall(wanted: Iterable[str], texts: Iterable[str]) -> float | None:
 def found_entities(wanted: Sequence[str], texts: Iterable[str]) -> tuple[bool | None, ...]:
     """Of each wanted entity whether it occurs in one of the texts; None for one that holds no word.
 
-    Compared as whole words without regard to case, accents, white space, punctuation or the commas of 1,000; a word of
-    two to four capitals ("US", "WHO") keeps its case. Not the same: dates written differently, 5 million and 5,000,000, a
-    surname alone. The texts are read once; time grows with the number of entities times their length.
+    Compared as whole words without regard to case, accents, white space, punctuation or the commas
+    of 1,000; a word of two to four capitals ("US", "WHO") keeps its case. Not the same: dates
+    written differently, 5 million and 5,000,000, a surname alone. The texts are read once; time
+    grows with the number of entities times their length.
 
     >>> found_entities(["US", "Rome"], ["he told us of Rome"])
     (False, True)
@@ -145,7 +156,19 @@ def _hits(sought: Iterable[tuple[str, bool]], texts: Iterable[str]) -> dict[tupl
 
 
 _LETTERS = str.maketrans(
-    {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}
+    {
+        "ø": "o",
+        "Ø": "O",
+        "ł": "l",
+        "Ł": "L",
+        "đ": "d",
+        "Đ": "D",
+        "ı": "i",
+        "æ": "ae",
+        "Æ": "AE",
+        "œ": "oe",
+        "Œ": "OE",
+    }
 )
 _THOUSANDS = re.compile(r"[,'’\u00a0\u2009\u202f](?<=\d.)(?=\d{3}(?!\d))")
 _ACCENTS = re.compile(r"[\u0300-\u036f]+")
@@ -156,7 +179,9 @@ _WORDS = re.compile(r"[^\W_]++(?:(?<=\d)\.(?=\d)[^\W_]++)*+")
 
 def _plain(text: str) -> str:
     """The words of a text, a space between them, in their own case and without accents."""
-    text = _POSSESSED.sub("", _THOUSANDS.sub("", text)).replace("%", " percent ").replace("&", " and ")
+    text = (
+        _POSSESSED.sub("", _THOUSANDS.sub("", text)).replace("%", " percent ").replace("&", " and ")
+    )
     if not text.isascii():
         text = _ACCENTS.sub("", compatible(text, "NFKD").translate(_LETTERS))
     text = _ACRONYM.sub(lambda found: found[0].replace(".", ""), text)
@@ -166,14 +191,24 @@ def _plain(text: str) -> str:
 
 
 def _is_title(text: str) -> bool:
-    """Whether what is quoted is a title, not speech: at most ten words, most of them with a capital or digit."""
+    """Whether what is quoted is a title, not speech: at most ten words, most of them with a capital
+    or digit.
+    """
     words = text.split()
     high = sum(word[0].isupper() or word[0].isdigit() for word in words)
-    return 0 < len(words) <= 10 and (words[0][0].isupper() or words[0][0].isdigit()) and 2 * high >= len(words)
+    return (
+        0 < len(words) <= 10
+        and (words[0][0].isupper() or words[0][0].isdigit())
+        and 2 * high >= len(words)
+    )
 
 
-def _scan(text: str, start: int, end: int, found: list[tuple[int, str]], doubtful: list[tuple[int, str]]) -> None:
-    """Add what lies between two places of a text: (where, entity) to `found`, lone sentence openers to `doubtful`."""
+def _scan(
+    text: str, start: int, end: int, found: list[tuple[int, str]], doubtful: list[tuple[int, str]]
+) -> None:
+    """Add what lies between two places of a text: (where, entity) to `found`, lone sentence openers
+    to `doubtful`.
+    """
     run: list[_Token] = []
     joins: list[_Token] = []
     last = start
@@ -184,7 +219,8 @@ def _scan(text: str, start: int, end: int, found: list[tuple[int, str]], doubtfu
         beside = False
         if run:
             gap = text[last : token.start]
-            # "J. Smith": a stop behind a single capital ends no sentence, unless a word follows that may open one.
+            # "J. Smith": a stop behind a single capital ends no sentence, unless a word follows
+            # that may open one.
             initial = gap == ". " and len(run[-1].text) == 1 and token.text.lower() not in _OPENERS
             beside = (gap == " " or initial) and not _POSSESSIVE.search(run[-1].text)
         if token.kind != "word":
@@ -208,8 +244,11 @@ def _scan(text: str, start: int, end: int, found: list[tuple[int, str]], doubtfu
 
 
 def _close(
-    run: list[_Token], after: _Token | None, found: list[tuple[int, str]], doubtful: list[tuple[int, str]]
-) -> None:  # fmt: skip
+    run: list[_Token],
+    after: _Token | None,
+    found: list[tuple[int, str]],
+    doubtful: list[tuple[int, str]],
+) -> None:
     """Settle what a run of capitalised words is, given the token after it."""
     opened = next((i for i, token in enumerate(run) if not _opener(token.text)), len(run))
     name = run[opened:]
@@ -220,7 +259,11 @@ def _close(
     text = " ".join(words)
     if len(text) < 2:
         return
-    alone = len(name) == 1 and name[0].fresh and not any(char.isupper() or char.isdigit() for char in text[1:])
+    alone = (
+        len(name) == 1
+        and name[0].fresh
+        and not any(char.isupper() or char.isdigit() for char in text[1:])
+    )
     if alone and after is not None and not after.fresh:
         doubtful.append((name[0].start, text))
     else:
@@ -228,7 +271,9 @@ def _close(
 
 
 def _opener(word: str) -> bool:
-    return re.split("['’]", word.lower(), maxsplit=1)[0] in _OPENERS and not (len(word) > 1 and word.isupper())
+    return re.split("['’]", word.lower(), maxsplit=1)[0] in _OPENERS and not (
+        len(word) > 1 and word.isupper()
+    )
 
 
 def _tokens(text: str, start: int, end: int) -> Iterator[_Token]:

@@ -1,4 +1,5 @@
-"""Which differences are beyond chance, and which are too small to matter? Tests of pairs, rates and many looks at once.
+"""Which differences are beyond chance, and which are too small to matter? Tests of pairs, rates and
+many looks at once.
 
 Holm's correction and the paired difference itself are in `intervals`.
 """
@@ -24,11 +25,13 @@ EXACT_WORK = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """Do two judgements of the same rows pass equally often? wins: rows only the second passes; losses: only the first.
+    """Do two judgements of the same rows pass equally often? wins: rows only the second passes;
+    losses: only the first.
 
-    exact: the exact two-sided p, at most the level in error; mid_p: half of the observed outcome's own probability taken
-    off (Lancaster 1961), close to the level in error and the better default (Fagerland, Lydersen & Laake 2013).
-    method names the formula; where that is Durkalski's, too large for the exact one, both are its asymptotic p.
+    exact: the exact two-sided p, at most the level in error; mid_p: half of the observed outcome's
+    own probability taken off (Lancaster 1961), close to the level in error and the better default
+    (Fagerland, Lydersen & Laake 2013). method names the formula; where that is Durkalski's, too
+    large for the exact one, both are its asymptotic p.
     """
 
     wins: int
@@ -41,10 +44,12 @@ class McNemar:
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """Two one-sided tests (Schuirmann 1987): is the difference b - a smaller than the margin either way?
+    """Two one-sided tests (Schuirmann 1987): is the difference b - a smaller than the margin either
+    way?
 
-    interval: of level 1 - 2 alpha; equivalent exactly if it lies within (-margin, margin). p: the larger of the two
-    one-sided ones. difference, interval, p: None where nothing can be said, which is never "equivalent".
+    interval: of level 1 - 2 alpha; equivalent exactly if it lies within (-margin, margin). p: the
+    larger of the two one-sided ones. difference, interval, p: None where nothing can be said, which
+    is never "equivalent".
     """
 
     n: int
@@ -57,7 +62,9 @@ class Equivalence:
 
 
 def benjamini_hochberg(pvalues: Sequence[float]) -> list[float]:
-    """p-values corrected for the share of false discoveries (Benjamini & Hochberg 1995), in the given order."""
+    """p-values corrected for the share of false discoveries (Benjamini & Hochberg 1995), in the
+    given order.
+    """
     order = sorted(range(len(pvalues)), key=pvalues.__getitem__, reverse=True)
     corrected, least = [0.0] * len(pvalues), 1.0
     for rank, i in enumerate(order):
@@ -67,7 +74,8 @@ def benjamini_hochberg(pvalues: Sequence[float]) -> list[float]:
 
 
 def mcnemar(wins: int, losses: int) -> McNemar:
-    """McNemar's test (1947) of independent rows: the differing ones are a fair coin if nothing differs.
+    """McNemar's test (1947) of independent rows: the differing ones are a fair coin if nothing
+    differs.
 
     Without a differing row p is 1. Raises ValueError for negative counts.
     """
@@ -77,16 +85,21 @@ def mcnemar(wins: int, losses: int) -> McNemar:
     if wins == losses:
         return McNemar(wins, losses, n, 1.0, 1.0, "McNemar, exact binomial")
     tail = incomplete_beta(n - fewer, fewer + 1, 0.5)  # P(X <= fewer) of n fair coins
-    own = math.exp(math.lgamma(n + 1) - math.lgamma(fewer + 1) - math.lgamma(n - fewer + 1) - n * math.log(2))
-    return McNemar(wins, losses, n, min(1.0, 2 * tail), min(1.0, 2 * tail - own), "McNemar, exact binomial")
+    own = math.exp(
+        math.lgamma(n + 1) - math.lgamma(fewer + 1) - math.lgamma(n - fewer + 1) - n * math.log(2)
+    )
+    return McNemar(
+        wins, losses, n, min(1.0, 2 * tail), min(1.0, 2 * tail - own), "McNemar, exact binomial"
+    )
 
 
 def clustered_mcnemar(clusters: Iterable[tuple[int, int]]) -> McNemar:
     """McNemar's test over clusters of (wins, losses), whose rows may be as alike as they please.
 
-    If nothing differs, every cluster's wins - losses is as likely with the other sign: all 2^G signs are gone through
-    (Fisher's randomisation; for clusters of one row it is `mcnemar`). Where that is too much work, the quotient
-    (sum d)^2 / sum d^2 is held against chi-squared with one degree of freedom (Durkalski et al. 2003).
+    If nothing differs, every cluster's wins - losses is as likely with the other sign: all 2^G
+    signs are gone through (Fisher's randomisation; for clusters of one row it is `mcnemar`). Where
+    that is too much work, the quotient (sum d)^2 / sum d^2 is held against chi-squared with one
+    degree of freedom (Durkalski et al. 2003).
     """
     seen = [(w, lost) for w, lost in clusters if w or lost]
     wins, losses = sum(w for w, _ in seen), sum(lost for _, lost in seen)
@@ -105,18 +118,25 @@ def clustered_mcnemar(clusters: Iterable[tuple[int, int]]) -> McNemar:
     beyond = math.fsum(chance for value, chance in chances.items() if abs(value) > total)
     own = math.fsum(chance for value, chance in chances.items() if abs(value) == total)
     mid = 1.0 if total == 0 else min(1.0, beyond + own / 2)
-    return McNemar(wins, losses, len(seen), min(1.0, beyond + own), mid, "McNemar, exact signs of clusters")
+    return McNemar(
+        wins, losses, len(seen), min(1.0, beyond + own), mid, "McNemar, exact signs of clusters"
+    )
 
 
 def equivalent_means(
-    pairs: Iterable[tuple[float, float, str | None]], margin: float, alpha: float = 1 - LEVEL, *,
-    low: float | None = 0.0, high: float | None = 1.0,
-) -> Equivalence:  # fmt: skip
-    """Are the means of two values (a, b, cluster) of the same rows equivalent? Paired, cluster-robust; 0 and 1 are rates.
+    pairs: Iterable[tuple[float, float, str | None]],
+    margin: float,
+    alpha: float = 1 - LEVEL,
+    *,
+    low: float | None = 0.0,
+    high: float | None = 1.0,
+) -> Equivalence:
+    """Are the means of two values (a, b, cluster) of the same rows equivalent? Paired,
+    cluster-robust; 0 and 1 are rates.
 
-    low, high: the range of one value, None for unbounded. The interval is the one of `paired_difference`, which reaches
-    further where few rows differ; p is the least alpha at which it lies within the margin. Raises ValueError unless
-    margin > 0 and 0 < alpha < .5.
+    low, high: the range of one value, None for unbounded. The interval is the one of
+    `paired_difference`, which reaches further where few rows differ; p is the least alpha at which
+    it lies within the margin. Raises ValueError unless margin > 0 and 0 < alpha < .5.
     """
     _check(margin, alpha)
     span = high - low if low is not None and high is not None else None
@@ -130,7 +150,9 @@ def equivalent_means(
     def interval(tail: float) -> Interval | None:
         level = 1 - 2 * tail
         found = gaps.result(level).interval
-        return _reaching(found, gains.result(level), drops.result(level)) if gaps.variance else found
+        return (
+            _reaching(found, gains.result(level), drops.result(level)) if gaps.variance else found
+        )
 
     mean, found = gaps.mean, interval(alpha)
     if mean is None or found is None:
@@ -140,12 +162,16 @@ def equivalent_means(
 
 
 def equivalent_rates(
-    a: Iterable[tuple[int, int]], b: Iterable[tuple[int, int]], margin: float, alpha: float = 1 - LEVEL
+    a: Iterable[tuple[int, int]],
+    b: Iterable[tuple[int, int]],
+    margin: float,
+    alpha: float = 1 - LEVEL,
 ) -> Equivalence:
     """Are the rates of two sets of different rows equivalent? a, b: clusters of (successes, rows).
 
-    The interval of b - a is put together from those of both rates (Newcombe 1998, method 10; clustered: Donner & Zou
-    2012), so it holds at 0 and 1 as well; p is the least alpha at which it lies within the margin. Raises as above.
+    The interval of b - a is put together from those of both rates (Newcombe 1998, method 10;
+    clustered: Donner & Zou 2012), so it holds at 0 and 1 as well; p is the least alpha at which it
+    lies within the margin. Raises as above.
     """
     _check(margin, alpha)
     first, second = [(s, n) for s, n in a if n], [(s, n) for s, n in b if n]
@@ -166,7 +192,9 @@ def _inside(interval: Interval | None, margin: float) -> bool:
 
 
 def _least(interval: Callable[[float], Interval | None], margin: float) -> float:
-    """The least tail whose interval lies within the margin, by halving: intervals grow as tails shrink."""
+    """The least tail whose interval lies within the margin, by halving: intervals grow as tails
+    shrink.
+    """
     low, high = 0.0, 0.5
     for _ in range(50):
         middle = (low + high) / 2
@@ -177,7 +205,9 @@ def _least(interval: Callable[[float], Interval | None], margin: float) -> float
     return high
 
 
-def _difference(a: list[tuple[int, int]], b: list[tuple[int, int]], level: float) -> tuple[float, Interval]:
+def _difference(
+    a: list[tuple[int, int]], b: list[tuple[int, int]], level: float
+) -> tuple[float, Interval]:
     ends = []
     for clusters in (a, b):
         interval = clustered_rate_interval(clusters, level)

@@ -1,31 +1,37 @@
 """How sure may one be of a mean, a rate or a difference: intervals and tests that respect clusters.
 
-Rows that share a cluster (a document, a conversation) are not independent. The variance of a mean is CR2 (Bell &
-McCaffrey 2002): the sum over clusters of d^2 / (1 - m / n), over n^2, with d a cluster's summed deviations, m its rows, n
-all rows. It is divided into the mean's error, and that quotient is held against its own distribution where the rows of
-a cluster are all alike, the least that clusters of these sizes can say: Student's t on G - 1 degrees of freedom for G
-clusters of one size (the ordinary t interval where every row stands alone), wider tails where some outweigh the rest.
-Kish's effective number of clusters K = (sum m)^2 / sum m^2 (1965) says how many they are worth.
+Rows that share a cluster (a document, a conversation) are not independent. The variance of a mean
+is CR2 (Bell & McCaffrey 2002): the sum over clusters of d^2 / (1 - m / n), over n^2, with d a
+cluster's summed deviations, m its rows, n all rows. It is divided into the mean's error, and that
+quotient is held against its own distribution where the rows of a cluster are all alike, the least
+that clusters of these sizes can say: Student's t on G - 1 degrees of freedom for G clusters of one
+size (the ordinary t interval where every row stands alone), wider tails where some outweigh the
+rest. Kish's effective number of clusters K = (sum m)^2 / sum m^2 (1965) says how many they are
+worth.
 
-A rate gets Wilson's interval (1927), which stays sensible at 0 and 1; under clusters with the effective number of rows
-p(1 - p) / variance, at most n, times (z / t)^2 for a variance estimated from few clusters (Korn & Graubard 1998). Where
-the successes (or the failures) lie in few clusters the variance is known no better than those carriers allow, so t has at
-most one degree of freedom less than their effective number; that takes the rows no lower than an intra-cluster
-correlation of one half would. Rows of a cluster cannot say less than one row would: K effective rows are the least, and
-there the bound is exact (Clopper & Pearson 1934), as it is where all rows are alike.
+A rate gets Wilson's interval (1927), which stays sensible at 0 and 1; under clusters with the
+effective number of rows p(1 - p) / variance, at most n, times (z / t)^2 for a variance estimated
+from few clusters (Korn & Graubard 1998). Where the successes (or the failures) lie in few clusters
+the variance is known no better than those carriers allow, so t has at most one degree of freedom
+less than their effective number; that takes the rows no lower than an intra-cluster correlation of
+one half would. Rows of a cluster cannot say less than one row would: K effective rows are the
+least, and there the bound is exact (Clopper & Pearson 1934), as it is where all rows are alike.
 
-A mean of values in a range is a rate in disguise: where most values lie at one end, t is too sure of how far the mean may
-reach towards the other. Its interval is t's, widened to where the rate's formula with p(1 - p) / variance effective rows
-reaches; a paired difference is widened likewise, by what its gains and drops may be.
+A mean of values in a range is a rate in disguise: where most values lie at one end, t is too sure
+of how far the mean may reach towards the other. Its interval is t's, widened to where the rate's
+formula with p(1 - p) / variance effective rows reaches; a paired difference is widened likewise, by
+what its gains and drops may be.
 
-How often these hold the truth is measured by benchmarks/coverage. Known to fall short of 0.93: Wilson's interval of 30
-to 50 lone rows at some rates (0.92; every interval of a count swings with it), and rates over three giant clusters among
-dwarfs whose rows are all alike (0.89).
+How often these hold the truth is measured by benchmarks/coverage. Known to fall short of 0.93:
+Wilson's interval of 30 to 50 lone rows at some rates (0.92; every interval of a count swings with
+it), and rates over three giant clusters among dwarfs whose rows are all alike (0.89).
 
-Values without spread between clusters leave nothing to estimate from: then the bound is on the share u of clusters
-elsewhere in the range that so many equal ones leave possible, u = 1 - (alpha / 2) ** (1 / K).
+Values without spread between clusters leave nothing to estimate from: then the bound is on the
+share u of clusters elsewhere in the range that so many equal ones leave possible, u = 1 - (alpha /
+2) ** (1 / K).
 
-The t and beta distributions are our own (incomplete beta by continued fraction), because the package does without scipy.
+The t and beta distributions are our own (incomplete beta by continued fraction), because the
+package does without scipy.
 """
 
 from __future__ import annotations
@@ -40,7 +46,9 @@ from ragassay.core import Interval
 
 LEVEL = 0.95
 MOST_ALIKE = 0.5
-"""The intra-cluster correlation down to whose effective rows a rate's few carriers may take the interval."""
+"""The intra-cluster correlation down to whose effective rows a rate's few carriers may take the
+interval.
+"""
 
 Shape = tuple[tuple[int, int], ...]
 """Sizes of clusters: (rows, how many clusters have so many), rising."""
@@ -48,7 +56,9 @@ Shape = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class MeanResult:
-    """A mean over n values in `clusters` clusters; mean None when n = 0, interval None where none can be given."""
+    """A mean over n values in `clusters` clusters; mean None when n = 0, interval None where none
+    can be given.
+    """
 
     n: int
     clusters: int
@@ -60,8 +70,9 @@ class MeanResult:
 class PairedResult:
     """Two values of each of n rows compared; difference = mean_b - mean_a, wins = rows where b > a.
 
-    p: two-sided, of "no difference"; None with fewer than two clusters. minimum_detectable: the difference that a
-    comparison of this size would find with 80 % power at this level; None where the spread is not known.
+    p: two-sided, of "no difference"; None with fewer than two clusters. minimum_detectable: the
+    difference that a comparison of this size would find with 80 % power at this level; None where
+    the spread is not known.
     """
 
     n: int
@@ -78,11 +89,12 @@ class PairedResult:
 
 
 class MeanAccumulator:
-    """Mean and interval of a stream of values. Memory follows the number of named clusters, not of rows.
+    """Mean and interval of a stream of values. Memory follows the number of named clusters, not of
+    rows.
 
-    low, high: the range of the values (None = unbounded); the interval is clipped to it. A value without a
-    cluster is a cluster of its own. signed: the values are differences, whose plain state is the middle of the range and not
-    one of its ends.
+    low, high: the range of the values (None = unbounded); the interval is clipped to it. A value
+    without a cluster is a cluster of its own. signed: the values are differences, whose plain state
+    is the middle of the range and not one of its ends.
     """
 
     __slots__ = (
@@ -99,10 +111,16 @@ class MeanAccumulator:
         "signed",
     )
 
-    def __init__(self, low: float | None = 0.0, high: float | None = 1.0, *, signed: bool = False) -> None:
+    def __init__(
+        self, low: float | None = 0.0, high: float | None = 1.0, *, signed: bool = False
+    ) -> None:
         self.low, self.high, self.signed = low, high, signed
         self.n = 0
-        self._lone, self._lone_mean, self._lone_square = 0, 0.0, 0.0  # Welford over the values without a cluster
+        self._lone, self._lone_mean, self._lone_square = (
+            0,
+            0.0,
+            0.0,
+        )  # Welford over the values without a cluster
         self._clusters: dict[str, tuple[float, int]] = {}  # cluster -> (sum, count)
         self._min, self._max, self._binary = math.inf, -math.inf, True
 
@@ -128,7 +146,9 @@ class MeanAccumulator:
 
     @classmethod
     def joined(cls, parts: Iterable[MeanAccumulator]) -> MeanAccumulator:
-        """All values of these, as if one had taken them (Chan, Golub and LeVeque 1979); the range is that of rates."""
+        """All values of these, as if one had taken them (Chan, Golub and LeVeque 1979); the range
+        is that of rates.
+        """
         whole = cls()
         for part in parts:
             whole.n += part.n
@@ -152,20 +172,34 @@ class MeanAccumulator:
 
     @property
     def effective(self) -> float:
-        """Kish's effective number of clusters, (sum m)^2 / sum m^2 over their sizes m; 0 when nothing was seen."""
-        return self.n**2 / (self._lone + sum(count**2 for _, count in self._clusters.values())) if self.n else 0.0
+        """Kish's effective number of clusters, (sum m)^2 / sum m^2 over their sizes m; 0 when
+        nothing was seen.
+        """
+        return (
+            self.n**2 / (self._lone + sum(count**2 for _, count in self._clusters.values()))
+            if self.n
+            else 0.0
+        )
 
     @property
     def mean(self) -> float | None:
         """The mean of the values, None when there is none."""
         if not self.n:
             return None
-        return math.fsum([self._lone * self._lone_mean, *(total for total, _ in self._clusters.values())]) / self.n
+        return (
+            math.fsum(
+                [self._lone * self._lone_mean, *(total for total, _ in self._clusters.values())]
+            )
+            / self.n
+        )
 
     @property
     def shape(self) -> Shape:
         """The sizes of the clusters."""
-        return _shape(*([(1, self._lone)] if self._lone else []), *((count, 1) for _, count in self._clusters.values()))
+        return _shape(
+            *([(1, self._lone)] if self._lone else []),
+            *((count, 1) for _, count in self._clusters.values()),
+        )
 
     @property
     def variance(self) -> float | None:
@@ -174,7 +208,10 @@ class MeanAccumulator:
         if mean is None or self.clusters < 2:
             return None
         squares = (self._lone_square + self._lone * (self._lone_mean - mean) ** 2) / (1 - 1 / n)
-        squares += math.fsum((total - count * mean) ** 2 / (1 - count / n) for total, count in self._clusters.values())
+        squares += math.fsum(
+            (total - count * mean) ** 2 / (1 - count / n)
+            for total, count in self._clusters.values()
+        )
         variance = squares / n**2
         return variance if variance > self._rounding**2 else 0.0
 
@@ -200,18 +237,34 @@ class MeanAccumulator:
             if self._min == self._max:
                 method = "exact bound, all values equal"
             else:
-                method = "exact bound, all cluster means equal" if clusters > 1 else "exact bound, one cluster"
-            return _no_spread(mean, self.effective, level, float(self.low or 0.0), float(self.high or 0.0), method)
+                method = (
+                    "exact bound, all cluster means equal"
+                    if clusters > 1
+                    else "exact bound, one cluster"
+                )
+            return _no_spread(
+                mean, self.effective, level, float(self.low or 0.0), float(self.high or 0.0), method
+            )
         reach = _critical(level, self.shape) * math.sqrt(variance)
-        low, high, method = mean - reach, mean + reach, "t" if clusters == self.n else "cluster-robust t"
+        low, high, method = (
+            mean - reach,
+            mean + reach,
+            "t" if clusters == self.n else "cluster-robust t",
+        )
         if self.low is not None and self.high is not None and not self.signed:
             span = self.high - self.low
             carriers = self._carriers(self.low, self.high)
-            share = min(1.0, max(0.0, (mean - self.low) / span))  # no rounding takes it out of the range
+            share = min(
+                1.0, max(0.0, (mean - self.low) / span)
+            )  # no rounding takes it out of the range
             rate = _rate(share, self.shape, variance / span**2, carriers, level, math.inf)
             ends = self.low + span * rate.low, self.low + span * rate.high
             if ends[0] < low or ends[1] > high:
-                low, high, method = min(low, ends[0]), max(high, ends[1]), f"{method}, Wilson's far end"
+                low, high, method = (
+                    min(low, ends[0]),
+                    max(high, ends[1]),
+                    f"{method}, Wilson's far end",
+                )
         low = low if self.low is None else max(self.low, low)
         return Interval(low, high if self.high is None else min(self.high, high), level, method)
 
@@ -233,7 +286,9 @@ def rate_interval(successes: int, n: int, level: float = LEVEL) -> Interval | No
     return _wilson(successes / n, float(n), level, "Wilson") if n else None
 
 
-def clustered_rate_interval(clusters: Iterable[tuple[int, int]], level: float = LEVEL) -> Interval | None:
+def clustered_rate_interval(
+    clusters: Iterable[tuple[int, int]], level: float = LEVEL
+) -> Interval | None:
     """Interval of a rate over clusters of (successes, rows); None when there is no row."""
     seen = [(successes, n) for successes, n in clusters if n]
     rows = sum(n for _, n in seen)
@@ -242,11 +297,14 @@ def clustered_rate_interval(clusters: Iterable[tuple[int, int]], level: float = 
     rate, variance = sum(successes for successes, _ in seen) / rows, None
     if len(seen) > 1:
         variance = math.fsum((s - n * rate) ** 2 / (1 - n / rows) for s, n in seen) / rows**2
-    return _rate(rate, _shape(*((n, 1) for _, n in seen)), variance, _carriers((0, 0, 0, 0), seen), level)
+    return _rate(
+        rate, _shape(*((n, 1) for _, n in seen)), variance, _carriers((0, 0, 0, 0), seen), level
+    )
 
 
 def exact_rate_interval(successes: float, n: float, level: float = LEVEL) -> Interval | None:
-    """Clopper & Pearson's exact interval (1934) of a rate by beta quantiles; counts need not be whole. None when n = 0.
+    """Clopper & Pearson's exact interval (1934) of a rate by beta quantiles; counts need not be
+    whole. None when n = 0.
 
     Raises ValueError unless 0 <= successes <= n.
     """
@@ -262,22 +320,36 @@ def _shape(*clusters: tuple[int, int]) -> Shape:
     return tuple(sorted(sizes.items()))
 
 
-def _carriers(lone: tuple[float, float, float, float], clusters: Iterable[tuple[float, int]]) -> float:
-    """In how many effective clusters the successes or the failures lie, whichever are fewer (Kish); 0 for neither.
+def _carriers(
+    lone: tuple[float, float, float, float], clusters: Iterable[tuple[float, int]]
+) -> float:
+    """In how many effective clusters the successes or the failures lie, whichever are fewer (Kish);
+    0 for neither.
 
-    lone: sums over rows without a cluster of successes, their squares, failures, their squares; clusters: (successes, rows).
+    lone: sums over rows without a cluster of successes, their squares, failures, their squares;
+    clusters: (successes, rows).
     """
     hits, hit_squares, misses, miss_squares = lone
     for successes, n in clusters:
         hits, hit_squares = hits + successes, hit_squares + successes**2
         misses, miss_squares = misses + n - successes, miss_squares + (n - successes) ** 2
-    return min(hits**2 / hit_squares, misses**2 / miss_squares) if hit_squares > 0 and miss_squares > 0 else 0.0
+    return (
+        min(hits**2 / hit_squares, misses**2 / miss_squares)
+        if hit_squares > 0 and miss_squares > 0
+        else 0.0
+    )
 
 
 def _rate(
-    rate: float, shape: Shape, variance: float | None, carriers: float, level: float, most: float | None = None
+    rate: float,
+    shape: Shape,
+    variance: float | None,
+    carriers: float,
+    level: float,
+    most: float | None = None,
 ) -> Interval:
-    """The interval of a rate over clusters; carriers: effective clusters that hold the rarer of the two outcomes.
+    """The interval of a rate over clusters; carriers: effective clusters that hold the rarer of the
+    two outcomes.
 
     most: how many rows of 0 and 1 one could be worth in all; None for rates, whose rows count once.
     """
@@ -319,16 +391,23 @@ def _clopper_pearson(rate: float, rows: float, level: float, method: str) -> Int
 
 @lru_cache(maxsize=1024)
 def _critical(level: float, shape: Shape) -> float:
-    """What |error / standard error| of a mean over clusters of these sizes stays below with probability `level`."""
+    """What |error / standard error| of a mean over clusters of these sizes stays below with
+    probability `level`.
+    """
     if len(shape) == 1:
         return t_quantile(0.5 + level / 2, shape[0][1] - 1)
     aim = math.log(1 - level)
-    low, high = 0.0, t_quantile(0.5 + level / 2, sum(k for _, k in shape) - 1)  # where all clusters are of one size
+    low, high = (
+        0.0,
+        t_quantile(0.5 + level / 2, sum(k for _, k in shape) - 1),
+    )  # where all clusters are of one size
     over, under = -aim, math.log(_exceeds(high, shape)) - aim
     while under > 0:
         low, over, high = high, under, 1.5 * high
         under = math.log(_exceeds(high, shape)) - aim
-    for _ in range(60):  # Illinois: the secant's step, held inside a bracket that shrinks from both ends
+    for _ in range(
+        60
+    ):  # Illinois: the secant's step, held inside a bracket that shrinks from both ends
         step = high - under * (high - low) / (under - over)
         off = math.log(_exceeds(step, shape)) - aim
         if abs(off) < 1e-10 or high - low < 1e-12 * high:
@@ -341,12 +420,14 @@ def _critical(level: float, shape: Shape) -> float:
 
 
 def _exceeds(t: float, shape: Shape) -> float:
-    """P(|mean's error| > t standard errors) over clusters of these sizes, when the rows of a cluster are all alike.
+    """P(|mean's error| > t standard errors) over clusters of these sizes, when the rows of a
+    cluster are all alike.
 
-    The error Z sqrt(sum v), v = m^2, against the CR2 variance: with Craig's form of the normal tail (1991) and the
-    moment-generating function of the quadratic form, 2 / pi times the integral over 0 < x < pi / 2 of det(I + u S W)^(-1/2),
-    u = t^2 / (sin^2 x sum v), S the covariance of the clusters' deviations, W their weights; S is diagonal plus rank
-    two, so its determinant is a sum over the sizes. As in Bell & McCaffrey, error and variance are taken for independent.
+    The error Z sqrt(sum v), v = m^2, against the CR2 variance: with Craig's form of the normal tail
+    (1991) and the moment-generating function of the quadratic form, 2 / pi times the integral over
+    0 < x < pi / 2 of det(I + u S W)^(-1/2), u = t^2 / (sin^2 x sum v), S the covariance of the
+    clusters' deviations, W their weights; S is diagonal plus rank two, so its determinant is a sum
+    over the sizes. As in Bell & McCaffrey, error and variance are taken for independent.
     """
     if len(shape) == 1:
         return t_p_value(t, shape[0][1] - 1)
@@ -385,10 +466,19 @@ def legendre(nodes: int) -> tuple[tuple[float, float], ...]:
     return tuple(out)
 
 
-def _no_spread(value: float, clusters: float, level: float, low: float, high: float, method: str) -> Interval:
-    """No spread between clusters: a share u of them may still lie anywhere in [low, high] without having been met."""
+def _no_spread(
+    value: float, clusters: float, level: float, low: float, high: float, method: str
+) -> Interval:
+    """No spread between clusters: a share u of them may still lie anywhere in [low, high] without
+    having been met.
+    """
     share = 1 - ((1 - level) / 2) ** (1 / clusters)
-    return Interval(max(low, value - share * (value - low)), min(high, value + share * (high - value)), level, method)
+    return Interval(
+        max(low, value - share * (value - low)),
+        min(high, value + share * (high - value)),
+        level,
+        method,
+    )
 
 
 def paired_difference(
@@ -401,9 +491,10 @@ def paired_difference(
 ) -> PairedResult:
     """Compare two values (a, b, cluster) of the same rows: paired cluster-robust t test.
 
-    low, high: the range of one value. With no spread among the differences, p is the sign test's. Where few rows differ, t
-    is too sure of how far the difference may reach: gains and losses each get their own interval then, put together as
-    Newcombe's (1998, method 10) where that is wider. The end towards 0 stays t's, so that interval and p say the same.
+    low, high: the range of one value. With no spread among the differences, p is the sign test's.
+    Where few rows differ, t is too sure of how far the difference may reach: gains and losses each
+    get their own interval then, put together as Newcombe's (1998, method 10) where that is wider.
+    The end towards 0 stays t's, so that interval and p say the same.
     """
     span = high - low if low is not None and high is not None else None
     differences = MeanAccumulator(None if span is None else -span, span, signed=True)
@@ -434,13 +525,24 @@ def paired_difference(
         else:
             p = 1.0 if abs(mean) <= differences._rounding else min(1.0, 2 * 0.5**clusters)
     return PairedResult(
-        differences.n, clusters, first.mean, second.mean, mean, interval, p,
-        wins, ties, losses, minimum,
-    )  # fmt: skip
+        differences.n,
+        clusters,
+        first.mean,
+        second.mean,
+        mean,
+        interval,
+        p,
+        wins,
+        ties,
+        losses,
+        minimum,
+    )
 
 
 def _reaching(interval: Interval | None, gains: MeanResult, drops: MeanResult) -> Interval | None:
-    """The interval of a difference, widened away from 0 to where the intervals of gains and drops let it reach."""
+    """The interval of a difference, widened away from 0 to where the intervals of gains and drops
+    let it reach.
+    """
     up, down = gains.interval, drops.interval
     if interval is None or up is None or down is None or gains.mean is None or drops.mean is None:
         return interval
@@ -455,11 +557,12 @@ def _reaching(interval: Interval | None, gains: MeanResult, drops: MeanResult) -
 
 
 def gap_to_rest(part: MeanAccumulator, whole: MeanAccumulator) -> tuple[float | None, float | None]:
-    """(mean of `part` - mean of the rest of `whole`, its two-sided p); `part`'s values were all added to `whole` too.
+    """(mean of `part` - mean of the rest of `whole`, its two-sided p); `part`'s values were all
+    added to `whole` too.
 
-    gap: None when either side is empty. p: None with fewer than two clusters on either side or three in all. The spread is taken
-    around the common mean, as a permutation test would: a handful of rows that happen to be equal prove little.
-    Clusters that lie on both sides make it cautious.
+    gap: None when either side is empty. p: None with fewer than two clusters on either side or
+    three in all. The spread is taken around the common mean, as a permutation test would: a handful
+    of rows that happen to be equal prove little. Clusters that lie on both sides make it cautious.
     """
     mean, total, left = part.mean, whole.mean, whole.n - part.n
     if mean is None or total is None or left <= 0:
@@ -468,7 +571,11 @@ def gap_to_rest(part: MeanAccumulator, whole: MeanAccumulator) -> tuple[float | 
     rest = (
         whole.clusters
         - part._lone
-        - sum(1 for cluster, (_, count) in part._clusters.items() if whole._clusters[cluster][1] == count)
+        - sum(
+            1
+            for cluster, (_, count) in part._clusters.items()
+            if whole._clusters[cluster][1] == count
+        )
     )
     variance = whole.variance
     if part.clusters < 2 or rest < 2 or whole.clusters < 3 or variance is None:
@@ -476,13 +583,16 @@ def gap_to_rest(part: MeanAccumulator, whole: MeanAccumulator) -> tuple[float | 
     if variance == 0.0:
         return gap, 1.0
     error = math.sqrt(variance * whole.clusters * (1 / part.clusters + 1 / rest))
-    # No permutation of so few clusters could be rarer than this; it holds back a part of two or three rows.
+    # No permutation of so few clusters could be rarer than this; it holds back a part of two or
+    # three rows.
     rarest = 1 / math.comb(part.clusters + rest, min(part.clusters, rest, 30))
     return gap, max(t_p_value(gap / error, whole.clusters - 2), rarest)
 
 
 def holm(pvalues: Sequence[float]) -> list[float]:
-    """p-values corrected for looking at all of them (Holm 1979), in the given order; each is >= its raw value."""
+    """p-values corrected for looking at all of them (Holm 1979), in the given order; each is >= its
+    raw value.
+    """
     order = sorted(range(len(pvalues)), key=pvalues.__getitem__)
     corrected, highest = [0.0] * len(pvalues), 0.0
     for rank, i in enumerate(order):
@@ -493,7 +603,9 @@ def holm(pvalues: Sequence[float]) -> list[float]:
 
 def normal_quantile(p: float) -> float:
     """The standard normal's quantile for p in (0, 1)."""
-    from statistics import NormalDist  # drags in decimal and fractions: 10 ms that importing us need not pay
+    from statistics import (
+        NormalDist,
+    )  # drags in decimal and fractions: 10 ms that importing us need not pay
 
     return NormalDist().inv_cdf(p)
 
@@ -539,7 +651,9 @@ def t_quantile(p: float, df: float) -> float:
 
 
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """The quantile of the beta distribution for p in (0, 1), a > 0, b > 0: Newton's steps held inside a bracket."""
+    """The quantile of the beta distribution for p in (0, 1), a > 0, b > 0: Newton's steps held
+    inside a bracket.
+    """
     if not 0 < p < 1 or not (a > 0 and b > 0):
         raise ValueError("a beta quantile needs 0 < p < 1, a > 0 and b > 0")
     low, high, x, constant = 0.0, 1.0, a / (a + b), _log_beta(a, b)
@@ -560,12 +674,16 @@ def beta_quantile(p: float, a: float, b: float) -> float:
 
 
 def _log_beta(a: float, b: float) -> float:
-    """log B(a, b). For a large a, log gamma(a + b) - log gamma(a) by Stirling, where plain lgamma would cancel."""
+    """log B(a, b). For a large a, log gamma(a + b) - log gamma(a) by Stirling, where plain lgamma
+    would cancel.
+    """
     if a < b:
         a, b = b, a
     if a < 20:
         return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-    growth = (a - 0.5) * math.log1p(b / a) + b * math.log(a + b) - b + _stirling(a + b) - _stirling(a)
+    growth = (
+        (a - 0.5) * math.log1p(b / a) + b * math.log(a + b) - b + _stirling(a + b) - _stirling(a)
+    )
     return math.lgamma(b) - growth
 
 

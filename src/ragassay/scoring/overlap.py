@@ -1,17 +1,21 @@
-"""How much of a right answer's wording does a response share? Words, longest common subsequence, n-grams.
+"""How much of a right answer's wording does a response share? Words, longest common subsequence,
+n-grams.
 
-Every measure takes `response` and `reference`, is a share in [0, 1], higher is better. It is None where it is undefined:
-when the reference holds nothing to find (it is empty, or only punctuation). A response that holds nothing scores 0.
-Time and memory grow with the length of the texts, but for `rouge_l` (see there).
+Every measure takes `response` and `reference`, is a share in [0, 1], higher is better. It is None
+where it is undefined: when the reference holds nothing to find (it is empty, or only punctuation).
+A response that holds nothing scores 0. Time and memory grow with the length of the texts, but for
+`rouge_l` (see there).
 
 Two ways to cut a text into words:
 
-- `tokens`, for answers: as the SQuAD evaluation does it (Rajpurkar et al. 2016, arXiv:1606.05250), in any script.
+- `tokens`, for answers: as the SQuAD evaluation does it (Rajpurkar et al. 2016, arXiv:1606.05250),
+  in any script.
 - `words`, for running text: letters and digits, everything else separates (as ROUGE does it).
 
-Both fold case and compatibility forms (ﬁ is fi, full-width 1 is 1) and drop invisible format characters. A character of a
-script that sets no spaces (Chinese, Japanese kana, Thai, Lao, Burmese, Khmer) is a token of its own. Accents stay:
-"résumé" is not "resume". Nothing is stemmed; no language but English loses its articles.
+Both fold case and compatibility forms (ﬁ is fi, full-width 1 is 1) and drop invisible format
+characters. A character of a script that sets no spaces (Chinese, Japanese kana, Thai, Lao, Burmese,
+Khmer) is a token of its own. Accents stay: "résumé" is not "resume". Nothing is stemmed; no
+language but English loses its articles.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 MAX_WORDS = 100_000
-"""`rouge_l` compares the first so many words of either text: half a megabyte of English, about a second."""
+"""`rouge_l` compares the first so many words of either text: half a megabyte of English, about a
+second.
+"""
 
 _ARTICLES = frozenset(("a", "an", "the"))
 SPACELESS = re.compile(
@@ -30,7 +36,9 @@ SPACELESS = re.compile(
     "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 _GLUE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~’‘ʼ‐‑")
-"""SQuAD deletes ASCII punctuation ("don't" is one token, "dont"); these others are the same marks, better set."""
+"""SQuAD deletes ASCII punctuation ("don't" is one token, "dont"); these others are the same marks,
+better set.
+"""
 
 
 class _Table(dict[int, str | None]):
@@ -59,7 +67,9 @@ _FOREIGN = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]{1,64}")
 
 
 def compatible(text: str, form: str = "NFKC") -> str:
-    """Unicode's compatibility form in linear time: applied to stretches of at most 64 characters outside ASCII."""
+    """Unicode's compatibility form in linear time: applied to stretches of at most 64 characters
+    outside ASCII.
+    """
     if text.isascii():
         return text
     return _FOREIGN.sub(lambda found: unicodedata.normalize(form, found[0]), text)  # type: ignore[arg-type]
@@ -68,8 +78,9 @@ def compatible(text: str, form: str = "NFKC") -> str:
 def tokens(text: str) -> list[str]:
     """The tokens of an answer: lower case, punctuation deleted, "a", "an" and "the" left out.
 
-    On ASCII these are the tokens of the SQuAD evaluation, but that a text of nothing but articles keeps them, so that
-    the answer "A" to a multiple choice remains an answer. Other punctuation and symbols than ASCII's separate.
+    On ASCII these are the tokens of the SQuAD evaluation, but that a text of nothing but articles
+    keeps them, so that the answer "A" to a multiple choice remains an answer. Other punctuation and
+    symbols than ASCII's separate.
 
     >>> tokens("The U.S. Army doesn't—sadly—pay €3,000."), tokens("東京 Tower")
     (['us', 'army', 'doesnt', 'sadly', 'pay', '3000'], ['東', '京', 'tower'])
@@ -79,12 +90,15 @@ def tokens(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """The words of running text: stretches of letters, marks and digits in lower case, articles included."""
+    """The words of running text: stretches of letters, marks and digits in lower case, articles
+    included.
+    """
     return compatible(text).casefold().translate(_RUNNING).split()
 
 
 def token_precision(response: str, reference: str) -> float | None:
-    """Shared tokens / tokens of the response; a token that is there n and m times is shared min(n, m) times.
+    """Shared tokens / tokens of the response; a token that is there n and m times is shared min(n,
+    m) times.
 
     >>> token_precision("It is the tall tower.", "a tall tower")
     0.5
@@ -98,7 +112,8 @@ def token_recall(response: str, reference: str) -> float | None:
 
 
 def token_f1(response: str, reference: str) -> float | None:
-    """Harmonic mean of `token_precision` and `token_recall`: 2 * shared / (tokens of both). Symmetric.
+    """Harmonic mean of `token_precision` and `token_recall`: 2 * shared / (tokens of both).
+    Symmetric.
 
     >>> token_f1("tower of London", "London tower")
     0.8
@@ -118,8 +133,8 @@ def exact_match(response: str, reference: str) -> float | None:
 def gold_token_recall(response: str, references: Iterable[str]) -> float | None:
     """The best `token_recall` over several right answers; None when none of them holds a token.
 
-    From 0.5 on it is a fair verdict on short answers, which long responses wrap in sentences that precision and F1
-    punish.
+    From 0.5 on it is a fair verdict on short answers, which long responses wrap in sentences that
+    precision and F1 punish.
 
     >>> gold_token_recall("It opened in Paris in 1889.", ["March 1889", "1889"])
     1.0
@@ -131,19 +146,22 @@ def gold_token_recall(response: str, references: Iterable[str]) -> float | None:
 
 def best_of(
     measure: Callable[[str, str], float | None], response: str, references: Iterable[str]
-) -> float | None:  # fmt: skip
-    """The best value of a measure over several right answers, those left out for which it is undefined."""
+) -> float | None:
+    """The best value of a measure over several right answers, those left out for which it is
+    undefined.
+    """
     values = [measure(response, reference) for reference in references]
     return max((value for value in values if value is not None), default=None)
 
 
 def rouge_l(response: str, reference: str) -> float | None:
-    """ROUGE-L: harmonic mean of LCS / words of the response and LCS / words of the reference. Symmetric.
+    """ROUGE-L: harmonic mean of LCS / words of the response and LCS / words of the reference.
+    Symmetric.
 
-    LCS: the length of the longest common subsequence of the `words` of the whole texts, unstemmed. Only the first
-    MAX_WORDS words of either text are compared; time grows with the product of the lengths (bit-parallel, so that
-    10,000 words against 10,000 take some 20 ms), memory with their sum. Lin 2004, "ROUGE: A package for automatic
-    evaluation of summaries", with beta = 1.
+    LCS: the length of the longest common subsequence of the `words` of the whole texts, unstemmed.
+    Only the first MAX_WORDS words of either text are compared; time grows with the product of the
+    lengths (bit-parallel, so that 10,000 words against 10,000 take some 20 ms), memory with their
+    sum. Lin 2004, "ROUGE: A package for automatic evaluation of summaries", with beta = 1.
 
     >>> rouge_l("police kill the gunman", "police killed the gunman")
     0.75
@@ -155,10 +173,12 @@ def rouge_l(response: str, reference: str) -> float | None:
 
 
 def chrf(response: str, reference: str) -> float | None:
-    """chrF2: F-measure of shared character n-grams, n = 1 to 6, recall weighing twice as much (beta = 2).
+    """chrF2: F-measure of shared character n-grams, n = 1 to 6, recall weighing twice as much (beta
+    = 2).
 
-    Precision and recall are means over the orders for which both texts have an n-gram; white space is left out, case
-    counts. sacrebleu's sentence_chrf / 100. Popovic 2015, "chrF: character n-gram F-score for automatic MT evaluation".
+    Precision and recall are means over the orders for which both texts have an n-gram; white space
+    is left out, case counts. sacrebleu's sentence_chrf / 100. Popovic 2015, "chrF: character n-gram
+    F-score for automatic MT evaluation".
     """
     ours, theirs = "".join(response.split()), "".join(reference.split())
     if not theirs:
@@ -168,16 +188,20 @@ def chrf(response: str, reference: str) -> float | None:
     for n, shared in enumerate(_shared_ngrams(ours, theirs, orders), 1):
         precision += shared / (len(ours) - n + 1) / orders
         recall += shared / (len(theirs) - n + 1) / orders
-    return min(1.0, 5 * precision * recall / (4 * precision + recall)) if precision and recall else 0.0
+    return (
+        min(1.0, 5 * precision * recall / (4 * precision + recall)) if precision and recall else 0.0
+    )
 
 
 def bleu(response: str, reference: str) -> float | None:
-    """Sentence BLEU: geometric mean of the n-gram precisions, n = 1 to 4, times the brevity penalty. Case counts.
+    """Sentence BLEU: geometric mean of the n-gram precisions, n = 1 to 4, times the brevity
+    penalty. Case counts.
 
-    An order without a match counts as 1 / (2^i * n-grams), i = 1 for the first such order (smoothing "exp"); orders
-    longer than the response are left out; without a shared word it is 0. The penalty is exp(1 - reference / response
-    length) for a response that is shorter. Words are cut as mteval-v13a does, which leaves Chinese and Japanese whole.
-    sacrebleu's sentence_bleu / 100. Papineni et al. 2002; Chen & Cherry 2014 on smoothing.
+    An order without a match counts as 1 / (2^i * n-grams), i = 1 for the first such order
+    (smoothing "exp"); orders longer than the response are left out; without a shared word it is 0.
+    The penalty is exp(1 - reference / response length) for a response that is shorter. Words are
+    cut as mteval-v13a does, which leaves Chinese and Japanese whole. sacrebleu's sentence_bleu /
+    100. Papineni et al. 2002; Chen & Cherry 2014 on smoothing.
     """
     ours, theirs = _mteval_words(response), _mteval_words(reference)
     if not theirs:
@@ -221,12 +245,16 @@ def _shared(ours: Iterable[object], theirs: Iterable[object]) -> int:
 def _shared_ngrams(ours: str, theirs: str, orders: int) -> Iterator[int]:
     """How many n-grams of characters two texts share, for n = 1, 2 ... orders.
 
-    An n-gram is one number, made of that of the n-gram before and the next character. Both texts' numbers are sorted in
-    one array, the lowest bit says whose each is: n-grams that are there a and b times share a + b - |a - b|, halved.
+    An n-gram is one number, made of that of the n-gram before and the next character. Both texts'
+    numbers are sorted in one array, the lowest bit says whose each is: n-grams that are there a and
+    b times share a + b - |a - b|, halved.
     """
-    import numpy as np  # three times as fast as counting strings; loaded by who compares n-grams only
+    # three times as fast as counting strings; loaded by who compares n-grams only
+    import numpy as np
 
-    chars = np.frombuffer((ours + theirs).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
+    chars = np.frombuffer((ours + theirs).encode("utf-32-le", "surrogatepass"), np.uint32).astype(
+        np.int64
+    )
     width = used = int(chars.max()).bit_length() if orders else 0
     grams = chars
     for n in range(1, orders + 1):
@@ -257,8 +285,9 @@ _WINDOW = 8192
 def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     """Length of the longest common subsequence.
 
-    Bit-parallel (Crochemore et al. 2001): a bit a word of `first`, a step a word of `second`; a cleared bit is one more
-    common word. Windows of bits, with the carries handed from one to the next, keep the masks small.
+    Bit-parallel (Crochemore et al. 2001): a bit a word of `first`, a step a word of `second`; a
+    cleared bit is one more common word. Windows of bits, with the carries handed from one to the
+    next, keep the masks small.
     """
     if len(first) > len(second):
         first, second = second, first
@@ -292,7 +321,9 @@ _DASH = re.compile(r"(?<=[0-9])-")
 
 
 def _mteval_words(text: str) -> list[str]:
-    """The words of mteval-v13a: ASCII symbols apart; stops and commas apart unless between digits; dashes after digits."""
+    """The words of mteval-v13a: ASCII symbols apart; stops and commas apart unless between digits;
+    dashes after digits.
+    """
     text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for name, char in _ENTITIES.items():
         text = text.replace(name, char)

@@ -1,13 +1,15 @@
-"""Do judgments repeat, and what is a panel of judges worth? Flip rate, shared errors, the vote against its best member.
+"""Do judgments repeat, and what is a panel of judges worth? Flip rate, shared errors, the vote
+against its best member.
 
-Verdicts are a matrix: rows x samples of one judge, or rows x judges, 1 = pass, 0 = fail, NaN = lost. A lost verdict is
-counted and never filled in.
+Verdicts are a matrix: rows x samples of one judge, or rows x judges, 1 = pass, 0 = fail, NaN =
+lost. A lost verdict is counted and never filled in.
 
-Judges that err on the same rows are fewer than they look. With the mean correlation rho of their errors (phi of the
-error indicators), n judges are worth n / (1 + (n - 1) rho) independent ones, Kish's design effect (1965) with judges for
-rows; by the eigenvalues of the correlation matrix, (sum l)^2 / sum l^2, the participation ratio (Bretherton et al. 1999).
-Condorcet: what the majority would reach if errors were independent given people's label, each judge with its own shares
-of passes and of fails judged right.
+Judges that err on the same rows are fewer than they look. With the mean correlation rho of their
+errors (phi of the error indicators), n judges are worth n / (1 + (n - 1) rho) independent ones,
+Kish's design effect (1965) with judges for rows; by the eigenvalues of the correlation matrix, (sum
+l)^2 / sum l^2, the participation ratio (Bretherton et al. 1999). Condorcet: what the majority would
+reach if errors were independent given people's label, each judge with its own shares of passes and
+of fails judged right.
 """
 
 from __future__ import annotations
@@ -31,17 +33,21 @@ IntArray = NDArray[np.int64]
 
 _BLOCK = 250
 _MOST_GROUPS = 2000
-"""More clusters than this are drawn in random groups of them: the spread is the same, and memory is bounded."""
+"""More clusters than this are drawn in random groups of them: the spread is the same, and memory is
+bounded.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeatability:
     """How far k samples of the same judgments agree.
 
-    n: rows with at least two verdicts, over which the figures are; alone: rows with fewer. lost: verdicts that are
-    missing, of rows x k. flip_rate: share of rows whose verdicts are not unanimous. two_differ: chance that two samples
-    of a row differ. kappa: between samples, chance-corrected (Fleiss 1971; with gaps as Gwet 2014). gain: share of rows
-    right by one sample (a) and by the majority of the row's samples (b, ties half), paired; None without people's labels.
+    n: rows with at least two verdicts, over which the figures are; alone: rows with fewer. lost:
+    verdicts that are missing, of rows x k. flip_rate: share of rows whose verdicts are not
+    unanimous. two_differ: chance that two samples of a row differ. kappa: between samples,
+    chance-corrected (Fleiss 1971; with gaps as Gwet 2014). gain: share of rows right by one sample
+    (a) and by the majority of the row's samples (b, ties half), paired; None without people's
+    labels.
     """
 
     samples: int
@@ -57,8 +63,10 @@ class Repeatability:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One way to one verdict. accuracy, kappa: against people. gain: share right by the best single judge (a) and by this
-    rule (b), paired; interval and p hold for the comparison with every judge at once (Bonferroni), so also with the best."""
+    """One way to one verdict. accuracy, kappa: against people. gain: share right by the best single
+    judge (a) and by this rule (b), paired; interval and p hold for the comparison with every judge
+    at once (Bonferroni), so also with the best.
+    """
 
     name: str
     accuracy: float
@@ -70,12 +78,13 @@ class Rule:
 class Panel:
     """A panel against people.
 
-    n: rows that all judges judged and people labelled; dropped: the rest. accuracies: of each judge. best: the judge that
-    is best on all rows. correlation[i][j]: phi of the errors, None where a judge is always right or always
-    wrong. mean_correlation, effective: with intervals from bootstrapped clusters; effective_eigen: by eigenvalues.
-    rules: "majority" (ties half), "mean" of the scores where they were given, and "weighted" by log-odds of being right,
-    learned on the other folds. independent: accuracy of the majority if errors were independent given the label; real:
-    what it is.
+    n: rows that all judges judged and people labelled; dropped: the rest. accuracies: of each
+    judge. best: the judge that is best on all rows. correlation[i][j]: phi of the errors, None
+    where a judge is always right or always wrong. mean_correlation, effective: with intervals from
+    bootstrapped clusters; effective_eigen: by eigenvalues. rules: "majority" (ties half), "mean" of
+    the scores where they were given, and "weighted" by log-odds of being right, learned on the
+    other folds. independent: accuracy of the majority if errors were independent given the label;
+    real: what it is.
     """
 
     judges: tuple[str, ...]
@@ -94,9 +103,16 @@ class Panel:
 
 
 def repeatability(
-    verdicts: FloatArray, cluster: IntArray | None = None, truth: BoolArray | None = None, *, draws: int = 2000, seed: int = 0
-) -> Repeatability:  # fmt: skip
-    """The figures of a (rows, k) matrix; see `Repeatability`. Raises ValueError for a value that is none of 0, 1 and NaN."""
+    verdicts: FloatArray,
+    cluster: IntArray | None = None,
+    truth: BoolArray | None = None,
+    *,
+    draws: int = 2000,
+    seed: int = 0,
+) -> Repeatability:
+    """The figures of a (rows, k) matrix; see `Repeatability`. Raises ValueError for a value that is
+    none of 0, 1 and NaN.
+    """
     _check(verdicts)
     given = ~np.isnan(verdicts)
     size = given.sum(1)
@@ -110,22 +126,37 @@ def repeatability(
     if truth is not None:
         right = np.where(truth[kept], passes, m - passes)
         voted = np.where(2 * right == m, 0.5, 2 * right > m)
-        gain = paired_difference(zip((right / m).tolist(), voted.tolist(), _names(groups), strict=True))
+        gain = paired_difference(
+            zip((right / m).tolist(), voted.tolist(), _names(groups), strict=True)
+        )
     return Repeatability(
-        verdicts.shape[1], n, int((~kept).sum()), many, int((~given).sum()),
-        _mean("flip_rate", split.astype(np.float64), groups), _mean("two_differ", differ, groups),
-        _fleiss(m, passes, groups, draws, seed), gain,
-    )  # fmt: skip
+        verdicts.shape[1],
+        n,
+        int((~kept).sum()),
+        many,
+        int((~given).sum()),
+        _mean("flip_rate", split.astype(np.float64), groups),
+        _mean("two_differ", differ, groups),
+        _fleiss(m, passes, groups, draws, seed),
+        gain,
+    )
 
 
 def panel(
-    verdicts: FloatArray, truth: BoolArray, names: Sequence[str], cluster: IntArray | None = None, *,
-    scores: FloatArray | None = None, folds: int = 5, draws: int = 2000, seed: int = 0,
-) -> Panel:  # fmt: skip
+    verdicts: FloatArray,
+    truth: BoolArray,
+    names: Sequence[str],
+    cluster: IntArray | None = None,
+    *,
+    scores: FloatArray | None = None,
+    folds: int = 5,
+    draws: int = 2000,
+    seed: int = 0,
+) -> Panel:
     """The figures of a (rows, judges) matrix against people's pass or fail; see `Panel`.
 
-    scores: (rows, judges) in [0, 1], for the rule "mean", which passes from 0.5 on. Rows with a gap are left out.
-    Raises ValueError for fewer than two judges, or no row that all of them judged.
+    scores: (rows, judges) in [0, 1], for the rule "mean", which passes from 0.5 on. Rows with a gap
+    are left out. Raises ValueError for fewer than two judges, or no row that all of them judged.
     """
     _check(verdicts)
     if len(names) < 2 or verdicts.shape != (len(truth), len(names)):
@@ -149,14 +180,26 @@ def panel(
     rules = tuple(_rule(name, passes, votes, best, truth, groups) for name, passes in ways.items())
     defined = [[None if math.isnan(phi) else float(phi) for phi in row] for row in matrix]
     return Panel(
-        tuple(names), len(votes), int((~kept).sum()), int(place.max()) + 1, tuple(accuracies.tolist()),
-        names[best], tuple(tuple(row) for row in defined), mean, effective, _eigen(matrix), rules,
-        independent(votes, truth), rules[0].accuracy,
-    )  # fmt: skip
+        tuple(names),
+        len(votes),
+        int((~kept).sum()),
+        int(place.max()) + 1,
+        tuple(accuracies.tolist()),
+        names[best],
+        tuple(tuple(row) for row in defined),
+        mean,
+        effective,
+        _eigen(matrix),
+        rules,
+        independent(votes, truth),
+        rules[0].accuracy,
+    )
 
 
 def independent(votes: BoolArray, truth: BoolArray) -> float:
-    """Share of rows a majority would judge right (ties half) if errors were independent given the label."""
+    """Share of rows a majority would judge right (ties half) if errors were independent given the
+    label.
+    """
     out = 0.0
     for side in (True, False):
         rows = truth == side
@@ -167,19 +210,25 @@ def independent(votes: BoolArray, truth: BoolArray) -> float:
             chance = np.convolve(chance, [1 - right, right])
         half = votes.shape[1] / 2
         number = np.arange(len(chance))
-        out += float(chance[number > half].sum() + chance[number == half].sum() / 2) * float(rows.mean())
+        out += float(chance[number > half].sum() + chance[number == half].sum() / 2) * float(
+            rows.mean()
+        )
     return out
 
 
 def effective_judges(judges: int, correlation: float) -> float:
-    """n / (1 + (n - 1) rho): how many independent judges so many correlated ones are worth; at least 1."""
+    """n / (1 + (n - 1) rho): how many independent judges so many correlated ones are worth; at
+    least 1.
+    """
     return max(1.0, judges / max(1 + (judges - 1) * correlation, 1e-9))
 
 
 def agreeing(votes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(majority, share of the votes that agree with it) of each row: a confidence for judges that have no probability.
+    """(majority, share of the votes that agree with it) of each row: a confidence for judges that
+    have no probability.
 
-    votes: (rows, k) of 0, 1 and NaN. A tie has majority 0.5 and share 0.5; a row without votes 0.5 and 0.
+    votes: (rows, k) of 0, 1 and NaN. A tie has majority 0.5 and share 0.5; a row without votes 0.5
+    and 0.
     """
     _check(votes)
     given = ~np.isnan(votes)
@@ -193,7 +242,9 @@ def agreeing(votes: FloatArray) -> tuple[FloatArray, FloatArray]:
 # -- the arithmetic
 
 
-def _weighted(votes: BoolArray, truth: BoolArray, place: IntArray, folds: int, seed: int) -> FloatArray:
+def _weighted(
+    votes: BoolArray, truth: BoolArray, place: IntArray, folds: int, seed: int
+) -> FloatArray:
     """Passes by log-odds weights from the other folds; 0.5 for ties."""
     fold = folds_of(place, folds, seed)
     weighted = np.zeros(len(votes))
@@ -208,15 +259,22 @@ def _weighted(votes: BoolArray, truth: BoolArray, place: IntArray, folds: int, s
     return weighted
 
 
-def _rule(name: str, passes: FloatArray, votes: BoolArray, best: int, truth: BoolArray, groups: IntArray) -> Rule:
+def _rule(
+    name: str, passes: FloatArray, votes: BoolArray, best: int, truth: BoolArray, groups: IntArray
+) -> Rule:
     def right(verdict: FloatArray) -> FloatArray:
         return np.where(verdict == 0.5, 0.5, verdict == truth)
 
-    # The best of k looks better than it is, and is another one on other rows: an interval that holds against all k at
-    # once (Bonferroni) holds against the one that is picked.
+    # The best of k looks better than it is, and is another one on other rows: an interval that
+    # holds against all k at once (Bonferroni) holds against the one that is picked.
     judges = votes.shape[1]
     gain = paired_difference(
-        zip((votes[:, best] == truth).astype(float).tolist(), right(passes).tolist(), _names(groups), strict=True),
+        zip(
+            (votes[:, best] == truth).astype(float).tolist(),
+            right(passes).tolist(),
+            _names(groups),
+            strict=True,
+        ),
         1 - (1 - LEVEL) / judges,
     )
     gain = replace(gain, p=None if gain.p is None else min(1.0, judges * gain.p))
@@ -225,11 +283,18 @@ def _rule(name: str, passes: FloatArray, votes: BoolArray, best: int, truth: Boo
     return Rule(name, observed, None if chance == 1 else (observed - chance) / (1 - chance), gain)
 
 
-def _shared(wrong: FloatArray, place: IntArray, draws: int, seed: int) -> tuple[Figure, Figure, FloatArray]:
-    """Mean error correlation and effective number of judges with their intervals, and the correlation matrix."""
+def _shared(
+    wrong: FloatArray, place: IntArray, draws: int, seed: int
+) -> tuple[Figure, Figure, FloatArray]:
+    """Mean error correlation and effective number of judges with their intervals, and the
+    correlation matrix.
+    """
     n, judges = wrong.shape
     # What carries the figure is the rows with errors, and how few clusters may hold them.
-    clusters, carried = int(place.max()) + 1, np.bincount(place, weights=wrong.sum(1)).astype(np.float64)
+    clusters, carried = (
+        int(place.max()) + 1,
+        np.bincount(place, weights=wrong.sum(1)).astype(np.float64),
+    )
     freedom = max(1.0, bootstrap.effective(carried) - 1)
     if clusters > _MOST_GROUPS:
         place = (np.random.default_rng(seed).permutation(clusters) % _MOST_GROUPS)[place]
@@ -268,7 +333,9 @@ def _shared(wrong: FloatArray, place: IntArray, draws: int, seed: int) -> tuple[
     value = float(whole[upper][usable].mean())
     drawn = []
     for weight in bootstrap.weights(groups, draws, seed, _BLOCK):
-        found = phi(weight @ size, weight @ sums, np.tensordot(weight, both, axes=1))[:, upper[0], upper[1]][:, usable]
+        found = phi(weight @ size, weight @ sums, np.tensordot(weight, both, axes=1))[
+            :, upper[0], upper[1]
+        ][:, usable]
         count = (~np.isnan(found)).sum(1)
         drawn.append(np.where(count > 0, np.nansum(found, 1) / np.maximum(count, 1), np.nan))
     reason = few(clusters)
@@ -278,19 +345,29 @@ def _shared(wrong: FloatArray, place: IntArray, draws: int, seed: int) -> tuple[
         if math.isnan(deviation):
             reason = "errors are too rare for an interval"
         else:
-            interval = bootstrap.interval(value, deviation, freedom, -1.0, 1.0, clustered=clusters < n)
+            interval = bootstrap.interval(
+                value, deviation, freedom, -1.0, 1.0, clustered=clusters < n
+            )
     else:
         reason = "one cluster only: no interval can be given"
     mean = Figure("error_correlation", value, interval, n, reason)
     ends_ = None
-    if interval is not None:  # falls as the correlation rises, so its ends are those of the other one, swapped
+    if (
+        interval is not None
+    ):  # falls as the correlation rises, so its ends are those of the other one, swapped
         low, high = effective_judges(judges, interval.high), effective_judges(judges, interval.low)
         ends_ = type(interval)(low, high, interval.level, f"{interval.method}, of the correlation")
-    return mean, Figure("effective_judges", effective_judges(judges, value), ends_, n, reason), whole
+    return (
+        mean,
+        Figure("effective_judges", effective_judges(judges, value), ends_, n, reason),
+        whole,
+    )
 
 
 def _eigen(matrix: FloatArray) -> float | None:
-    """Participation ratio of the correlation matrix's eigenvalues, over the judges whose errors vary."""
+    """Participation ratio of the correlation matrix's eigenvalues, over the judges whose errors
+    vary.
+    """
     held = ~np.isnan(np.diag(matrix))
     if not held.any():
         return None
@@ -304,7 +381,8 @@ def _fleiss(m: FloatArray, passes: FloatArray, groups: IntArray, draws: int, see
         return Figure("kappa", None, None, 0, "no row has two verdicts")
     place = np.unique(groups, return_inverse=True)[1].reshape(-1)
     same = 1 - 2 * passes * (m - passes) / (m * (m - 1))
-    # rows, agreement, verdicts, passes, and each row's share of passes: rows with gaps weigh no less (Gwet 2014)
+    # rows, agreement, verdicts, passes, and each row's share of passes: rows with gaps weigh no
+    # less (Gwet 2014)
     sums = [np.bincount(place, weights=w) for w in (np.ones(n), same, m, passes, passes / m)]
     table = np.column_stack(sums).astype(np.float64)
 
@@ -318,20 +396,32 @@ def _fleiss(m: FloatArray, passes: FloatArray, groups: IntArray, draws: int, see
     value = float(kappa(table.sum(0)))
     if math.isnan(value):
         return Figure(
-            "kappa", None, None, n, "all verdicts are the same: there is no agreement beyond chance to speak of"
+            "kappa",
+            None,
+            None,
+            n,
+            "all verdicts are the same: there is no agreement beyond chance to speak of",
         )
     clusters = len(table)
     if clusters < 2:
         return Figure("kappa", value, None, n, "one cluster only: no interval can be given")
-    drawn = np.concatenate([kappa(weight @ table) for weight in bootstrap.weights(clusters, draws, seed, _BLOCK)])
+    drawn = np.concatenate(
+        [kappa(weight @ table) for weight in bootstrap.weights(clusters, draws, seed, _BLOCK)]
+    )
     deviation = float(bootstrap.spread(drawn))
     if math.isnan(deviation):
         return Figure("kappa", value, None, n, "one of the verdicts is too rare for an interval")
     # The rarer verdict carries the figure.
-    rare = np.minimum(table[:, 3], table[:, 2] - table[:, 3]) if clusters == n else np.where(
-        table[:, 3].sum() * 2 <= table[:, 2].sum(), table[:, 3], table[:, 2] - table[:, 3]
-    )  # fmt: skip
-    freedom = max(1.0, min(bootstrap.effective(rare.astype(np.float64)), bootstrap.effective(table[:, 0])) - 1)
+    rare = (
+        np.minimum(table[:, 3], table[:, 2] - table[:, 3])
+        if clusters == n
+        else np.where(
+            table[:, 3].sum() * 2 <= table[:, 2].sum(), table[:, 3], table[:, 2] - table[:, 3]
+        )
+    )
+    freedom = max(
+        1.0, min(bootstrap.effective(rare.astype(np.float64)), bootstrap.effective(table[:, 0])) - 1
+    )
     reason = few(clusters)
     interval = bootstrap.interval(value, deviation, freedom, -1.0, 1.0, clustered=clusters < n)
     return Figure("kappa", value, interval, n, reason)

@@ -1,4 +1,6 @@
-"""What is compared: one judge's scores beside people's labels, and which rows no figure can tell apart."""
+"""What is compared: one judge's scores beside people's labels, and which rows no figure can tell
+apart.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ BoolArray = NDArray[np.bool_]
 ECE_BINS = 10
 SCORE_GROUPS, LABEL_GROUPS = 128, 16
 GRADES = 20
-GRADED = ("graded_accuracy", "graded_kappa", "kappa_linear", "kappa_quadratic", "alpha_ordinal", "off_by_1")
+GRADED = (
+    "graded_accuracy",
+    "graded_kappa",
+    "kappa_linear",
+    "kappa_quadratic",
+    "alpha_ordinal",
+    "off_by_1",
+)
 RANKED = ("pearson", "spearman", "kendall")
 UNIT = ("ece", "brier")
 
@@ -26,10 +35,11 @@ UNIT = ("ece", "brier")
 class Ratings:
     """One judge on one set of rows; every array has one value a row.
 
-    label: the human label on its scale. score: the judge's score. passes: the judge's pass or fail; truth: people's.
-    unit: the score in [0, 1] read as a probability of a pass, None where it is none. grades: index of the label and of
-    the score in `points`, the common scale, rising. cluster: any integers, None where every row is its own.
-    slice: index into slice_names, None for no slices. Raises ValueError for what does not fit together.
+    label: the human label on its scale. score: the judge's score. passes: the judge's pass or fail;
+    truth: people's. unit: the score in [0, 1] read as a probability of a pass, None where it is
+    none. grades: index of the label and of the score in `points`, the common scale, rising.
+    cluster: any integers, None where every row is its own. slice: index into slice_names, None for
+    no slices. Raises ValueError for what does not fit together.
     """
 
     label: FloatArray
@@ -45,7 +55,15 @@ class Ratings:
 
     def __post_init__(self) -> None:
         n = len(self.label)
-        arrays = [self.score, self.passes, self.truth, self.unit, *(self.grades or ()), self.cluster, self.slice]
+        arrays = [
+            self.score,
+            self.passes,
+            self.truth,
+            self.unit,
+            *(self.grades or ()),
+            self.cluster,
+            self.slice,
+        ]
         if any(array is not None and array.shape != (n,) for array in arrays):
             raise ValueError("label, score and the other arrays must have one value for each row")
         if not (np.isfinite(self.label).all() and np.isfinite(self.score).all()):
@@ -67,14 +85,20 @@ class Ratings:
     def rows(self, chosen: BoolArray | IntArray) -> Ratings:
         """The chosen rows, without slices."""
         return Ratings(
-            self.label[chosen], self.score[chosen], self.passes[chosen], self.truth[chosen],
+            self.label[chosen],
+            self.score[chosen],
+            self.passes[chosen],
+            self.truth[chosen],
             None if self.unit is None else self.unit[chosen],
             None if self.grades is None else (self.grades[0][chosen], self.grades[1][chosen]),
-            self.points, None if self.cluster is None else self.cluster[chosen],
-        )  # fmt: skip
+            self.points,
+            None if self.cluster is None else self.cluster[chosen],
+        )
 
     def figures(self) -> tuple[str, ...]:
-        """Names of `core.FIGURES` that make sense for what is here; correlations where the label has more than two values."""
+        """Names of `core.FIGURES` that make sense for what is here; correlations where the label
+        has more than two values.
+        """
         without: set[str] = set()
         if self.grades is None:
             without.update(GRADED)
@@ -85,15 +109,19 @@ class Ratings:
         return tuple(name for name in FIGURES if name not in without)
 
     def cells(self) -> IntArray:
-        """Each row's place in a binary table: 0 true positive, 1 false positive, 2 false negative, 3 true negative."""
+        """Each row's place in a binary table: 0 true positive, 1 false positive, 2 false negative,
+        3 true negative.
+        """
         return np.where(self.truth, np.where(self.passes, 0, 2), np.where(self.passes, 1, 3))
 
 
 class Kinds:
-    """Rows that no figure can tell apart are one kind, and a resampled set of rows is a weight for each kind.
+    """Rows that no figure can tell apart are one kind, and a resampled set of rows is a weight for
+    each kind.
 
-    Scores of more than 128 values (labels: 16) are grouped by rank for this purpose alone, the group's means standing
-    in for its values. So the spread of a figure is taken over kinds, its value never. Needs at least one row.
+    Scores of more than 128 values (labels: 16) are grouped by rank for this purpose alone, the
+    group's means standing in for its values. So the spread of a figure is taken over kinds, its
+    value never. Needs at least one row.
     """
 
     def __init__(self, r: Ratings) -> None:
@@ -103,7 +131,9 @@ class Kinds:
             parts.append(unit_bins(r.unit))
         code = np.zeros(len(r), np.int64)
         for part in parts:  # kinds end up sorted by score, then label
-            code = np.unique(code * (int(part.max()) + 1) + part, return_inverse=True)[1].reshape(-1)
+            code = np.unique(code * (int(part.max()) + 1) + part, return_inverse=True)[1].reshape(
+                -1
+            )
         size = np.bincount(code)
         first = np.unique(code, return_index=True)[1]
 
@@ -115,7 +145,9 @@ class Kinds:
         self._binary = np.eye(4)[r.cells()[first]]
         self._score_start = np.unique(x[first], return_index=True)[1]
         self._shape = (int(x.max()) + 1, int(y.max()) + 1)
-        self._pair, self._pair_start = np.unique(x[first] * self._shape[1] + y[first], return_index=True)
+        self._pair, self._pair_start = np.unique(
+            x[first] * self._shape[1] + y[first], return_index=True
+        )
         a, b = r.score - r.score.mean(), r.label - r.label.mean()
         self._moments = np.stack([np.ones(self.count), *map(mean, (a, b, a * a, b * b, a * b))], 1)
         self._points = np.asarray(r.points, dtype=np.float64)
@@ -127,8 +159,12 @@ class Kinds:
             self._brier = mean(gap * gap)
             self._gaps = np.eye(ECE_BINS)[unit_bins(r.unit)[first]] * mean(gap)[:, None]
 
-    def values(self, weight: FloatArray, names: Sequence[str], added: FloatArray | float = 0.0) -> FloatArray:
-        """(..., names) the figures under weights (..., kinds); `added`: to each cell of the binary tables (..., 4)."""
+    def values(
+        self, weight: FloatArray, names: Sequence[str], added: FloatArray | float = 0.0
+    ) -> FloatArray:
+        """(..., names) the figures under weights (..., kinds); `added`: to each cell of the binary
+        tables (..., 4).
+        """
         out = np.empty((*weight.shape[:-1], len(names)))
         table, rows = weight @ self._binary + added, weight.sum(-1)
         if any(name in GRADED for name in names):
@@ -162,17 +198,23 @@ class Kinds:
         return out
 
     def gaps(self, weight: FloatArray) -> FloatArray:
-        """(..., bins) by bin of the score, its sum of score - truth over all rows: what ECE adds up without sign."""
+        """(..., bins) by bin of the score, its sum of score - truth over all rows: what ECE adds up
+        without sign.
+        """
         return coefficients.ratio(weight @ self._gaps, weight.sum(-1)[..., None])
 
 
 def unit_bins(unit: FloatArray, bins: int = ECE_BINS) -> IntArray:
-    """Index of the bin of equal width [i / bins, (i + 1) / bins) that each value of [0, 1] lies in; 1 in the last."""
+    """Index of the bin of equal width [i / bins, (i + 1) / bins) that each value of [0, 1] lies in;
+    1 in the last.
+    """
     return np.minimum((unit * bins).astype(np.int64), bins - 1)
 
 
 def _grouped(values: FloatArray, most: int) -> IntArray:
-    """Index of each value's rank group: every distinct value its own where there are at most `most`."""
+    """Index of each value's rank group: every distinct value its own where there are at most
+    `most`.
+    """
     found, group, counts = np.unique(values, return_inverse=True, return_counts=True)
     group = group.reshape(-1).astype(np.int64)
     if len(found) <= most:

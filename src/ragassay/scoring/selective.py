@@ -1,20 +1,24 @@
-"""From which confidence on may a judge's verdict be taken, if it has to agree with people so often? With a guarantee.
+"""From which confidence on may a judge's verdict be taken, if it has to agree with people so often?
+With a guarantee.
 
-Thresholds are tested in a fixed order, from the strictest down; each asks whether disagreement among the rows at or
-above it could be alpha or more. The last one in an unbroken row of rejections is certified: the chance that one is
-certified whose true disagreement exceeds alpha is at most delta, without a correction for how many were tested, since
-the first true hypothesis in the order has to be rejected for that (Jung, Brahman & Choi 2024, "Trust or Escalate";
-fixed-sequence testing within learn-then-test, Angelopoulos, Bates et al. 2021). The thresholds and their order are read off
-the confidences alone. Where rows share clusters, the first one tested is the first that could be rejected at all, and
-that depends on the labels through the design effect below; there the promise rests on simulation (benchmarks/selective).
+Thresholds are tested in a fixed order, from the strictest down; each asks whether disagreement
+among the rows at or above it could be alpha or more. The last one in an unbroken row of rejections
+is certified: the chance that one is certified whose true disagreement exceeds alpha is at most
+delta, without a correction for how many were tested, since the first true hypothesis in the order
+has to be rejected for that (Jung, Brahman & Choi 2024, "Trust or Escalate"; fixed-sequence testing
+within learn-then-test, Angelopoulos, Bates et al. 2021). The thresholds and their order are read
+off the confidences alone. Where rows share clusters, the first one tested is the first that could
+be rejected at all, and that depends on the labels through the design effect below; there the
+promise rests on simulation (benchmarks/selective).
 
-The test is the exact binomial one: p = P(Bin(n, alpha) <= k), k disagreements among n answered rows. Rows of a cluster
-(a query, a document) are not independent: then n and k are divided by the design effect (Korn & Graubard 1998). It is
-the larger of two: 1 + (m - 1) rho, m = sum of squared cluster sizes / n, rho the intra-cluster correlation of
-disagreement, estimated over all labelled rows and raised by its own standard error, for it is known poorly; and the one
-that the spread of the answered rows' own clusters shows under the null hypothesis; times (t / z)^2 at 1 - delta, t on one
-degree of freedom less than the effective number of clusters (Kish), for both are estimates. The price of few clusters
-is that often no threshold can be certified.
+The test is the exact binomial one: p = P(Bin(n, alpha) <= k), k disagreements among n answered
+rows. Rows of a cluster (a query, a document) are not independent: then n and k are divided by the
+design effect (Korn & Graubard 1998). It is the larger of two: 1 + (m - 1) rho, m = sum of squared
+cluster sizes / n, rho the intra-cluster correlation of disagreement, estimated over all labelled
+rows and raised by its own standard error, for it is known poorly; and the one that the spread of
+the answered rows' own clusters shows under the null hypothesis; times (t / z)^2 at 1 - delta, t on
+one degree of freedom less than the effective number of clusters (Kish), for both are estimates. The
+price of few clusters is that often no threshold can be certified.
 """
 
 from __future__ import annotations
@@ -37,7 +41,9 @@ FEWEST_CLUSTERS = 10
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One tested threshold: rows at or above it, the share that is of all, their agreement with people, and p."""
+    """One tested threshold: rows at or above it, the share that is of all, their agreement with
+    people, and p.
+    """
 
     threshold: float
     answered: int
@@ -48,11 +54,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What can be promised of verdicts at or above `threshold`: agreement of at least 1 - alpha, with confidence 1 - delta.
+    """What can be promised of verdicts at or above `threshold`: agreement of at least 1 - alpha,
+    with confidence 1 - delta.
 
-    threshold: None where none can be certified; `reason` says why. coverage: share of rows that it answers. agreement:
-    of the answered rows here. n, clusters: rows and clusters with labels. design: design effect at the threshold.
-    steps: what was tested, in order, the first that failed included.
+    threshold: None where none can be certified; `reason` says why. coverage: share of rows that it
+    answers. agreement: of the answered rows here. n, clusters: rows and clusters with labels.
+    design: design effect at the threshold. steps: what was tested, in order, the first that failed
+    included.
     """
 
     alpha: float
@@ -77,17 +85,21 @@ def certify(
 ) -> Guarantee:
     """The lowest certified threshold; see the module's first lines.
 
-    confidence: (n,), finite, higher = surer. agrees: (n,), whether the judge's pass or fail is people's. Raises
-    ValueError for alpha or delta outside (0, 1), or arrays that do not fit.
+    confidence: (n,), finite, higher = surer. agrees: (n,), whether the judge's pass or fail is
+    people's. Raises ValueError for alpha or delta outside (0, 1), or arrays that do not fit.
     """
     if not (0 < alpha < 1 and 0 < delta < 1):
         raise ValueError("alpha and delta lie between 0 and 1")
     if confidence.shape != agrees.shape or not np.isfinite(confidence).all():
-        raise ValueError("each row needs one finite confidence and whether the judge agrees with people")
+        raise ValueError(
+            "each row needs one finite confidence and whether the judge agrees with people"
+        )
     n = len(confidence)
     if not n:
         return Guarantee(alpha, delta, 0, 0, None, 0.0, None, 1.0, (), "there are no labelled rows")
-    place = np.arange(n) if cluster is None else np.unique(cluster, return_inverse=True)[1].reshape(-1)
+    place = (
+        np.arange(n) if cluster is None else np.unique(cluster, return_inverse=True)[1].reshape(-1)
+    )
     clusters, wrong = int(place.max()) + 1, ~agrees
     rho = _correlation(wrong, place)
     # Fewer rows than this cannot be rejected even without a disagreement.
@@ -108,22 +120,41 @@ def certify(
         found, design = step, effect
     if found is None:
         if clusters < 2 or not steps:
-            why = f"{n} labelled rows in {clusters} clusters are too few: even without a disagreement nothing would be shown"
+            why = (
+                f"{n} labelled rows in {clusters} clusters are too few: even without a disagreement"
+                " nothing would be shown"
+            )
         else:
             first = steps[0]
             why = (
-                f"at the strictest threshold tested, {first.threshold:.3g}, {first.agreement:.1%} of {first.answered} rows "
-                f"agree with people: not enough to show {1 - alpha:.1%} with confidence {1 - delta:.0%}"
+                f"at the strictest threshold tested, {first.threshold:.3g}, {first.agreement:.1%}"
+                f" of {first.answered} rows agree with people: not enough to show {1 - alpha:.1%}"
+                f" with confidence {1 - delta:.0%}"
             )
         return Guarantee(alpha, delta, n, clusters, None, 0.0, None, 1.0, tuple(steps), why)
-    reason = f"only {clusters} clusters: the guarantee is approximate" if clusters < FEWEST_CLUSTERS else ""
+    reason = (
+        f"only {clusters} clusters: the guarantee is approximate"
+        if clusters < FEWEST_CLUSTERS
+        else ""
+    )
     return Guarantee(
-        alpha, delta, n, clusters, found.threshold, found.coverage, found.agreement, design, tuple(steps), reason
+        alpha,
+        delta,
+        n,
+        clusters,
+        found.threshold,
+        found.coverage,
+        found.agreement,
+        design,
+        tuple(steps),
+        reason,
     )
 
 
 def thresholds(confidence: FloatArray) -> FloatArray:
-    """What is tested, strictest first: the distinct confidences, or 40 of them that split the rows evenly."""
+    """What is tested, strictest first: the distinct confidences, or 40 of them that split the rows
+    evenly.
+    """
     values = np.unique(confidence)[::-1]
     if len(values) <= STEPS:
         return np.asarray(values, dtype=np.float64)
@@ -132,12 +163,16 @@ def thresholds(confidence: FloatArray) -> FloatArray:
 
 
 def binomial_tail(k: float, n: float, p: float) -> float:
-    """P(Bin(n, p) <= k), by the incomplete beta function, which takes k and n that are not whole as well."""
+    """P(Bin(n, p) <= k), by the incomplete beta function, which takes k and n that are not whole as
+    well.
+    """
     return 1.0 if k >= n else incomplete_beta(n - k, k + 1, 1 - p)
 
 
 def _correlation(wrong: BoolArray, place: IntArray) -> float:
-    """Intra-cluster correlation of disagreement (analysis of variance), plus its standard error; 0 where rows are alone."""
+    """Intra-cluster correlation of disagreement (analysis of variance), plus its standard error; 0
+    where rows are alone.
+    """
     size = np.bincount(place).astype(np.float64)
     n, groups, rate = len(wrong), len(size), float(wrong.mean())
     if groups == n:
@@ -150,7 +185,11 @@ def _correlation(wrong: BoolArray, place: IntArray) -> float:
     typical = (n - float((size**2).sum()) / n) / (groups - 1)
     rho = (between - within) / max(between + (typical - 1) * within, 1e-300)
     # Smith 1956, for clusters of about one size.
-    error = (1 - rho) * (1 + (typical - 1) * rho) * math.sqrt(2 / max(1.0, typical * (typical - 1) * (groups - 1)))
+    error = (
+        (1 - rho)
+        * (1 + (typical - 1) * rho)
+        * math.sqrt(2 / max(1.0, typical * (typical - 1) * (groups - 1)))
+    )
     return min(1.0, max(0.0, rho) + max(0.0, error))
 
 
@@ -165,5 +204,7 @@ def _design(wrong: BoolArray, place: IntArray, rho: float, alpha: float, delta: 
     groups = len(size)
     spread = float((apart**2).sum()) * groups / max(1, groups - 1) / (n * alpha * (1 - alpha))
     freedom = max(1.0, n**2 / float((size**2).sum()) - 1)
-    caution = (t_quantile(1 - delta, freedom) / normal_quantile(1 - delta)) ** 2 if delta < 0.5 else 1.0
+    caution = (
+        (t_quantile(1 - delta, freedom) / normal_quantile(1 - delta)) ** 2 if delta < 0.5 else 1.0
+    )
     return max(1.0, by_size, spread) * caution

@@ -1,12 +1,14 @@
 """Are two sets of rows alike, so that what was measured on the one may be said of the other?
 
-Three ways to look, by what is at hand. A certificate keeps only quantiles of cheap features: `against` compares them
-feature by feature (largest gap of the distribution functions, Kolmogorov-Smirnov). With both sets at hand, `two_sets`
-also asks a classifier to tell them apart (Lopez-Paz & Oquab 2017): ridge regression on the ranks of the features and on
-hashed words, each row scored by a fit that never saw it or its cluster, p by permutation of whole clusters.
+Three ways to look, by what is at hand. A certificate keeps only quantiles of cheap features:
+`against` compares them feature by feature (largest gap of the distribution functions,
+Kolmogorov-Smirnov). With both sets at hand, `two_sets` also asks a classifier to tell them apart
+(Lopez-Paz & Oquab 2017): ridge regression on the ranks of the features and on hashed words, each
+row scored by a fit that never saw it or its cluster, p by permutation of whole clusters.
 
-"Not alike" takes both significance and size: many rows do not make a trifle a shift, and few rows say so when they
-could not have shown one. No test of inputs can see that people would judge the same rows differently.
+"Not alike" takes both significance and size: many rows do not make a trifle a shift, and few rows
+say so when they could not have shown one. No test of inputs can see that people would judge the
+same rows differently.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ Row = Mapping[str, float]
 LEVEL = 0.02
 """Error level of either test, corrected for the features looked at."""
 SMALLEST_GAP = 0.2
-"""`against`: a smaller gap between two distribution functions is no shift that matters to a certificate."""
+"""`against`: a smaller gap between two distribution functions is no shift that matters to a
+certificate.
+"""
 SMALLEST_SIZE = 0.1
 """`two_sets`: a smaller size (2 AUC - 1, or gap) does not matter even when it is significant."""
 STEPS = 32
@@ -62,20 +66,47 @@ FEATURES: Mapping[str, str] = {
     "context_marks": "punctuation in the contexts",
     "judge": "the judge's scores",
 }
-"""Feature -> what it is. *_words and `contexts` are log(1 + count); the rest are shares, or as named."""
+"""Feature -> what it is. *_words and `contexts` are log(1 + count); the rest are shares, or as
+named.
+"""
 _LENGTHS = ("question_words", "response_words", "context_words", "reference_words")
 _COUNTS = ("contexts", "response_sentences")
-_ASKING = frozenset({
-    "what", "who", "whom", "whose", "which", "when", "where", "why", "how", "is", "are", "was", "were", "do", "does",
-    "did", "can", "could", "will", "would", "should", "has", "have", "had",
-})  # fmt: skip
+_ASKING = frozenset(
+    {
+        "what",
+        "who",
+        "whom",
+        "whose",
+        "which",
+        "when",
+        "where",
+        "why",
+        "how",
+        "is",
+        "are",
+        "was",
+        "were",
+        "do",
+        "does",
+        "did",
+        "can",
+        "could",
+        "will",
+        "would",
+        "should",
+        "has",
+        "have",
+        "had",
+    }
+)
 _MARKS = frozenset(string.punctuation)
 _MOST_CHARACTERS = 20_000
 _ENDS = str.maketrans("", "", string.punctuation)
 
 
 def features(sample: Sample) -> dict[str, float]:
-    """What a row is like in cheap numbers, all finite; a field that the row lacks leaves its features out.
+    """What a row is like in cheap numbers, all finite; a field that the row lacks leaves its
+    features out.
 
     Linear in the text; shares of characters are taken over a field's first 20,000.
     """
@@ -95,7 +126,9 @@ def features(sample: Sample) -> dict[str, float]:
         found["contexts"] = _log(len(sample.contexts))
         if text:
             found["context_words"] = _log(len(text.split()))
-            _, found["context_digits"], found["context_marks"], found["context_foreign"] = _characters(text)
+            _, found["context_digits"], found["context_marks"], found["context_foreign"] = (
+                _characters(text)
+            )
     if response is not None:
         words = response.split()
         said = _words(response)
@@ -116,7 +149,8 @@ def features(sample: Sample) -> dict[str, float]:
 
 
 def terms(sample: Sample) -> tuple[int, ...]:
-    """Which words a row uses, as hashes in [0, 4096), by field; for `two_sets`, never kept in a profile.
+    """Which words a row uses, as hashes in [0, 4096), by field; for `two_sets`, never kept in a
+    profile.
 
     Of each field's first 4,000 characters: lower-cased words and the first word's place.
     """
@@ -135,7 +169,9 @@ def terms(sample: Sample) -> tuple[int, ...]:
 
 
 def profile(rows: Iterable[Row]) -> Profile:
-    """Quantiles of every feature at 0, 1/32 ... 1 (the smallest value with at least that share at or below it)."""
+    """Quantiles of every feature at 0, 1/32 ... 1 (the smallest value with at least that share at
+    or below it).
+    """
     seen: dict[str, list[float]] = {}
     n = 0
     for row in rows:
@@ -144,43 +180,65 @@ def profile(rows: Iterable[Row]) -> Profile:
             seen.setdefault(name, []).append(value)
     steps = np.arange(STEPS + 1) / STEPS
     quantiles = {
-        name: tuple(float(q) for q in np.quantile(np.asarray(values, dtype=float), steps, method="inverted_cdf"))
+        name: tuple(
+            float(q)
+            for q in np.quantile(np.asarray(values, dtype=float), steps, method="inverted_cdf")
+        )
         for name, values in sorted(seen.items())
     }
     return Profile(n, quantiles, {name: len(values) / n for name, values in sorted(seen.items())})
 
 
-def against(profile: Profile, rows: Iterable[Row], *, clusters: Sequence[str | None] | None = None) -> Shift:
+def against(
+    profile: Profile, rows: Iterable[Row], *, clusters: Sequence[str | None] | None = None
+) -> Shift:
     """Are these rows like those that a profile was made of?
 
-    Per feature: the largest gap of the distribution functions (a lower bound of it, from the profile's quantiles), and
-    the gap of the shares of rows that have the feature. p: Kolmogorov's, Bonferroni over the features; rows of one
-    cluster count as the spread between clusters says. Not alike: p < 0.02 and gap >= 0.2. No row: alike, and says that
-    nothing was there to compare. Only features that either side knows are compared.
+    Per feature: the largest gap of the distribution functions (a lower bound of it, from the
+    profile's quantiles), and the gap of the shares of rows that have the feature. p: Kolmogorov's,
+    Bonferroni over the features; rows of one cluster count as the spread between clusters says. Not
+    alike: p < 0.02 and gap >= 0.2. No row: alike, and says that nothing was there to compare. Only
+    features that either side knows are compared.
     """
     seen = list(rows)
     if not seen or not profile.n:
         return Shift(True, why="no rows to compare")
     codes = None if clusters is None else clusters_of(clusters)
-    names = [name for name in FEATURES if name in profile.quantiles or any(name in row for row in seen)]
+    names = [
+        name for name in FEATURES if name in profile.quantiles or any(name in row for row in seen)
+    ]
     tests = 0
     worst: tuple[float, float, str, str] | None = None
     for name in names:
         has = np.array([name in row for row in seen])
         values = np.array([row[name] for row in seen if name in row])
         share = profile.present.get(name, 0.0)
-        gaps = [(abs(float(has.mean()) - share), has.astype(float), len(seen), float(profile.n), "")]
+        gaps = [
+            (abs(float(has.mean()) - share), has.astype(float), len(seen), float(profile.n), "")
+        ]
         known = profile.quantiles.get(name)
         if known is not None and len(values):
             gap, at = _gap_to_quantiles(np.asarray(known), values)
             below = (values <= at).astype(float)
-            gaps.append((gap, below, len(values), max(1.0, profile.n * share), _median_words(name, known, values)))
+            gaps.append(
+                (
+                    gap,
+                    below,
+                    len(values),
+                    max(1.0, profile.n * share),
+                    _median_words(name, known, values),
+                )
+            )
         for gap, indicator, n, m, words in gaps:
             own = codes if codes is None or len(indicator) == len(seen) else codes[has]
             effect = _design_effect(indicator, own)
             tests += 1
             p = kolmogorov(gap, n / effect, m / effect)
-            if worst is None or (gap >= SMALLEST_GAP, -p, gap) > (worst[1] >= SMALLEST_GAP, -worst[0], worst[1]):
+            if worst is None or (gap >= SMALLEST_GAP, -p, gap) > (
+                worst[1] >= SMALLEST_GAP,
+                -worst[0],
+                worst[1],
+            ):
                 worst = p, gap, name, words or _presence(name, float(has.mean()), share)
     if worst is None:
         return Shift(True, why="nothing that both sides know to compare")
@@ -188,7 +246,9 @@ def against(profile: Profile, rows: Iterable[Row], *, clusters: Sequence[str | N
     p = min(1.0, p * tests)
     if p < LEVEL and gap >= SMALLEST_GAP:
         return Shift(False, name, words, p, gap)
-    units = len(seen) if codes is None else len(np.unique(codes))  # rows of one document may all be alike
+    units = (
+        len(seen) if codes is None else len(np.unique(codes))
+    )  # rows of one document may all be alike
     least = _detectable(units, profile.n, tests)
     what = f"{units} rows" if units == len(seen) else f"{len(seen)} rows of {units} clusters"
     why = f"{what} would only show a gap of {least:.2f} or more" if least > 0.5 else ""
@@ -205,11 +265,12 @@ def two_sets(
 ) -> Shift:
     """Could these two sets of rows be from one population?
 
-    Statistics: the area under the curve of a cross-fitted ridge classifier on the features, on the words (`terms`), on
-    both, and the largest gap of a single feature. p: of the most striking of them, by 399 permutations, so that
-    nothing is paid twice for looking four times. Clusters (None = a row of its own) keep together: in one fold and in
-    every permutation, but where a tenth of them or more lie on both sides, as rows picked one by one do; then rows are
-    permuted. size: 2 AUC - 1 or the gap, of that statistic. Not alike: p < 0.02 and size >= 0.1. Of more than 1,000
+    Statistics: the area under the curve of a cross-fitted ridge classifier on the features, on the
+    words (`terms`), on both, and the largest gap of a single feature. p: of the most striking of
+    them, by 399 permutations, so that nothing is paid twice for looking four times. Clusters (None
+    = a row of its own) keep together: in one fold and in every permutation, but where a tenth of
+    them or more lie on both sides, as rows picked one by one do; then rows are permuted. size: 2
+    AUC - 1 or the gap, of that statistic. Not alike: p < 0.02 and size >= 0.1. Of more than 1,000
     rows on a side, 1,000 are looked at.
     """
     if len(a) < 2 or len(b) < 2:
@@ -229,7 +290,9 @@ def two_sets(
         if len(kernels) == 2:
             kernels.append(kernels[0] + kernels[1])
     sides = np.column_stack([side, *(_permuted(side, unit, rng) for _ in range(PERMUTATIONS))])
-    spoken: list[Floats] = [_auc_gaps(_cross_fitted(kernel, folds, sides), sides) for kernel in kernels]
+    spoken: list[Floats] = [
+        _auc_gaps(_cross_fitted(kernel, folds, sides), sides) for kernel in kernels
+    ]
     if names:
         spoken.append(_largest_gaps(numbers[:, : len(names)], sides))
     if not spoken:
@@ -243,7 +306,9 @@ def two_sets(
     feature, why = _most_different(rows, side)
     if p < LEVEL and size >= SMALLEST_SIZE:
         if chosen < len(kernels):
-            why = f"a classifier tells them apart with an AUC of {(1 + size) / 2:.2f}" + (f"; {why}" if why else "")
+            why = f"a classifier tells them apart with an AUC of {(1 + size) / 2:.2f}" + (
+                f"; {why}" if why else ""
+            )
         return Shift(False, feature, why, p, min(1.0, size))
     few = min(len(np.unique(unit[side == 1])), len(np.unique(unit[side == 0])))
     why = f"{few} rows or clusters on a side are too few to tell" if few < 30 else ""
@@ -251,7 +316,8 @@ def two_sets(
 
 
 def kolmogorov(gap: float, n: float, m: float) -> float:
-    """P(two samples of n and m from one continuous distribution show at least this gap), Kolmogorov's limit.
+    """P(two samples of n and m from one continuous distribution show at least this gap),
+    Kolmogorov's limit.
 
     With Stephens' correction for small samples; conservative where values tie.
     """
@@ -259,12 +325,16 @@ def kolmogorov(gap: float, n: float, m: float) -> float:
     x = gap * (root + 0.12 + 0.11 / root)
     if x < 0.2:
         return 1.0
-    total = 2 * math.fsum((1 if k % 2 else -1) * math.exp(-2 * k * k * x * x) for k in range(1, 101))
+    total = 2 * math.fsum(
+        (1 if k % 2 else -1) * math.exp(-2 * k * k * x * x) for k in range(1, 101)
+    )
     return min(1.0, max(0.0, total))
 
 
 def _detectable(n: float, m: float, tests: int) -> float:
-    """The gap at which one of so many tests becomes significant: the first term of Kolmogorov's series."""
+    """The gap at which one of so many tests becomes significant: the first term of Kolmogorov's
+    series.
+    """
     return math.sqrt(math.log(2 * tests / LEVEL) / 2 * (n + m) / (n * m))
 
 
@@ -281,7 +351,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _characters(text: str) -> tuple[float, float, float, float]:
-    """Shares of capitals, digits, punctuation and non-ASCII among the first 20,000 characters; 0 for no text."""
+    """Shares of capitals, digits, punctuation and non-ASCII among the first 20,000 characters; 0
+    for no text.
+    """
     text = text[:_MOST_CHARACTERS]
     if not text:
         return 0.0, 0.0, 0.0, 0.0
@@ -305,9 +377,13 @@ def _gap_to_quantiles(known: Floats, values: Floats) -> tuple[float, float]:
     """(largest gap that the quantiles prove, the value where it is)."""
     knots = np.unique(known)
     values = np.sort(values)
-    at = np.searchsorted(values, knots, side="right") / len(values)  # F of the rows at the knot and just below it
+    at = np.searchsorted(values, knots, side="right") / len(
+        values
+    )  # F of the rows at the knot and just below it
     under = np.searchsorted(values, knots, side="left") / len(values)
-    least = (np.searchsorted(known, knots, side="right") - 1) / STEPS  # F of the profile is at least, and below at most
+    least = (
+        np.searchsorted(known, knots, side="right") - 1
+    ) / STEPS  # F of the profile is at least, and below at most
     most = np.searchsorted(known, knots, side="left") / STEPS
     gaps = np.maximum(least - at, under - most)
     best = int(np.argmax(gaps))
@@ -329,7 +405,9 @@ def _design_effect(indicator: Floats, codes: Ints | None) -> float:
     return max(1.0, float(groups / (groups - 1) * (totals**2).sum() / (n * rate * (1 - rate))))
 
 
-def _units(clusters: tuple[Sequence[str | None], Sequence[str | None]] | None, n: int, m: int) -> Ints:
+def _units(
+    clusters: tuple[Sequence[str | None], Sequence[str | None]] | None, n: int, m: int
+) -> Ints:
     if clusters is None:
         return np.arange(n + m)
     if len(clusters[0]) != n or len(clusters[1]) != m:
@@ -337,7 +415,9 @@ def _units(clusters: tuple[Sequence[str | None], Sequence[str | None]] | None, n
     units = clusters_of([*clusters[0], *clusters[1]])
     first, second = set(units[:n].tolist()), set(units[n:].tolist())
     if len(first & second) >= 0.1 * min(len(first), len(second)):
-        return np.arange(n + m)  # rows were picked one by one: whole clusters are not what fell to a side
+        return np.arange(
+            n + m
+        )  # rows were picked one by one: whole clusters are not what fell to a side
     return units
 
 
@@ -351,13 +431,17 @@ def _some(units: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _permuted(side: Floats, unit: Ints, rng: np.random.Generator) -> Floats:
-    """The sides dealt anew to whole units; a unit on both sides counts for the side most of it is on."""
+    """The sides dealt anew to whole units; a unit on both sides counts for the side most of it is
+    on.
+    """
     share = np.bincount(unit, side) / np.bincount(unit)
     return rng.permutation((share >= 0.5).astype(float))[unit]
 
 
 def _ranks(rows: Sequence[Row]) -> tuple[Floats, list[str]]:
-    """Per feature its rank in [-1, 1] (absent: 0), then the squares of the ranks and who has it; the names of the first."""
+    """Per feature its rank in [-1, 1] (absent: 0), then the squares of the ranks and who has it;
+    the names of the first.
+    """
     names = [name for name in FEATURES if any(name in row for row in rows)]
     names += sorted({name for row in rows for name in row} - set(names))
     first, rest, kept = [], [], []
@@ -400,7 +484,9 @@ def _word_kernel(bags: Sequence[Sequence[int]]) -> Floats:
 
 
 def _cross_fitted(kernel: Floats, folds: Ints, sides: Floats) -> Floats:
-    """Scores of every row by kernel ridge fits that did not see its fold; one column per assignment of sides."""
+    """Scores of every row by kernel ridge fits that did not see its fold; one column per assignment
+    of sides.
+    """
     scores = np.zeros_like(sides)
     penalty = 0.1 * float(np.trace(kernel)) / math.sqrt(len(kernel)) + 1e-9
     for fold in np.unique(folds):
@@ -408,7 +494,9 @@ def _cross_fitted(kernel: Floats, folds: Ints, sides: Floats) -> Floats:
         if not train.any():
             continue
         aims = sides[train] - sides[train].mean(axis=0)
-        fitted = np.linalg.solve(kernel[np.ix_(train, train)] + penalty * np.eye(int(train.sum())), aims)
+        fitted = np.linalg.solve(
+            kernel[np.ix_(train, train)] + penalty * np.eye(int(train.sum())), aims
+        )
         scores[test] = kernel[np.ix_(test, train)] @ fitted
     return scores
 
@@ -417,7 +505,10 @@ def _auc_gaps(scores: Floats, sides: Floats) -> Floats:
     """2 AUC - 1 of every column: ranks, ties by order (scores of a fit hardly tie)."""
     ranks = np.empty_like(scores)
     np.put_along_axis(
-        ranks, np.argsort(scores, axis=0, kind="stable"), np.arange(1.0, len(scores) + 1)[:, None], axis=0
+        ranks,
+        np.argsort(scores, axis=0, kind="stable"),
+        np.arange(1.0, len(scores) + 1)[:, None],
+        axis=0,
     )
     ones = sides.sum(axis=0)
     zeros = len(sides) - ones
@@ -476,7 +567,9 @@ def _median_words(name: str, there: Sequence[float] | Floats, here: Floats) -> s
         if name in _LENGTHS and before >= 1 and now >= 1 and not 0.8 < now / before < 1.25:
             times = now / before
             size = f"{times:.1f} times as long" if times > 1 else f"{1 / times:.1f} times shorter"
-            return f"{title} here are {size} (median {now:.0f} words, {before:.0f} in those measured)"
+            return (
+                f"{title} here are {size} (median {now:.0f} words, {before:.0f} in those measured)"
+            )
         return f"{title} here: median {now:.0f}{unit}, {before:.0f} in those measured"
     mean_there, mean_here = float(np.mean(np.asarray(there))), float(np.mean(here))
     return f"{title}: mean {mean_here:.2f} here, {mean_there:.2f} in those measured"

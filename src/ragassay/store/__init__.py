@@ -1,6 +1,8 @@
-"""Where judgments, rows and runs are kept: durable when a call returns, and never changed afterwards.
+"""Where judgments, rows and runs are kept: durable when a call returns, and never changed
+afterwards.
 
-The door is light: SQLAlchemy is imported when `Store` is first named, alembic only when a store must be migrated.
+The door is light: SQLAlchemy is imported when `Store` is first named, alembic only when a store
+must be migrated.
 """
 
 from __future__ import annotations

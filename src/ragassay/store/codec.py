@@ -1,8 +1,10 @@
-"""How core values become bytes and come back the same: JSON derived from the dataclasses, sealed with a checksum.
+"""How core values become bytes and come back the same: JSON derived from the dataclasses, sealed
+with a checksum.
 
-Fields that equal their default are left out, so a payload is small and an old one still reads after a field was
-added. What JSON cannot hold exactly is refused (NaN, infinities: ValueError); lone surrogates are kept by writing
-them the way UTF-8 would if it allowed them ("surrogatepass"). Lists inside `Mapping[str, object]` come back as lists.
+Fields that equal their default are left out, so a payload is small and an old one still reads after
+a field was added. What JSON cannot hold exactly is refused (NaN, infinities: ValueError); lone
+surrogates are kept by writing them the way UTF-8 would if it allowed them ("surrogatepass"). Lists
+inside `Mapping[str, object]` come back as lists.
 """
 
 from __future__ import annotations
@@ -36,13 +38,18 @@ class Damaged(ValueError):
 def damaged(why: str, where: str = "") -> EnvironmentFailure:
     """That as an error that a user can act on."""
     return EnvironmentFailure(
-        "E0503", "The store is damaged: a stored value is not what was written.", where=where, why=why,
+        "E0503",
+        "The store is damaged: a stored value is not what was written.",
+        where=where,
+        why=why,
         fix="keep the file, put back a copy of it, or start a new run with another --store",
-    )  # fmt: skip
+    )
 
 
 def encode(value: object) -> bytes:
-    """A core dataclass as JSON bytes. Raises ValueError for NaN and infinities, TypeError for other types."""
+    """A core dataclass as JSON bytes. Raises ValueError for NaN and infinities, TypeError for other
+    types.
+    """
     to_plain = _encoder(typing.cast(typing.Hashable, type(value)))
     return dump(to_plain(value) if to_plain else value)
 
@@ -54,21 +61,29 @@ def decode(kind: type[T], data: bytes) -> T:
         from_plain = _decoder(typing.cast(typing.Hashable, kind))
         return typing.cast(T, from_plain(plain) if from_plain else plain)
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-        why = f"{error} is missing, or a value that is not known" if isinstance(error, KeyError) else error
+        why = (
+            f"{error} is missing, or a value that is not known"
+            if isinstance(error, KeyError)
+            else error
+        )
         raise Damaged(f"not a {kind.__name__}: {why}") from error
 
 
 def read(kind: type[T], plain: object) -> T:
-    """The value of class `kind` in JSON values that anybody may have written: every field is there and of its type.
+    """The value of class `kind` in JSON values that anybody may have written: every field is there
+    and of its type.
 
-    A whole number does for a float. Raises KeyError, TypeError, ValueError, AttributeError or OverflowError otherwise.
+    A whole number does for a float. Raises KeyError, TypeError, ValueError, AttributeError or
+    OverflowError otherwise.
     """
     from_plain = _decoder(typing.cast(typing.Hashable, kind), True)
     return typing.cast(T, from_plain(plain) if from_plain else plain)
 
 
 def dump(plain: object) -> bytes:
-    """JSON-like value -> bytes. The slow way is for what orjson refuses: lone surrogates, integers over 64 bit."""
+    """JSON-like value -> bytes. The slow way is for what orjson refuses: lone surrogates, integers
+    over 64 bit.
+    """
     try:
         return orjson.dumps(plain)
     except TypeError:
@@ -78,7 +93,9 @@ def dump(plain: object) -> bytes:
             orjson.loads(slow)
         except orjson.JSONDecodeError:
             return slow
-        return b" " + slow  # orjson would read it, but integers over 64 bit as floats: the blank tells `load`
+        return (
+            b" " + slow
+        )  # orjson would read it, but integers over 64 bit as floats: the blank tells `load`
 
 
 def load(data: bytes) -> typing.Any:
@@ -92,7 +109,9 @@ def load(data: bytes) -> typing.Any:
 
 
 def seal(data: bytes, *identity: object) -> bytes:
-    """`data` behind a CRC-32 of itself and of whose it is: SQLite does not notice a flipped bit or a swapped row."""
+    """`data` behind a CRC-32 of itself and of whose it is: SQLite does not notice a flipped bit or
+    a swapped row.
+    """
     return _sum(data, identity) + data
 
 
@@ -105,7 +124,9 @@ def unseal(blob: bytes, *identity: object) -> bytes:
 
 
 def unsealer(*owner: object) -> Callable[[bytes, int], bytes]:
-    """`unseal` for many blobs of one owner that differ in the last part of their identity, a number."""
+    """`unseal` for many blobs of one owner that differ in the last part of their identity, a
+    number.
+    """
     first = zlib.crc32(_owner((*owner, "")))
 
     def unsealed(blob: bytes, last: int) -> bytes:
@@ -126,7 +147,9 @@ def _owner(identity: tuple[object, ...]) -> bytes:
 
 
 def as_key(text: str) -> str:
-    """`text` as a database column can hold it: NUL and lone surrogates escaped, backslashes doubled."""
+    """`text` as a database column can hold it: NUL and lone surrogates escaped, backslashes
+    doubled.
+    """
     if "\\" not in text and "\0" not in text:
         try:
             text.encode()
@@ -147,7 +170,9 @@ def from_key(key: str) -> str:
 
 
 def finite(value: object, depth: int = 0) -> object:
-    """A JSON-like value unchanged (tuples as lists, mappings as dicts). Raises ValueError for NaN and infinities."""
+    """A JSON-like value unchanged (tuples as lists, mappings as dicts). Raises ValueError for NaN
+    and infinities.
+    """
     if depth > DEPTH:
         raise ValueError(f"a value is nested deeper than {DEPTH}")
     if isinstance(value, float) and not math.isfinite(value):
@@ -164,7 +189,9 @@ def finite(value: object, depth: int = 0) -> object:
 
 
 def _number(value: object) -> object:
-    """A number that is finite, fast; whatever else stands where a number may stand (None, a rating in words), as `finite`."""
+    """A number that is finite, fast; whatever else stands where a number may stand (None, a rating
+    in words), as `finite`.
+    """
     return value if type(value) is float and value - value == 0.0 else finite(value)
 
 
@@ -174,17 +201,29 @@ def _encoder(hint: typing.Any) -> Convert:
         return _dataclass_encoder(typing.cast(type, hint))
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        inner = [convert for arg in args if arg is not types.NoneType and (convert := _encoder(arg)) is not None]
+        inner = [
+            convert
+            for arg in args
+            if arg is not types.NoneType and (convert := _encoder(arg)) is not None
+        ]
         if not inner:
             return None
         (convert,) = inner  # the contract has at most one kind in a union that needs work
-        return convert if convert is _number else lambda value: None if value is None else convert(value)
+        return (
+            convert
+            if convert is _number
+            else lambda value: None if value is None else convert(value)
+        )
     if origin is tuple:
         item = _encoder(args[0])
         return None if item is None else lambda values: [item(value) for value in values]
     if origin is not None and issubclass(origin, Mapping):
         value_of = _encoder(args[1])
-        return dict if value_of is None else lambda values: {name: value_of(value) for name, value in values.items()}
+        return (
+            dict
+            if value_of is None
+            else lambda values: {name: value_of(value) for name, value in values.items()}
+        )
     if hint is float:
         return _number
     if hint is object:
@@ -205,8 +244,10 @@ def _default(f: dataclasses.Field[typing.Any]) -> object:
 
 
 def _compiled(lines: list[str], names: dict[str, object]) -> typing.Any:
-    """The function `convert` of these lines. One is made for each class, as the dataclasses' own methods are: rows and
-    parts of scores are written and read by the million, and a loop over their fields takes several times as long."""
+    """The function `convert` of these lines. One is made for each class, as the dataclasses' own
+    methods are: rows and parts of scores are written and read by the million, and a loop over their
+    fields takes several times as long.
+    """
     exec("\n".join(["def convert(given):", *(f"    {line}" for line in lines)]), names)
     return names["convert"]
 
@@ -218,14 +259,17 @@ def _dataclass_encoder(kind: type) -> Convert:
         convert, default = _encoder(hints[f.name]), _default(f)
         names |= {f"convert_{n}": convert, f"default_{n}": default}
         item = "item" if convert is None else f"convert_{n}(item)"
-        given = "" if default is _MISSING else f"if item is not default_{n} and item != default_{n}: "
+        given = (
+            "" if default is _MISSING else f"if item is not default_{n} and item != default_{n}: "
+        )
         lines += [f"item = given.{f.name}", f"{given}plain[{f.name!r}] = {item}"]
     return typing.cast(Convert, _compiled([*lines, "return plain"], names))
 
 
 def _dataclass_decoder(kind: type, strict: bool) -> Convert:
-    """Takes what stands there; a field without a default must be there (strict: every field), and a name that is no field is
-    passed over."""
+    """Takes what stands there; a field without a default must be there (strict: every field), and a
+    name that is no field is passed over.
+    """
     hints = typing.get_type_hints(kind)
     names: dict[str, object] = {"kind": kind, "missing": _MISSING}
     lines = [] if strict else ["get = given.get"]
@@ -237,7 +281,10 @@ def _dataclass_decoder(kind: type, strict: bool) -> Convert:
             lines += [f"item_{n} = given[{f.name!r}]", f"item_{n} = {item}"]
         else:
             absent = f"default_{n}" if f.default_factory is dataclasses.MISSING else f"make_{n}()"
-            lines += [f"item_{n} = get({f.name!r}, missing)", f"item_{n} = {absent} if item_{n} is missing else {item}"]
+            lines += [
+                f"item_{n} = get({f.name!r}, missing)",
+                f"item_{n} = {absent} if item_{n} is missing else {item}",
+            ]
     made = ", ".join(f"{f.name}=item_{n}" for n, f in enumerate(dataclasses.fields(kind)) if f.init)
     return typing.cast(Convert, _compiled([*lines, f"return kind({made})"], names))
 
@@ -268,7 +315,11 @@ def _decoder(hint: typing.Any, strict: bool = False) -> Convert:
         return _dataclass_decoder(typing.cast(type, hint), strict)
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        inner = [c for arg in args if arg is not types.NoneType and (c := _decoder(arg, strict)) is not None]
+        inner = [
+            c
+            for arg in args
+            if arg is not types.NoneType and (c := _decoder(arg, strict)) is not None
+        ]
         if not inner:
             return None
         (convert,) = inner
@@ -278,7 +329,11 @@ def _decoder(hint: typing.Any, strict: bool = False) -> Convert:
         return tuple if item is None else lambda plain: tuple([item(value) for value in plain])
     if origin is not None and issubclass(origin, Mapping):
         value_of = _decoder(args[1], strict)
-        return None if value_of is None else lambda plain: {name: value_of(value) for name, value in plain.items()}
+        return (
+            None
+            if value_of is None
+            else lambda plain: {name: value_of(value) for name, value in plain.items()}
+        )
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {member.value: member for member in hint}.__getitem__
     return _leaf(hint) if strict and hint in _LEAVES else None

@@ -1,8 +1,10 @@
-"""How runs move from one store into another: page by page, checked while they are read, whole or not to be seen.
+"""How runs move from one store into another: page by page, checked while they are read, whole or
+not to be seen.
 
-A run is written under a state that no reader knows, and becomes visible in one last step. A copy that was killed leaves
-at most one such run, which the next copy begins anew; runs that are there whole are compared and left alone. The
-payloads are sealed for their run and row, not for their store: they are copied as they are.
+A run is written under a state that no reader knows, and becomes visible in one last step. A copy
+that was killed leaves at most one such run, which the next copy begins anew; runs that are there
+whole are compared and left alone. The payloads are sealed for their run and row, not for their
+store: they are copied as they are.
 """
 
 from __future__ import annotations
@@ -51,19 +53,26 @@ class Copied:
 def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied:
     """Copy all runs, labels and certificates; what is there already stays.
 
-    Raises EnvironmentFailure E0504 while somebody works on one of the source's runs or copies it too, E0503 where a
-    payload is damaged; DataError E0508 where the target has a run of the same id with other content.
+    Raises EnvironmentFailure E0504 while somebody works on one of the source's runs or copies it
+    too, E0503 where a payload is damaged; DataError E0508 where the target has a run of the same id
+    with other content.
     """
     if source.location == target.location:
         raise SetupError(
-            "E0101", "A store cannot be copied into itself.", where=source.location, fix="name two different stores"
+            "E0101",
+            "A store cannot be copied into itself.",
+            where=source.location,
+            fix="name two different stores",
         )
     done, runs = Copied(), schema.runs.c
     query = select(runs.run_id, runs.id).where(runs.state != COPYING).order_by(runs.id)
     every = [(codec.from_key(row.run_id), int(row.id)) for row in source._all(query)]
     held: list[str] = []
     try:
-        for run_id, number in every:  # all first: nothing is copied while anything is still being written
+        for (
+            run_id,
+            number,
+        ) in every:  # all first: nothing is copied while anything is still being written
             if source.database.read_only:
                 source._read(partial(source._refuse_owned, run_id=run_id, number=number))
                 continue
@@ -75,12 +84,17 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
             done.labels += target.put_labels(run_id, source.labels(run_id))
             if tell is not None:
                 rows, judgments = done.rows - before[0], done.judgments - before[1]
-                tell(f"{run_id}: " + (f"{rows:,} rows, {judgments:,} judgments" if copied else "is there already"))
+                tell(
+                    f"{run_id}: "
+                    + (f"{rows:,} rows, {judgments:,} judgments" if copied else "is there already")
+                )
     finally:
         for run_id in held:
             source.release(run_id)
     labels = schema.labels.c
-    for (source_hash,) in source._all(select(labels.source_hash).where(labels.run == "").distinct()):
+    for (source_hash,) in source._all(
+        select(labels.source_hash).where(labels.run == "").distinct()
+    ):
         name = codec.from_key(source_hash)
         done.labels += target.put_labels("", source.labels("", source_hash=name), source_hash=name)
     known = {certificate.id for certificate in target.certificates()}
@@ -94,16 +108,19 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
 def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -> bool:
     """Copy one run; False where the target has it already."""
     runs = schema.runs.c
-    (stands,) = source._all(select(*(runs[name] for name in _HOW_A_RUN_STANDS)).where(runs.id == number))
+    (stands,) = source._all(
+        select(*(runs[name] for name in _HOW_A_RUN_STANDS)).where(runs.id == number)
+    )
     found = target._all(select(runs.id, runs.state).where(runs.run_id == codec.as_key(run_id)))
     if found and found[0].state != COPYING:
         if _content(source, run_id, number) != _content(target, run_id, found[0].id):
             raise DataError(
-                "E0508", "The other store has a run of this id with other content.",
+                "E0508",
+                "The other store has a run of this id with other content.",
                 where=f"run {run_id} in {target.location}",
                 why="it was resumed or labelled there or here after it was copied",
                 fix="keep the store in which it went on; to have both, copy into a new store",
-            )  # fmt: skip
+            )
         done.known += 1
         return False
     if not found:
@@ -115,7 +132,12 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
         _forget(target, new)
         for rows in _rows(source, run_id, number):
             bodies = [(new, row.idx, row.payload) for row in rows]
-            _insert(target, schema.rows, ROW, [(new, *(getattr(row, name) for name in ROW[1:])) for row in rows])
+            _insert(
+                target,
+                schema.rows,
+                ROW,
+                [(new, *(getattr(row, name) for name in ROW[1:])) for row in rows],
+            )
             _insert(target, schema.bodies, BODY, bodies)
             done.rows += len(rows)
         for judgments in _judgments(source, number):
@@ -150,11 +172,15 @@ def _forget(store: Store, number: int) -> None:
             here = [row[0] for row in store._all(keys)]
             if not here:
                 break
-            store._execute(delete(table).where(table.c.run == number, key.between(here[0], here[-1])))
+            store._execute(
+                delete(table).where(table.c.run == number, key.between(here[0], here[-1]))
+            )
 
 
 def _rows(store: Store, run_id: str, number: int) -> Iterator[list[Any]]:
-    """The rows of a run with their bodies, at most BYTES_A_PAGE of them at once, each checked against its seal."""
+    """The rows of a run with their bodies, at most BYTES_A_PAGE of them at once, each checked
+    against its seal.
+    """
     rows, bodies = schema.rows.c, schema.bodies.c
     sizes = select(rows.size, rows.idx).where(rows.run == number).order_by(rows.idx)
     whole = select(*(rows[name] for name in ROW[1:]), bodies.payload).join_from(
@@ -179,7 +205,11 @@ def _missing(run_id: str) -> None:
 def _judgments(store: Store, number: int) -> Iterator[Sequence[Any]]:
     """The judgments of a run in the order in which they were made, each checked against its seal."""
     table = schema.judgments.c
-    query = select(table.judge, table.key, table.status, table.payload).where(table.run == number).order_by(table.id)
+    query = (
+        select(table.judge, table.key, table.status, table.payload)
+        .where(table.run == number)
+        .order_by(table.id)
+    )
     for page in store._pages(query, (table.id,), LINES_A_PAGE):
         for judge, key, _, payload, *_ in page:
             store._checked(codec.unseal, payload, judge, key)
@@ -188,7 +218,9 @@ def _judgments(store: Store, number: int) -> Iterator[Sequence[Any]]:
 
 def _batches(store: Store, run_id: str, number: int) -> list[tuple[Any, ...]]:
     table = schema.batches.c
-    query = select(*(table[name] for name in BATCH[1:])).where(table.run == number).order_by(table.id)
+    query = (
+        select(*(table[name] for name in BATCH[1:])).where(table.run == number).order_by(table.id)
+    )
     found = [tuple(row) for row in store._all(query)]
     for batch, *_, payload in found:
         store._checked(codec.unseal, payload, run_id, "batch", codec.from_key(batch))

@@ -1,4 +1,6 @@
-"""What the store asks of a database, and how a wait for one is told: `sqlite` and `postgres` are the two there are."""
+"""What the store asks of a database, and how a wait for one is told: `sqlite` and `postgres` are
+the two there are.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from sqlalchemy.sql import ColumnElement
 T = TypeVar("T")
 
 PATIENCE_S = 120.0
-"""How long a write or a read waits for a database that is locked, down or read-only, before it gives up."""
+"""How long a write or a read waits for a database that is locked, down or read-only, before it
+gives up.
+"""
 
 SHOWN_AFTER_S = 2.0
 
@@ -36,22 +40,31 @@ class Database(Protocol):
         """Its path or URL as it can be opened again, in this process only: with its password."""
 
     def prepare(self) -> Path | None:
-        """Bring the schema to `schema.HEAD`; the path of the copy made before a migration, where one was made."""
+        """Bring the schema to `schema.HEAD`; the path of the copy made before a migration, where
+        one was made.
+        """
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction, and again where that came to nothing for a reason that passes.
+        """Run `work` in one transaction, and again where that came to nothing for a reason that
+        passes.
 
-        Durable when it returns, and done once, also where the connection was lost while it was committed. `work` must
-        not do anything but read and write the database.
+        Durable when it returns, and done once, also where the connection was lost while it was
+        committed. `work` must not do anything but read and write the database.
         """
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one snapshot; again where the connection was lost."""
 
     def insert(
-        self, connection: Connection, table: Table, names: Sequence[str], values: Sequence[tuple[Any, ...]]
+        self,
+        connection: Connection,
+        table: Table,
+        names: Sequence[str],
+        values: Sequence[tuple[Any, ...]],
     ) -> None:
-        """Add many rows of a table in the quickest way; `names` are its columns in the order of the values."""
+        """Add many rows of a table in the quickest way; `names` are its columns in the order of the
+        values.
+        """
 
     def alone(self, connection: Connection, what: str) -> None:
         """Keep other writers of `what` waiting until this transaction ends."""
@@ -70,14 +83,18 @@ class Database(Protocol):
 
 
 class Waits:
-    """Who waits for the database and for what; `str` is what a user is shown of it, "" where nobody waits long."""
+    """Who waits for the database and for what; `str` is what a user is shown of it, "" where nobody
+    waits long.
+    """
 
     def __init__(self) -> None:
         self._now: dict[int, tuple[float, str]] = {}
 
     @contextlib.contextmanager
     def on(self, what: str) -> Iterator[None]:
-        """This thread waits for `what`, until `over` or the block's end. An inner block only says it in other words."""
+        """This thread waits for `what`, until `over` or the block's end. An inner block only says
+        it in other words.
+        """
         thread = threading.get_ident()
         outer = self._now.get(thread)
         self._now[thread] = (outer[0] if outer else time.monotonic(), what)

@@ -1,7 +1,7 @@
 """What a reader of the store gets without loading texts: one line a run, a row, a score.
 
-A row's line and the lines of its scores are kept together in one small blob beside the heavy one (sample, parts),
-so that a million rows can be aggregated without reading their contexts.
+A row's line and the lines of its scores are kept together in one small blob beside the heavy one
+(sample, parts), so that a million rows can be aggregated without reading their contexts.
 """
 
 from __future__ import annotations
@@ -12,16 +12,27 @@ from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ragassay.core import AppUsage, BadRow, Counts, Ledger, Manifest, RowResult, RunState, Score, Status, Verdict
+from ragassay.core import (
+    AppUsage,
+    BadRow,
+    Counts,
+    Ledger,
+    Manifest,
+    RowResult,
+    RunState,
+    Score,
+    Status,
+    Verdict,
+)
 from ragassay.store import codec
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run as it stands. rows: results stored so far, of `manifest.rows`; done: those that a resume need not do
-    again; bad: those that could not be read. seconds: wall-clock time spent running, all resumes added.
-    updated: ISO 8601 UTC, when the run or one of its rows last changed. writer: the token of the store by which the ledger was
-    last written.
+    """A run as it stands. rows: results stored so far, of `manifest.rows`; done: those that a
+    resume need not do again; bad: those that could not be read. seconds: wall-clock time spent
+    running, all resumes added. updated: ISO 8601 UTC, when the run or one of its rows last changed.
+    writer: the token of the store by which the ledger was last written.
     """
 
     manifest: Manifest
@@ -42,8 +53,9 @@ class StoredRun:
 
 
 class RowLine(NamedTuple):
-    """One row without its texts. cause: name of the root cause, "" for none; finer: names of the finer ones; pattern: as
-    in Diagnosis."""
+    """One row without its texts. cause: name of the root cause, "" for none; finer: names of the
+    finer ones; pattern: as in Diagnosis.
+    """
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody asks of a line
     id: str
@@ -59,10 +71,11 @@ class RowLine(NamedTuple):
 
 
 class ScoreLine(NamedTuple):
-    """One score without its parts. probability: mean of the parts' calibrated probabilities, None where none has one.
+    """One score without its parts. probability: mean of the parts' calibrated probabilities, None
+    where none has one.
 
-    A named tuple and not a dataclass: aggregation makes millions of these, and a frozen dataclass takes several
-    times as long to make.
+    A named tuple and not a dataclass: aggregation makes millions of these, and a frozen dataclass
+    takes several times as long to make.
     """
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody asks of a line
@@ -82,11 +95,16 @@ class ScoreLine(NamedTuple):
 
 
 _STATUS = {status.value: status for status in Status}
-_VERDICT: dict[str | None, Verdict | None] = {None: None, **{verdict.value: verdict for verdict in Verdict}}
+_VERDICT: dict[str | None, Verdict | None] = {
+    None: None,
+    **{verdict.value: verdict for verdict in Verdict},
+}
 
 
 def pack(row: RowResult) -> bytes:
-    """The lines of a row and of its scores, as JSON arrays by position. Raises ValueError for NaN and infinities."""
+    """The lines of a row and of its scores, as JSON arrays by position. Raises ValueError for NaN
+    and infinities.
+    """
     sample, cause = row.sample, row.diagnosis.cause
     usage = sample.usage if sample is not None else None
     plain = [
@@ -101,7 +119,8 @@ def pack(row: RowResult) -> bytes:
         None if row.bad is None else astuple(row.bad),
         row.done,
         [_pack_score(score) for score in row.scores],
-        # Where there are none nothing is added: rows that an older version stored are packed like theirs.
+        # Where there are none nothing is added: rows that an older version stored are packed like
+        # theirs.
         *([[cause.name for cause in row.diagnosis.finer]] if row.diagnosis.finer else []),
     ]
     return codec.dump(plain)
@@ -129,7 +148,9 @@ def row_line(data: bytes) -> RowLine:
 
 
 def score_lines(data: bytes, metric: str | None = None) -> list[ScoreLine]:
-    """The lines of the row's scores, in the order of its metrics; only those of `metric` where it is given."""
+    """The lines of the row's scores, in the order of its metrics; only those of `metric` where it
+    is given.
+    """
     return _score_lines(codec.load(data), metric)
 
 
@@ -143,22 +164,42 @@ def _row_line(plain: Any) -> RowLine:
     # Lines of an older version end before the finer causes.
     index, id_, verdict, cause, pattern, cluster, slices, usage, bad, done, _, *finer = plain
     return RowLine(
-        index, id_, _VERDICT[verdict], cause, pattern, cluster, slices,
-        None if usage is None else AppUsage(*usage), None if bad is None else BadRow(*bad), done,
+        index,
+        id_,
+        _VERDICT[verdict],
+        cause,
+        pattern,
+        cluster,
+        slices,
+        None if usage is None else AppUsage(*usage),
+        None if bad is None else BadRow(*bad),
+        done,
         tuple(finer[0]) if finer else (),
-    )  # fmt: skip
+    )
 
 
 def _score_lines(plain: Any, metric: str | None) -> list[ScoreLine]:
     index, id_, _, _, _, cluster, slices, _, _, _, scores, *_ = plain
     return [
         ScoreLine(
-            index, id_, name, value, _STATUS[status], reason, _VERDICT[verdict], mark,
-            _counts(*counts), probability, tuple(flags), extra, cluster, slices,
+            index,
+            id_,
+            name,
+            value,
+            _STATUS[status],
+            reason,
+            _VERDICT[verdict],
+            mark,
+            _counts(*counts),
+            probability,
+            tuple(flags),
+            extra,
+            cluster,
+            slices,
         )
         for name, value, status, reason, verdict, mark, counts, probability, flags, extra in scores
         if metric is None or name == metric
-    ]  # fmt: skip
+    ]
 
 
 def _numbers(c: Counts) -> tuple[int, ...]:
@@ -172,13 +213,19 @@ def _counts(*numbers: int) -> Counts:
 
 
 def worst_key(row: RowResult) -> float:
-    """A number that is lower the worse the row: failed, undecided, the rest; within each by the mean score.
+    """A number that is lower the worse the row: failed, undecided, the rest; within each by the
+    mean score.
 
-    The mean is over the scores that have a value and a pass mark: those without one (tokens, seconds) are on other
-    scales. Rows without any such score come last of their kind. Only for ordering; never shown.
+    The mean is over the scores that have a value and a pass mark: those without one (tokens,
+    seconds) are on other scales. Rows without any such score come last of their kind. Only for
+    ordering; never shown.
     """
     verdict = row.diagnosis.verdict
     kind = 0 if verdict is Verdict.FAIL else 1 if verdict is Verdict.UNDECIDED else 2
-    values = [score.value for score in row.scores if score.value is not None and score.pass_mark is not None]
+    values = [
+        score.value
+        for score in row.scores
+        if score.value is not None and score.pass_mark is not None
+    ]
     mean = math.fsum(values) / len(values) if values else math.inf
     return 4.0 * kind + min(max(mean, -1.0), 2.0)

@@ -1,4 +1,6 @@
-"""Which database a store lives in: from RAGASSAY_STORE, a path, or an URL; and how it is shown without a password."""
+"""Which database a store lives in: from RAGASSAY_STORE, a path, or an URL; and how it is shown
+without a password.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,11 @@ def is_there(location: str | Path | URL) -> bool:
 
 
 def address_of(location: str | Path | URL) -> Path | URL:
-    """The absolute path, links resolved, of the SQLite file that a path or `sqlite:///path` names, or a database's URL.
+    """The absolute path, links resolved, of the SQLite file that a path or `sqlite:///path` names,
+    or a database's URL.
 
-    Raises SetupError E0101 for another kind of database (the URL is not repeated: it may hold a password).
+    Raises SetupError E0101 for another kind of database (the URL is not repeated: it may hold a
+    password).
     """
     if not isinstance(location, (str, Path)):
         return location
@@ -52,7 +56,9 @@ def address_of(location: str | Path | URL) -> Path | URL:
         if kind in POSTGRES:
             return _url(text)
         if kind != "sqlite":
-            raise _refused(f"The store cannot be a {kind!r} database; only a SQLite file or PostgreSQL.")
+            raise _refused(
+                f"The store cannot be a {kind!r} database; only a SQLite file or PostgreSQL."
+            )
         text = rest.removeprefix("/")
     if text in ("", ":memory:"):
         raise _refused("The store must be a file: what is judged has to survive the process.")
@@ -65,8 +71,12 @@ def address_of(location: str | Path | URL) -> Path | URL:
         return path
     except (OSError, RuntimeError) as error:  # a loop of links; a ~user that does not exist
         raise SetupError(
-            "E0101", "The path of the store cannot be followed.", where=text, why=str(error), fix=_FIX
-        ) from error  # fmt: skip
+            "E0101",
+            "The path of the store cannot be followed.",
+            where=text,
+            why=str(error),
+            fix=_FIX,
+        ) from error
 
 
 def _url(text: str) -> URL:
@@ -81,8 +91,8 @@ def _url(text: str) -> URL:
     if url is None or "@" in f"{url.host}{url.database}" or not url.database:
         raise _refused(
             "The URL of the store cannot be read, or names no database.",
-            "write it as postgresql://user@host:5432/database, special characters of a password as %40 and so on; "
-            "better, leave the password to PGPASSWORD or ~/.pgpass",
+            "write it as postgresql://user@host:5432/database, special characters of a password as"
+            " %40 and so on; better, leave the password to PGPASSWORD or ~/.pgpass",
         ) from None
     return url.set(drivername="postgresql+psycopg")
 
@@ -94,7 +104,9 @@ def shown(address: Path | URL) -> str:
     from sqlalchemy import URL
 
     query = {name: value for name, value in address.query.items() if name not in SECRET}
-    bare = URL.create("postgresql", address.username, None, address.host, address.port, address.database, query)
+    bare = URL.create(
+        "postgresql", address.username, None, address.host, address.port, address.database, query
+    )
     return bare.render_as_string(hide_password=False)
 
 

@@ -1,7 +1,9 @@
-"""How is a run's part, which was written into a store of its own, taken into the store of the run? Payloads as they are.
+"""How is a run's part, which was written into a store of its own, taken into the store of the run?
+Payloads as they are.
 
-A payload is sealed for its run and row and not for its store, so it is checked and moved, and never decoded. Every page is
-a commit of its own; the whole may be broken off and repeated: what is there already is not added again.
+A payload is sealed for its run and row and not for its store, so it is checked and moved, and never
+decoded. Every page is a commit of its own; the whole may be broken off and repeated: what is there
+already is not added again.
 """
 
 from __future__ import annotations
@@ -13,13 +15,25 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, select, update
 
 from ragassay.store import codec, schema
-from ragassay.store.store import BODY, IN_LIST, JUDGMENT, LINES_A_PAGE, ROW, ROWS_A_PAGE, Store, make_way, portions
+from ragassay.store.store import (
+    BODY,
+    IN_LIST,
+    JUDGMENT,
+    LINES_A_PAGE,
+    ROW,
+    ROWS_A_PAGE,
+    Store,
+    make_way,
+    portions,
+)
 
 T = TypeVar("T")
 
 
 def take(store: Store, part: Store, run_id: str) -> None:
-    """Add to a run the judgments and rows that another store holds of it. A row that is done stays as it is."""
+    """Add to a run the judgments and rows that another store holds of it. A row that is done stays
+    as it is.
+    """
     _take_judgments(store, part, run_id)
     _take_rows(store, part, run_id)
 
@@ -42,7 +56,9 @@ def _take_judgments(store: Store, part: Store, run_id: str) -> None:
         store._write(work)
 
 
-def _known(connection: Connection, number: int, values: list[tuple[Any, ...]]) -> set[tuple[str, str, bytes]]:
+def _known(
+    connection: Connection, number: int, values: list[tuple[Any, ...]]
+) -> set[tuple[str, str, bytes]]:
     """Which of these judgments the run has: (judge, key, payload)."""
     table, wanted = schema.judgments.c, dict[str, list[str]]()
     for _, judge, key, *_ in values:
@@ -58,7 +74,12 @@ def _known(connection: Connection, number: int, values: list[tuple[Any, ...]]) -
 
 
 def _take_rows(store: Store, part: Store, run_id: str) -> None:
-    number, theirs, rows, bodies = store._number(run_id), part._number(run_id), schema.rows, schema.bodies
+    number, theirs, rows, bodies = (
+        store._number(run_id),
+        part._number(run_id),
+        schema.rows,
+        schema.bodies,
+    )
     sizes = select(rows.c.size, rows.c.idx).where(rows.c.run == theirs).order_by(rows.c.idx)
     for page in part._pages(sizes, (rows.c.idx,), ROWS_A_PAGE):
         for indices in portions([(row.idx, row.size) for row in page]):
@@ -67,14 +88,26 @@ def _take_rows(store: Store, part: Store, run_id: str) -> None:
                 for table in (rows, bodies)
             )
 
-            def work(connection: Connection, indices: Any = indices, lines: Any = lines, texts: Any = texts) -> None:
-                # First of all, so that two who write rows of one run take turns and none sees half of the other's.
-                touched = update(schema.runs).where(schema.runs.c.id == number).values(updated=schema.runs.c.updated)
+            def work(
+                connection: Connection,
+                indices: Any = indices,
+                lines: Any = lines,
+                texts: Any = texts,
+            ) -> None:
+                # First of all, so that two who write rows of one run take turns and none sees half
+                # of the other's.
+                touched = (
+                    update(schema.runs)
+                    .where(schema.runs.c.id == number)
+                    .values(updated=schema.runs.c.updated)
+                )
                 connection.execute(touched)
                 final = make_way(connection, number, indices)
                 for table, names, found in ((rows, ROW, lines), (bodies, BODY, texts)):
                     fresh = [
-                        (number, *(getattr(row, name) for name in names[1:])) for row in found if row.idx not in final
+                        (number, *(getattr(row, name) for name in names[1:]))
+                        for row in found
+                        if row.idx not in final
                     ]
                     if fresh:
                         store.database.insert(connection, table, names, fresh)

@@ -1,4 +1,6 @@
-"""Is the database a store of this version? Makes a new one, migrates an older one, refuses a newer or a foreign one."""
+"""Is the database a store of this version? Makes a new one, migrates an older one, refuses a newer
+or a foreign one.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +18,35 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 def version(connection: Connection, where: str) -> str | None:
     """The schema version; None for a database that holds nothing yet.
 
-    Raises EnvironmentFailure E0501 for a database that is not a store, E0502 for a store of a newer version.
+    Raises EnvironmentFailure E0501 for a database that is not a store, E0502 for a store of a newer
+    version.
     """
     tables = inspect(connection).get_table_names()
     if not tables:
         return None
-    found = connection.scalar(select(schema.version.c.version_num)) if schema.VERSION_TABLE in tables else None
+    found = (
+        connection.scalar(select(schema.version.c.version_num))
+        if schema.VERSION_TABLE in tables
+        else None
+    )
     if found is None:
         raise EnvironmentFailure(
-            "E0501", "There is a database, but it is not a RagAssay store.", where=where,
-            why="it holds the table " + min(tables), fix="name another one with --store",
-        )  # fmt: skip
+            "E0501",
+            "There is a database, but it is not a RagAssay store.",
+            where=where,
+            why="it holds the table " + min(tables),
+            fix="name another one with --store",
+        )
     if not isinstance(found, str):
         raise codec.damaged("its version is no text", where)
     if not found.isdecimal() or int(found) > int(schema.HEAD):
         raise EnvironmentFailure(
-            "E0502", "The store was written by a newer RagAssay.", where=where,
+            "E0502",
+            "The store was written by a newer RagAssay.",
+            where=where,
             why=f"its schema is version {found}; this RagAssay knows versions up to {schema.HEAD}",
             fix="upgrade RagAssay (pip install -U ragassay), or name another store with --store",
-        )  # fmt: skip
+        )
     return str(found)
 
 
@@ -57,4 +69,6 @@ def upgrade(connection: Connection) -> None:
     try:
         command.upgrade(config, schema.HEAD)
     except CommandError as error:
-        raise OperationalError(f"the migration to version {schema.HEAD} failed", None, error) from error
+        raise OperationalError(
+            f"the migration to version {schema.HEAD} failed", None, error
+        ) from error

@@ -22,7 +22,8 @@ def started(pid: int) -> str:
 
 
 def alive(pid: int, began: str) -> bool | None:
-    """Whether the process of this machine that had this pid and start still runs; None where that cannot be told.
+    """Whether the process of this machine that had this pid and start still runs; None where that
+    cannot be told.
 
     A zombie does not run. Without /proc a pid that was given to another process counts as alive.
     """
@@ -44,5 +45,7 @@ def alive(pid: int, began: str) -> bool | None:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat after the command's name, which may itself hold spaces and brackets."""
+    """The fields of /proc/PID/stat after the command's name, which may itself hold spaces and
+    brackets.
+    """
     return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()

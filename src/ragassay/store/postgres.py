@@ -1,8 +1,10 @@
-"""What is particular to PostgreSQL: connections, waiting for a database that is away, and what its errors mean.
+"""What is particular to PostgreSQL: connections, waiting for a database that is away, and what its
+errors mean.
 
-Several processes and machines write at once. A connection that is cut says nothing about whether the last commit
-happened; a mark of our own does, which every transaction writes first, so that a write is repeated only where it did not.
-The server's own transaction numbers do not serve: one that a crash forgot is given to somebody else's transaction.
+Several processes and machines write at once. A connection that is cut says nothing about whether
+the last commit happened; a mark of our own does, which every transaction writes first, so that a
+write is repeated only where it did not. The server's own transaction numbers do not serve: one that
+a crash forgot is given to somebody else's transaction.
 """
 
 from __future__ import annotations
@@ -27,15 +29,22 @@ from ragassay.store.location import SECRET, shown
 
 T = TypeVar("T")
 
-CONNECT_S = 4  # how long one attempt to connect takes at most: a server that is going down may accept and not answer
+# how long one attempt to connect takes at most: a server that is going down may accept and not
+# answer
+CONNECT_S = 4
 OPENING_S = 5.0  # how long an opening waits for a server that is just starting
 AGAIN_S = 60.0  # after a wait in vain, how long further calls fail without waiting as long again
 OLDEST = 130_000  # the oldest version that the tests know
 MARKS_S = 7 * 86400.0  # so long the marks of a writer that ended without a word are kept
 
-# A connection whose other end has gone is noticed within half a minute, here and on the server: a transaction that
-# nobody will finish must not hold its locks for hours.
-KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+# A connection whose other end has gone is noticed within half a minute, here and on the server: a
+# transaction that nobody will finish must not hold its locks for hours.
+KEEPALIVE = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
 SESSION = (
     "SET idle_in_transaction_session_timeout = '60s'",
     f"SET lock_timeout = '{int(PATIENCE_S)}s'",
@@ -44,7 +53,11 @@ SESSION = (
     "SET tcp_keepalives_count = 3",
 )
 
-AWAY, READ_ONLY, LOCKED = "the database does not answer", "the database is read-only", "the database is locked"
+AWAY, READ_ONLY, LOCKED = (
+    "the database does not answer",
+    "the database is read-only",
+    "the database is locked",
+)
 LOCK_TIMEOUT = "55P03"
 PASSING = {
     "57P01": AWAY,  # an administrator ended the connection
@@ -62,9 +75,15 @@ PASSING = {
 """What SQLSTATE means something that passes, and what a user is told meanwhile."""
 
 TYPES = {
-    "run": "int4", "idx": "int8", "size": "int8", "done": "bool", "bad": "bool", "worst": "float8",
-    "line": "bytea", "payload": "bytea",
-}  # fmt: skip
+    "run": "int4",
+    "idx": "int8",
+    "size": "int8",
+    "done": "bool",
+    "bad": "bool",
+    "worst": "float8",
+    "line": "bytea",
+    "payload": "bytea",
+}
 """Types of the columns that are filled in bulk and are no texts."""
 
 
@@ -73,7 +92,8 @@ INSERT INTO marks (writer, number, seen) VALUES (%(writer)s, %(number)s, extract
 ON CONFLICT (writer) DO UPDATE SET number = excluded.number, seen = excluded.seen
 RETURNING pg_backend_pid(), extract(epoch FROM transaction_timestamp())::text
 """
-# Waits for the transaction that has the mark in hand, and gives the number that is left when it has ended.
+# Waits for the transaction that has the mark in hand, and gives the number that is left when it has
+# ended.
 _LEFT = """
 INSERT INTO marks (writer, number, seen) VALUES (%(writer)s, 0, extract(epoch FROM clock_timestamp())::float8)
 ON CONFLICT (writer) DO UPDATE SET seen = excluded.seen
@@ -91,7 +111,9 @@ class PostgresDatabase:
     def __init__(self, url: URL) -> None:
         self._psycopg = _psycopg()
         self.address, self.location = url, shown(url)
-        self._secrets = [str(s) for s in (url.password, *(url.query.get(name) for name in SECRET)) if s]
+        self._secrets = [
+            str(s) for s in (url.password, *(url.query.get(name) for name in SECRET)) if s
+        ]
         self.waits = Waits()
         self.read_only = False
         self._closing = threading.Event()
@@ -101,7 +123,8 @@ class PostgresDatabase:
             pool_size=4,
             max_overflow=28,
             pool_timeout=PATIENCE_S,
-            pool_pre_ping=False,  # a dead connection is found by the statement itself, which is then repeated
+            # a dead connection is found by the statement itself, which is then repeated
+            pool_pre_ping=False,
             hide_parameters=True,
             connect_args={
                 "connect_timeout": CONNECT_S,
@@ -110,7 +133,8 @@ class PostgresDatabase:
                 **{name: value for name, value in KEEPALIVE.items() if name not in url.query},
             },
         )
-        # Not also read-only: that is taken back as READ WRITE, which overrules what the server says of itself.
+        # Not also read-only: that is taken back as READ WRITE, which overrules what the server says
+        # of itself.
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._generation = 0  # connections of an older one are not used again
         self._writer = uuid.uuid4().hex
@@ -125,18 +149,20 @@ class PostgresDatabase:
         record.info["new"] = True
 
     def _taken(self, _connection: Any, record: Any, _fairy: Any) -> None:
-        # One made for this very caller will do, however often others find the server away meanwhile: the pool tries twice.
+        # One made for this very caller will do, however often others find the server away
+        # meanwhile: the pool tries twice.
         if record.info.pop("new", False):
             record.info["generation"] = self._generation
         elif record.info["generation"] != self._generation:
             raise DisconnectionError  # the pool closes it and makes another one
 
     def prepare(self) -> None:
-        """Bring the schema to `schema.HEAD`, in one transaction and one process at a time. A copy is not made: a
-        migration that fails leaves everything as it was.
+        """Bring the schema to `schema.HEAD`, in one transaction and one process at a time. A copy
+        is not made: a migration that fails leaves everything as it was.
         """
         if self._patiently(self._on_snapshot, self._checked, OPENING_S) != schema.HEAD:
-            # Done twice it finds the newest version: no mark is needed, nor is there a table for it yet.
+            # Done twice it finds the newest version: no mark is needed, nor is there a table for it
+            # yet.
             self._patiently(self._unmarked, self._migrated, OPENING_S)
 
     def _checked(self, connection: Connection) -> str | None:
@@ -145,10 +171,12 @@ class PostgresDatabase:
         old = version is not None and version < (OLDEST // 10_000,)
         if old or encoding != "UTF8":
             raise EnvironmentFailure(
-                "E0501", "The store cannot be kept in this database.", where=self.location,
+                "E0501",
+                "The store cannot be kept in this database.",
+                where=self.location,
                 why=f"PostgreSQL {'.'.join(map(str, version or ()))}, encoding {encoding}",
                 fix=f"use PostgreSQL {OLDEST // 10_000} or newer and a database of encoding UTF8",
-            )  # fmt: skip
+            )
         return migrate.version(connection, self.location)
 
     def _migrated(self, connection: Connection) -> None:
@@ -187,12 +215,20 @@ class PostgresDatabase:
                 done = True
             return result
         except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
-            if done and self._what_passes(error) == AWAY and self._was_committed(writer, number, server, until):
+            if (
+                done
+                and self._what_passes(error) == AWAY
+                and self._was_committed(writer, number, server, until)
+            ):
                 return result
             raise
 
-    def _was_committed(self, writer: str, number: int, server: dict[str, Any], until: float) -> bool:
-        """Whether the transaction whose commit was not answered happened. `server`: the process that has it, and since when."""
+    def _was_committed(
+        self, writer: str, number: int, server: dict[str, Any], until: float
+    ) -> bool:
+        """Whether the transaction whose commit was not answered happened. `server`: the process
+        that has it, and since when.
+        """
         stuck = False
         with contextlib.ExitStack() as told:
             while True:
@@ -202,9 +238,15 @@ class PostgresDatabase:
                             # Its process has not noticed yet that nobody is there.
                             connection.exec_driver_sql(_ENDED, server)
                         connection.exec_driver_sql("SET LOCAL lock_timeout = '1s'")
-                        return bool(connection.exec_driver_sql(_LEFT, {"writer": writer}).scalar_one() == number)
+                        return bool(
+                            connection.exec_driver_sql(_LEFT, {"writer": writer}).scalar_one()
+                            == number
+                        )
                 except (SQLAlchemyError, self._psycopg.Error, OSError) as error:
-                    stuck = getattr(getattr(error, "orig", None) or error, "sqlstate", None) == LOCK_TIMEOUT
+                    stuck = (
+                        getattr(getattr(error, "orig", None) or error, "sqlstate", None)
+                        == LOCK_TIMEOUT
+                    )
                     what = AWAY if stuck else self._what_passes(error)
                     if what is None or time.monotonic() > until:
                         raise
@@ -214,7 +256,10 @@ class PostgresDatabase:
                     raise TimeoutError("it is not known whether the last write happened")
 
     def _patiently(
-        self, way: Callable[[Callable[[Connection], T], float], T], work: Callable[[Connection], T], patience: float
+        self,
+        way: Callable[[Callable[[Connection], T], float], T],
+        work: Callable[[Connection], T],
+        patience: float,
     ) -> T:
         """Take `way` again and again while what is wrong may pass."""
         now = time.monotonic()
@@ -233,7 +278,9 @@ class PostgresDatabase:
                         raise self._failure(error) from error
                     told.enter_context(self.waits.on(what))
                 if what is not LOCKED:
-                    self._generation += 1  # the others of the pool were cut too, or lead to the old primary
+                    self._generation += (
+                        1  # the others of the pool were cut too, or lead to the old primary
+                    )
                 self._closing.wait(pause)
                 pause = min(2 * pause, 1.0)
 
@@ -247,7 +294,11 @@ class PostgresDatabase:
         return AWAY if lost or isinstance(cause, self._psycopg.OperationalError) else None
 
     def insert(
-        self, connection: Connection, table: Table, names: Sequence[str], values: Sequence[tuple[Any, ...]]
+        self,
+        connection: Connection,
+        table: Table,
+        names: Sequence[str],
+        values: Sequence[tuple[Any, ...]],
     ) -> None:
         """By COPY, in the binary form."""
         direct: Any = connection.connection.driver_connection
@@ -268,7 +319,11 @@ class PostgresDatabase:
 
     def now(self, connection: Connection) -> float:
         """The server's clock: those of the machines that share it may differ."""
-        return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())::float8").scalar_one())
+        return float(
+            connection.exec_driver_sql(
+                "SELECT extract(epoch FROM clock_timestamp())::float8"
+            ).scalar_one()
+        )
 
     def integrity(self, connection: Connection) -> list[str]:
         """Nothing: the server watches over its own files (data checksums, amcheck)."""
@@ -277,7 +332,10 @@ class PostgresDatabase:
     def close(self) -> None:
         """Close all connections, and leave no marks."""
         self._closing.set()
-        with contextlib.suppress(SQLAlchemyError, self._psycopg.Error, OSError), self._engine.connect() as connection:
+        with (
+            contextlib.suppress(SQLAlchemyError, self._psycopg.Error, OSError),
+            self._engine.connect() as connection,
+        ):
             self._forget(connection)
         self._engine.dispose()
 
@@ -302,14 +360,24 @@ class PostgresDatabase:
 
 
 def _meaning(state: str, why: str) -> tuple[str, str, str]:
-    """Code, sentence and remedy. What comes before a log-in has no SQLSTATE: there only the words tell."""
+    """Code, sentence and remedy. What comes before a log-in has no SQLSTATE: there only the words
+    tell.
+    """
     intact = "everything stored before is intact"
     if state == "53100":
         return "E0506", "The disk of the database is full.", f"free some space there; {intact}"
     if state in ("XX001", "XX002"):
-        return "E0503", "The database says that it is damaged.", "put back a backup, or name another store with --store"
+        return (
+            "E0503",
+            "The database says that it is damaged.",
+            "put back a backup, or name another store with --store",
+        )
     if state == "25006":
-        return "E0501", "The database is read-only.", f"make it writable or name the new primary; {intact}"
+        return (
+            "E0501",
+            "The database is read-only.",
+            f"make it writable or name the new primary; {intact}",
+        )
     if state == "53300" or "too many" in why or "remaining connection slots" in why:
         return (
             "E0501",
@@ -317,17 +385,40 @@ def _meaning(state: str, why: str) -> tuple[str, str, str]:
             f"raise its max_connections, or wait; {intact}",
         )
     if state in ("42501", "3F000"):
-        return "E0501", "The database's user may not do this.", "GRANT it the right to make and write tables there"
+        return (
+            "E0501",
+            "The database's user may not do this.",
+            "GRANT it the right to make and write tables there",
+        )
     if state == "3D000" or ("database" in why and "does not exist" in why and "role" not in why):
-        return "E0501", "The server has no database of that name.", "make it (createdb), or check the URL of --store"
-    if state.startswith("28") or any(word in why for word in ("authentication", "no password", "pg_hba.conf", "role")):
-        return "E0501", "The database refuses the log-in.", "set PGPASSWORD, or write ~/.pgpass; check the user's name"
-    if not state and any(
-        word in why for word in ("connection option", "invalid sslmode", "certificate", "support SSL")
+        return (
+            "E0501",
+            "The server has no database of that name.",
+            "make it (createdb), or check the URL of --store",
+        )
+    if state.startswith("28") or any(
+        word in why for word in ("authentication", "no password", "pg_hba.conf", "role")
     ):
-        return "E0501", "The database cannot be connected to in this way.", "check the options in the URL of --store"
+        return (
+            "E0501",
+            "The database refuses the log-in.",
+            "set PGPASSWORD, or write ~/.pgpass; check the user's name",
+        )
+    if not state and any(
+        word in why
+        for word in ("connection option", "invalid sslmode", "certificate", "support SSL")
+    ):
+        return (
+            "E0501",
+            "The database cannot be connected to in this way.",
+            "check the options in the URL of --store",
+        )
     if not state or state in PASSING or state.startswith("08"):
-        return "E0501", "The database cannot be reached.", f"check host, port and that the server runs; {intact}"
+        return (
+            "E0501",
+            "The database cannot be reached.",
+            f"check host, port and that the server runs; {intact}",
+        )
     return (
         "E0501",
         "The database cannot be read or written.",
@@ -336,7 +427,9 @@ def _meaning(state: str, why: str) -> tuple[str, str, str]:
 
 
 def _starting(error: BaseException) -> bool:
-    """Whether the server only has to finish starting. Other troubles of an opening are told at once."""
+    """Whether the server only has to finish starting. Other troubles of an opening are told at
+    once.
+    """
     cause = getattr(error, "orig", None) or error
     state = getattr(cause, "sqlstate", None)
     return state in ("57P01", "57P02", "57P03", "40001", "40P01") or "starting up" in str(cause)
@@ -347,7 +440,9 @@ def _psycopg() -> Any:
         import psycopg
     except ImportError:
         raise SetupError(
-            "E0105", "A PostgreSQL store needs the library psycopg.", where="--store",
+            "E0105",
+            "A PostgreSQL store needs the library psycopg.",
+            where="--store",
             fix='pip install "ragassay[postgres]"',
-        ) from None  # fmt: skip
+        ) from None
     return psycopg

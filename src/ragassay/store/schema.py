@@ -24,7 +24,9 @@ from sqlalchemy import (
 )
 
 HEAD = "0004"
-"""The newest schema version: the revision of the last migration. Versions are decimal numbers and only grow."""
+"""The newest schema version: the revision of the last migration. Versions are decimal numbers and
+only grow.
+"""
 
 VERSION_TABLE = "ragassay_version"
 
@@ -60,11 +62,19 @@ runs = Table(
 run_locks = Table(
     "run_locks",
     metadata,
-    Column("run", Integer, ForeignKey("runs.id", name="fk_run_locks_run"), primary_key=True, autoincrement=False),
+    Column(
+        "run",
+        Integer,
+        ForeignKey("runs.id", name="fk_run_locks_run"),
+        primary_key=True,
+        autoincrement=False,
+    ),
     Column("token", Key, nullable=False),  # which Store object of that process
     Column("pid", Integer, nullable=False),
     Column("host", Key, nullable=False),
-    Column("started", Key, nullable=False),  # when the process began: a pid is used again, a pair is not
+    Column(
+        "started", Key, nullable=False
+    ),  # when the process began: a pid is used again, a pair is not
     Column("seen", Float, nullable=False),  # Unix time of the owner's last write
 )
 
@@ -78,13 +88,21 @@ judgments = Table(
     Column("status", Key, nullable=False),
     Column("payload", LargeBinary, nullable=False),
     Index("ix_judgments_judge_key", "judge", "key"),
-    Index("ix_judgments_run", "run", "id"),  # what one run spent, and its copy, out of a store of many runs
+    Index(
+        "ix_judgments_run", "run", "id"
+    ),  # what one run spent, and its copy, out of a store of many runs
 )
 
 rows = Table(
     "rows",
     metadata,
-    Column("run", Integer, ForeignKey("runs.id", name="fk_rows_run"), primary_key=True, autoincrement=False),
+    Column(
+        "run",
+        Integer,
+        ForeignKey("runs.id", name="fk_rows_run"),
+        primary_key=True,
+        autoincrement=False,
+    ),
     Column("idx", Long, primary_key=True, autoincrement=False),
     Column("row_id", Key, nullable=False),
     Column("done", Boolean(create_constraint=False), nullable=False),
@@ -92,20 +110,29 @@ rows = Table(
     Column("verdict", Key),
     Column("cause", Key, nullable=False),
     Column("worst", Float, nullable=False),  # lines.worst_key
-    Column("size", Long, nullable=False),  # bytes of the body, so that a page of bodies fits the memory
+    Column(
+        "size", Long, nullable=False
+    ),  # bytes of the body, so that a page of bodies fits the memory
     Column("line", LargeBinary, nullable=False),  # lines.pack
     Index("ix_rows_row_id", "run", "row_id").ddl_if(dialect="sqlite"),
     Index("ix_rows_done", "run", "done", "idx", "bad"),
     Index("ix_rows_worst", "run", "worst", "idx"),
 )
 
-# PostgreSQL refuses to index texts over 2,704 bytes, and an id may be longer: there the index is of a hash of it.
+# PostgreSQL refuses to index texts over 2,704 bytes, and an id may be longer: there the index is of
+# a hash of it.
 Index("ix_rows_row_id", rows.c.run, func.md5(rows.c.row_id)).ddl_if(dialect="postgresql")
 
 bodies = Table(  # apart from rows: a scan of the lines must not read the contexts
     "bodies",
     metadata,
-    Column("run", Integer, ForeignKey("runs.id", name="fk_bodies_run"), primary_key=True, autoincrement=False),
+    Column(
+        "run",
+        Integer,
+        ForeignKey("runs.id", name="fk_bodies_run"),
+        primary_key=True,
+        autoincrement=False,
+    ),
     Column("idx", Long, primary_key=True, autoincrement=False),
     Column("payload", LargeBinary, nullable=False),
 )
@@ -126,7 +153,9 @@ labels = Table(
     "labels",
     metadata,
     Column("id", Long, primary_key=True),
-    Column("run", Key, nullable=False),  # "" for labels of rows that were not run here: they are known by source_hash
+    Column(
+        "run", Key, nullable=False
+    ),  # "" for labels of rows that were not run here: they are known by source_hash
     Column("source_hash", Key, nullable=False),
     Column("row_id", Key, nullable=False),
     Column("name", Key, nullable=False),
@@ -134,9 +163,9 @@ labels = Table(
     Column("value", Float, nullable=False),
     Column("created", Key, nullable=False),
     Column("payload", LargeBinary, nullable=False),
-    UniqueConstraint("run", "source_hash", "row_id", "name", "annotator", name="uq_labels_one_a_person").ddl_if(
-        dialect="sqlite"
-    ),
+    UniqueConstraint(
+        "run", "source_hash", "row_id", "name", "annotator", name="uq_labels_one_a_person"
+    ).ddl_if(dialect="sqlite"),
 )
 Index(
     "uq_labels_one_a_person",
@@ -161,7 +190,8 @@ batches = Table(  # what providers were asked in one piece and have not answered
     UniqueConstraint("run", "batch", name="uq_batches_run_batch"),
 )
 
-marks = Table(  # of each writer the number of its last write: what a commit that nobody answered came to
+# of each writer the number of its last write: what a commit that nobody answered came to
+marks = Table(
     "marks",
     metadata,
     Column("writer", Key, primary_key=True),

@@ -1,4 +1,6 @@
-"""What is particular to SQLite: connections, the lock of writers, its journal, copies, checks, what its errors mean."""
+"""What is particular to SQLite: connections, the lock of writers, its journal, copies, checks, what
+its errors mean.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,14 @@ except ImportError:  # Windows: SQLite's own lock has to do
 
 T = TypeVar("T")
 
-CHECKPOINT_PAGES = 4000  # 16 MB of journal before it is folded in: fewer fsyncs than the default 4 MB
+CHECKPOINT_PAGES = (
+    4000  # 16 MB of journal before it is folded in: fewer fsyncs than the default 4 MB
+)
 JOURNAL_BYTES = 64 << 20
 """A journal of this size is folded in and cut back by force, as soon as no reader is in the way."""
 JOURNAL_MOST = 192 << 20
-"""At this size writes wait until it can be: a reader that does not end would let it grow for ever."""
+"""At this size writes wait until it can be: a reader that does not end would let it grow for ever.
+"""
 READER_PATIENCE_S = 900.0
 """How long they wait for such a reader."""
 
@@ -60,11 +65,16 @@ class _SqliteFile:
             self._file = path.stat().st_ino
 
     def insert(
-        self, connection: Connection, table: Table, names: Sequence[str], values: Sequence[tuple[Any, ...]]
+        self,
+        connection: Connection,
+        table: Table,
+        names: Sequence[str],
+        values: Sequence[tuple[Any, ...]],
     ) -> None:
         """One statement for all, past SQLAlchemy's own handling of every row."""
         connection.exec_driver_sql(
-            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", list(values)
+            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
+            list(values),
         )
 
     def alone(self, connection: Connection, what: str) -> None:
@@ -101,9 +111,12 @@ class _SqliteFile:
             same = False
         if not same:
             raise EnvironmentFailure(
-                "E0501", "The store was deleted or moved away while in use.", where=self.location,
-                why="another file, or none, is now at its path", fix="put it back, or start a new run",
-            )  # fmt: skip
+                "E0501",
+                "The store was deleted or moved away while in use.",
+                where=self.location,
+                why="another file, or none, is now at its path",
+                fix="put it back, or start a new run",
+            )
 
     def _guard(self) -> contextlib.AbstractContextManager[None]:
         return guard(self.address)
@@ -122,7 +135,9 @@ class SqliteDatabase(_SqliteFile):
         self._tried = 0.0  # when folding in the journal was last tried
 
     def prepare(self) -> Path | None:
-        """Bring the schema to `schema.HEAD`, after a copy to `PATH.<version>.backup` where it is older."""
+        """Bring the schema to `schema.HEAD`, after a copy to `PATH.<version>.backup` where it is
+        older.
+        """
         with self._guard(), self.waits.on(LOCKED), self._lock.hold():
             with self._writer.connect() as connection:
                 found = migrate.version(connection, self.location)
@@ -132,7 +147,9 @@ class SqliteDatabase(_SqliteFile):
                 use_wal(self.address)
             backup: Path | None = None
             with self._writer.begin() as connection:
-                found = migrate.version(connection, self.location)  # again, now that no other process can change it
+                found = migrate.version(
+                    connection, self.location
+                )  # again, now that no other process can change it
                 if found is None:
                     migrate.create(connection)
                 elif found != schema.HEAD:
@@ -181,7 +198,9 @@ class SqliteDatabase(_SqliteFile):
         return result
 
     def _has_room(self) -> bool:
-        """Whether the journal may grow; one that has grown large is folded in first, where readers allow it."""
+        """Whether the journal may grow; one that has grown large is folded in first, where readers
+        allow it.
+        """
         size = self._journal_size()
         if size < JOURNAL_BYTES or (size < JOURNAL_MOST and time.monotonic() - self._tried < 1.0):
             return True
@@ -197,7 +216,9 @@ class SqliteDatabase(_SqliteFile):
         return self._journal_size() < JOURNAL_MOST
 
     def _pause_for_reader(self, deadline: float) -> None:
-        """Wait until the journal could be cut back, so that the wait has one beginning and can be shown."""
+        """Wait until the journal could be cut back, so that the wait has one beginning and can be
+        shown.
+        """
         while time.monotonic() < deadline and not self._closing.wait(0.1):
             with self._guard(), self._lock.hold():
                 if self._has_room():
@@ -205,14 +226,18 @@ class SqliteDatabase(_SqliteFile):
 
     def _crowded(self) -> EnvironmentFailure:
         return EnvironmentFailure(
-            "E0501", "Another program has been reading the store for long, so that its journal cannot be folded in.",
+            "E0501",
+            "Another program has been reading the store for long, so that its journal cannot be"
+            " folded in.",
             where=f"{self._journal} ({self._journal_size():,} bytes)",
             fix="end the program that holds the file open (an SQLite browser, a backup)",
-        )  # fmt: skip
+        )
 
 
 class ReadOnlySqlite(_SqliteFile):
-    """A store in an SQLite file that may not be written, or whose folder may not: sealed is the latter."""
+    """A store in an SQLite file that may not be written, or whose folder may not: sealed is the
+    latter.
+    """
 
     read_only = True
 
@@ -224,7 +249,9 @@ class ReadOnlySqlite(_SqliteFile):
         """See that the schema is `schema.HEAD`: it cannot be brought there."""
         found = self.read(lambda connection: migrate.version(connection, self.location))
         if found != schema.HEAD:
-            raise self._cannot_write(f"it has to be brought from schema {found or 'none'} to {schema.HEAD} first")
+            raise self._cannot_write(
+                f"it has to be brought from schema {found or 'none'} to {schema.HEAD} first"
+            )
         return None
 
     def write(self, work: Callable[[Connection], T]) -> T:
@@ -232,7 +259,9 @@ class ReadOnlySqlite(_SqliteFile):
         raise self._cannot_write("what it holds can be read only")
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """One snapshot of a file that others may write where we may not: again where they did so meanwhile."""
+        """One snapshot of a file that others may write where we may not: again where they did so
+        meanwhile.
+        """
         with self._guard():
             self._still_there()
         begun = time.monotonic()
@@ -248,12 +277,14 @@ class ReadOnlySqlite(_SqliteFile):
             except EnvironmentFailure as error:
                 if not isinstance(error.__cause__, (SQLAlchemyError, sqlite3.Error)):
                     raise
-                # Where another process makes or removes its journal, what is there passes; where it was killed, it does not.
+                # Where another process makes or removes its journal, what is there passes; where it
+                # was killed, it does not.
                 if late > (PATIENCE_S if before != self._stamp() else UNCHANGED_S):
                     raise
             if late > PATIENCE_S:
                 raise self._cannot_write(
-                    "another process changes it without pause, and only one that may write can wait for it"
+                    "another process changes it without pause, and only one that may write can wait"
+                    " for it"
                 )
             self._closing.wait(0.05)
 
@@ -265,13 +296,18 @@ class ReadOnlySqlite(_SqliteFile):
 
     def _cannot_write(self, why: str) -> EnvironmentFailure:
         return EnvironmentFailure(
-            "E0501", "The store, or the folder it lies in, may not be written.", where=self.location, why=why,
+            "E0501",
+            "The store, or the folder it lies in, may not be written.",
+            where=self.location,
+            why=why,
             fix="copy the store to a folder that may be written, and name the copy with --store",
-        )  # fmt: skip
+        )
 
 
 def open_file(path: Path) -> SqliteDatabase | ReadOnlySqlite:
-    """The store at a path, as this process may use it; made where it is missing. Raises EnvironmentFailure."""
+    """The store at a path, as this process may use it; made where it is missing. Raises
+    EnvironmentFailure.
+    """
     with guard(path):
         create_file(path)
         sealed = not os.access(path.parent, os.W_OK)
@@ -315,10 +351,11 @@ def reader_engine(path: Path) -> Engine:
 def read_only_engine(path: Path, sealed: bool) -> Engine:
     """Like `reader_engine`, for a store that may only be read; sealed: so may its folder.
 
-    Without a journal the file is all there is, and is read as one that nobody changes. With one, SQLite needs the two files
-    beside it. In a sealed folder it takes them as they are; elsewhere it could make them, with the reader as their owner,
-    and no writer could open the store again: there a journal is not read. Which it is may change while the store is open,
-    so that each transaction has a connection of its own.
+    Without a journal the file is all there is, and is read as one that nobody changes. With one,
+    SQLite needs the two files beside it. In a sealed folder it takes them as they are; elsewhere it
+    could make them, with the reader as their owner, and no writer could open the store again: there
+    a journal is not read. Which it is may change while the store is open, so that each transaction
+    has a connection of its own.
     """
 
     def mode() -> str:
@@ -331,19 +368,32 @@ def read_only_engine(path: Path, sealed: bool) -> Engine:
                 return "mode=ro"
         return "mode=ro&immutable=1"
 
-    return _engine(path, "BEGIN", 0, ("query_only=ON", "cache_size=-16384", "cell_size_check=ON"), mode)
+    return _engine(
+        path, "BEGIN", 0, ("query_only=ON", "cache_size=-16384", "cell_size_check=ON"), mode
+    )
 
 
 def _engine(
-    path: Path, begin: str, size: int, pragmas: tuple[str, ...], mode: Callable[[], str] = lambda: "mode=rw"
+    path: Path,
+    begin: str,
+    size: int,
+    pragmas: tuple[str, ...],
+    mode: Callable[[], str] = lambda: "mode=rw",
 ) -> Engine:
-    """size: how many connections are kept, 0 for none. mode=rw: a file that vanished is an error, never a new store."""
+    """size: how many connections are kept, 0 for none. mode=rw: a file that vanished is an error,
+    never a new store.
+    """
     patience = PATIENCE_S
 
     def connect() -> sqlite3.Connection:
-        # isolation_level None: we say BEGIN ourselves, so that schema changes too are inside the transaction.
+        # isolation_level None: we say BEGIN ourselves, so that schema changes too are inside the
+        # transaction.
         connection = sqlite3.connect(
-            f"{path.as_uri()}?{mode()}", uri=True, timeout=patience, isolation_level=None, check_same_thread=False
+            f"{path.as_uri()}?{mode()}",
+            uri=True,
+            timeout=patience,
+            isolation_level=None,
+            check_same_thread=False,
         )
         try:
             for pragma in pragmas:
@@ -365,10 +415,14 @@ def _engine(
 
 
 def use_wal(path: Path) -> None:
-    """Put the file into write-ahead mode (it stays in it), in which readers and the writer do not block each other."""
+    """Put the file into write-ahead mode (it stays in it), in which readers and the writer do not
+    block each other.
+    """
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE_S, isolation_level=None)
+        connection = sqlite3.connect(
+            f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE_S, isolation_level=None
+        )
         try:
             if connection.execute("PRAGMA journal_mode=WAL").fetchone()[0] == "wal":
                 return
@@ -384,11 +438,13 @@ def use_wal(path: Path) -> None:
 
 
 class WriterLock:
-    """One writer at a time: among the threads of this process, and among the processes of this machine.
+    """One writer at a time: among the threads of this process, and among the processes of this
+    machine.
 
-    SQLite has a lock of its own; but before 3.51.3 two connections that write and fold in the journal at the same
-    instant can damage the file (the "WAL-reset" bug), and Python 3.11 brings an older one. The lock between processes
-    is taken on the folder, so that it leaves no file behind, and ends with the process that holds it.
+    SQLite has a lock of its own; but before 3.51.3 two connections that write and fold in the
+    journal at the same instant can damage the file (the "WAL-reset" bug), and Python 3.11 brings an
+    older one. The lock between processes is taken on the folder, so that it leaves no file behind,
+    and ends with the process that holds it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -420,7 +476,9 @@ class WriterLock:
                 return
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise TimeoutError(f"another process has held the store for {PATIENCE_S:.0f} s") from None
+                    raise TimeoutError(
+                        f"another process has held the store for {PATIENCE_S:.0f} s"
+                    ) from None
                 time.sleep(pause)
                 pause = min(2 * pause, 0.02)
             except OSError:  # a file system without such locks
@@ -434,13 +492,17 @@ class WriterLock:
 
 
 def copy(path: Path, target: Path) -> None:
-    """Write a consistent copy of the store to `target`, all or nothing. Raises sqlite3.Error, OSError."""
+    """Write a consistent copy of the store to `target`, all or nothing. Raises sqlite3.Error,
+    OSError.
+    """
     partial = target.with_name(target.name + ".partial")
     partial.unlink(missing_ok=True)
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:
         with (
-            contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE_S)) as source,
+            contextlib.closing(
+                sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE_S)
+            ) as source,
             contextlib.closing(sqlite3.connect(partial)) as sink,
         ):
             source.backup(sink)
@@ -459,27 +521,45 @@ def failure(error: BaseException, path: Path) -> EnvironmentFailure:
     free = free_bytes(path)
     where = f"{path} ({free:,} bytes free)" if free is not None else str(path)
     why = str(cause)
-    full = kind == sqlite3.SQLITE_FULL or getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    full = kind == sqlite3.SQLITE_FULL or getattr(cause, "errno", None) in (
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+    )
     if full or (kind == sqlite3.SQLITE_IOERR and _room(path, free) < 1 << 20):
         return EnvironmentFailure(
-            "E0506", "The disk is full (or a quota or a limit on the size of files is reached).", where=where, why=why,
+            "E0506",
+            "The disk is full (or a quota or a limit on the size of files is reached).",
+            where=where,
+            why=why,
             fix="free some space (or raise the limit): everything stored before is intact",
-        )  # fmt: skip
+        )
     if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return EnvironmentFailure(
-            "E0503", "The store is damaged, or is not a RagAssay store.", where=where, why=why,
+            "E0503",
+            "The store is damaged, or is not a RagAssay store.",
+            where=where,
+            why=why,
             fix="keep the file, and name another one with --store, or put back a copy of it",
-        )  # fmt: skip
+        )
     if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or isinstance(cause, TimeoutError):
         return EnvironmentFailure(
-            "E0501", f"Another process has kept the store locked for {PATIENCE_S:.0f} s.", where=where, why=why,
+            "E0501",
+            f"Another process has kept the store locked for {PATIENCE_S:.0f} s.",
+            where=where,
+            why=why,
             fix="end the program that holds the file open (an SQLite browser, a backup)",
-        )  # fmt: skip
+        )
     return EnvironmentFailure(
-        "E0501", "The store cannot be opened or written.", where=where, why=why,
-        fix="check that the folder exists and may be written; where it may not, copy the store (with its -wal file) to one "
-        "that may, and name the copy with --store",
-    )  # fmt: skip
+        "E0501",
+        "The store cannot be opened or written.",
+        where=where,
+        why=why,
+        fix=(
+            "check that the folder exists and may be written; where it may not, copy the store"
+            " (with its -wal file) to one that may, and name the copy with --store"
+        ),
+    )
 
 
 def free_bytes(path: Path) -> int | None:
@@ -498,6 +578,8 @@ def _room(path: Path, free: int | None) -> float:
 
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         if limit != resource.RLIM_INFINITY:
-            sizes = [p.stat().st_size for p in (path, path.with_name(path.name + "-wal")) if p.exists()]
+            sizes = [
+                p.stat().st_size for p in (path, path.with_name(path.name + "-wal")) if p.exists()
+            ]
             room = min(room, limit - max(sizes, default=0))
     return room

@@ -15,7 +15,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from sqlalchemy import URL, Connection, Executable, Row, case, delete, func, insert, select, tuple_, update
+from sqlalchemy import (
+    URL,
+    Connection,
+    Executable,
+    Row,
+    case,
+    delete,
+    func,
+    insert,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.sql import ColumnElement, Select
 
 from ragassay.core import (
@@ -54,21 +66,27 @@ BYTES_A_PAGE = 8 << 20
 BEAT_S = 20.0
 """How often the owner of a run says that it still works on it."""
 FOREIGN_LOCK_S = 300.0
-"""After how long without that the lock of a process that cannot be seen from here counts as left behind."""
+"""After how long without that the lock of a process that cannot be seen from here counts as left
+behind.
+"""
 COPYING = "copying"
-"""The state of a run that another store's copy is being written into; nobody sees it before it is whole."""
+"""The state of a run that another store's copy is being written into; nobody sees it before it is
+whole.
+"""
 
 _OPEN: set[str] = set()  # tokens of the stores that are open in this process
 
 
 class Store:
-    """A durable store: one SQLite file, or a PostgreSQL database. Made by `Store.open`; thread-safe; a context manager.
+    """A durable store: one SQLite file, or a PostgreSQL database. Made by `Store.open`;
+    thread-safe; a context manager.
 
-    What a method has written when it returns survives kill -9 and a power cut. Reading iterators fetch page by page:
-    none keeps the database busy while its caller works, and each may be dropped half-way. While a database is locked,
-    away or read-only a method waits, up to two minutes, and `waiting` says so. Every method raises EnvironmentFailure:
-    E0501 (cannot be opened or written, locked, moved away), E0503 (damaged), E0506 (disk full); those that name a run
-    raise SetupError E0103 when it is not there.
+    What a method has written when it returns survives kill -9 and a power cut. Reading iterators
+    fetch page by page: none keeps the database busy while its caller works, and each may be dropped
+    half-way. While a database is locked, away or read-only a method waits, up to two minutes, and
+    `waiting` says so. Every method raises EnvironmentFailure: E0501 (cannot be opened or written,
+    locked, moved away), E0503 (damaged), E0506 (disk full); those that name a run raise SetupError
+    E0103 when it is not there.
     """
 
     def __init__(self, database: Database) -> None:
@@ -83,7 +101,9 @@ class Store:
         self._numbers: dict[str, int] = {}  # run id -> primary key; a run is never deleted
         self._closed = False
         try:
-            self.backup = database.prepare()  # the copy made when this opening migrated an older store
+            self.backup = (
+                database.prepare()
+            )  # the copy made when this opening migrated an older store
         except BaseException:
             database.close()
             raise
@@ -93,10 +113,11 @@ class Store:
     def open(cls, location: str | Path | URL, *, make: bool = True) -> Self:
         """Open the store at a path, `sqlite:///path` or `postgresql://user@host/database`.
 
-        A file (mode 0600) and its folder are made where missing, unless `make` is false: then SetupError E0103. An older
-        file is copied to `PATH.<version>.backup` and migrated; an older database is migrated in one transaction. Raises
-        SetupError E0101 for another kind of database, E0105 where psycopg is not installed, EnvironmentFailure E0502 for
-        a store of a newer version.
+        A file (mode 0600) and its folder are made where missing, unless `make` is false: then
+        SetupError E0103. An older file is copied to `PATH.<version>.backup` and migrated; an older
+        database is migrated in one transaction. Raises SetupError E0101 for another kind of
+        database, E0105 where psycopg is not installed, EnvironmentFailure E0502 for a store of a
+        newer version.
         """
         address = address_of(location)
         if isinstance(address, Path):
@@ -104,9 +125,11 @@ class Store:
 
             if not make and (not address.is_file() or not address.stat().st_size):
                 raise SetupError(
-                    "E0103", "There is no store at this place.", where=str(address),
+                    "E0103",
+                    "There is no store at this place.",
+                    where=str(address),
                     fix="look for a slip in --store; it is made by the first run that names it",
-                )  # fmt: skip
+                )
             return cls(open_file(address))
         from ragassay.store.postgres import PostgresDatabase
 
@@ -124,8 +147,9 @@ class Store:
         self.close()
 
     def beside(self, name: str) -> Path:
-        """Where a file of this machine that belongs to the store is kept: next to an SQLite file, else in the folder
-        `.ragassay` of the current directory, which is made."""
+        """Where a file of this machine that belongs to the store is kept: next to an SQLite file,
+        else in the folder `.ragassay` of the current directory, which is made.
+        """
         if isinstance(self.database.address, Path):
             return self.database.address.with_name(name)
         Path(FOLDER).mkdir(exist_ok=True)
@@ -146,13 +170,18 @@ class Store:
             _OPEN.discard(self._token)
             self.database.close()
 
-    # ── runs ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── runs
+    # ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def create_run(self, manifest: Manifest) -> None:
         """Record a new run, state RUNNING. Raises ValueError when its id is taken."""
-        self._new_run(manifest.run_id, manifest.name, codec.seal(codec.encode(manifest), manifest.run_id))
+        self._new_run(
+            manifest.run_id, manifest.name, codec.seal(codec.encode(manifest), manifest.run_id)
+        )
 
-    def _new_run(self, run_id: str, name: str, manifest: bytes, state: str = RunState.RUNNING.value) -> None:
+    def _new_run(
+        self, run_id: str, name: str, manifest: bytes, state: str = RunState.RUNNING.value
+    ) -> None:
         values = {
             "run_id": codec.as_key(run_id),
             "name": codec.as_key(name),
@@ -166,19 +195,28 @@ class Store:
 
         def work(connection: Connection) -> None:
             self.database.alone(connection, "runs")
-            if connection.scalar(select(schema.runs.c.id).where(schema.runs.c.run_id == values["run_id"])) is not None:
+            if (
+                connection.scalar(
+                    select(schema.runs.c.id).where(schema.runs.c.run_id == values["run_id"])
+                )
+                is not None
+            ):
                 raise ValueError(f"the store already has a run {run_id!r}")
             connection.execute(insert(schema.runs).values(values))
 
         self._write(work)
 
     def put_manifest(self, manifest: Manifest) -> None:
-        """Write the manifest of a run that is there anew: a resume may set caps, and what is kept with the run."""
+        """Write the manifest of a run that is there anew: a resume may set caps, and what is kept
+        with the run.
+        """
         sealed = codec.seal(codec.encode(manifest), manifest.run_id)
         number = self._number(manifest.run_id)
         self._execute(update(schema.runs).where(schema.runs.c.id == number).values(manifest=sealed))
 
-    def update_run(self, run_id: str, *, state: RunState, stop_reason: str, ledger: Ledger, seconds: float) -> None:
+    def update_run(
+        self, run_id: str, *, state: RunState, stop_reason: str, ledger: Ledger, seconds: float
+    ) -> None:
         """Write where the run stands."""
         number = self._number(run_id)
         codec.finite(seconds)
@@ -198,7 +236,9 @@ class Store:
         mine = select(locks.run).where(locks.run == number, locks.token == self._token)
 
         def work(connection: Connection) -> None:
-            if (number in self._held or number in self._lost) and connection.execute(mine).first() is None:
+            if (number in self._held or number in self._lost) and connection.execute(
+                mine
+            ).first() is None:
                 raise self._taken_over(run_id)  # what the new owner has written stays
             connection.execute(change)
 
@@ -215,7 +255,9 @@ class Store:
     def _runs(self, where: ColumnElement[bool], limit: int) -> list[StoredRun]:
         rows = schema.rows.c
 
-        def work(connection: Connection) -> tuple[Sequence[Row[Any]], dict[int, tuple[int, int, int]]]:
+        def work(
+            connection: Connection,
+        ) -> tuple[Sequence[Row[Any]], dict[int, tuple[int, int, int]]]:
             found = connection.execute(
                 select(schema.runs).where(where).order_by(schema.runs.c.id.desc()).limit(limit)
             ).all()
@@ -255,13 +297,16 @@ class Store:
 
     def newest(self) -> str:
         """The id of the run that was made last, "" when there is none."""
-        found = self._scalar(select(schema.runs.c.run_id).order_by(schema.runs.c.id.desc()).limit(1))
+        found = self._scalar(
+            select(schema.runs.c.run_id).order_by(schema.runs.c.id.desc()).limit(1)
+        )
         return "" if found is None else codec.from_key(found)
 
     def resolve(self, name: str) -> str:
-        """The id of the run that `name` means: "last", an id, a run's name (the newest of that name), or the start of
-        one id only. "last" is none of those that were made to measure a judge: their names begin with `MEASURING`.
-        Raises SetupError E0103, with the nearest name."""
+        """The id of the run that `name` means: "last", an id, a run's name (the newest of that
+        name), or the start of one id only. "last" is none of those that were made to measure a
+        judge: their names begin with `MEASURING`. Raises SetupError E0103, with the nearest name.
+        """
         runs, key, whole = schema.runs.c, codec.as_key(name), schema.runs.c.state != COPYING
 
         def ids(where: ColumnElement[bool], limit: int) -> list[str]:
@@ -275,64 +320,91 @@ class Store:
         )
         if exact:
             return exact[0]
-        started = ids(runs.run_id.startswith(key, autoescape=True), 6) if name and name != "last" else []
+        started = (
+            ids(runs.run_id.startswith(key, autoescape=True), 6) if name and name != "last" else []
+        )
         if len(started) == 1:
             return started[0]
-        known = self._all(select(runs.run_id, runs.name).where(whole).order_by(runs.id.desc()).limit(1000))
+        known = self._all(
+            select(runs.run_id, runs.name).where(whole).order_by(runs.id.desc()).limit(1000)
+        )
         if started:
             raise SetupError(
-                "E0103", f"Several runs have an id that starts with {shorten(name)!r}.", where=self.location,
-                why=", ".join(started[:5]), fix="give more of the id",
-            )  # fmt: skip
+                "E0103",
+                f"Several runs have an id that starts with {shorten(name)!r}.",
+                where=self.location,
+                why=", ".join(started[:5]),
+                fix="give more of the id",
+            )
         if name == "last" and known:
             raise SetupError(
-                "E0103", "The store holds no run yet but those that measured a judge.", where=self.location,
-                why=", ".join(codec.from_key(row.run_id) for row in known[:5]), fix="name one of these by its id",
-            )  # fmt: skip
+                "E0103",
+                "The store holds no run yet but those that measured a judge.",
+                where=self.location,
+                why=", ".join(codec.from_key(row.run_id) for row in known[:5]),
+                fix="name one of these by its id",
+            )
         if not known:
             raise SetupError(
-                "E0103", "The store holds no run yet.", where=self.location,
+                "E0103",
+                "The store holds no run yet.",
+                where=self.location,
                 fix="run `ragassay evaluate rows.jsonl`, or name another store with --store",
-            )  # fmt: skip
-        hint = nearest(name, [codec.from_key(text) for row in known for text in row if text] + ["last"])
+            )
+        hint = nearest(
+            name, [codec.from_key(text) for row in known for text in row if text] + ["last"]
+        )
         raise SetupError(
-            "E0103", f"No run of the name or id {shorten(name)!r} is in the store.{hint}", where=self.location,
+            "E0103",
+            f"No run of the name or id {shorten(name)!r} is in the store.{hint}",
+            where=self.location,
             fix="`ragassay runs`, with the same --store, lists them; `last` is the newest",
-        )  # fmt: skip
+        )
 
     def _number(self, run_id: str) -> int:
         number = self._numbers.get(run_id)
         if number is None:
             runs = schema.runs.c
-            number = self._scalar(select(runs.id).where(runs.run_id == codec.as_key(run_id), runs.state != COPYING))
+            number = self._scalar(
+                select(runs.id).where(runs.run_id == codec.as_key(run_id), runs.state != COPYING)
+            )
             if number is None:
                 raise SetupError(
-                    "E0103", f"No run of the id {shorten(run_id)!r} is in the store.", where=self.location,
+                    "E0103",
+                    f"No run of the id {shorten(run_id)!r} is in the store.",
+                    where=self.location,
                     fix="`ragassay runs`, with the same --store, lists them",
-                )  # fmt: skip
+                )
             self._numbers[run_id] = number
         return number
 
-    # ── who works on a run ──────────────────────────────────────────────────────────────────────────────────
+    # ── who works on a run
+    # ──────────────────────────────────────────────────────────────────────────────────
 
     def acquire(self, run_id: str) -> None:
-        """Take the run for this store until `release`, `close` or the end of the process. Again is no error.
+        """Take the run for this store until `release`, `close` or the end of the process. Again is
+        no error.
 
-        Raises EnvironmentFailure E0504 when a living process has it. A lock whose process is gone is taken over at
-        once on the same machine; from elsewhere (another container) after FOREIGN_LOCK_S without a write.
+        Raises EnvironmentFailure E0504 when a living process has it. A lock whose process is gone
+        is taken over at once on the same machine; from elsewhere (another container) after
+        FOREIGN_LOCK_S without a write.
         """
         self._acquire(run_id, self._number(run_id))
 
     @property
     def token(self) -> str:
-        """What this store owns runs by, and what it writes of how they stand is signed with; no two have the same."""
+        """What this store owns runs by, and what it writes of how they stand is signed with; no two
+        have the same.
+        """
         return self._token
 
     def _acquire(self, run_id: str, number: int) -> None:
         runs, locks = schema.runs.c, schema.run_locks
 
         def work(connection: Connection) -> None:
-            connection.execute(select(runs.id).where(runs.id == number).with_for_update(key_share=True))
+            connection.execute(
+                select(runs.id).where(runs.id == number).with_for_update(key_share=True)
+            )
             now = self._refuse_owned(connection, run_id, number)
             connection.execute(delete(locks).where(locks.c.run == number))
             connection.execute(
@@ -355,15 +427,19 @@ class Store:
             self._beating.start()
 
     def _refuse_owned(self, connection: Connection, run_id: str, number: int) -> float:
-        """The time by the database's clock. Raises EnvironmentFailure E0504 when another living process has the run."""
+        """The time by the database's clock. Raises EnvironmentFailure E0504 when another living
+        process has the run.
+        """
         locks, now = schema.run_locks, self.database.now(connection)
         lock = connection.execute(select(locks).where(locks.c.run == number)).one_or_none()
         if lock is not None and lock.token != self._token and self._living(lock, now):
             raise EnvironmentFailure(
-                "E0504", f"The run is being worked on by process {lock.pid} on {lock.host}.",
-                where=f"run {run_id} in {self.location}", why=f"it was seen {max(0.0, now - lock.seen):.0f} s ago",
+                "E0504",
+                f"The run is being worked on by process {lock.pid} on {lock.host}.",
+                where=f"run {run_id} in {self.location}",
+                why=f"it was seen {max(0.0, now - lock.seen):.0f} s ago",
                 fix=f"wait until it ends, or stop it (kill {lock.pid} on {lock.host})",
-            )  # fmt: skip
+            )
         return now
 
     @staticmethod
@@ -390,13 +466,19 @@ class Store:
         self._execute(mine)
 
     def _beat(self) -> None:
-        """Say again and again that the owner works, also while no judgment arrives; notice when it is owner no more."""
+        """Say again and again that the owner works, also while no judgment arrives; notice when it
+        is owner no more.
+        """
         locks = schema.run_locks
 
         def work(connection: Connection) -> set[int]:
             now = self.database.now(connection)
             mine = update(locks).where(locks.c.token == self._token).values(seen=now)
-            return {number for number in held if connection.execute(mine.where(locks.c.run == number)).rowcount}
+            return {
+                number
+                for number in held
+                if connection.execute(mine.where(locks.c.run == number)).rowcount
+            }
 
         while not self._still.wait(BEAT_S):
             held = set(self._held)
@@ -415,25 +497,39 @@ class Store:
 
     def _taken_over(self, run_id: str) -> EnvironmentFailure:
         return EnvironmentFailure(
-            "E0504", "Another process has taken the run over.", where=f"run {run_id} in {self.location}",
-            why=f"this one did not write for {FOREIGN_LOCK_S:.0f} s or more: was it, or its machine, suspended?",
+            "E0504",
+            "Another process has taken the run over.",
+            where=f"run {run_id} in {self.location}",
+            why=(
+                f"this one did not write for {FOREIGN_LOCK_S:.0f} s or more: was it, or its"
+                " machine, suspended?"
+            ),
             fix="let the other one finish",
-        )  # fmt: skip
+        )
 
-    # ── judgments ───────────────────────────────────────────────────────────────────────────────────────────
+    # ── judgments
+    # ───────────────────────────────────────────────────────────────────────────────────────────
 
     def put_judgments(self, run_id: str, judgments: Sequence[Judgment]) -> None:
         """Append judgments, all in one commit. Raises ValueError for NaN and infinities."""
         number = self._number(run_id)
         self._check_owner(run_id, number)
         values = [
-            (number, j.judge, j.key, j.status.value, codec.seal(codec.encode(j), j.judge, j.key)) for j in judgments
+            (number, j.judge, j.key, j.status.value, codec.seal(codec.encode(j), j.judge, j.key))
+            for j in judgments
         ]
         if values:
-            self._write(lambda connection: self.database.insert(connection, schema.judgments, JUDGMENT, values))
+            self._write(
+                lambda connection: self.database.insert(
+                    connection, schema.judgments, JUDGMENT, values
+                )
+            )
 
-    def get_judgments(self, pairs: Sequence[Pair], *, run_id: str | None = None) -> dict[Pair, Judgment]:
-        """(judge fingerprint, request key) -> the newest judgment that may be used again: judged or abstained.
+    def get_judgments(
+        self, pairs: Sequence[Pair], *, run_id: str | None = None
+    ) -> dict[Pair, Judgment]:
+        """(judge fingerprint, request key) -> the newest judgment that may be used again: judged or
+        abstained.
 
         run_id: only the judgments that this run has asked for; None = any run's.
         """
@@ -469,18 +565,29 @@ class Store:
             lambda connection: tuple(
                 judge
                 for judge in asked
-                if connection.execute(select(table.id).where(table.judge == judge).limit(1)).first() is None
+                if connection.execute(select(table.id).where(table.judge == judge).limit(1)).first()
+                is None
             )
         )
 
     def last_judgment(self) -> int:
-        """The number of the newest judgment, 0 when there is none: where it has grown, somebody has written."""
-        return self._read(lambda connection: connection.scalar(select(func.max(schema.judgments.c.id))) or 0)
+        """The number of the newest judgment, 0 when there is none: where it has grown, somebody has
+        written.
+        """
+        return self._read(
+            lambda connection: connection.scalar(select(func.max(schema.judgments.c.id))) or 0
+        )
 
     def spend(self, run_id: str) -> Spend:
-        """What the run's own judgments cost: the sum of their shares, whatever became of the process that asked."""
+        """What the run's own judgments cost: the sum of their shares, whatever became of the
+        process that asked.
+        """
         number, table = self._number(run_id), schema.judgments.c
-        query = select(table.judge, table.key, table.payload, table.id).where(table.run == number).order_by(table.id)
+        query = (
+            select(table.judge, table.key, table.payload, table.id)
+            .where(table.run == number)
+            .order_by(table.id)
+        )
         total: dict[str, Any] = {}
         for page in self._pages(query, (table.id,), LINES_A_PAGE):
             self._checked(_add_shares, page, total)
@@ -488,31 +595,41 @@ class Store:
             total["cost"] = float(round(total["cost"], 12))
         return Spend(**total)
 
-    # ── rows ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── rows
+    # ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def reopen_failed(self, run_id: str) -> int:
-        """Mark as not done the rows in which a judgment failed, was refused or could not be read, or on which the
-        application failed, and say how many.
+        """Mark as not done the rows in which a judgment failed, was refused or could not be read,
+        or on which the application failed, and say how many.
 
-        What was judged in them is found again by its key; only the lost judgments are asked once more.
+        What was judged in them is found again by its key; only the lost judgments are asked once
+        more.
         """
         number, rows = self._number(run_id), schema.rows
         lost = {
             line.index
             for line in self.score_lines(run_id)
-            if line.counts.failed or line.counts.unparsed or line.counts.refused or line.status is Status.FAILED
+            if line.counts.failed
+            or line.counts.unparsed
+            or line.counts.refused
+            or line.status is Status.FAILED
         }
         for row in self.rows(run_id):
             if row.sample is not None and row.sample.error is not None:
                 lost.add(row.index)
             if row.index in lost and row.done:
-                opened = update(rows).where(rows.c.run == number, rows.c.idx == row.index).values(done=False)
+                opened = (
+                    update(rows)
+                    .where(rows.c.run == number, rows.c.idx == row.index)
+                    .values(done=False)
+                )
                 self._execute(opened)
                 self.put_rows(run_id, [replace(row, done=False)])
         return len(lost)
 
     def put_rows(self, run_id: str, results: Sequence[RowResult]) -> None:
-        """Write rows, all in one commit. A row that is done stays as it is; one that is not is replaced.
+        """Write rows, all in one commit. A row that is done stays as it is; one that is not is
+        replaced.
 
         Raises ValueError for NaN and infinities; nothing of the batch is written then.
         """
@@ -528,7 +645,8 @@ class Store:
         indices = list(encoded)
 
         def work(connection: Connection) -> None:
-            # First of all, so that two who write rows of one run take turns and none sees half of the other's.
+            # First of all, so that two who write rows of one run take turns and none sees half of
+            # the other's.
             touched = update(schema.runs).where(schema.runs.c.id == number).values(updated=_now())
             connection.execute(touched)
             final = make_way(connection, number, indices)
@@ -540,7 +658,9 @@ class Store:
         self._write(work)
 
     def done(self, run_id: str, within: range | None = None) -> IndexSet:
-        """The indices of the rows that a resume need not do again; within: only those of this range."""
+        """The indices of the rows that a resume need not do again; within: only those of this
+        range.
+        """
         number, rows = self._number(run_id), schema.rows.c
 
         query = select(rows.idx).where(rows.run == number, rows.done).order_by(rows.idx)
@@ -558,11 +678,12 @@ class Store:
         verdict: Verdict | None = None,
         cause: str | None = None,
     ) -> Iterator[RowResult]:
-        """Stored rows with samples, scores and parts, in the order of their source or the worst first.
+        """Stored rows with samples, scores and parts, in the order of their source or the worst
+        first.
 
-        worst: failed, then undecided, then the rest; within each the lowest mean of the scores that have a pass mark;
-        ties by index. verdict, cause: only rows with that verdict, that root cause. At most 8 MB of rows (or one row)
-        are read ahead.
+        worst: failed, then undecided, then the rest; within each the lowest mean of the scores that
+        have a pass mark; ties by index. verdict, cause: only rows with that verdict, that root
+        cause. At most 8 MB of rows (or one row) are read ahead.
         """
         number, rows, bodies = self._number(run_id), schema.rows.c, schema.bodies.c
         query = select(rows.size, rows.idx).where(rows.run == number)
@@ -572,41 +693,58 @@ class Store:
             query = query.where(rows.cause == codec.as_key(cause))
         keys = (rows.worst, rows.idx) if order == "worst" else (rows.idx,)
         seen, last = 0, (float("-inf"), -1)
-        for page in self._pages(query.order_by(*keys), keys, ROWS_A_PAGE, limit=limit, offset=offset):
+        for page in self._pages(
+            query.order_by(*keys), keys, ROWS_A_PAGE, limit=limit, offset=offset
+        ):
             for indices in portions([(row[1], row[0]) for row in page]):
                 found = self._all(
-                    select(bodies.idx, bodies.payload).where(bodies.run == number, bodies.idx.in_(indices))
+                    select(bodies.idx, bodies.payload).where(
+                        bodies.run == number, bodies.idx.in_(indices)
+                    )
                 )
                 payloads: dict[int, bytes] = {row.idx: row.payload for row in found}
                 for index in indices:
                     row = self._value(RowResult, payloads.pop(index, b""), run_id, "body", index)
                     place = (lines.worst_key(row), index) if order == "worst" else (0.0, index)
                     if place <= last:
-                        raise codec.damaged("an index leads to another row than it says", self.location)
+                        raise codec.damaged(
+                            "an index leads to another row than it says", self.location
+                        )
                     seen, last = seen + 1, place
                     yield row
         if verdict is None and cause is None and limit is None and not offset:
             self._whole(run_id, seen)
 
     def _whole(self, run_id: str, seen: int) -> None:
-        """Refuse to go on as if nothing were missing when a finished run has not all of its rows any more."""
+        """Refuse to go on as if nothing were missing when a finished run has not all of its rows
+        any more.
+        """
         stored = self.run(run_id)
         if stored.state is RunState.FINISHED and not seen == stored.rows == stored.manifest.rows:
-            raise codec.damaged(f"{seen} of the {stored.manifest.rows} rows of a finished run are found", self.location)
+            raise codec.damaged(
+                f"{seen} of the {stored.manifest.rows} rows of a finished run are found",
+                self.location,
+            )
 
     def some_rows(self, run_id: str, most: int) -> Iterator[RowResult]:
-        """At most so many stored rows, spread evenly over the run, in order; the same ones every time."""
+        """At most so many stored rows, spread evenly over the run, in order; the same ones every
+        time.
+        """
         number, rows, bodies = self._number(run_id), schema.rows.c, schema.bodies.c
         total = self._scalar(select(func.count()).where(rows.run == number)) or 0
         step = max(1, -(-total // max(1, most)))
         place = (func.row_number().over(order_by=rows.idx) - 1).label("place")
         every = select(rows.idx, rows.size, place).where(rows.run == number).subquery()
-        query = select(every.c.idx, every.c.size).where(every.c.place % step == 0).order_by(every.c.idx)
+        query = (
+            select(every.c.idx, every.c.size).where(every.c.place % step == 0).order_by(every.c.idx)
+        )
         chosen: list[tuple[int, int]] = [(row.idx, row.size) for row in self._all(query)]
         for indices in portions(chosen):
             for start in range(0, len(indices), IN_LIST):
                 here = indices[start : start + IN_LIST]
-                query_bodies = select(bodies.idx, bodies.payload).where(bodies.run == number, bodies.idx.in_(here))
+                query_bodies = select(bodies.idx, bodies.payload).where(
+                    bodies.run == number, bodies.idx.in_(here)
+                )
                 payloads = {row.idx: row.payload for row in self._all(query_bodies)}
                 for index in here:
                     yield self._value(RowResult, payloads.pop(index, b""), run_id, "body", index)
@@ -617,7 +755,9 @@ class Store:
         key = codec.as_key(row_id)
         query = (
             select(bodies.idx, bodies.payload)
-            .join_from(schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx))
+            .join_from(
+                schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx)
+            )
             .where(rows.run == number, rows.row_id == key, *self.database.hashed(rows.row_id, key))
         )
         found = self._all(query.order_by(rows.idx).limit(1))
@@ -629,26 +769,36 @@ class Store:
         return row
 
     def answered(self, run_id: str, within: range | None = None) -> dict[int, Sample]:
-        """The samples, by index, of rows that are not done and that the application has answered; within: only those of
-        this range."""
+        """The samples, by index, of rows that are not done and that the application has answered;
+        within: only those of this range.
+        """
         number, rows, bodies = self._number(run_id), schema.rows.c, schema.bodies.c
         query = (
             select(bodies.idx, bodies.payload)
-            .join_from(schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx))
+            .join_from(
+                schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx)
+            )
             .where(rows.run == number, ~rows.done)
         )
         if within is not None:
             query = query.where(rows.idx >= within.start, rows.idx < within.stop)
         found = self._all(query)
         results = [self._value(RowResult, payload, run_id, "body", idx) for idx, payload in found]
-        return {r.index: r.sample for r in results if r.sample is not None and r.sample.response is not None}
+        return {
+            r.index: r.sample
+            for r in results
+            if r.sample is not None and r.sample.response is not None
+        }
 
     def row_ids_like(self, run_id: str, text: str) -> list[str]:
-        """Up to 10 ids of the run that a mistyped `text` may have meant, best first: those that hold it (whatever
-        the case), then those that look like it among the first 20,000."""
+        """Up to 10 ids of the run that a mistyped `text` may have meant, best first: those that
+        hold it (whatever the case), then those that look like it among the first 20,000.
+        """
         number, rows = self._number(run_id), schema.rows.c
         every = select(rows.row_id).where(rows.run == number).order_by(rows.row_id)
-        held = self._all(every.where(rows.row_id.icontains(codec.as_key(text), autoescape=True)).limit(10))
+        held = self._all(
+            every.where(rows.row_id.icontains(codec.as_key(text), autoescape=True)).limit(10)
+        )
         holding = [codec.from_key(row.row_id) for row in held]
         if len(holding) >= 10:
             return holding
@@ -661,8 +811,12 @@ class Store:
         return self._packed(run_id, lines.row_line)
 
     def score_lines(self, run_id: str, metric: str | None = None) -> Iterator[ScoreLine]:
-        """One line a score (only those of `metric` where given), by row index and then in the row's own order."""
-        return chain.from_iterable(self._packed(run_id, lambda data: lines.score_lines(data, metric)))
+        """One line a score (only those of `metric` where given), by row index and then in the row's
+        own order.
+        """
+        return chain.from_iterable(
+            self._packed(run_id, lambda data: lines.score_lines(data, metric))
+        )
 
     def lines(self, run_id: str) -> Iterator[tuple[RowLine, list[ScoreLine]]]:
         """Each stored row's line with those of its scores, by index: both for the price of one."""
@@ -682,10 +836,13 @@ class Store:
                 yield found
         self._whole(run_id, seen)
 
-    # ── certificates and labels ─────────────────────────────────────────────────────────────────────────────────
+    # ── certificates and labels
+    # ─────────────────────────────────────────────────────────────────────────────────
 
     def put_certificate(self, certificate: Certificate) -> None:
-        """Keep a certificate; one of the same id is there already and stays. Raises ValueError for NaN and infinities."""
+        """Keep a certificate; one of the same id is there already and stays. Raises ValueError for
+        NaN and infinities.
+        """
         table, key = schema.certificates, codec.as_key(certificate.id)
         values = {
             "id": key,
@@ -713,13 +870,19 @@ class Store:
         return tuple(self._value(Certificate, row.payload, codec.from_key(row.id)) for row in found)
 
     def put_labels(
-        self, run_id: str, labels: Sequence[HumanLabel], *, source_hash: str = "", replace: bool = False
+        self,
+        run_id: str,
+        labels: Sequence[HumanLabel],
+        *,
+        source_hash: str = "",
+        replace: bool = False,
     ) -> int:
         """Keep labels of a run's rows, all in one commit; returns how many are new or changed.
 
-        run_id: "" for labels of rows that were not run here; then source_hash says of which rows. A person labels a row
-        once under a name: the same value again is skipped. Raises DataError E0314 for another value, unless `replace`,
-        and then nothing of the batch is written; ValueError for NaN and infinities; SetupError E0103 for an unknown run.
+        run_id: "" for labels of rows that were not run here; then source_hash says of which rows. A
+        person labels a row once under a name: the same value again is skipped. Raises DataError
+        E0314 for another value, unless `replace`, and then nothing of the batch is written;
+        ValueError for NaN and infinities; SetupError E0103 for an unknown run.
         """
         if run_id:
             self._number(run_id)
@@ -736,10 +899,15 @@ class Store:
                 if known is not None and known != label.value and not replace:
                     who = f"{shorten(label.annotator, 40)} has" if label.annotator else "there is"
                     raise DataError(
-                        "E0314", "One row has two labels that differ.", where=f"row {shorten(label.row_id, 60)!r}",
-                        why=f"{who} {shorten(label.name, 40)} = {known:g} already, and now {label.value:g}",
+                        "E0314",
+                        "One row has two labels that differ.",
+                        where=f"row {shorten(label.row_id, 60)!r}",
+                        why=(
+                            f"{who} {shorten(label.name, 40)} = {known:g} already, and now"
+                            f" {label.value:g}"
+                        ),
                         fix="keep one of them; --replace takes the new one",
-                    )  # fmt: skip
+                    )
                 if known is not None and not replace:
                     continue
                 if known is not None:
@@ -747,7 +915,10 @@ class Store:
                 payload = codec.seal(codec.encode(label), *place.values())
                 connection.execute(
                     insert(table).values(
-                        **place, value=label.value, created=codec.as_key(label.created or _now()), payload=payload
+                        **place,
+                        value=label.value,
+                        created=codec.as_key(label.created or _now()),
+                        payload=payload,
                     )
                 )
                 written += 1
@@ -755,8 +926,12 @@ class Store:
 
         return self._write(work)
 
-    def labels(self, run_id: str, name: str | None = None, *, source_hash: str | None = None) -> tuple[HumanLabel, ...]:
-        """The labels of a run's rows in the order in which they were stored; name, source_hash: only those."""
+    def labels(
+        self, run_id: str, name: str | None = None, *, source_hash: str | None = None
+    ) -> tuple[HumanLabel, ...]:
+        """The labels of a run's rows in the order in which they were stored; name, source_hash:
+        only those.
+        """
         table = schema.labels.c
         query = select(schema.labels).where(table.run == codec.as_key(run_id)).order_by(table.id)
         if name is not None:
@@ -765,14 +940,25 @@ class Store:
             query = query.where(table.source_hash == codec.as_key(source_hash))
         found = self._all(query)
         return tuple(
-            self._value(HumanLabel, row.payload, row.run, row.source_hash, row.row_id, row.name, row.annotator)
+            self._value(
+                HumanLabel,
+                row.payload,
+                row.run,
+                row.source_hash,
+                row.row_id,
+                row.name,
+                row.annotator,
+            )
             for row in found
         )
 
-    # ── batches ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── batches
+    # ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def put_batch(self, run_id: str, batch: Batch) -> None:
-        """Record what was handed to a provider. One of this id that the run has already is replaced."""
+        """Record what was handed to a provider. One of this id that the run has already is
+        replaced.
+        """
         number, table = self._number(run_id), schema.batches
         values = {
             "state": codec.as_key(batch.state),
@@ -785,7 +971,9 @@ class Store:
         def work(connection: Connection) -> None:
             self.database.alone(connection, "batches")
             if not connection.execute(update(table).where(*here).values(values)).rowcount:
-                connection.execute(insert(table).values(run=number, batch=codec.as_key(batch.id), **values))
+                connection.execute(
+                    insert(table).values(run=number, batch=codec.as_key(batch.id), **values)
+                )
 
         self._write(work)
 
@@ -794,17 +982,26 @@ class Store:
     def batches(self, run_id: str) -> tuple[Batch, ...]:
         """What the run handed to providers, in the order in which it did."""
         table = schema.batches.c
-        query = select(table.batch, table.payload).where(table.run == self._number(run_id)).order_by(table.id)
+        query = (
+            select(table.batch, table.payload)
+            .where(table.run == self._number(run_id))
+            .order_by(table.id)
+        )
         found = self._all(query)
-        return tuple(self._value(Batch, row.payload, run_id, "batch", codec.from_key(row.batch)) for row in found)
+        return tuple(
+            self._value(Batch, row.payload, run_id, "batch", codec.from_key(row.batch))
+            for row in found
+        )
 
-    # ── soundness ───────────────────────────────────────────────────────────────────────────────────────────
+    # ── soundness
+    # ───────────────────────────────────────────────────────────────────────────────────────────
 
     def check(self) -> tuple[str, ...]:
         """What is wrong with the store, at most 100 lines; empty when it is sound.
 
-        The database's own check (SQLite's); every payload against its checksum, decoded and encoded again (so that every number is
-        finite); the columns and lines of every row against its body; rows against their run's manifest.
+        The database's own check (SQLite's); every payload against its checksum, decoded and encoded
+        again (so that every number is finite); the columns and lines of every row against its body;
+        rows against their run's manifest.
         """
         problems: list[str] = []
         for problem in self._problems():
@@ -821,7 +1018,8 @@ class Store:
                 .select_from(schema.bodies)
                 .join(
                     schema.rows,
-                    (schema.rows.c.run == schema.bodies.c.run) & (schema.rows.c.idx == schema.bodies.c.idx),
+                    (schema.rows.c.run == schema.bodies.c.run)
+                    & (schema.rows.c.idx == schema.bodies.c.idx),
                     isouter=True,
                 )
                 .where(schema.rows.c.run.is_(None))
@@ -831,14 +1029,19 @@ class Store:
             for stored in self.runs(limit=1 << 30):
                 yield from self._problems_of(stored)
             table = schema.judgments.c
-            query = select(table.judge, table.key, table.status, table.payload, table.id).order_by(table.id)
+            query = select(table.judge, table.key, table.status, table.payload, table.id).order_by(
+                table.id
+            )
             for page in self._pages(query, (table.id,), LINES_A_PAGE):
                 for judge, key, status, payload, number, *_ in page:
                     try:
                         judgment = codec.decode(Judgment, codec.unseal(payload, judge, key))
                         codec.encode(judgment)
                         if judgment.status.value != status:
-                            yield f"judgment {number}: its status is {judgment.status}, its column says {status}"
+                            yield (
+                                f"judgment {number}: its status is {judgment.status}, its column"
+                                f" says {status}"
+                            )
                     except ValueError as error:
                         yield f"judgment {number}: {error}"
             yield from self._batch_problems()
@@ -848,9 +1051,9 @@ class Store:
 
     def _batch_problems(self) -> Iterator[str]:
         table = schema.batches.c
-        query = select(schema.runs.c.run_id, table.batch, table.state, table.payload, table.id).where(
-            table.run == schema.runs.c.id
-        )
+        query = select(
+            schema.runs.c.run_id, table.batch, table.state, table.payload, table.id
+        ).where(table.run == schema.runs.c.id)
         for page in self._pages(query.order_by(table.id), (table.id,), LINES_A_PAGE):
             for run_id, key, state, payload, number, *_ in page:
                 try:
@@ -877,7 +1080,10 @@ class Store:
                 place = (row.run, row.source_hash, row.row_id, row.name, row.annotator)
                 label = codec.decode(HumanLabel, codec.unseal(row.payload, *place))
                 if label.value != row.value:
-                    yield f"label {row.id}: its value is {label.value:g}, its column says {row.value:g}"
+                    yield (
+                        f"label {row.id}: its value is {label.value:g}, its column says"
+                        f" {row.value:g}"
+                    )
             except ValueError as error:
                 yield f"label {row.id}: {error}"
 
@@ -887,7 +1093,15 @@ class Store:
             yield f"run {run_id}: {stored.rows} rows are stored of {stored.manifest.rows}"
         query = (
             select(
-                rows.row_id, rows.done, rows.bad, rows.verdict, rows.cause, rows.worst, rows.size, rows.line, rows.idx
+                rows.row_id,
+                rows.done,
+                rows.bad,
+                rows.verdict,
+                rows.cause,
+                rows.worst,
+                rows.size,
+                rows.line,
+                rows.idx,
             )
             .where(rows.run == self._number(run_id))
             .order_by(rows.idx)
@@ -896,14 +1110,24 @@ class Store:
             for entry in page:
                 where = f"run {run_id}, row {entry.idx}"
                 body = self._scalar(
-                    select(bodies.payload).where(bodies.run == self._number(run_id), bodies.idx == entry.idx)
+                    select(bodies.payload).where(
+                        bodies.run == self._number(run_id), bodies.idx == entry.idx
+                    )
                 )
                 try:
-                    row = codec.decode(RowResult, codec.unseal(body or b"", run_id, "body", entry.idx))
+                    row = codec.decode(
+                        RowResult, codec.unseal(body or b"", run_id, "body", entry.idx)
+                    )
                     if lines.pack(row) != codec.unseal(entry.line, run_id, "line", entry.idx):
                         yield f"{where}: its lines are not those of its scores"
-                    columns = {"row_id": codec.as_key(row.id), **_columns(row), "size": len(body or b"")}
-                    wrong = [name for name, value in columns.items() if getattr(entry, name) != value]
+                    columns = {
+                        "row_id": codec.as_key(row.id),
+                        **_columns(row),
+                        "size": len(body or b""),
+                    }
+                    wrong = [
+                        name for name, value in columns.items() if getattr(entry, name) != value
+                    ]
                     if wrong:
                         yield f"{where}: the columns {', '.join(wrong)} do not fit its body"
                     for score in row.scores:
@@ -914,7 +1138,8 @@ class Store:
                 except ValueError as error:
                     yield f"{where}: {error}"
 
-    # ── the ways in and out ─────────────────────────────────────────────────────────────────────────────────
+    # ── the ways in and out
+    # ─────────────────────────────────────────────────────────────────────────────────
 
     def _write(self, work: Callable[[Connection], T]) -> T:
         self._still_open()
@@ -924,7 +1149,12 @@ class Store:
         self._still_open()
         try:
             return self.database.read(work)
-        except (TypeError, AttributeError, UnicodeDecodeError, OverflowError) as error:  # a column of another kind
+        except (
+            TypeError,
+            AttributeError,
+            UnicodeDecodeError,
+            OverflowError,
+        ) as error:  # a column of another kind
             raise codec.damaged(str(error), self.location) from error
 
     def _execute(self, change: Executable) -> None:
@@ -949,8 +1179,9 @@ class Store:
         limit: int | None = None,
         offset: int = 0,
     ) -> Iterator[Sequence[Row[*tuple[Any, ...]]]]:
-        """The query's rows page by page, each in a transaction of its own, continued by the values of `keys`, by which
-        the query is ordered; they stand at the end of each row."""
+        """The query's rows page by page, each in a transaction of its own, continued by the values
+        of `keys`, by which the query is ordered; they stand at the end of each row.
+        """
         query = query.add_columns(*(key.label(f"key_{i}") for i, key in enumerate(keys)))
         after: tuple[object, ...] | None = None
         while limit is None or limit > 0:
@@ -958,7 +1189,9 @@ class Store:
             if after is None:
                 page = page.offset(offset) if offset else page
             else:
-                page = page.where(tuple_(*keys) > tuple_(*after) if len(keys) > 1 else keys[0] > after[0])
+                page = page.where(
+                    tuple_(*keys) > tuple_(*after) if len(keys) > 1 else keys[0] > after[0]
+                )
             rows = self._all(page)
             if not rows:
                 return
@@ -977,13 +1210,16 @@ class Store:
 
 
 def _stands(ledger: Ledger, writer: str, run_id: str, *columns: object) -> bytes:
-    """The ledger and, on a line of its own, whose it is, sealed together with the columns that say how the run stands: state,
-    stop_reason, seconds."""
+    """The ledger and, on a line of its own, whose it is, sealed together with the columns that say
+    how the run stands: state, stop_reason, seconds.
+    """
     return codec.seal(codec.encode(ledger) + b"\n" + writer.encode(), run_id, *columns)
 
 
 def _stood(row: Row[Any], run_id: str) -> tuple[Ledger, str]:
-    """What `_stands` sealed; older stores have the ledger alone. Raises Damaged when any of it changed."""
+    """What `_stands` sealed; older stores have the ledger alone. Raises Damaged when any of it
+    changed.
+    """
     try:
         data = codec.unseal(row.ledger, run_id, row.state, row.stop_reason, row.seconds)
     except codec.Damaged:
@@ -1001,17 +1237,21 @@ BATCH = ("run", "batch", "state", "created", "updated", "payload")
 def make_way(connection: Connection, number: int, indices: Sequence[int]) -> set[int]:
     """Delete the rows among these that are not done; those that are, and stay."""
     rows, final = schema.rows, set[int]()
-    # This condition excludes no row; but without it SQLite reads all of the run's part of the index (run, done, idx), each
-    # time.
+    # This condition excludes no row; but without it SQLite reads all of the run's part of the index
+    # (run, done, idx), each time.
     either = rows.c.done.in_((False, True))
     for start in range(0, len(indices), IN_LIST):
         some = indices[start : start + IN_LIST]
-        query = select(rows.c.idx, rows.c.done).where(rows.c.run == number, either, rows.c.idx.in_(some))
+        query = select(rows.c.idx, rows.c.done).where(
+            rows.c.run == number, either, rows.c.idx.in_(some)
+        )
         known = connection.execute(query).all()
         final.update(index for index, done in known if done)
         if replaced := [index for index, done in known if not done]:
             for table in (rows, schema.bodies):
-                connection.execute(delete(table).where(table.c.run == number, table.c.idx.in_(replaced)))
+                connection.execute(
+                    delete(table).where(table.c.run == number, table.c.idx.in_(replaced))
+                )
     return final
 
 
@@ -1019,7 +1259,13 @@ def _as_stored(row: RowResult, run_id: str, number: int) -> tuple[tuple[Any, ...
     """The values of the row's columns, ROW, and of its body's, BODY."""
     body = codec.seal(codec.encode(row), run_id, "body", row.index)
     line = codec.seal(lines.pack(row), run_id, "line", row.index)
-    columns = {"run": number, "idx": row.index, "row_id": codec.as_key(row.id), **_columns(row), "size": len(body)}
+    columns = {
+        "run": number,
+        "idx": row.index,
+        "row_id": codec.as_key(row.id),
+        **_columns(row),
+        "size": len(body),
+    }
     return tuple([columns[name] for name in ROW[:-1]] + [line]), (number, row.index, body)
 
 
@@ -1048,7 +1294,9 @@ def _place(run_id: str, source_hash: str, label: HumanLabel) -> dict[str, str]:
 
 
 def _add_shares(page: Sequence[Any], total: dict[str, Any]) -> None:
-    """Add what each judgment cost, out of its plain values: a resume reads all judgments of its run."""
+    """Add what each judgment cost, out of its plain values: a resume reads all judgments of its
+    run.
+    """
     for judge, key, payload, *_ in page:
         for name, amount in codec.load(codec.unseal(payload, judge, key)).get("spend", {}).items():
             total[name] = total.get(name, 0) + (Decimal(repr(amount)) if name == "cost" else amount)

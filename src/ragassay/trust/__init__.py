@@ -1,1 +1,3 @@
-"""How far can a judge be believed: labels, benchmarks against people, certificates, and attacks on the judge."""
+"""How far can a judge be believed: labels, benchmarks against people, certificates, and attacks on
+the judge.
+"""

@@ -1,7 +1,8 @@
-"""How far does a judge agree with people? What judges said is set beside the labels, row by row, and measured.
+"""How far does a judge agree with people? What judges said is set beside the labels, row by row,
+and measured.
 
-A judge here is only its answers (`Verdicts`): whether they were recorded in the file, come from a run in the store or
-were asked for a minute ago makes no difference to what is computed from them.
+A judge here is only its answers (`Verdicts`): whether they were recorded in the file, come from a
+run in the store or were asked for a minute ago makes no difference to what is computed from them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ TASKS: Mapping[str, str] = {
 
 COMPARED = ("kappa", "balanced_accuracy", "precision", "recall")
 COMPARED_GRADED = ("kappa_quadratic", "graded_kappa")
-"""The figures that two judges are compared by; with many judges only kappa, for pairs grow as their square."""
+"""The figures that two judges are compared by; with many judges only kappa, for pairs grow as their
+square.
+"""
 
 MANY_JUDGES = 6
 FEW_CLUSTERS = 10
@@ -55,9 +58,10 @@ _SLIPS = 0.01
 class Verdicts:
     """What one judge said of the n rows of a `Labelled`, in their order.
 
-    score: n values, NaN where it said nothing, or (n, 2) where each value is a pair. passes: the judge's own pass or
-    fail; None = from the cut on. ratings: the same on the rubric's scale, where it has one. missing: reason -> rows
-    without a verdict, where the reasons are known. rationales: id -> why. cut: of this judge, before any default.
+    score: n values, NaN where it said nothing, or (n, 2) where each value is a pair. passes: the
+    judge's own pass or fail; None = from the cut on. ratings: the same on the rubric's scale, where
+    it has one. missing: reason -> rows without a verdict, where the reasons are known. rationales:
+    id -> why. cut: of this judge, before any default.
     """
 
     judge: str
@@ -78,8 +82,9 @@ def recorded(labelled: Labelled, name: str) -> Verdicts:
 
 
 def default_cut(scale: Sequence[float]) -> float:
-    """From which label on a row passes: 1 of 0 and 1 (also with 0.5 between), 2 of 0 to 3, the least positive one of a
-    scale around 0. Raises SetupError E0205 for any other scale."""
+    """From which label on a row passes: 1 of 0 and 1 (also with 0.5 between), 2 of 0 to 3, the
+    least positive one of a scale around 0. Raises SetupError E0205 for any other scale.
+    """
     points = sorted(scale)
     if set(points) <= {0.0, 0.5, 1.0}:
         return 1.0
@@ -89,9 +94,12 @@ def default_cut(scale: Sequence[float]) -> float:
         return min(point for point in points if point > 0)
     shown = ", ".join(f"{point:g}" for point in points[:12]) + (" ..." if len(points) > 12 else "")
     raise SetupError(
-        "E0205", "It is not said from which label on a row passes.", where="--cut", why=f"the labels are {shown}",
+        "E0205",
+        "It is not said from which label on a row passes.",
+        where="--cut",
+        why=f"the labels are {shown}",
         fix=f"say it, such as --cut {points[len(points) // 2]:g}",
-    )  # fmt: skip
+    )
 
 
 def compare(
@@ -108,37 +116,56 @@ def compare(
     seed: int = 0,
     created: str = "",
 ) -> JudgeBenchmark:
-    """Measure judges against the labels, each over its own rows, and their differences over the rows that all judged.
+    """Measure judges against the labels, each over its own rows, and their differences over the
+    rows that all judged.
 
-    cut: a label of at least this passes (None: `default_cut`); judge_cut: a score of at least this does (None: the
-    judge's own verdict; `cut` where judge and people use one scale; 1 for scores 0 and 1; 0.5 for scores between).
-    A pair of values is the winner in both orders where labels are 1 and 2, and the scores of two responses where the
-    label says how much better the second is. fp_cost, fn_cost: what passing a bad row and failing a good one costs.
+    cut: a label of at least this passes (None: `default_cut`); judge_cut: a score of at least this
+    does (None: the judge's own verdict; `cut` where judge and people use one scale; 1 for scores 0
+    and 1; 0.5 for scores between). A pair of values is the winner in both orders where labels are 1
+    and 2, and the scores of two responses where the label says how much better the second is.
+    fp_cost, fn_cost: what passing a bad row and failing a good one costs.
 
-    Raises SetupError E0205 where no cut is given and none can be told, DataError E0313 where that is for a few labels that
-    lie off the scale of all others (lines named).
+    Raises SetupError E0205 where no cut is given and none can be told, DataError E0313 where that
+    is for a few labels that lie off the scale of all others (lines named).
     """
     cut = label_cut(labelled) if cut is None else cut
     aligned = [align(labelled, judge, cut, judge_cut) for judge in judges]
     graded = any(one.ratings.grades is not None for one in aligned)
     shared_cuts = {one.cut for one in aligned}
     set_up = SetUp(
-        label=labelled.label_field, scale=labelled.scale, cut=cut, metric=metric,
-        judge_cut=shared_cuts.pop() if len(shared_cuts) == 1 else judge_cut, graded=graded,
-        cluster=labelled.cluster_field, slice=labelled.slice_field, where=labelled.where, draws=draws, seed=seed,
-    )  # fmt: skip
+        label=labelled.label_field,
+        scale=labelled.scale,
+        cut=cut,
+        metric=metric,
+        judge_cut=shared_cuts.pop() if len(shared_cuts) == 1 else judge_cut,
+        graded=graded,
+        cluster=labelled.cluster_field,
+        slice=labelled.slice_field,
+        where=labelled.where,
+        draws=draws,
+        seed=seed,
+    )
     costs = (fp_cost, fn_cost)
     figures = tuple(_measure(labelled, one, costs, worst, draws, seed) for one in aligned)
     differences, notes = _differences(aligned, draws, seed)
     warnings = [*labelled.notes, *_about_labels(labelled, cut), *notes]
     return JudgeBenchmark(
-        source=labelled.source, source_hash=labelled.source_hash, set_up=set_up, rows=labelled.rows,
-        labelled=len(labelled), judges=figures, differences=differences, warnings=tuple(warnings), created=created,
-    )  # fmt: skip
+        source=labelled.source,
+        source_hash=labelled.source_hash,
+        set_up=set_up,
+        rows=labelled.rows,
+        labelled=len(labelled),
+        judges=figures,
+        differences=differences,
+        warnings=tuple(warnings),
+        created=created,
+    )
 
 
 def label_cut(labelled: Labelled) -> float:
-    """From which label on people pass: the usual cut of the scale; labels that are rare and alone keep the others from a usual scale are taken for slips."""
+    """From which label on people pass: the usual cut of the scale; labels that are rare and alone
+    keep the others from a usual scale are taken for slips.
+    """
     try:
         return default_cut(labelled.scale)
     except SetupError:
@@ -150,11 +177,15 @@ def label_cut(labelled: Labelled) -> float:
         default_cut(rest)
         lines = labelled.lines[np.isin(labelled.label, rare)].tolist()
         raise DataError(
-            "E0313", f"{len(lines)} of {len(labelled)} labels are not on the scale of the others.",
+            "E0313",
+            f"{len(lines)} of {len(labelled)} labels are not on the scale of the others.",
             where="line " + ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else ""),
-            why=f"{', '.join(f'{x:g}' for x in rare[:5])}, where the others are {', '.join(f'{x:g}' for x in rest)}",
+            why=(
+                f"{', '.join(f'{x:g}' for x in rare[:5])}, where the others are"
+                f" {', '.join(f'{x:g}' for x in rest)}"
+            ),
             fix="correct them, or say from which label on a row passes: --cut",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def with_texts(
@@ -164,29 +195,36 @@ def with_texts(
 ) -> JudgeBenchmark:
     """The benchmark with question, response and both rationales in its disagreements.
 
-    rows: id -> the row as it is written. rationales: judge -> id -> why, for judges that were run; a recorded judge's
-    stand in the row, under `judge_text`, `judge_rationales` or NAME_rationale.
+    rows: id -> the row as it is written. rationales: judge -> id -> why, for judges that were run;
+    a recorded judge's stand in the row, under `judge_text`, `judge_rationales` or NAME_rationale.
     """
     judges = []
     for judge in benchmark.judges:
         known = (rationales or {}).get(judge.judge, {})
         name = judge.judge.removeprefix("recorded:")
         told = [
-            replace(
-                one, question=_text(row.get("question")), response=_text(row.get("response")),
-                human_rationale=_human(row), judge_rationale=_text(known.get(one.id)) or _recorded_why(row, name),
+            (
+                replace(
+                    one,
+                    question=_text(row.get("question")),
+                    response=_text(row.get("response")),
+                    human_rationale=_human(row),
+                    judge_rationale=_text(known.get(one.id)) or _recorded_why(row, name),
+                )
+                if (row := rows.get(one.id)) is not None
+                else one
             )
-            if (row := rows.get(one.id)) is not None
-            else one
             for one in judge.disagreements
-        ]  # fmt: skip
+        ]
         judges.append(replace(judge, disagreements=tuple(told)))
     return replace(benchmark, judges=tuple(judges))
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """One judge ready to be measured: `at` are the rows (indices into the labelled ones) of its ratings."""
+    """One judge ready to be measured: `at` are the rows (indices into the labelled ones) of its
+    ratings.
+    """
 
     verdicts: Verdicts
     ratings: agreement.Ratings
@@ -198,7 +236,9 @@ class Aligned:
 
 
 def align(labelled: Labelled, judge: Verdicts, cut: float, judge_cut: float | None) -> Aligned:
-    """One judge's verdicts beside the labels, over the rows that it judged; cut, judge_cut: as for `compare`."""
+    """One judge's verdicts beside the labels, over the rows that it judged; cut, judge_cut: as for
+    `compare`.
+    """
     pair = judge.score.ndim == 2
     if pair and set(labelled.scale) <= {1.0, 2.0}:
         return _orders(labelled, judge, cut)
@@ -211,15 +251,24 @@ def align(labelled: Labelled, judge: Verdicts, cut: float, judge_cut: float | No
         score = both[:, 1] - both[:, 0]
         if not any(point < 0 for point in labelled.scale):
             raise SetupError(
-                "E0205", f"What the pairs of {judge.judge} mean is not clear.", where=f"--label {labelled.label_field}",
-                why="labels of pairs are 1 and 2 (which one is better), or run from below 0 to above it",
+                "E0205",
+                f"What the pairs of {judge.judge} mean is not clear.",
+                where=f"--label {labelled.label_field}",
+                why=(
+                    "labels of pairs are 1 and 2 (which one is better), or run from below 0 to"
+                    " above it"
+                ),
                 fix="name a label of that kind",
-            )  # fmt: skip
+            )
         if own is None:
             passes = score > 0
     at = np.flatnonzero(np.isfinite(score))
     said, label = score[at], labelled.label[at]
-    graded = _one_scale(label, said) and len(np.unique(label)) > 2 and len(_points(label, said)) <= GRADES
+    graded = (
+        _one_scale(label, said)
+        and len(np.unique(label)) > 2
+        and len(_points(label, said)) <= GRADES
+    )
     if judge_cut is not None:
         passes = None
     if passes is None and own is None:
@@ -229,14 +278,22 @@ def align(labelled: Labelled, judge: Verdicts, cut: float, judge_cut: float | No
     if (left := len(labelled) - len(at) - sum(missing.values())) > 0:
         missing["no verdict recorded"] = missing.get("no verdict recorded", 0) + left
     ratings = _ratings(labelled, at, label, said, passed, cut, graded)
-    return Aligned(judge, ratings, at, own if passes is None else None, missing, (), tuple(warnings))
+    return Aligned(
+        judge, ratings, at, own if passes is None else None, missing, (), tuple(warnings)
+    )
 
 
 def _one_scale(label: FloatArray, score: FloatArray) -> bool:
-    """Whether two sets of numbers are grades of one scale: on the labels' steps, and hardly beyond their ends."""
+    """Whether two sets of numbers are grades of one scale: on the labels' steps, and hardly beyond
+    their ends.
+    """
     said = np.unique(score[np.isfinite(score)])
     points = np.unique(label)
-    if len(points) < 3 or not len(said) or set(said) <= {0.0, 1.0} < set(points.tolist()) | {0.0, 1.0}:
+    if (
+        len(points) < 3
+        or not len(said)
+        or set(said) <= {0.0, 1.0} < set(points.tolist()) | {0.0, 1.0}
+    ):
         return False
     step = float(np.diff(points).min())
     places = (np.concatenate([said, points]) - points[0]) / step
@@ -252,19 +309,33 @@ def _judge_cut(name: str, said: FloatArray, cut: float, graded: bool, warnings: 
     if set(values) <= {0.0, 1.0}:
         return 1.0
     if values[0] >= 0 and values[-1] <= 1:
-        warnings.append(f"the scores of {name} lie between 0 and 1: it passes from 0.5 on, or say --judge-cut")
+        warnings.append(
+            f"the scores of {name} lie between 0 and 1: it passes from 0.5 on, or say --judge-cut"
+        )
         return 0.5
     raise SetupError(
-        "E0205", f"It is not said from which score on {name} passes.", where="--judge-cut",
+        "E0205",
+        f"It is not said from which score on {name} passes.",
+        where="--judge-cut",
         why=f"its scores run from {values[0]:g} to {values[-1]:g}, not on the scale of the labels",
         fix=f"say it, such as --judge-cut {values[len(values) // 2]:g}",
-    )  # fmt: skip
+    )
 
 
 def _ratings(
-    labelled: Labelled, at: IntArray, label: FloatArray, score: FloatArray, passes: BoolArray, cut: float, graded: bool
+    labelled: Labelled,
+    at: IntArray,
+    label: FloatArray,
+    score: FloatArray,
+    passes: BoolArray,
+    cut: float,
+    graded: bool,
 ) -> agreement.Ratings:
-    unit = score if len(score) and score.min() >= 0 and score.max() <= 1 and not set(score) <= {0.0, 1.0} else None
+    unit = (
+        score
+        if len(score) and score.min() >= 0 and score.max() <= 1 and not set(score) <= {0.0, 1.0}
+        else None
+    )
     grades: tuple[IntArray, IntArray] | None = None
     points: tuple[float, ...] = ()
     if graded:
@@ -278,13 +349,23 @@ def _ratings(
         codes = codes.reshape(-1) if len(names) > 1 else None
         names = names if codes is not None else ()
     return agreement.Ratings(
-        label=label, score=score, passes=passes, truth=label >= cut, unit=unit, grades=grades, points=points,
-        cluster=np.unique(labelled.cluster[at], return_inverse=True)[1].reshape(-1), slice=codes, slice_names=names,
-    )  # fmt: skip
+        label=label,
+        score=score,
+        passes=passes,
+        truth=label >= cut,
+        unit=unit,
+        grades=grades,
+        points=points,
+        cluster=np.unique(labelled.cluster[at], return_inverse=True)[1].reshape(-1),
+        slice=codes,
+        slice_names=names,
+    )
 
 
 def _points(label: FloatArray, score: FloatArray) -> tuple[float, ...]:
-    """The grades that occur, with whole ones filled in where all are whole: a grade that nobody gave is still a step."""
+    """The grades that occur, with whole ones filled in where all are whole: a grade that nobody
+    gave is still a step.
+    """
     found = np.unique(np.concatenate([label, score]))
     if np.all(found == np.round(found)) and found[-1] - found[0] < GRADES:
         found = np.arange(found[0], found[-1] + 1)
@@ -301,18 +382,20 @@ def _orders(labelled: Labelled, judge: Verdicts, cut: float) -> Aligned:
     position = tuple(
         _share(name, values, cluster)
         for name, values in (
-            ("accuracy", right.mean(1)), ("accuracy_order1", right[:, 0] * 1.0),
-            ("accuracy_order2", right[:, 1] * 1.0), ("consistent", same * 1.0),
+            ("accuracy", right.mean(1)),
+            ("accuracy_order1", right[:, 0] * 1.0),
+            ("accuracy_order2", right[:, 1] * 1.0),
+            ("consistent", same * 1.0),
         )
-    )  # fmt: skip
+    )
     missing = dict(judge.missing)
     if len(labelled) > len(seen) + sum(missing.values()):
         missing["no verdict recorded"] = len(labelled) - len(seen) - sum(missing.values())
     warnings = list(judge.warnings)
     if lost := int(np.isinf(said).sum()):
         warnings.append(
-            f"{lost} of {said.size} comparisons of {judge.judge} name no winner: by order they count as not right, "
-            "in the pooled figures they are left out"
+            f"{lost} of {said.size} comparisons of {judge.judge} name no winner: by order they"
+            " count as not right, in the pooled figures they are left out"
         )
     first = np.isfinite(said[:, 0])
     second = np.isfinite(said[:, 1])
@@ -331,7 +414,9 @@ def _share(name: str, values: FloatArray, cluster: IntArray) -> Figure:
         total.add(value, str(code))
     result = total.result()
     few = f"only {result.clusters} clusters" if result.clusters < FEW_CLUSTERS else ""
-    return Figure(name, result.mean, result.interval, result.n, few if result.n else "no pair was judged")
+    return Figure(
+        name, result.mean, result.interval, result.n, few if result.n else "no pair was judged"
+    )
 
 
 def _measure(
@@ -342,25 +427,49 @@ def _measure(
     clusters = len(np.unique(labelled.cluster[one.at]))
     warnings = [*one.warnings, *_about_judge(labelled, one, rows, clusters)]
     if not len(r):
-        absent = tuple(Figure(name, None, None, 0, "no row was judged") for name in ("kappa", "precision", "recall"))
+        absent = tuple(
+            Figure(name, None, None, 0, "no row was judged")
+            for name in ("kappa", "precision", "recall")
+        )
         return JudgeFigures(
-            judge.judge, 0, 0, one.missing, absent, fingerprints=judge.fingerprints, judge_cut=one.cut,
+            judge.judge,
+            0,
+            0,
+            one.missing,
+            absent,
+            fingerprints=judge.fingerprints,
+            judge_cut=one.cut,
             warnings=tuple(warnings),
-        )  # fmt: skip
+        )
     measured = agreement.figures(r, draws=draws, seed=seed)
     rows_of, columns_of, table = _confusion(r)
     return JudgeFigures(
-        judge=judge.judge, n=rows, clusters=clusters, missing=one.missing, pooled=measured.pooled,
-        macro=measured.macro, slices=measured.slices, confusion_labels=rows_of, confusion_scores=columns_of,
-        confusion=table, cut_curve=agreement.cut_curve(r),
+        judge=judge.judge,
+        n=rows,
+        clusters=clusters,
+        missing=one.missing,
+        pooled=measured.pooled,
+        macro=measured.macro,
+        slices=measured.slices,
+        confusion_labels=rows_of,
+        confusion_scores=columns_of,
+        confusion=table,
+        cut_curve=agreement.cut_curve(r),
         reliability=agreement.reliability(r) if r.unit is not None else (),
-        disagreements=_disagreements(labelled, one, costs, worst), position=one.position,
-        fingerprints=judge.fingerprints, judge_cut=one.cut, warnings=tuple(warnings),
-    )  # fmt: skip
+        disagreements=_disagreements(labelled, one, costs, worst),
+        position=one.position,
+        fingerprints=judge.fingerprints,
+        judge_cut=one.cut,
+        warnings=tuple(warnings),
+    )
 
 
-def _confusion(r: agreement.Ratings) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, ...], ...]]:
-    """Labels by rows; by columns the judge's grades where it uses the labels' scale, else fail and pass."""
+def _confusion(
+    r: agreement.Ratings,
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, ...], ...]]:
+    """Labels by rows; by columns the judge's grades where it uses the labels' scale, else fail and
+    pass.
+    """
     if r.grades is not None:
         names = tuple(f"{point:g}" for point in r.points)
         rows, columns, across = r.grades[0], r.grades[1], len(names)
@@ -394,17 +503,25 @@ def _disagreements(
     for place in order.tolist():
         i, row = int(wrong[place]), int(one.at[wrong[place]])
         part = labelled.slice_names[int(labelled.slice[row])] if labelled.slice is not None else ""
-        found.append(Disagreement(labelled.ids[row], float(r.label[i]), float(r.score[i]), float(cost[place]), part))
+        found.append(
+            Disagreement(
+                labelled.ids[row], float(r.label[i]), float(r.score[i]), float(cost[place]), part
+            )
+        )
     return tuple(found)
 
 
-def _differences(aligned: Sequence[Aligned], draws: int, seed: int) -> tuple[tuple[JudgeDifference, ...], list[str]]:
+def _differences(
+    aligned: Sequence[Aligned], draws: int, seed: int
+) -> tuple[tuple[JudgeDifference, ...], list[str]]:
     """Paired differences over the rows that all judges judged, and what to say of them."""
     names = [one.verdicts.judge for one in aligned]
     if len(aligned) < 2:
         return (), []
     if any(one.position for one in aligned):
-        return (), ["judges of pairs are not compared with each other: their figures stand side by side"]
+        return (), [
+            "judges of pairs are not compared with each other: their figures stand side by side"
+        ]
     common = aligned[0].at
     for one in aligned[1:]:
         common = np.intersect1d(common, one.at)
@@ -416,7 +533,10 @@ def _differences(aligned: Sequence[Aligned], draws: int, seed: int) -> tuple[tup
             f"differences are over the {len(common)} rows that all {len(aligned)} judges judged; "
             "each judge's own figures are over all of its rows"
         )
-    parts = {name: one.ratings.rows(np.isin(one.at, common)) for name, one in zip(names, aligned, strict=True)}
+    parts = {
+        name: one.ratings.rows(np.isin(one.at, common))
+        for name, one in zip(names, aligned, strict=True)
+    }
     graded = all(part.grades is not None for part in parts.values())
     if graded:
         points = sorted({point for part in parts.values() for point in part.points})
@@ -424,7 +544,10 @@ def _differences(aligned: Sequence[Aligned], draws: int, seed: int) -> tuple[tup
     figures = COMPARED + (COMPARED_GRADED if graded else ())
     if len(aligned) > MANY_JUDGES:
         figures = ("graded_kappa" if graded else "kappa",)
-        notes.append(f"more than {MANY_JUDGES} judges are compared by kappa alone: p is corrected for every pair shown")
+        notes.append(
+            f"more than {MANY_JUDGES} judges are compared by kappa alone: p is corrected for every"
+            " pair shown"
+        )
     return agreement.differences(parts, names=figures, draws=draws, seed=seed), notes
 
 
@@ -438,7 +561,10 @@ def _about_labels(labelled: Labelled, cut: float) -> list[str]:
     passes = int((labelled.label >= cut).sum())
     if passes in (0, len(labelled)):
         which = "passes" if passes else "fails"
-        return [f"every labelled row {which} at the cut {cut:g}: only what one class can show is defined"]
+        return [
+            f"every labelled row {which} at the cut {cut:g}: only what one class can show is"
+            " defined"
+        ]
     return []
 
 
@@ -453,9 +579,14 @@ def _about_judge(labelled: Labelled, one: Aligned, rows: int, clusters: int) -> 
             "its figures are of the others, which may be the easier ones"
         )
     if 0 < clusters < FEW_CLUSTERS:
-        found.append(f"only {clusters} clusters: intervals of {name} are left out or rest on too few to be trusted")
+        found.append(
+            f"only {clusters} clusters: intervals of {name} are left out or rest on too few to be"
+            " trusted"
+        )
     if len(r) and r.passes.all() == r.passes.any():
-        found.append(f"{name} {'passes' if r.passes[0] else 'fails'} every row: it tells nothing apart")
+        found.append(
+            f"{name} {'passes' if r.passes[0] else 'fails'} every row: it tells nothing apart"
+        )
     if len(r) and r.truth.all() == r.truth.any() and len(np.unique(labelled.label)) > 1:
         found.append(f"people {'pass' if r.truth[0] else 'fail'} every row that {name} judged")
     return found

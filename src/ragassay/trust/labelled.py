@@ -1,7 +1,9 @@
-"""What did people say, and what did recorded judges say of the same rows? Labels and recorded verdicts, by columns.
+"""What did people say, and what did recorded judges say of the same rows? Labels and recorded
+verdicts, by columns.
 
-Everything is held as arrays, one cell a row: texts are not kept, so that 75,000 rows with dozens of recorded judges take
-tens of megabytes. NaN inside these arrays stands for "this judge said nothing here" and never leaves `trust`.
+Everything is held as arrays, one cell a row: texts are not kept, so that 75,000 rows with dozens of
+recorded judges take tens of megabytes. NaN inside these arrays stands for "this judge said nothing
+here" and never leaves `trust`.
 """
 
 from __future__ import annotations
@@ -20,21 +22,79 @@ from ragassay.datasets import Records, open_records, walk_path
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# fmt: off
-WORDS: Mapping[str, float] = dict.fromkeys((
-    "yes", "true", "pass", "passed", "passes", "good", "correct", "right", "supported", "supports", "fully supported",
-    "grounded", "faithful", "consistent", "entailed", "entailment", "attributable", "fully attributable", "relevant",
-    "acceptable", "answerable",
-), 1.0) | dict.fromkeys((
-    "partial", "partially", "partially supported", "partially correct", "partially relevant", "partly", "partly supported",
-), 0.5) | dict.fromkeys((
-    "no", "false", "fail", "failed", "fails", "bad", "incorrect", "wrong", "unsupported", "not supported", "refuted",
-    "refutes", "ungrounded", "not grounded", "unfaithful", "hallucinated", "inconsistent", "contradiction",
-    "not entailed", "not attributable", "not fully attributable", "irrelevant", "not relevant", "unacceptable",
-    "unanswerable",
-), 0.0)
+
+WORDS: Mapping[str, float] = (
+    dict.fromkeys(
+        (
+            "yes",
+            "true",
+            "pass",
+            "passed",
+            "passes",
+            "good",
+            "correct",
+            "right",
+            "supported",
+            "supports",
+            "fully supported",
+            "grounded",
+            "faithful",
+            "consistent",
+            "entailed",
+            "entailment",
+            "attributable",
+            "fully attributable",
+            "relevant",
+            "acceptable",
+            "answerable",
+        ),
+        1.0,
+    )
+    | dict.fromkeys(
+        (
+            "partial",
+            "partially",
+            "partially supported",
+            "partially correct",
+            "partially relevant",
+            "partly",
+            "partly supported",
+        ),
+        0.5,
+    )
+    | dict.fromkeys(
+        (
+            "no",
+            "false",
+            "fail",
+            "failed",
+            "fails",
+            "bad",
+            "incorrect",
+            "wrong",
+            "unsupported",
+            "not supported",
+            "refuted",
+            "refutes",
+            "ungrounded",
+            "not grounded",
+            "unfaithful",
+            "hallucinated",
+            "inconsistent",
+            "contradiction",
+            "not entailed",
+            "not attributable",
+            "not fully attributable",
+            "irrelevant",
+            "not relevant",
+            "unacceptable",
+            "unanswerable",
+        ),
+        0.0,
+    )
+)
 """A word for a label -> the number it is read as; upper case, "_" and "-" do not matter."""
-# fmt: on
+
 
 _CLUSTERS = ("cluster", "cluster_id", "group", "group_id", "conversation_id")
 _MOST_SLICES = 50
@@ -51,9 +111,10 @@ EVERY = "*"
 class Labelled:
     """The labelled rows of a source, n of them, in its order.
 
-    label: n numbers, none NaN. cluster: n codes from 0. slice: n codes into slice_names, None without slices. recorded:
-    judge -> n values (NaN: none), or (n, 2) where each value is a pair (`NO_WINNER` for a null in it). rows: after the filters, with or without a
-    label. tasks: value of the field `task` -> rows. notes: what was read in a way worth saying. constructed: rows whose
+    label: n numbers, none NaN. cluster: n codes from 0. slice: n codes into slice_names, None
+    without slices. recorded: judge -> n values (NaN: none), or (n, 2) where each value is a pair
+    (`NO_WINNER` for a null in it). rows: after the filters, with or without a label. tasks: value
+    of the field `task` -> rows. notes: what was read in a way worth saying. constructed: rows whose
     `label_kind` is "constructed": nobody looked at them, they were made to pass or to fail.
     """
 
@@ -90,7 +151,9 @@ class Labelled:
 
 
 def number_of(value: object) -> float | None:
-    """A label or verdict as a number: one up to `LARGEST` either way, true or false, digits, or one of `WORDS`; else None."""
+    """A label or verdict as a number: one up to `LARGEST` either way, true or false, digits, or one
+    of `WORDS`; else None.
+    """
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float):
@@ -130,19 +193,23 @@ def read_labels(
 ) -> Labelled:
     """Read the human labels of a source, and what recorded judges said, in one pass.
 
-    source: anything that holds rows (a path to JSONL, CSV, Parquet ..., also .gz; a list of dicts; a table). label: the
-    column, or a path into objects and lists ("labels/faithfulness", "votes/0"). judges: names of recorded judges: a key
-    of the row's `judges`, a path into it ("ragchecker/overall"), or else a column; "*" = all keys of `judges`. slice,
-    cluster: the field; None = `slice` where it has 2 to 50 values, and the first of cluster, group, conversation_id;
-    "" = none. where: "FIELD=VALUE" filters on raw fields; one field given twice means either value. mapping:
-    {"id": column}. scale: the values a label may have (() = whatever is found).
+    source: anything that holds rows (a path to JSONL, CSV, Parquet ..., also .gz; a list of dicts;
+    a table). label: the column, or a path into objects and lists ("labels/faithfulness",
+    "votes/0"). judges: names of recorded judges: a key of the row's `judges`, a path into it
+    ("ragchecker/overall"), or else a column; "*" = all keys of `judges`. slice, cluster: the field;
+    None = `slice` where it has 2 to 50 values, and the first of cluster, group, conversation_id; ""
+    = none. where: "FIELD=VALUE" filters on raw fields; one field given twice means either value.
+    mapping: {"id": column}. scale: the values a label may have (() = whatever is found).
 
-    Raises DataError: E0313 a label that is no number or off the scale (lines named) or no label at all; E0314 two
-    labels for one row. SetupError: E0205 a judge, label or filter that no row has. NothingToDo: no row left.
+    Raises DataError: E0313 a label that is no number or off the scale (lines named) or no label at
+    all; E0314 two labels for one row. SetupError: E0205 a judge, label or filter that no row has.
+    NothingToDo: no row left.
     """
     records = open_records(source, mapping=mapping, format=format)
     wanted = _filters(where)
-    reading = _Reading(records, label, tuple(judges), cluster, slice, tuple(float(p) for p in scale))
+    reading = _Reading(
+        records, label, tuple(judges), cluster, slice, tuple(float(p) for p in scale)
+    )
     for line, row_id, row in records:
         if all(_said(walk_path(row, name)) in values for name, values in wanted.items()):
             reading.add(line, row_id, row)
@@ -186,9 +253,14 @@ class _Reading:
     """What has been read so far."""
 
     def __init__(
-        self, records: Records, label: str, judges: tuple[str, ...], cluster: str | None, slice: str | None,
+        self,
+        records: Records,
+        label: str,
+        judges: tuple[str, ...],
+        cluster: str | None,
+        slice: str | None,
         scale: tuple[float, ...],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.records, self.label, self.scale = records, label, frozenset(scale)
         self.points = tuple(sorted(scale))
         self.every = EVERY in judges
@@ -202,7 +274,9 @@ class _Reading:
         self.known: dict[str, None] = {}
         self.known_judges: dict[str, None] = {}
         self.tasks, self.words = Counter[str](), Counter[str]()
-        self.seen = self.rows = self.unlabelled = self.repeated = self.unclustered = self.constructed = 0
+        self.seen = self.rows = self.unlabelled = self.repeated = self.unclustered = (
+            self.constructed
+        ) = 0
         self.wrong: list[str] = []
         self.wrong_count = 0
 
@@ -215,7 +289,9 @@ class _Reading:
             for name, value in list(judges.items())[:1000]:
                 self.known_judges[name] = None
                 if isinstance(value, dict):
-                    self.known_judges.update((f"{name}/{inner}", None) for inner in list(value)[:100])
+                    self.known_judges.update(
+                        (f"{name}/{inner}", None) for inner in list(value)[:100]
+                    )
         for name, value in row.items():
             if isinstance(value, dict) and name != "judges" and len(self.known) < 5000:
                 self.known.update((f"{name}/{inner}", None) for inner in list(value)[:100])
@@ -236,7 +312,9 @@ class _Reading:
             return
         if isinstance(written, str) and not _numeric(written):
             self.words[f"{shorten(written.strip().lower(), 40)} as {value:g}"] += 1
-        content = hash(str(row))  # who repeats a row repeats all of it; anything else is another row under its name
+        content = hash(
+            str(row)
+        )  # who repeats a row repeats all of it; anything else is another row under its name
         if (first := self.ids.setdefault(row_id, len(self.labels))) < len(self.labels):
             self._repeated(first, line, row_id, value, content == self.contents[first])
             return
@@ -256,14 +334,23 @@ class _Reading:
         where = f"{self.records.where(self.lines[first])} and {self.records.where(line)}"
         if before != value:
             raise DataError(
-                "E0314", f"The row {shorten(row_id, 40)!r} has two labels.", where=where, why=f"{before:g} and {value:g}",
-                fix="keep one label a row (the median or the adjudicated one), or give the rows ids of their own",
-            )  # fmt: skip
+                "E0314",
+                f"The row {shorten(row_id, 40)!r} has two labels.",
+                where=where,
+                why=f"{before:g} and {value:g}",
+                fix=(
+                    "keep one label a row (the median or the adjudicated one), or give the rows ids"
+                    " of their own"
+                ),
+            )
         if not same:
             raise DataError(
-                "E0306", f"Two rows have the id {shorten(row_id, 40)!r}.", where=where,
-                why="they have one label, and differ in what was judged", fix="give the rows ids of their own",
-            )  # fmt: skip
+                "E0306",
+                f"Two rows have the id {shorten(row_id, 40)!r}.",
+                where=where,
+                why="they have one label, and differ in what was judged",
+                fix="give the rows ids of their own",
+            )
         self.repeated += 1
 
     def _cluster(self, row_id: str, row: Mapping[str, object]) -> None:
@@ -301,46 +388,71 @@ class _Reading:
             self._need(name, self.known, f"--where {name}=...")
         if not self.rows:
             why = f"none has {' and '.join(where)}" if where else ""
-            raise NothingToDo("E0309", "No row is left to compare.", where=source, why=why, fix="check the filters")
+            raise NothingToDo(
+                "E0309",
+                "No row is left to compare.",
+                where=source,
+                why=why,
+                fix="check the filters",
+            )
         if self.wrong_count:
             on = ", ".join(f"{point:g}" for point in self.points)
             raise DataError(
                 "E0313",
                 f"{self.wrong_count} of {self.rows} labels "
                 + (f"are not on the scale {on}." if on else "are no numbers."),
-                where="; ".join(self.wrong) + ("; ..." if self.wrong_count > len(self.wrong) else ""),
+                where="; ".join(self.wrong)
+                + ("; ..." if self.wrong_count > len(self.wrong) else ""),
                 why=f"labels are numbers, or words such as {', '.join(list(WORDS)[:4])}",
                 fix="write numbers into the label column, or name another: --label FIELD",
             )
         if not self.labels:
             self._need(self.label, self.known, f"--label {self.label}")
             raise DataError(
-                "E0313", f"No row has a label in {self.label!r}.", where=source, why=f"{self.rows} rows are without",
+                "E0313",
+                f"No row has a label in {self.label!r}.",
+                where=source,
+                why=f"{self.rows} rows are without",
                 fix="name the column with the human labels: --label FIELD",
-            )  # fmt: skip
+            )
         for name, column in self.columns.items():
             self._check(name, column)
         if self.every and not self.columns:
-            raise SetupError("E0205", "The rows hold no recorded judges.", where="--judge recorded:*",
-                             fix="name a judge, or a column that holds verdicts")  # fmt: skip
+            raise SetupError(
+                "E0205",
+                "The rows hold no recorded judges.",
+                where="--judge recorded:*",
+                fix="name a judge, or a column that holds verdicts",
+            )
         for option, asked in (("--cluster", self.cluster), ("--slice", self.slice)):
             if asked:
                 self._need(asked, self.known, f"{option} {asked}")
         slices = self._slices()
         labels = np.frombuffer(self.labels, dtype=np.float64)
         return Labelled(
-            source=source, source_hash=self.records.content_hash(), ids=tuple(self.ids),
-            lines=np.frombuffer(self.lines, dtype=np.int64), label=labels,
-            cluster=np.frombuffer(self.clusters, dtype=np.int64), slice=slices,
+            source=source,
+            source_hash=self.records.content_hash(),
+            ids=tuple(self.ids),
+            lines=np.frombuffer(self.lines, dtype=np.int64),
+            label=labels,
+            cluster=np.frombuffer(self.clusters, dtype=np.int64),
+            slice=slices,
             slice_names=tuple(self.slice_codes) if slices is not None else (),
             recorded={name: column.values() for name, column in self.columns.items()},
-            label_field=self.label, cluster_field=self.cluster or "",
-            slice_field=(self.slice or "slice") if slices is not None else "", where=where, rows=self.rows,
-            tasks=dict(self.tasks), notes=tuple(self._notes()), constructed=self.constructed,
-        )  # fmt: skip
+            label_field=self.label,
+            cluster_field=self.cluster or "",
+            slice_field=(self.slice or "slice") if slices is not None else "",
+            where=where,
+            rows=self.rows,
+            tasks=dict(self.tasks),
+            notes=tuple(self._notes()),
+            constructed=self.constructed,
+        )
 
     def _slices(self) -> IntArray | None:
-        if self.slice == "" or (self.slice is None and not 2 <= len(self.slice_codes) <= _MOST_SLICES):
+        if self.slice == "" or (
+            self.slice is None and not 2 <= len(self.slice_codes) <= _MOST_SLICES
+        ):
             return None
         # By name, so that tables do not depend on the order of the rows.
         order = sorted(self.slice_codes)
@@ -353,42 +465,57 @@ class _Reading:
     def _check(self, name: str, column: _Column) -> None:
         if column.pairs and column.singles:
             raise DataError(
-                "E0303", f"The values of {name} are partly numbers and partly pairs.", where=self.records.source,
-                why=f"{column.singles} numbers, {column.pairs} pairs", fix="name one kind of value",
-            )  # fmt: skip
+                "E0303",
+                f"The values of {name} are partly numbers and partly pairs.",
+                where=self.records.source,
+                why=f"{column.singles} numbers, {column.pairs} pairs",
+                fix="name one kind of value",
+            )
         if column.pairs or column.singles:
             return
         if column.unreadable:
             inner = [known for known in self.known_judges if known.startswith(name + "/")]
             raise SetupError(
-                "E0205", f"The values of {shorten(name, 40)!r} are no verdicts.", where=f"--judge recorded:{name}",
+                "E0205",
+                f"The values of {shorten(name, 40)!r} are no verdicts.",
+                where=f"--judge recorded:{name}",
                 why="a verdict is a number, yes or no, or a pair of these",
                 fix="name one of " + ", ".join(inner[:8]) if inner else "name another column",
-            )  # fmt: skip
+            )
         choices = [*self.known_judges, *self.known]
         if name in choices:
             raise SetupError(
-                "E0205", f"{shorten(name, 40)!r} has no verdict on a labelled row.",
-                where=f"--judge recorded:{shorten(name, 40)}", why="its values are empty", fix="name another judge",
-            )  # fmt: skip
+                "E0205",
+                f"{shorten(name, 40)!r} has no verdict on a labelled row.",
+                where=f"--judge recorded:{shorten(name, 40)}",
+                why="its values are empty",
+                fix="name another judge",
+            )
         raise SetupError(
-            "E0205", f"No labelled row has a judge or column {shorten(name, 40)!r}.{nearest(name, choices)}",
+            "E0205",
+            f"No labelled row has a judge or column {shorten(name, 40)!r}.{nearest(name, choices)}",
             where=f"--judge recorded:{shorten(name, 40)}",
-            why="recorded judges: " + (", ".join(shorten(n, 40) for n in list(self.known_judges)[:20]) or "none"),
+            why="recorded judges: "
+            + (", ".join(shorten(n, 40) for n in list(self.known_judges)[:20]) or "none"),
             fix="name one of them, or a column that holds verdicts",
-        )  # fmt: skip
+        )
 
     def _need(self, name: str, known: Iterable[str], option: str) -> None:
         choices = list(known)
         starts = (f"{name}/", f"{name.partition('.')[0]}/")
         if name not in choices and not any(
-            choice.startswith(starts) or name.startswith(f"{choice}/") or choice in (f"labels/{name}", f"slices/{name}")
+            choice.startswith(starts)
+            or name.startswith(f"{choice}/")
+            or choice in (f"labels/{name}", f"slices/{name}")
             for choice in choices
         ):
             raise SetupError(
-                "E0205", f"No row has a field {shorten(name, 40)!r}.{nearest(name, choices)}", where=option,
-                why="fields: " + ", ".join(shorten(c, 40) for c in choices[:20]), fix="name one of its fields",
-            )  # fmt: skip
+                "E0205",
+                f"No row has a field {shorten(name, 40)!r}.{nearest(name, choices)}",
+                where=option,
+                why="fields: " + ", ".join(shorten(c, 40) for c in choices[:20]),
+                fix="name one of its fields",
+            )
 
     def _notes(self) -> Iterable[str]:
         for reason, count in self.records.bad.items():
@@ -409,7 +536,9 @@ class _Reading:
 
 
 def _held(row: Mapping[str, object], name: str, holder: str) -> object:
-    """A cell by its name or path, else the value of that name in the row's `labels` or `slices`, as our own files hold it."""
+    """A cell by its name or path, else the value of that name in the row's `labels` or `slices`, as
+    our own files hold it.
+    """
     found = walk_path(row, name)
     inner = row.get(holder)
     return inner.get(name) if found is None and isinstance(inner, dict) else found
@@ -438,7 +567,10 @@ def _filters(where: Sequence[str]) -> dict[str, set[str]]:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise SetupError(
-                "E0101", f"{shorten(text, 60)!r} is no filter.", where="--where", fix="write --where split=test"
+                "E0101",
+                f"{shorten(text, 60)!r} is no filter.",
+                where="--where",
+                fix="write --where split=test",
             )
         found.setdefault(name.strip(), set()).add(value.strip())
     return found

@@ -16,17 +16,31 @@ def check_draws(draws: int, seed: int) -> None:
 
 
 def check(where: str, value: float | None, low: float, high: float, fix: str) -> None:
-    """Raise SetupError E0101 for a value that is no number from `low` to `high`; None is none and passes."""
+    """Raise SetupError E0101 for a value that is no number from `low` to `high`; None is none and
+    passes.
+    """
     if value is not None and not (math.isfinite(value) and low <= value <= high):
-        span = f"from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else f"from {low:g} up"
+        span = (
+            f"from {low:g} to {high:g}"
+            if math.isfinite(low) and math.isfinite(high)
+            else f"from {low:g} up"
+        )
         text = "a finite number" if not math.isfinite(low) else f"a number {span}"
         raise SetupError("E0101", f"{where} takes {text}.", where=where, why=str(value), fix=fix)
 
 
 def check_cuts(cut: float | None, judge_cut: float | None) -> None:
     """Raise SetupError E0101 for a cut that is not finite."""
-    check("--cut", cut, -math.inf, math.inf, "the label from which on a row passes, such as --cut 2")
-    check("--judge-cut", judge_cut, -math.inf, math.inf, "the score from which on it passes, such as --judge-cut 0.5")
+    check(
+        "--cut", cut, -math.inf, math.inf, "the label from which on a row passes, such as --cut 2"
+    )
+    check(
+        "--judge-cut",
+        judge_cut,
+        -math.inf,
+        math.inf,
+        "the score from which on it passes, such as --judge-cut 0.5",
+    )
 
 
 def check_costs(wrong_pass: float, wrong_fail: float) -> None:
@@ -34,5 +48,10 @@ def check_costs(wrong_pass: float, wrong_fail: float) -> None:
     for where, value in (("--fp-cost", wrong_pass), ("--fn-cost", wrong_fail)):
         check(where, value, 0, 1e12, "leave both out for 1 and 1")
     if not wrong_pass and not wrong_fail:
-        raise SetupError("E0101", "Not both kinds of error can cost nothing.", where="--fp-cost, --fn-cost", why="0 and 0",
-                         fix="leave both out for 1 and 1")  # fmt: skip
+        raise SetupError(
+            "E0101",
+            "Not both kinds of error can cost nothing.",
+            where="--fp-cost, --fn-cost",
+            why="0 and 0",
+            fix="leave both out for 1 and 1",
+        )

@@ -1,8 +1,10 @@
-"""Which benchmarks are standard, and how are their labelled rows made where the source has only questions and answers?
+"""Which benchmarks are standard, and how are their labelled rows made where the source has only
+questions and answers?
 
-A set-up is data: task, metric, label scale and cut, what the labels are. `trec_rows` joins relevance grades with texts,
-`make_answer_negatives` makes answers that do not answer. Labels that it makes are constructed: a row passes because
-it was built so, not because a person looked at it, and a benchmark on them says so (kind "human and constructed").
+A set-up is data: task, metric, label scale and cut, what the labels are. `trec_rows` joins
+relevance grades with texts, `make_answer_negatives` makes answers that do not answer. Labels that
+it makes are constructed: a row passes because it was built so, not because a person looked at it,
+and a benchmark on them says so (kind "human and constructed").
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ from ragassay.core import SetupError, nearest, shorten
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """A standard set-up. labels: what the label's numbers mean; cut: from which one on a row passes; kind: as in a
-    certificate; source: who set it up so."""
+    """A standard set-up. labels: what the label's numbers mean; cut: from which one on a row
+    passes; kind: as in a certificate; source: who set it up so.
+    """
 
     name: str
     task: str
@@ -35,27 +38,46 @@ STANDARDS: Mapping[str, Standard] = {
     one.name: one
     for one in (
         Standard(
-            "groundedness", "groundedness", "groundedness",
-            "1 = the context supports the claim, 0 = it does not (partly supported counts as 0)", (0.0, 1.0), 1.0, "human",
-            "the source document", "claim verification, as LLM-AggreFact (Tang et al. 2024, arXiv:2404.10774)",
+            "groundedness",
+            "groundedness",
+            "groundedness",
+            "1 = the context supports the claim, 0 = it does not (partly supported counts as 0)",
+            (0.0, 1.0),
+            1.0,
+            "human",
+            "the source document",
+            "claim verification, as LLM-AggreFact (Tang et al. 2024, arXiv:2404.10774)",
         ),
         Standard(
-            "context_relevance", "context_relevance", "context_relevance",
-            "0 irrelevant, 1 related, 2 highly relevant, 3 perfectly relevant; 2 and 3 pass", (0.0, 1.0, 2.0, 3.0), 2.0,
-            "human", "the query", "TREC Deep Learning passage grades (Craswell et al. 2020, arXiv:2003.07820)",
+            "context_relevance",
+            "context_relevance",
+            "context_relevance",
+            "0 irrelevant, 1 related, 2 highly relevant, 3 perfectly relevant; 2 and 3 pass",
+            (0.0, 1.0, 2.0, 3.0),
+            2.0,
+            "human",
+            "the query",
+            "TREC Deep Learning passage grades (Craswell et al. 2020, arXiv:2003.07820)",
         ),
         Standard(
-            "answer_relevance", "answer_relevance", "answer_relevance",
-            "1 = the gold answer of the question, 0 = made not to answer it", (0.0, 1.0), 1.0, "human and constructed",
-            "the question", "gold and shuffled answers of HotpotQA (Yang et al. 2018), as for the RAG triad",
+            "answer_relevance",
+            "answer_relevance",
+            "answer_relevance",
+            "1 = the gold answer of the question, 0 = made not to answer it",
+            (0.0, 1.0),
+            1.0,
+            "human and constructed",
+            "the question",
+            "gold and shuffled answers of HotpotQA (Yang et al. 2018), as for the RAG triad",
         ),
     )
-}  # fmt: skip
+}
 """Name -> the set-up."""
 
 NEGATIVES = ("shuffled", "same_type", "evasive", "refusal")
-"""Kinds of answers that do not answer: of another question; of another question whose answer is of the same type;
-talk around the question; a refusal."""
+"""Kinds of answers that do not answer: of another question; of another question whose answer is of
+the same type; talk around the question; a refusal.
+"""
 
 _EVASIVE = (
     "That depends on a number of things, and views on it differ.",
@@ -75,7 +97,9 @@ _REFUSALS = (
 )
 
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
-_NUMBER = re.compile(r"[-+]?[\d][\d.,]*(?:\s*(?:%|percent|million|billion|thousand|km|miles|years|people))?")
+_NUMBER = re.compile(
+    r"[-+]?[\d][\d.,]*(?:\s*(?:%|percent|million|billion|thousand|km|miles|years|people))?"
+)
 _PLACE_ASKED = re.compile(
     r"\b(?:where|(?:which|what) (?:city|country|state|town|county|place|island|continent))\b", re.I
 )
@@ -91,35 +115,45 @@ def make_answer_negatives(
     question: str = "question",
     reference: str = "reference",
 ) -> Iterator[dict[str, object]]:
-    """Labelled rows for answer relevance from questions with gold answers: constructed labels, repeatable.
+    """Labelled rows for answer relevance from questions with gold answers: constructed labels,
+    repeatable.
 
-    Every question gives one row with its gold answer (label 1, slice "gold") and one row that does not answer it
-    (label 0, slice = the kind), kinds taken in turn over shuffled questions, so that both classes are balanced. Both
-    rows are of one cluster: the question. A foreign answer never equals a gold answer of the question, and a yes or no
-    is never given to another yes-or-no question, which it might answer. Where no other question has an answer of the
-    type (same_type), the row is a shuffled one and says so.
+    Every question gives one row with its gold answer (label 1, slice "gold") and one row that does
+    not answer it (label 0, slice = the kind), kinds taken in turn over shuffled questions, so that
+    both classes are balanced. Both rows are of one cluster: the question. A foreign answer never
+    equals a gold answer of the question, and a yes or no is never given to another yes-or-no
+    question, which it might answer. Where no other question has an answer of the type (same_type),
+    the row is a shuffled one and says so.
 
-    rows: mappings with `question` and `reference` (a text, or a list of equally good ones, the first is used); rows
-    without either are skipped. Yields dicts with id, question, response, label, task, slice, cluster, reference,
-    label_kind "constructed". Raises SetupError E0205 for an unknown kind or with fewer than two usable questions.
+    rows: mappings with `question` and `reference` (a text, or a list of equally good ones, the
+    first is used); rows without either are skipped. Yields dicts with id, question, response,
+    label, task, slice, cluster, reference, label_kind "constructed". Raises SetupError E0205 for an
+    unknown kind or with fewer than two usable questions.
 
-    >>> made = list(make_answer_negatives([{"id": "a", "question": "Who wrote it?", "reference": "Jane Austen"},
-    ...                                    {"id": "b", "question": "In what year?", "reference": "1813"}], ["shuffled"]))
+    >>> made = list(make_answer_negatives([{"id": "a", "question": "Who wrote it?", "reference":
+    "Jane Austen"}, ...                                    {"id": "b", "question": "In what year?",
+    "reference": "1813"}], ["shuffled"]))
     >>> [(row["id"], row["response"], row["label"]) for row in made][:2]
     [('a/gold', 'Jane Austen', 1), ('a/shuffled', '1813', 0)]
     """
     for kind in kinds:
         if kind not in NEGATIVES:
             raise SetupError(
-                "E0205", f"No kind of wrong answer is called {shorten(kind, 40)!r}.{nearest(kind, NEGATIVES)}",
-                where="kinds", fix="choose from " + ", ".join(NEGATIVES),
-            )  # fmt: skip
+                "E0205",
+                "No kind of wrong answer is called"
+                f" {shorten(kind, 40)!r}.{nearest(kind, NEGATIVES)}",
+                where="kinds",
+                fix="choose from " + ", ".join(NEGATIVES),
+            )
     known = _questions(rows, question, reference)
     if len(known) < 2 or not kinds:
         raise SetupError(
-            "E0205", "There are too few questions with gold answers to make wrong ones from.", where="rows",
-            why=f"{len(known)} usable", fix=f"give rows with {question} and {reference}",
-        )  # fmt: skip
+            "E0205",
+            "There are too few questions with gold answers to make wrong ones from.",
+            where="rows",
+            why=f"{len(known)} usable",
+            fix=f"give rows with {question} and {reference}",
+        )
     rng = random.Random(seed)
     order = list(range(len(known)))
     rng.shuffle(order)
@@ -138,12 +172,16 @@ def make_answer_negatives(
             alike = _foreign(known, by_type[one.type], one, rng) if kind == "same_type" else None
             other = alike or _foreign(known, range(len(known)), one, rng)
             if other is not None:
-                yield _row(one, other.answers[0], 0, kind if alike or kind == "shuffled" else "shuffled")
+                yield _row(
+                    one, other.answers[0], 0, kind if alike or kind == "shuffled" else "shuffled"
+                )
 
 
 def answer_type(question: str, answer: str) -> str:
-    """What kind of thing an answer is, by simple rules: "yes_no", "year", "number", "place", "person", "name" or
-    "text". The question decides between places and people; a name that neither is asked for is a "name"."""
+    """What kind of thing an answer is, by simple rules: "yes_no", "year", "number", "place",
+    "person", "name" or "text". The question decides between places and people; a name that neither
+    is asked for is a "name".
+    """
     bare = answer.strip().rstrip(".").strip()
     if bare.lower() in ("yes", "no"):
         return "yes_no"
@@ -159,20 +197,28 @@ def answer_type(question: str, answer: str) -> str:
 
 
 def trec_rows(
-    qrels: Mapping[str, Mapping[str, float]], queries: Mapping[str, str], passages: Mapping[str, str]
+    qrels: Mapping[str, Mapping[str, float]],
+    queries: Mapping[str, str],
+    passages: Mapping[str, str],
 ) -> Iterator[dict[str, object]]:
-    """Labelled rows for context relevance: one per judged (query, passage) of which both texts are at hand.
+    """Labelled rows for context relevance: one per judged (query, passage) of which both texts are
+    at hand.
 
-    qrels: query id -> document id -> grade, as `datasets.read_qrels` returns. queries, passages: id -> text. A label is
-    the grade, 0 to 3 (2 and 3 pass by the standard set-up); the query is the cluster.
+    qrels: query id -> document id -> grade, as `datasets.read_qrels` returns. queries, passages: id
+    -> text. A label is the grade, 0 to 3 (2 and 3 pass by the standard set-up); the query is the
+    cluster.
     """
     for qid, grades in qrels.items():
         for docid, grade in grades.items():
             if qid in queries and docid in passages:
                 yield {
-                    "id": f"{qid}/{docid}", "question": queries[qid], "contexts": [passages[docid]], "label": grade,
-                    "task": "context_relevance", "cluster": qid,
-                }  # fmt: skip
+                    "id": f"{qid}/{docid}",
+                    "question": queries[qid],
+                    "contexts": [passages[docid]],
+                    "label": grade,
+                    "task": "context_relevance",
+                    "cluster": qid,
+                }
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,18 +229,24 @@ class _Question:
     type: str
 
 
-def _questions(rows: Iterable[Mapping[str, object]], question: str, reference: str) -> list[_Question]:
+def _questions(
+    rows: Iterable[Mapping[str, object]], question: str, reference: str
+) -> list[_Question]:
     found: dict[str, _Question] = {}
     for place, row in enumerate(rows, 1):
         text, gold = row.get(question), row.get(reference)
         listed = gold if isinstance(gold, list | tuple) else [gold]
         answers = tuple(one.strip() for one in listed if isinstance(one, str) and one.strip())
         if isinstance(text, str) and text.strip() and answers and text not in found:
-            found[text] = _Question(str(row.get("id") or f"row-{place}"), text, answers, answer_type(text, answers[0]))
+            found[text] = _Question(
+                str(row.get("id") or f"row-{place}"), text, answers, answer_type(text, answers[0])
+            )
     return list(found.values())
 
 
-def _foreign(known: Sequence[_Question], among: Sequence[int], one: _Question, rng: random.Random) -> _Question | None:
+def _foreign(
+    known: Sequence[_Question], among: Sequence[int], one: _Question, rng: random.Random
+) -> _Question | None:
     """A question whose answer is not an answer of this one; None where there is none."""
     own = {answer.casefold() for answer in one.answers}
 
@@ -212,7 +264,13 @@ def _foreign(known: Sequence[_Question], among: Sequence[int], one: _Question, r
 
 def _row(one: _Question, response: str, label: int, kind: str) -> dict[str, object]:
     return {
-        "id": f"{one.id}/{kind}", "question": one.text, "response": response, "label": label,
-        "task": "answer_relevance", "slice": kind, "cluster": one.id, "reference": list(one.answers),
+        "id": f"{one.id}/{kind}",
+        "question": one.text,
+        "response": response,
+        "label": label,
+        "task": "answer_relevance",
+        "slice": kind,
+        "cluster": one.id,
+        "reference": list(one.answers),
         "label_kind": "constructed",
-    }  # fmt: skip
+    }

@@ -1,4 +1,6 @@
-"""Which tools' row shapes are known: how each is recognised and read, and how it is written. One file a tool."""
+"""Which tools' row shapes are known: how each is recognised and read, and how it is written. One
+file a tool.
+"""
 
 from ragassay.datasets.shapes import (
     ares,

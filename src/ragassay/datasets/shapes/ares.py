@@ -19,7 +19,9 @@ SHAPE = Shape(
     marks="_label",
     whole=True,
 )
-UNLABELLED = Shape("ARES", ("query", "document", "answer"), ("document",), SHAPE.reads, {}, whole=True)
+UNLABELLED = Shape(
+    "ARES", ("query", "document", "answer"), ("document",), SHAPE.reads, {}, whole=True
+)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

@@ -1,4 +1,6 @@
-"""What is a tool's row shape: how its rows are recognised and read, and how a Sample is written as one."""
+"""What is a tool's row shape: how its rows are recognised and read, and how a Sample is written as
+one.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,12 @@ from ragassay.core import Context, Sample
 class Shape:
     """How one tool's rows are recognised and read.
 
-    all_of, any_of: columns that give it away. reads: field -> the column that is preferred for it. skips: column ->
-    why it is not read. also: field -> dotted column that is read where no other is, even when the first rows do not
-    have it (free metadata, where our own fields travel). marks: columns whose names end in this are human labels.
-    whole: the contexts cell is the text of one chunk, never a list. timed: start_time and end_time are the run's.
-    trailing: a conversation without a response column ends with the response.
+    all_of, any_of: columns that give it away. reads: field -> the column that is preferred for it.
+    skips: column -> why it is not read. also: field -> dotted column that is read where no other
+    is, even when the first rows do not have it (free metadata, where our own fields travel). marks:
+    columns whose names end in this are human labels. whole: the contexts cell is the text of one
+    chunk, never a list. timed: start_time and end_time are the run's. trailing: a conversation
+    without a response column ends with the response.
     """
 
     name: str
@@ -36,10 +39,11 @@ class Shape:
 class Writer:
     """How a Sample is written as one tool's row.
 
-    row: the row as a JSON-like dict; it counts into the Counter what of this Sample it had to leave out, beyond the
-    parts that `held` does not name. held: the parts of a Sample that the shape holds (see `parts`). columns: dotted
-    names, the header of a table. needs: fields that the tool cannot do without. native: the file format that the tool
-    reads ("jsonl", "json" for an array, "tsv"). key: the name under which a JSON file of the tool holds its rows.
+    row: the row as a JSON-like dict; it counts into the Counter what of this Sample it had to leave
+    out, beyond the parts that `held` does not name. held: the parts of a Sample that the shape
+    holds (see `parts`). columns: dotted names, the header of a table. needs: fields that the tool
+    cannot do without. native: the file format that the tool reads ("jsonl", "json" for an array,
+    "tsv"). key: the name under which a JSON file of the tool holds its rows.
     """
 
     row: Callable[[Sample, Counter[str]], dict[str, object]]
@@ -51,14 +55,23 @@ class Writer:
 
 
 def parts(sample: Sample) -> set[str]:
-    """What the Sample says, by part: field names, and contexts.id, contexts.score, relevant_ids.grade, usage.cost ..."""
+    """What the Sample says, by part: field names, and contexts.id, contexts.score,
+    relevant_ids.grade, usage.cost ...
+    """
     found = {
         name
         for name in (
-            "question", "contexts", "response", "reference", "expected_facts", "relevant_ids", "answerable", "cluster",
+            "question",
+            "contexts",
+            "response",
+            "reference",
+            "expected_facts",
+            "relevant_ids",
+            "answerable",
+            "cluster",
         )
         if getattr(sample, name) is not None
-    }  # fmt: skip
+    }
     found |= {name for name in ("guidelines", "slices", "labels", "error") if getattr(sample, name)}
     for chunk in sample.contexts or ():
         if chunk.id is not None:
@@ -74,8 +87,24 @@ def parts(sample: Sample) -> set[str]:
     return found
 
 
-USAGE = frozenset({"usage.input_tokens", "usage.output_tokens", "usage.total_tokens", "usage.cost", "usage.latency"})
-KNOWLEDGE = ("relevant_ids", "expected_facts", "guidelines", "answerable", "slices", "cluster", "labels")
+USAGE = frozenset(
+    {
+        "usage.input_tokens",
+        "usage.output_tokens",
+        "usage.total_tokens",
+        "usage.cost",
+        "usage.latency",
+    }
+)
+KNOWLEDGE = (
+    "relevant_ids",
+    "expected_facts",
+    "guidelines",
+    "answerable",
+    "slices",
+    "cluster",
+    "labels",
+)
 """What is known about a row: it travels in the free metadata of the tools that have some."""
 
 
@@ -86,7 +115,11 @@ def texts(contexts: tuple[Context, ...] | None) -> list[str] | None:
 
 def relevant(sample: Sample) -> list[str] | None:
     """The ids with a grade of at least 1, for shapes that have no grades."""
-    return None if sample.relevant_ids is None else [id_ for id_, grade in sample.relevant_ids.items() if grade >= 1]
+    return (
+        None
+        if sample.relevant_ids is None
+        else [id_ for id_, grade in sample.relevant_ids.items() if grade >= 1]
+    )
 
 
 def spent(sample: Sample, name: str) -> float | None:
@@ -101,5 +134,11 @@ def knowledge(sample: Sample) -> dict[str, object]:
         value = getattr(sample, name)
         if value is None or (name in ("guidelines", "slices", "labels") and not value):
             continue
-        found[name] = list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+        found[name] = (
+            list(value)
+            if isinstance(value, tuple)
+            else dict(value)
+            if isinstance(value, Mapping)
+            else value
+        )
     return found

@@ -1,4 +1,6 @@
-"""How are DeepEval's test cases read and written: the fields of LLMTestCase. What else is known goes in `metadata`."""
+"""How are DeepEval's test cases read and written: the fields of LLMTestCase. What else is known
+goes in `metadata`.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,18 @@ SHAPE = Shape(
     (),
     ("actual_output", "expected_output", "retrieval_context"),
     {
-        "question": "input", "response": "actual_output", "reference": "expected_output",
-        "contexts": "retrieval_context", "cost": "token_cost", "latency": "completion_time",
-        "input_tokens": "input_token_count", "output_tokens": "output_token_count",
+        "question": "input",
+        "response": "actual_output",
+        "reference": "expected_output",
+        "contexts": "retrieval_context",
+        "cost": "token_cost",
+        "latency": "completion_time",
+        "input_tokens": "input_token_count",
+        "output_tokens": "output_token_count",
     },
     {"context": "in DeepEval rows it is the ideal context, not the retrieved one"},
     also={name: f"metadata.{name}" for name in _META},
-)  # fmt: skip
+)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
@@ -47,13 +54,31 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
 
 WRITER = Writer(
     _row,
-    frozenset({"question", "contexts", "contexts.id", "response", "reference", "relevant_ids.grade", "error"})
+    frozenset(
+        {
+            "question",
+            "contexts",
+            "contexts.id",
+            "response",
+            "reference",
+            "relevant_ids.grade",
+            "error",
+        }
+    )
     | frozenset(KNOWLEDGE)
     | USAGE,
     (
-        "id", "input", "actual_output", "expected_output", "retrieval_context", "token_cost", "completion_time",
-        "input_token_count", "output_token_count", *(f"metadata.{name}" for name in _META),
+        "id",
+        "input",
+        "actual_output",
+        "expected_output",
+        "retrieval_context",
+        "token_cost",
+        "completion_time",
+        "input_token_count",
+        "output_token_count",
+        *(f"metadata.{name}" for name in _META),
     ),
     needs=("question", "response"),
     native="json",
-)  # fmt: skip
+)

@@ -1,7 +1,9 @@
-"""How are the samples of Inspect read and written: those of a dataset, and those of an evaluation log.
+"""How are the samples of Inspect read and written: those of a dataset, and those of an evaluation
+log.
 
-A dataset's sample has input, target, id and free metadata; everything beyond the first three travels there. A log's
-sample has the model's output (its last call: text, usage and time) and the scores, which are read as labels.
+A dataset's sample has input, target, id and free metadata; everything beyond the first three
+travels there. A log's sample has the model's output (its last call: text, usage and time) and the
+scores, which are read as labels.
 """
 
 from __future__ import annotations
@@ -19,12 +21,16 @@ SHAPE = Shape(
     ("input", "target"),
     ("target",),
     {
-        "question": "input", "reference": "target", "response": "output.completion", "labels": "scores",
-        "usage": "output.usage", "latency": "output.time",
+        "question": "input",
+        "reference": "target",
+        "response": "output.completion",
+        "labels": "scores",
+        "usage": "output.usage",
+        "latency": "output.time",
     },
     {},
     also={name: f"metadata.{name}" for name in _META},
-)  # fmt: skip
+)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

@@ -1,7 +1,8 @@
-"""How are the rows of LangSmith read and written: dataset examples, runs, and the table of an experiment.
+"""How are the rows of LangSmith read and written: dataset examples, runs, and the table of an
+experiment.
 
-In an example `outputs` is the right answer; in a run it is what the application answered, and `reference_outputs` is
-the right answer.
+In an example `outputs` is the right answer; in a run it is what the application answered, and
+`reference_outputs` is the right answer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ EXAMPLES = Shape(
     ("dataset_id", "source_run_id"),
     {"question": "inputs", "reference": "outputs"},
     dict.fromkeys(
-        ("outputs", "outputs.answer", "outputs.response", "outputs.output"), "in an example it is the right answer"
+        ("outputs", "outputs.answer", "outputs.response", "outputs.output"),
+        "in an example it is the right answer",
     ),
     also=_META,
 )
@@ -75,13 +77,32 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
 WRITER = Writer(
     _row,
     frozenset(
-        {"question", "contexts", "contexts.id", "contexts.score", "response", "reference", "relevant_ids.grade", "error"}
+        {
+            "question",
+            "contexts",
+            "contexts.id",
+            "contexts.score",
+            "response",
+            "reference",
+            "relevant_ids.grade",
+            "error",
+        }
     )
     | frozenset(KNOWLEDGE)
     | USAGE,
     (
-        "id", "run_type", "inputs.question", "outputs.answer", "outputs.contexts", "reference_outputs.answer", "error",
-        "prompt_tokens", "completion_tokens", "total_tokens", "total_cost", *_META.values(),
+        "id",
+        "run_type",
+        "inputs.question",
+        "outputs.answer",
+        "outputs.contexts",
+        "reference_outputs.answer",
+        "error",
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "total_cost",
+        *_META.values(),
     ),
     needs=("question",),
-)  # fmt: skip
+)

@@ -1,4 +1,5 @@
-"""How are the rows of MLflow read and written: mlflow.genai evaluation rows, and Agent Evaluation's before them.
+"""How are the rows of MLflow read and written: mlflow.genai evaluation rows, and Agent Evaluation's
+before them.
 
 What a trace says that a row carries is read in `traces`.
 """
@@ -13,12 +14,21 @@ from ragassay.datasets.shapes.base import Shape, Writer, relevant
 AGENT_EVALUATION = Shape(
     "Databricks Agent Evaluation",
     ("request",),
-    ("response", "retrieved_context", "expected_response", "expected_facts", "expected_retrieved_context"),
+    (
+        "response",
+        "retrieved_context",
+        "expected_response",
+        "expected_facts",
+        "expected_retrieved_context",
+    ),
     {
-        "id": "request_id", "question": "request", "contexts": "retrieved_context", "reference": "expected_response",
+        "id": "request_id",
+        "question": "request",
+        "contexts": "retrieved_context",
+        "reference": "expected_response",
     },
     {},
-)  # fmt: skip
+)
 _READS = {"question": "inputs", "response": "outputs"}
 _ALSO = {
     "contexts": "outputs.retrieved_context",
@@ -36,14 +46,18 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
         "expected_response": sample.reference,
         "expected_facts": None if sample.expected_facts is None else list(sample.expected_facts),
         "guidelines": list(sample.guidelines) or None,
-        "expected_retrieved_context": None if (ids := relevant(sample)) is None else [{"doc_uri": id_} for id_ in ids],
+        "expected_retrieved_context": None
+        if (ids := relevant(sample)) is None
+        else [{"doc_uri": id_} for id_ in ids],
     }
     outputs: dict[str, object] = {}
     if sample.response is not None:
         outputs["response"] = sample.response
     if sample.contexts is not None:
         outputs["retrieved_context"] = [
-            {"content": chunk.text} if chunk.id is None else {"content": chunk.text, "doc_uri": chunk.id}
+            {"content": chunk.text}
+            if chunk.id is None
+            else {"content": chunk.text, "doc_uri": chunk.id}
             for chunk in sample.contexts
         ]
     return {
@@ -58,10 +72,16 @@ WRITER = Writer(
     _row,
     frozenset(
         {
-            "question", "contexts", "contexts.id", "response", "reference", "expected_facts", "guidelines",
+            "question",
+            "contexts",
+            "contexts.id",
+            "response",
+            "reference",
+            "expected_facts",
+            "guidelines",
             "relevant_ids",
         }
     ),
     ("request_id", "inputs.question", "outputs.response", *_ALSO.values()),
     needs=("question",),
-)  # fmt: skip
+)

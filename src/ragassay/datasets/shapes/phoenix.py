@@ -1,4 +1,6 @@
-"""How are Phoenix's tables read and written: spans with OpenInference attributes, evals tables, retrieved documents."""
+"""How are Phoenix's tables read and written: spans with OpenInference attributes, evals tables,
+retrieved documents.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,21 @@ from ragassay.datasets.shapes.base import Shape, Writer, spent
 SHAPE = Shape(
     "Phoenix",
     (),
-    ("context.span_id", "attributes.input.value", "attributes.retrieval.documents", "document_position"),
+    (
+        "context.span_id",
+        "attributes.input.value",
+        "attributes.retrieval.documents",
+        "document_position",
+    ),
     {
-        "question": "attributes.input.value", "response": "attributes.output.value",
-        "contexts": "attributes.retrieval.documents", "error": "status_message",
+        "question": "attributes.input.value",
+        "response": "attributes.output.value",
+        "contexts": "attributes.retrieval.documents",
+        "error": "status_message",
     },
     {},
     timed=True,
-)  # fmt: skip
+)
 
 _TOKENS = {
     "attributes.llm.token_count.prompt": "input_tokens",
@@ -28,16 +37,22 @@ _TOKENS = {
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
-    documents = None if sample.contexts is None else [
-        {
-            name: value
-            for name, value in (
-                ("document.content", chunk.text), ("document.id", chunk.id), ("document.score", chunk.score),
-            )
-            if value is not None
-        }
-        for chunk in sample.contexts
-    ]  # fmt: skip
+    documents = (
+        None
+        if sample.contexts is None
+        else [
+            {
+                name: value
+                for name, value in (
+                    ("document.content", chunk.text),
+                    ("document.id", chunk.id),
+                    ("document.score", chunk.score),
+                )
+                if value is not None
+            }
+            for chunk in sample.contexts
+        ]
+    )
     return {
         "context.span_id": sample.id,
         "attributes.input.value": sample.question,
@@ -53,7 +68,11 @@ WRITER = Writer(
     frozenset({"question", "contexts", "contexts.id", "contexts.score", "response", "error"})
     | frozenset(f"usage.{name}" for name in _TOKENS.values()),
     (
-        "context.span_id", "attributes.input.value", "attributes.output.value", "attributes.retrieval.documents",
-        *_TOKENS, "status_message",
+        "context.span_id",
+        "attributes.input.value",
+        "attributes.output.value",
+        "attributes.retrieval.documents",
+        *_TOKENS,
+        "status_message",
     ),
-)  # fmt: skip
+)

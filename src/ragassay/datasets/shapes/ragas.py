@@ -1,7 +1,9 @@
-"""How are the rows of Ragas read and written: SingleTurnSample and MultiTurnSample, and the columns before 0.2.
+"""How are the rows of Ragas read and written: SingleTurnSample and MultiTurnSample, and the columns
+before 0.2.
 
-A MultiTurnSample's user_input is a list of messages ({"type": "human" | "ai" | "tool", "content"}): its last human
-turn is the question and, where the row has no response, what the assistant said after it is the response.
+A MultiTurnSample's user_input is a list of messages ({"type": "human" | "ai" | "tool", "content"}):
+its last human turn is the question and, where the row has no response, what the assistant said
+after it is the response.
 """
 
 from __future__ import annotations
@@ -14,13 +16,25 @@ from ragassay.datasets.shapes.base import Shape, Writer, relevant, texts
 SHAPE = Shape(
     "Ragas",
     (),
-    ("user_input", "retrieved_contexts", "reference_contexts", "retrieved_context_ids", "reference_context_ids"),
-    {"question": "user_input", "contexts": "retrieved_contexts", "relevant_ids": "reference_context_ids"},
+    (
+        "user_input",
+        "retrieved_contexts",
+        "reference_contexts",
+        "retrieved_context_ids",
+        "reference_context_ids",
+    ),
+    {
+        "question": "user_input",
+        "contexts": "retrieved_contexts",
+        "relevant_ids": "reference_context_ids",
+    },
     {},
     trailing=True,
 )
 OLDER = (
-    Shape("older Ragas", ("question",), ("ground_truth", "ground_truths"), {"response": "answer"}, {}),
+    Shape(
+        "older Ragas", ("question",), ("ground_truth", "ground_truths"), {"response": "answer"}, {}
+    ),
     Shape("older Ragas", ("question", "answer"), ("contexts",), {"response": "answer"}, {}),
 )
 
@@ -45,7 +59,12 @@ WRITER = Writer(
     _row,
     frozenset({"question", "contexts", "contexts.id", "response", "reference", "relevant_ids"}),
     (
-        "id", "user_input", "retrieved_contexts", "retrieved_context_ids", "response", "reference",
+        "id",
+        "user_input",
+        "retrieved_contexts",
+        "retrieved_context_ids",
+        "response",
+        "reference",
         "reference_context_ids",
     ),
-)  # fmt: skip
+)

@@ -8,7 +8,9 @@ from ragassay.core import Sample
 from ragassay.datasets.record import to_record
 from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer
 
-SHAPE = Shape("RagAssay", ("question", "response"), ("contexts", "relevant_ids", "expected_facts"), {}, {})
+SHAPE = Shape(
+    "RagAssay", ("question", "response"), ("contexts", "relevant_ids", "expected_facts"), {}, {}
+)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
@@ -18,7 +20,16 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
 WRITER = Writer(
     _row,
     frozenset(
-        {"question", "contexts", "contexts.id", "contexts.score", "response", "reference", "error", *KNOWLEDGE}
+        {
+            "question",
+            "contexts",
+            "contexts.id",
+            "contexts.score",
+            "response",
+            "reference",
+            "error",
+            *KNOWLEDGE,
+        }
         | {"relevant_ids.grade"}
     )
     | USAGE,

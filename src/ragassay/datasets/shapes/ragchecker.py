@@ -11,7 +11,12 @@ SHAPE = Shape(
     "RAGChecker",
     ("query",),
     ("gt_answer", "retrieved_context"),
-    {"id": "query_id", "question": "query", "reference": "gt_answer", "contexts": "retrieved_context"},
+    {
+        "id": "query_id",
+        "question": "query",
+        "reference": "gt_answer",
+        "contexts": "retrieved_context",
+    },
     {},
 )
 
@@ -22,9 +27,11 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
         "query": sample.question,
         "gt_answer": sample.reference,
         "response": sample.response,
-        "retrieved_context": None
-        if sample.contexts is None
-        else [{"doc_id": chunk.id, "text": chunk.text} for chunk in sample.contexts],
+        "retrieved_context": (
+            None
+            if sample.contexts is None
+            else [{"doc_id": chunk.id, "text": chunk.text} for chunk in sample.contexts]
+        ),
     }
 
 

@@ -1,4 +1,6 @@
-"""How are TruLens records read and written: the columns of its data frame of records, which has no chunks."""
+"""How are TruLens records read and written: the columns of its data frame of records, which has no
+chunks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which certificates come with the offline model? Their file, as bytes; what they mean is not known here."""
+"""Which certificates come with the offline model? Their file, as bytes; what they mean is not known
+here.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,12 @@ def packaged_certificates() -> bytes:
         return CERTIFICATES.read_bytes()
     except OSError as error:
         raise EnvironmentFailure(
-            "E0505", "The offline judge's certificates are missing.", where=str(CERTIFICATES), why=str(error),
+            "E0505",
+            "The offline judge's certificates are missing.",
+            where=str(CERTIFICATES),
+            why=str(error),
             fix="install ragassay again (pip install --force-reinstall --no-deps ragassay)",
-        ) from error  # fmt: skip
+        ) from error
 
 
 __all__ = ["CERTIFICATES", "packaged_certificates"]

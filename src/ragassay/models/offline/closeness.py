@@ -1,4 +1,6 @@
-"""How near in meaning are a text and a few sentences? Figures of the sentence encoder's vectors, for heads that ask for them."""
+"""How near in meaning are a text and a few sentences? Figures of the sentence encoder's vectors,
+for heads that ask for them.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +16,27 @@ Floats = NDArray[np.float64]
 FIGURES = frozenset({"cosine", "cosine_mean", "align", "align_low", "align_least"})
 
 
-def figures(text: str, sentences: Sequence[str], pieces: Floats, encode: Callable[[str], Encoded]) -> dict[str, float]:
+def figures(
+    text: str, sentences: Sequence[str], pieces: Floats, encode: Callable[[str], Encoded]
+) -> dict[str, float]:
     """The figures named in FIGURES. pieces [vocabulary]: how rare each word piece is."""
     mine, others = encode(text), [encode(sentence) for sentence in sentences]
     cosines = np.array([float(mine.mean @ other.mean) for other in others] or [0.0], np.float64)
     align, low, least = _align(mine, others, pieces)
     return {
-        "cosine": float(cosines.max()), "cosine_mean": float(cosines.mean()), "align": align, "align_low": low,
+        "cosine": float(cosines.max()),
+        "cosine_mean": float(cosines.mean()),
+        "align": align,
+        "align_low": low,
         "align_least": least,
-    }  # fmt: skip
+    }
 
 
 def _nearest(pieces: Vectors, others: Sequence[Vectors]) -> Vectors:
     """The highest cosine of each piece with any piece of the others.
 
-    In blocks below the size at which BLAS starts threads of its own: several calls are worked on at once anyway, and
-    threads that wait for each other made this ten times slower.
+    In blocks below the size at which BLAS starts threads of its own: several calls are worked on at
+    once anyway, and threads that wait for each other made this ten times slower.
     """
     best = np.full(len(pieces), -1.0, np.float32)
     for other in others:
@@ -41,7 +48,9 @@ def _nearest(pieces: Vectors, others: Sequence[Vectors]) -> Vectors:
 
 
 def _align(text: Encoded, others: Sequence[Encoded], pieces: Floats) -> tuple[float, float, float]:
-    """How well the text's word pieces are matched by their nearest: (idf-weighted mean, lowest fifth, lowest)."""
+    """How well the text's word pieces are matched by their nearest: (idf-weighted mean, lowest
+    fifth, lowest).
+    """
     if not len(text.ids) or not any(len(o.ids) for o in others):
         return 0.0, 0.0, 0.0
     near = _nearest(text.pieces, [o.pieces for o in others if len(o.ids)]).astype(np.float64)

@@ -1,4 +1,6 @@
-"""How does what the network says become a calibrated probability? With lexical figures beside it, by one line a task."""
+"""How does what the network says become a calibrated probability? With lexical figures beside it,
+by one line a task.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ TREES = "trees"
 
 @dataclass(frozen=True, slots=True)
 class Combiner:
-    """Log-odds = offset + the sum of weights times inputs, each input at most its cap. cut: yes from there on."""
+    """Log-odds = offset + the sum of weights times inputs, each input at most its cap. cut: yes
+    from there on.
+    """
 
     names: tuple[str, ...]
     weights: tuple[float, ...]
@@ -64,7 +68,9 @@ def support_odds(said: Said) -> float:
 
 
 def lowest(told: Sequence[Said]) -> Said:
-    """What is said of a claim by its sentences: it holds as far as the least supported of them does."""
+    """What is said of a claim by its sentences: it holds as far as the least supported of them
+    does.
+    """
     worst = min(told, key=support_odds)
     return worst._replace(unsupported=np.concatenate([one.unsupported for one in told]))
 
@@ -85,11 +91,16 @@ def inputs(task: str, said: Said) -> dict[str, float]:
 
 
 def unpack(told: Mapping[str, Any]) -> Combiner:
-    """A combiner of combiner.json. Raises KeyError, TypeError or ValueError for one that is damaged."""
+    """A combiner of combiner.json. Raises KeyError, TypeError or ValueError for one that is
+    damaged.
+    """
     made = Combiner(
-        tuple(map(str, told["names"])), tuple(map(float, told["weights"])), tuple(map(float, told["caps"])),
-        float(told["offset"]), float(told["cut"]),
-    )  # fmt: skip
+        tuple(map(str, told["names"])),
+        tuple(map(float, told["weights"])),
+        tuple(map(float, told["caps"])),
+        float(told["offset"]),
+        float(told["cut"]),
+    )
     if not len(made.names) == len(made.weights) == len(made.caps):
         raise ValueError("a combiner's names, weights and caps differ in number")
     return made

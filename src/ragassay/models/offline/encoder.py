@@ -1,4 +1,6 @@
-"""What does a text mean as vectors? By the sentence encoder: of a whole text one, of a sentence one a word piece."""
+"""What does a text mean as vectors? By the sentence encoder: of a whole text one, of a sentence one
+a word piece.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,15 @@ from ragassay.models.offline.wordpiece import WordPiece
 
 # Tokens read of one sentence.
 LONGEST = 64
-# A text is read in windows of at most so many tokens, the length that the encoder was trained on; and so many of
-# them at most, which is some 6,000 words and takes less than a second.
+# A text is read in windows of at most so many tokens, the length that the encoder was trained on;
+# and so many of them at most, which is some 6,000 words and takes less than a second.
 WINDOW, MOST_WINDOWS = 128, 64
 _KEPT_TEXTS = 512
 
 
 class Encoded(NamedTuple):
-    """A sentence as vectors. mean [384]: unit vector of the mean. pieces [n, 384]: unit vectors of the word pieces.
+    """A sentence as vectors. mean [384]: unit vector of the mean. pieces [n, 384]: unit vectors of
+    the word pieces.
 
     ids [n]: the pieces' ids; the marks for start and end are left out of pieces and ids.
     """
@@ -49,8 +52,8 @@ class Encoder:
         """One unit vector [384] for a whole text (its first MOST_WINDOWS * WINDOW tokens or 65,536
         characters); None when it has no token.
 
-        A text of up to WINDOW tokens is read at once, a longer one in windows of about equal length; then it is the
-        mean of their unit vectors.
+        A text of up to WINDOW tokens is read at once, a longer one in windows of about equal
+        length; then it is the mean of their unit vectors.
         """
         return self._texts.of(text[: MOST_WINDOWS * WINDOW * 8])
 

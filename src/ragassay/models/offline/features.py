@@ -1,7 +1,8 @@
-"""Which figures of a text and its passages stand beside what the network says: words, numbers, names, negations.
+"""Which figures of a text and its passages stand beside what the network says: words, numbers,
+names, negations.
 
-One function a task. All figures are plain floats; most lie in [0, 1]; an empty text gives zeros, not errors. Some are
-of a short list of sentences only, those that share most words with the text.
+One function a task. All figures are plain floats; most lie in [0, 1]; an empty text gives zeros,
+not errors. Some are of a short list of sentences only, those that share most words with the text.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.models.offline.reading import CONTENT, NAME, NEGATION, NUMBER, Shelf, Token, named_tokens
+from ragassay.models.offline.reading import (
+    CONTENT,
+    NAME,
+    NEGATION,
+    NUMBER,
+    Shelf,
+    Token,
+    named_tokens,
+)
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +49,9 @@ class Rarity:
 
 
 class Found(NamedTuple):
-    """The figures of one call; the units that share enough with the text, best first; and the short list they are of."""
+    """The figures of one call; the units that share enough with the text, best first; and the short
+    list they are of.
+    """
 
     figures: dict[str, float]
     units: tuple[int, ...]
@@ -82,7 +93,9 @@ def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class Overlap:
-    """Which unit holds which of the query's words. Works on the matches only, never on units x words."""
+    """Which unit holds which of the query's words. Works on the matches only, never on units x
+    words.
+    """
 
     def __init__(self, query: Query, shelf: Shelf) -> None:
         self.query, self.shelf = query, shelf
@@ -112,7 +125,8 @@ class Overlap:
             return []
         if units > 4 * count:
             floor = np.partition(self.scores, units - count)[units - count]
-            # All above the floor are fewer than `count`; of those at the floor the first are enough.
+            # All above the floor are fewer than `count`; of those at the floor the first are
+            # enough.
             at_floor = np.flatnonzero(self.scores == floor)[:count]
             among = np.concatenate([np.flatnonzero(self.scores > floor), at_floor])
         else:
@@ -146,7 +160,9 @@ def _share_of_kind(overlap: Overlap, kind: int, held: NDArray[np.bool_]) -> tupl
 
 
 def _ngrams(order: NDArray[np.uint32], shelf: Shelf, size: int, shared: NDArray[np.bool_]) -> float:
-    """Share of the text's n-grams that stand in the passages. shared [words]: which of the shelf's are in the text."""
+    """Share of the text's n-grams that stand in the passages. shared [words]: which of the shelf's
+    are in the text.
+    """
     if len(order) < size or len(shelf.keys) < size:
         return 0.0
     starts = np.flatnonzero(shared[: len(shelf.keys) - size + 1])
@@ -154,12 +170,17 @@ def _ngrams(order: NDArray[np.uint32], shelf: Shelf, size: int, shared: NDArray[
     def codes(keys: NDArray[np.uint32], at: NDArray[np.int64]) -> NDArray[np.uint64]:
         code = np.zeros(len(at), np.uint64)
         for step in range(size):
-            code = code * np.uint64(0x9E3779B97F4A7C15) + keys[at + step].astype(np.uint64) + np.uint64(step + 1)
+            code = (
+                code * np.uint64(0x9E3779B97F4A7C15)
+                + keys[at + step].astype(np.uint64)
+                + np.uint64(step + 1)
+            )
         return code
 
     mine, places = np.unique(codes(order, np.arange(len(order) - size + 1)), return_inverse=True)
     theirs = codes(shelf.keys, starts)
-    # The few are looked up for the many, and not the other way round: passages may hold millions of words.
+    # The few are looked up for the many, and not the other way round: passages may hold millions of
+    # words.
     at = np.minimum(np.searchsorted(mine, theirs), len(mine) - 1)
     held = np.zeros(len(mine), np.bool_)
     held[at[mine[at] == theirs]] = True
@@ -167,7 +188,9 @@ def _ngrams(order: NDArray[np.uint32], shelf: Shelf, size: int, shared: NDArray[
 
 
 def _evidence(overlap: Overlap, listed: Sequence[int], most: int) -> tuple[int, ...]:
-    """The units that serve the text best; a further one only when it adds words worth a tenth of the text."""
+    """The units that serve the text best; a further one only when it adds words worth a tenth of
+    the text.
+    """
     order = sorted(listed, key=lambda unit: -overlap.scores[unit])
     if not order or overlap.scores[order[0]] < 0.2:
         return ()
@@ -229,7 +252,18 @@ _ASKS = {
     "who": ("who", "whom", "whose"),
     "when": ("when", "year", "date", "century", "month"),
     "where": ("where", "country", "city", "state", "located"),
-    "many": ("many", "much", "old", "long", "tall", "far", "age", "number", "population", "percentage"),
+    "many": (
+        "many",
+        "much",
+        "old",
+        "long",
+        "tall",
+        "far",
+        "age",
+        "number",
+        "population",
+        "percentage",
+    ),
     "why": ("why", "how", "explain", "reason", "purpose", "difference"),
 }
 _YES_NO_TEXT = """
@@ -238,7 +272,9 @@ doesn't
 """
 _YES_NO = frozenset(_YES_NO_TEXT.split())
 _YES = frozenset(["yes", "no", "yeah", "nope", "correct", "incorrect", "true", "false", "indeed"])
-_QUESTION_WORDS = frozenset(t.key for t in named_tokens("year date name number many much old long tall kind type"))
+_QUESTION_WORDS = frozenset(
+    t.key for t in named_tokens("year date name number many much old long tall kind type")
+)
 
 
 def _asks(question: str) -> dict[str, float]:
@@ -255,8 +291,12 @@ def _offers(text: str) -> dict[str, float]:
     words = text[:2000].lower().split()
     return {
         "has_number": float(any(t.kind & NUMBER for t in found)),
-        "has_year": float(any(w.strip(".,;()").isdigit() and len(w.strip(".,;()")) == 4 for w in words)),
-        "has_name": float(any(t.kind & NAME for t in found) or (len(found) <= 6 and text[:1].isupper())),
+        "has_year": float(
+            any(w.strip(".,;()").isdigit() and len(w.strip(".,;()")) == 4 for w in words)
+        ),
+        "has_name": float(
+            any(t.kind & NAME for t in found) or (len(found) <= 6 and text[:1].isupper())
+        ),
     }
 
 
@@ -285,17 +325,22 @@ def relevance(question: str, shelf: Shelf, rarity: Rarity) -> Found:
         "names_missing": names_missing,
         "question_words": math.log1p(len(query.order)),
         "units": math.log1p(len(shelf.places)),
-        "number_wanted": max(asked["asks_many"], asked["asks_when"]) * (1.0 - offered["has_number"]),
+        "number_wanted": max(asked["asks_many"], asked["asks_when"])
+        * (1.0 - offered["has_number"]),
         **asked,
     }
     return Found(figures, kept, tuple(listed))
 
 
 def answer(question: str, shelf: Shelf, rarity: Rarity) -> Found:
-    """Figures for: does the answer answer the question? (relevant and of the kind asked for, not: correct)"""
+    """Figures for: does the answer answer the question? (relevant and of the kind asked for, not:
+    correct)
+    """
     query = query_of(question, rarity, _QUESTION_WORDS)
     overlap = Overlap(query, shelf)
-    listed = sorted({*range(min(ANSWER_LIST - 1, len(shelf.places))), *overlap.best(ANSWER_LIST)})[:ANSWER_LIST]
+    listed = sorted({*range(min(ANSWER_LIST - 1, len(shelf.places))), *overlap.best(ANSWER_LIST)})[
+        :ANSWER_LIST
+    ]
     kept = _evidence(overlap, listed, 1)
     asked = _asks(question)
     response = shelf.passages[0] if shelf.passages else ""

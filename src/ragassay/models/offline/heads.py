@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 class Head:
     """Sum of small decision trees, then a monotone curve.
 
-    names [figures]. feature, left, right [trees, nodes] and cut [trees, nodes]: go left where figure <= cut; a leaf
-    has left = right = itself. value [trees, nodes]: what a leaf adds to the log-odds, on top of `start`.
-    curve_x, curve_y: log-odds -> probability, linear between the points, flat outside.
+    names [figures]. feature, left, right [trees, nodes] and cut [trees, nodes]: go left where
+    figure <= cut; a leaf has left = right = itself. value [trees, nodes]: what a leaf adds to the
+    log-odds, on top of `start`. curve_x, curve_y: log-odds -> probability, linear between the
+    points, flat outside.
     """
 
     names: tuple[str, ...]

@@ -1,4 +1,6 @@
-"""What was made of the things asked for last? Threads that ask for one thing at once wait for one of them to make it."""
+"""What was made of the things asked for last? Threads that ask for one thing at once wait for one
+of them to make it.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""What stands behind the URI "offline": the embedded model that answers MatchCalls, with no key and no network.
+"""What stands behind the URI "offline": the embedded model that answers MatchCalls, with no key and
+no network.
 
-It is no language model: a small network that was trained on labels of people reads a text beside a window of the
-passages; with figures on words, numbers, names and negations beside it, that gives a calibrated probability. Every call
-is answered on its own by one of a few threads; nothing is padded or batched, so the same call has the same reply
-whatever runs beside it.
+It is no language model: a small network that was trained on labels of people reads a text beside a
+window of the passages; with figures on words, numbers, names and negations beside it, that gives a
+calibrated probability. Every call is answered on its own by one of a few threads; nothing is padded
+or batched, so the same call has the same reply whatever runs beside it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,16 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.core import Call, CallError, ChatCall, EnvironmentFailure, MatchCall, MatchReply, digest, is_fault
+from ragassay.core import (
+    Call,
+    CallError,
+    ChatCall,
+    EnvironmentFailure,
+    MatchCall,
+    MatchReply,
+    digest,
+    is_fault,
+)
 
 if TYPE_CHECKING:
     from ragassay.models.offline.engine import Engine
@@ -36,12 +46,16 @@ _TASKS = ("support", "relevance", "answer", "similarity")
 class OfflineModel:
     """The offline model. Cheap to make: weights are read and threads started by the first call.
 
-    threads: how many calls are worked on at once (default: the cores this process may use, at most 8).
-    weights: the folder of weights, for another model of the same form.
+    threads: how many calls are worked on at once (default: the cores this process may use, at most
+    8). weights: the folder of weights, for another model of the same form.
     """
 
     def __init__(self, threads: int | None = None, weights: Path | None = None) -> None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        cores = (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
         self._threads = threads or min(8, cores)
         self._folder = weights or _WEIGHTS
         self._lock = threading.Lock()
@@ -79,7 +93,8 @@ class OfflineModel:
         return digest("offline", FEATURES_VERSION, self._card["files"])
 
     def agreement(self, task: str) -> str:
-        """One sentence: the measured agreement with people on a task ("support", "relevance", "answer").
+        """One sentence: the measured agreement with people on a task ("support", "relevance",
+        "answer").
 
         The figures are those of the weights' card, written by benchmarks/offline_judge.
         """
@@ -88,29 +103,35 @@ class OfflineModel:
             return "unmeasured on data like yours"
         low, high = measured["interval"]
         return (
-            f"balanced accuracy {measured['balanced_accuracy']:.2f} [{low:.2f}, {high:.2f}], the mean over "
-            f"{measured['sets']} test sets with {measured['labels']:,} {measured['kind']} labels "
-            f"(word overlap alone {measured['unigrams']:.2f})"
+            f"balanced accuracy {measured['balanced_accuracy']:.2f} [{low:.2f}, {high:.2f}], the"
+            f" mean over {measured['sets']} test sets with {measured['labels']:,}"
+            f" {measured['kind']} labels (word overlap alone {measured['unigrams']:.2f})"
         )
 
     @property
     def cuts(self) -> dict[str, float]:
-        """Task -> the probability from which the judge says yes, chosen with the weights on train and dev rows."""
+        """Task -> the probability from which the judge says yes, chosen with the weights on train
+        and dev rows.
+        """
         return dict(self._card["cuts"])
 
     def score(self, calls: Sequence[MatchCall]) -> list[MatchReply]:
-        """Replies to the calls, in order; waits for them. Raises EnvironmentFailure E0505 for broken weights."""
+        """Replies to the calls, in order; waits for them. Raises EnvironmentFailure E0505 for
+        broken weights.
+        """
         pool = self._start()
         return list(pool.map(self._answer, calls))
 
     async def call(self, call: Call) -> MatchReply:
         """The reply to a MatchCall.
 
-        Raises CallError ("bad_request" for another kind of call or an unknown task, "server" when answering it
-        fails) and EnvironmentFailure E0505 for broken weights.
+        Raises CallError ("bad_request" for another kind of call or an unknown task, "server" when
+        answering it fails) and EnvironmentFailure E0505 for broken weights.
         """
         if not isinstance(call, MatchCall) or call.task not in _TASKS:
-            raise CallError("bad_request", "the offline model answers match calls only; it writes no text")
+            raise CallError(
+                "bad_request", "the offline model answers match calls only; it writes no text"
+            )
         ready = self._pool is not None and self._process == os.getpid()
         pool = self._start() if ready else await asyncio.to_thread(self._start)
         try:
@@ -120,7 +141,9 @@ class OfflineModel:
         except BaseException as error:
             if not is_fault(error):
                 raise
-            raise CallError("server", f"the offline model failed: {type(error).__name__}: {error}") from error
+            raise CallError(
+                "server", f"the offline model failed: {type(error).__name__}: {error}"
+            ) from error
 
     def lane(self, call: ChatCall) -> str:
         """Shared with nobody."""
@@ -148,15 +171,21 @@ class OfflineModel:
             if self._engine is None:
                 from ragassay.models.offline.engine import Engine
 
-                self._engine = Engine.shared(self._folder)  # a second run in this process does not read it again
+                self._engine = Engine.shared(
+                    self._folder
+                )  # a second run in this process does not read it again
             if self._pool is None:
-                self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="ragassay-offline")
+                self._pool = ThreadPoolExecutor(
+                    self._threads, thread_name_prefix="ragassay-offline"
+                )
             return self._pool
 
     def _answer(self, call: MatchCall) -> MatchReply:
         assert self._engine is not None
         reply = self._engine.answer(call)
-        if time.monotonic() - self._trimmed > TRIM_SECONDS:  # by whichever thread is first; a second one does no harm
+        if (
+            time.monotonic() - self._trimmed > TRIM_SECONDS
+        ):  # by whichever thread is first; a second one does no harm
             self._trimmed = time.monotonic()
             _trim()
         return reply
@@ -165,8 +194,8 @@ class OfflineModel:
 def _trim() -> None:
     """Give freed memory back to the system, where the C library can be told to (glibc).
 
-    The network's buffers are of another size for each text; glibc keeps the freed gaps between them for each thread, which
-    comes to hundreds of megabytes in a run. Takes milliseconds.
+    The network's buffers are of another size for each text; glibc keeps the freed gaps between them
+    for each thread, which comes to hundreds of megabytes in a run. Takes milliseconds.
     """
     if (trim := _malloc_trim()) is not None:
         trim(0)
@@ -184,7 +213,9 @@ def _malloc_trim() -> Callable[[int], object] | None:
 
 
 def _checked(card: dict[str, Any]) -> dict[str, Any]:
-    """What a card says, with every figure that is used. Raises KeyError, TypeError, ValueError or AttributeError."""
+    """What a card says, with every figure that is used. Raises KeyError, TypeError, ValueError or
+    AttributeError.
+    """
     files = {str(name): str(value) for name, value in card["files"].items()}
     cuts = {task: float(card["cuts"][task]) for task in _TASKS[:3]}
     if not all(0 < cut < 1 for cut in cuts.values()):

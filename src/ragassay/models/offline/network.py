@@ -1,8 +1,9 @@
-"""The encoder's graph with one set of weights: tokens in, last hidden states out. Which texts they are is not known here.
+"""The encoder's graph with one set of weights: tokens in, last hidden states out. Which texts they
+are is not known here.
 
-Each text runs alone and is never padded: int8 activations are quantised by one scale for the whole input, so a text's
-states would depend on what shares its batch. Alone, the same tokens give the same bits; and long enough texts gain
-nothing from a batch (docs/decisions/0010-trained-judge.md).
+Each text runs alone and is never padded: int8 activations are quantised by one scale for the whole
+input, so a text's states would depend on what shares its batch. Alone, the same tokens give the
+same bits; and long enough texts gain nothing from a batch (docs/decisions/0010-trained-judge.md).
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Its official builds report sessions to their maker from 1.29 on, unless this is set before the library is loaded.
+# Its official builds report sessions to their maker from 1.29 on, unless this is set before the
+# library is loaded.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 
@@ -23,7 +25,9 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Words(NamedTuple):
-    """The word embeddings, which both encoders share: int8 [vocabulary, 384] with a scale a row [vocabulary, 1]."""
+    """The word embeddings, which both encoders share: int8 [vocabulary, 384] with a scale a row
+    [vocabulary, 1].
+    """
 
     packed: NDArray[np.int8]
     scale: Vectors
@@ -39,29 +43,36 @@ class Network:
 
     def __init__(self, graph: bytes, weights: Arrays, words: Words, positions: Vectors) -> None:
         options = onnxruntime.SessionOptions()
-        # Parallel work is done by the caller's threads, a text each: nothing waits, and no text is cut into parts.
+        # Parallel work is done by the caller's threads, a text each: nothing waits, and no text is
+        # cut into parts.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_cpu_mem_arena = False
         options.log_severity_level = 3
         onnxruntime.disable_telemetry_events()  # where somebody else had loaded it before
         values = {
-            name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(w)) for name, w in weights.items()
+            name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(w))
+            for name, w in weights.items()
         }
         options.add_external_initializers(list(values), list(values.values()))
         # The session reads them where they lie and does not keep them alive.
         self._values = values
-        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self._session = onnxruntime.InferenceSession(
+            graph, options, providers=["CPUExecutionProvider"]
+        )
         self._words, self._positions = words, positions
 
     def run(self, ids: Sequence[int], keep: int, types: Vectors | None = None) -> list[Vectors]:
-        """The graph's outputs; the first are the last hidden states [1, keep, 384] of the first `keep` tokens.
+        """The graph's outputs; the first are the last hidden states [1, keep, 384] of the first
+        `keep` tokens.
 
         types [tokens, 384]: is added to every token.
         """
         embedded = self._words.of(ids) + self._positions[: len(ids)]
         if types is not None:
             embedded = embedded + types
-        found: list[Vectors] = self._session.run(None, {"embedded": embedded[None], "keep": np.arange(keep)})
+        found: list[Vectors] = self._session.run(
+            None, {"embedded": embedded[None], "keep": np.arange(keep)}
+        )
         return found
 
     def states(self, ids: Sequence[int], keep: int, types: Vectors | None = None) -> Vectors:

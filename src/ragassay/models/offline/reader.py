@@ -1,4 +1,6 @@
-"""What does the trained network say of a text beside a window? Log-odds a task, and of each token of the text."""
+"""What does the trained network say of a text beside a window? Log-odds a task, and of each token
+of the text.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ _KEPT_PAIRS = 4096
 
 
 class Said(NamedTuple):
-    """support [3]: logits of supported, contradicted, not mentioned. relevance, answer: log-odds of a yes.
+    """support [3]: logits of supported, contradicted, not mentioned. relevance, answer: log-odds of
+    a yes.
 
     unsupported [tokens of the text]: log-odds that the window does not support the token.
     """
@@ -26,7 +29,9 @@ class Said(NamedTuple):
 
 
 class Reader:
-    """Pairs to what is said of them. Safe across threads; a pair that was read lately is not read again."""
+    """Pairs to what is said of them. Safe across threads; a pair that was read lately is not read
+    again.
+    """
 
     def __init__(self, network: Network, arrays: Arrays) -> None:
         self._network = network
@@ -48,7 +53,8 @@ class Reader:
 
         def head(name: str, of: Vectors) -> Vectors:
             weight, bias = self._heads[name]
-            # Not `@`: its library may start threads of its own, and has other bits on other machines.
+            # Not `@`: its library may start threads of its own, and has other bits on other
+            # machines.
             found: Vectors = np.einsum("tw,wo->to", of, weight) + bias
             return found
 

@@ -1,7 +1,8 @@
-"""What a text says on its surface: sentences with exact offsets, words, numbers, names and negations, as arrays.
+"""What a text says on its surface: sentences with exact offsets, words, numbers, names and
+negations, as arrays.
 
-Everything here takes time and memory linear in the length of the text. A word is kept as a 32-bit number (CRC of its
-stem), so that a long context costs a few bytes a word.
+Everything here takes time and memory linear in the length of the text. A word is kept as a 32-bit
+number (CRC of its stem), so that a long context costs a few bytes a word.
 """
 
 from __future__ import annotations
@@ -22,25 +23,53 @@ from ragassay.core import boundaries
 
 Words = NDArray[np.uint32]
 
-# A "sentence" of more characters is cut into windows at white space: lists, tables and scripts without full stops
-# would otherwise be one unit that matches everything.
+# A "sentence" of more characters is cut into windows at white space: lists, tables and scripts
+# without full stops would otherwise be one unit that matches everything.
 LONGEST_UNIT = 320
-# The splitter sees the text in pieces of about this size, so that a text without any boundary costs linear time too.
+# The splitter sees the text in pieces of about this size, so that a text without any boundary costs
+# linear time too.
 _PIECE = 20_000
 # Passages of more characters than this in all are read by one thread at a time.
 _LONG = 200_000
 
 _TOKEN = re.compile(
-    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]"  # scripts written without spaces: one sign, one word
+    # scripts written without spaces: one sign, one word
+    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]"
     r"|\d+(?:[.,:/]\d+)*"
     r"|[^\W\d_]+(?:['’][^\W\d_]+)?"
 )
 _NUMBER_WORDS = {
-    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
-    "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15", "sixteen": "16",
-    "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50",
-    "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90", "first": "1", "second": "2", "third": "3",
-}  # fmt: skip
+    "one": "1",
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "eight": "8",
+    "nine": "9",
+    "ten": "10",
+    "eleven": "11",
+    "twelve": "12",
+    "thirteen": "13",
+    "fourteen": "14",
+    "fifteen": "15",
+    "sixteen": "16",
+    "seventeen": "17",
+    "eighteen": "18",
+    "nineteen": "19",
+    "twenty": "20",
+    "thirty": "30",
+    "forty": "40",
+    "fifty": "50",
+    "sixty": "60",
+    "seventy": "70",
+    "eighty": "80",
+    "ninety": "90",
+    "first": "1",
+    "second": "2",
+    "third": "3",
+}
 _NEGATIONS_TEXT = """
 not no never none nobody nothing neither nor cannot without hardly barely unable fail failed fails
 lack lacks lacked deny denied denies refuse refused false untrue unlikely instead except
@@ -67,7 +96,9 @@ class Token(NamedTuple):
 
 
 def stem(word: str) -> str:
-    """A lower-cased word without its commonest English endings: rough on purpose, both sides are cut alike."""
+    """A lower-cased word without its commonest English endings: rough on purpose, both sides are
+    cut alike.
+    """
     word = word.replace("’", "'")
     if word.endswith("'s"):
         word = word[:-2]
@@ -107,7 +138,9 @@ def tokens(text: str) -> list[Token]:
 
 @lru_cache(maxsize=64)
 def named_tokens(text: str) -> tuple[Token, ...]:
-    """As `tokens`, with the bit NAME on words with a capital that do not open a sentence, or with two capitals."""
+    """As `tokens`, with the bit NAME on words with a capital that do not open a sentence, or with
+    two capitals.
+    """
     found = []
     opens = True
     last = 0
@@ -116,15 +149,19 @@ def named_tokens(text: str) -> tuple[Token, ...]:
         opens = opens or any(mark in text[last : match.start()] for mark in ".!?\n:")
         token = _token(word.lower())
         capital = word[0].isupper() and (not opens or (len(word) > 1 and word[1].isupper()))
-        found.append(Token(token.key, token.kind | NAME) if capital and token.kind & CONTENT else token)
+        found.append(
+            Token(token.key, token.kind | NAME) if capital and token.kind & CONTENT else token
+        )
         opens, last = False, match.end()
     return tuple(found)
 
 
 def units(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of the sentences of a text, in order, without surrounding white space; none is empty.
+    """Start and end of the sentences of a text, in order, without surrounding white space; none is
+    empty.
 
-    Sentences of more than LONGEST_UNIT characters are cut at white space, or anywhere when there is none.
+    Sentences of more than LONGEST_UNIT characters are cut at white space, or anywhere when there is
+    none.
     """
     at = 0
     while at < len(text):
@@ -166,8 +203,9 @@ def _windows(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 class Shelf:
     """The passages of a call, read once: a word's number, its unit, and every unit's place.
 
-    keys [words]: CRC numbers; a 0 stands between units. unit_of [words]: index of the unit. places [units, 3]:
-    passage, start, end. negated [units]: whether the unit holds a negation. size: characters read.
+    keys [words]: CRC numbers; a 0 stands between units. unit_of [words]: index of the unit. places
+    [units, 3]: passage, start, end. negated [units]: whether the unit holds a negation. size:
+    characters read.
     """
 
     passages: tuple[str, ...]
@@ -188,8 +226,9 @@ _MOST_CODES = 50_000
 
 
 class _Codes(dict[str, int]):
-    """Word as written -> the number of its stem, with _NEGATED on top where it negates: looking it up is all that most
-    words of a long text cost."""
+    """Word as written -> the number of its stem, with _NEGATED on top where it negates: looking it
+    up is all that most words of a long text cost.
+    """
 
     def __missing__(self, word: str) -> int:
         token = _token(word[:64].lower())
@@ -226,7 +265,9 @@ def read(passages: Sequence[str]) -> Shelf:
         keys=joined.astype(np.uint32),  # the lower half
         unit_of=np.repeat(np.arange(len(places), dtype=np.int32), lengths),
         places=np.array(places, np.int32).reshape(-1, 3),
-        negated=np.bitwise_or.reduceat(joined, starts) >= _NEGATED if lengths else np.zeros(0, np.bool_),
+        negated=(
+            np.bitwise_or.reduceat(joined, starts) >= _NEGATED if lengths else np.zeros(0, np.bool_)
+        ),
         size=sum(map(len, passages)),
     )
 
@@ -238,7 +279,9 @@ def join(shelves: Sequence[Shelf]) -> Shelf:
     return Shelf(
         passages=tuple(shelf.passages[0] for shelf in shelves),
         keys=np.concatenate([shelf.keys for shelf in shelves]),
-        unit_of=np.concatenate([s.unit_of + np.int32(n) for s, n in zip(shelves, before, strict=True)]),
+        unit_of=np.concatenate(
+            [s.unit_of + np.int32(n) for s, n in zip(shelves, before, strict=True)]
+        ),
         places=np.concatenate([s.places + shift for s, shift in zip(shelves, shifts, strict=True)]),
         negated=np.concatenate([shelf.negated for shelf in shelves]),
         size=sum(shelf.size for shelf in shelves),
@@ -246,9 +289,13 @@ def join(shelves: Sequence[Shelf]) -> Shelf:
 
 
 class Shelves:
-    """The Shelves read last, at most `characters` of text in all (the newest always stays). Safe across threads."""
+    """The Shelves read last, at most `characters` of text in all (the newest always stays). Safe
+    across threads.
+    """
 
-    def __init__(self, characters: int = 8_000_000, reader: Callable[[Sequence[str]], Shelf] = read) -> None:
+    def __init__(
+        self, characters: int = 8_000_000, reader: Callable[[Sequence[str]], Shelf] = read
+    ) -> None:
         self._room, self._reader = characters, reader
         self._kept: OrderedDict[tuple[str, ...], Shelf] = OrderedDict()
         self._size = 0
@@ -259,7 +306,8 @@ class Shelves:
         """The Shelf of these passages, from the ones kept or read now."""
         shelf = self._known(passages)
         if shelf is None and sum(map(len, passages)) > _LONG:
-            # One at a time: the claims of a row with a 10 MB context must not each read it, side by side.
+            # One at a time: the claims of a row with a 10 MB context must not each read it, side by
+            # side.
             with self._long:
                 shelf = self._known(passages) or self._keep(passages)
         return shelf or self._keep(passages)

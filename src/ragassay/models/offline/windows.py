@@ -1,7 +1,8 @@
-"""Which part of the passages does the model read beside a text? The sentences that share most with it.
+"""Which part of the passages does the model read beside a text? The sentences that share most with
+it.
 
-A window is a choice of sentences, not a cut: those that hold the text's rare words and their neighbours, in the order
-of the passages, as many as fit. Short passages are read whole.
+A window is a choice of sentences, not a cut: those that hold the text's rare words and their
+neighbours, in the order of the passages, as many as fit. Short passages are read whole.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _MOST_WORDS = 512
 _NEIGHBOUR = 0.3
 
 
-# A claim of several sentences is read sentence by sentence; of more sentences than this some are read together.
+# A claim of several sentences is read sentence by sentence; of more sentences than this some are
+# read together.
 MOST_PARTS = 16
 # Of a claim that takes more than so many readings, some 40,000 tokens, nothing is said.
 MOST_READ = 256
@@ -35,8 +37,10 @@ _SHORTEST_PART = 10
 
 
 def parts(claim: str, size: Callable[[str], int]) -> list[tuple[int, int]]:
-    """Start and end of what of a claim is read by itself: its sentences, each with a window of its own. All of the claim is
-    in one of them, and none has more than LONGEST_TEXT tokens. size(text): its tokens."""
+    """Start and end of what of a claim is read by itself: its sentences, each with a window of its
+    own. All of the claim is in one of them, and none has more than LONGEST_TEXT tokens. size(text):
+    its tokens.
+    """
     found: list[tuple[int, int]] = []
     for start, end in units(claim):
         if found and min(end - start, found[-1][1] - found[-1][0]) < _SHORTEST_PART:
@@ -46,12 +50,17 @@ def parts(claim: str, size: Callable[[str], int]) -> list[tuple[int, int]]:
     if len(found) < 2:
         found = [(0, len(claim))]
     each = -(-len(found) // MOST_PARTS)
-    together = [(found[at][0], found[min(at + each, len(found)) - 1][1]) for at in range(0, len(found), each)]
+    together = [
+        (found[at][0], found[min(at + each, len(found)) - 1][1])
+        for at in range(0, len(found), each)
+    ]
     return [place for start, end in together for place in _fitting(claim, start, end, size)]
 
 
 def _fitting(claim: str, start: int, end: int, size: Callable[[str], int]) -> list[tuple[int, int]]:
-    """The stretch in pieces of at most LONGEST_TEXT tokens, halved at white space where there is some."""
+    """The stretch in pieces of at most LONGEST_TEXT tokens, halved at white space where there is
+    some.
+    """
     if size(claim[start:end]) <= LONGEST_TEXT or end - start < 2:
         return [(start, end)]
     middle = (start + end) // 2
@@ -82,11 +91,17 @@ def pair(text: str, shelf: Shelf, rarity: Rarity, tokenizer: WordPiece) -> Pair 
 
     chosen = choose(text, shelf, rarity, room, size) if mine else []
     window = [token for unit in chosen for token in read[unit]][:room]
-    return Pair((tokenizer.start, *mine, tokenizer.end, *window, tokenizer.end), len(mine)) if window else None
+    return (
+        Pair((tokenizer.start, *mine, tokenizer.end, *window, tokenizer.end), len(mine))
+        if window
+        else None
+    )
 
 
 def scores(text: str, shelf: Shelf, rarity: Rarity) -> NDArray[np.float64]:
-    """For each unit: the idf-weighted share of the text's content words in it, and a part of its neighbours' shares."""
+    """For each unit: the idf-weighted share of the text's content words in it, and a part of its
+    neighbours' shares.
+    """
     found = {t.key: t for t in tokens(text[: 40 * _MOST_WORDS])[:_MOST_WORDS] if t.kind & CONTENT}
     count = len(shelf.places)
     if not found or not count:
@@ -106,17 +121,20 @@ def scores(text: str, shelf: Shelf, rarity: Rarity) -> NDArray[np.float64]:
     return np.asarray(own + _NEIGHBOUR * beside, np.float64)
 
 
-def choose(text: str, shelf: Shelf, rarity: Rarity, room: int, size: Callable[[int], int]) -> list[int]:
-    """The units of the window, in order. size(unit): its tokens; room: how many there may be in all.
+def choose(
+    text: str, shelf: Shelf, rarity: Rarity, room: int, size: Callable[[int], int]
+) -> list[int]:
+    """The units of the window, in order. size(unit): its tokens; room: how many there may be in
+    all.
 
-    The best-scored go in first, earlier ones first among equals; one that does not fit is passed over. When not even
-    the best one fits, it is the window alone, and the caller cuts it.
+    The best-scored go in first, earlier ones first among equals; one that does not fit is passed
+    over. When not even the best one fits, it is the window alone, and the caller cuts it.
     """
     odds = scores(text, shelf, rarity)
     chosen: list[int] = []
     left = room
-    # Few units are as short as one token, so no more than `room` are asked for their size in vain; of those that hold
-    # nothing to read there may be any number.
+    # Few units are as short as one token, so no more than `room` are asked for their size in vain;
+    # of those that hold nothing to read there may be any number.
     asked = 0
     for unit in np.lexsort((np.arange(len(odds)), -odds)):
         if left <= 0 or asked == 2 * room:

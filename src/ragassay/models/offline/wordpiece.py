@@ -1,7 +1,7 @@
 """How a text becomes token ids: BERT's uncased WordPiece, in plain Python with a cache of words.
 
-The `tokenizers` library gives the same ids (tests compare them); it is not a dependency because it brings a hub
-client with it.
+The `tokenizers` library gives the same ids (tests compare them); it is not a dependency because it
+brings a hub client with it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,26 @@ _KEPT_TEXTS, _LONGEST_KEPT = 2048, 512
 # One token before word pieces: a run of word characters, or one character that stands alone.
 _PLAIN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 _CJK = (
-    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B920, 0x2CEAF),
-    (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
-)  # fmt: skip
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B920, 0x2CEAF),
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
+)
 
 
 def _alone(c: str) -> bool:
     """Whether the character is a token of its own: punctuation, ASCII symbols."""
-    return "!" <= c <= "/" or ":" <= c <= "@" or "[" <= c <= "`" or "{" <= c <= "~" or unicodedata.category(c)[0] == "P"
+    return (
+        "!" <= c <= "/"
+        or ":" <= c <= "@"
+        or "[" <= c <= "`"
+        or "{" <= c <= "~"
+        or unicodedata.category(c)[0] == "P"
+    )
 
 
 def _is_cjk(c: str) -> bool:
@@ -34,7 +46,9 @@ def _is_cjk(c: str) -> bool:
 
 
 def _clean(c: str) -> str:
-    """Control characters vanish, white space of any kind becomes a space, CJK characters get spaces around."""
+    """Control characters vanish, white space of any kind becomes a space, CJK characters get spaces
+    around.
+    """
     if c in "\t\n\r" or (c.isspace() and unicodedata.category(c)[0] != "C"):
         return " "
     if c in "\0\ufffd" or unicodedata.category(c) in ("Cc", "Cf", "Co"):
@@ -43,7 +57,9 @@ def _clean(c: str) -> str:
 
 
 class _Unmarked(dict[int, str]):
-    """Each character without its accents. One by one: Python brings a long run of accents into order in quadratic time."""
+    """Each character without its accents. One by one: Python brings a long run of accents into
+    order in quadratic time.
+    """
 
     def __missing__(self, point: int) -> str:
         apart = unicodedata.normalize("NFD", chr(point))
@@ -55,7 +71,9 @@ _UNMARKED = _Unmarked()
 
 
 def _bare(text: str) -> str:
-    """Without accents, then in lower case, as in the reference: a capital with an accent may lower-case to two marks."""
+    """Without accents, then in lower case, as in the reference: a capital with an accent may
+    lower-case to two marks.
+    """
     return text.translate(_UNMARKED).lower()
 
 
@@ -119,14 +137,18 @@ class WordPiece:
             while at < len(flat) and flat[at].isspace():
                 at += 1
             end = min(at + len(word), len(origin))
-            found += [(origin[at], origin[end - 1] + 1)] * len(self.pieces(word)) if at < end else []
+            found += (
+                [(origin[at], origin[end - 1] + 1)] * len(self.pieces(word)) if at < end else []
+            )
             at = end
             if len(found) >= limit:
                 break
         return found[:limit]
 
     def pieces(self, word: str) -> tuple[int, ...]:
-        """Ids of one word: the longest known pieces from the left, or [UNK] when they do not cover it."""
+        """Ids of one word: the longest known pieces from the left, or [UNK] when they do not cover
+        it.
+        """
         known = self._words.get(word)
         if known is None:
             known = self._cut(word)

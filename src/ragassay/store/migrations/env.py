@@ -1,4 +1,6 @@
-"""How alembic runs the migrations: on the connection and inside the transaction that the store hands it."""
+"""How alembic runs the migrations: on the connection and inside the transaction that the store
+hands it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What came of a battery: per probe and per family how often the judge was wrong, with intervals; nothing left out."""
+"""What came of a battery: per probe and per family how often the judge was wrong, with intervals;
+nothing left out.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ _FEW_ROWS = 10
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One changed row under one metric. row: what it was made from (its cluster). before, after: ids of the base and of the
-    changed row. known: whether an honest judge passes the base. expects: "same" = the verdict of the base, "fails"."""
+    """One changed row under one metric. row: what it was made from (its cluster). before, after:
+    ids of the base and of the changed row. known: whether an honest judge passes the base. expects:
+    "same" = the verdict of the base, "fails".
+    """
 
     family: str
     probe: str
@@ -36,10 +40,11 @@ class Trial:
 class ProbeFigures:
     """One probe under one metric.
 
-    pairs: tried; judged: with both verdicts; lost: a verdict is missing; not_applicable: the changed row has nothing that
-    the metric could judge (never a pass); left_out: the base itself is not judged as it is known to be, so that the change
-    could show nothing (only where the row must fail). wrong: judged pairs with the wrong verdict; lifted: to a pass,
-    lowered: to a fail. rate: wrong / judged, its interval clustered by row. examples: ids of changed rows judged wrongly.
+    pairs: tried; judged: with both verdicts; lost: a verdict is missing; not_applicable: the
+    changed row has nothing that the metric could judge (never a pass); left_out: the base itself is
+    not judged as it is known to be, so that the change could show nothing (only where the row must
+    fail). wrong: judged pairs with the wrong verdict; lifted: to a pass, lowered: to a fail. rate:
+    wrong / judged, its interval clustered by row. examples: ids of changed rows judged wrongly.
     """
 
     family: str
@@ -60,8 +65,10 @@ class ProbeFigures:
 
 @dataclass(frozen=True, slots=True)
 class FamilyFigures:
-    """A family over all its probes and metrics; verdict: "holds" where rate <= mark, "fails" where even the interval's lower
-    end is above it, "doubtful" between, "not measured" without a judged pair."""
+    """A family over all its probes and metrics; verdict: "holds" where rate <= mark, "fails" where
+    even the interval's lower end is above it, "doubtful" between, "not measured" without a judged
+    pair.
+    """
 
     family: str
     pairs: int
@@ -79,8 +86,10 @@ class FamilyFigures:
 
 @dataclass(frozen=True, slots=True)
 class BatteryResult:
-    """A judge through the battery. rows: bases it was made from; base: metric -> share of the bases judged as they are known
-    to be. calls, cost: what the judge's side spent. runs: ids of the runs in the store, where every row can be looked at."""
+    """A judge through the battery. rows: bases it was made from; base: metric -> share of the bases
+    judged as they are known to be. calls, cost: what the judge's side spent. runs: ids of the runs
+    in the store, where every row can be looked at.
+    """
 
     judge: str
     created: str
@@ -101,7 +110,10 @@ class BatteryResult:
 
 
 def summarise(
-    trials: Iterable[Trial], outcome: Callable[[str, str], Outcome], families: Sequence[str], mark: float = MARK
+    trials: Iterable[Trial],
+    outcome: Callable[[str, str], Outcome],
+    families: Sequence[str],
+    mark: float = MARK,
 ) -> tuple[tuple[ProbeFigures, ...], tuple[FamilyFigures, ...]]:
     """Figures per (probe, metric) and per family, in the order of `families`.
 
@@ -115,10 +127,14 @@ def summarise(
     probes = tuple(_probe(by_probe[key], outcome) for key in keys)
     named = dict.fromkeys(key[0] for key in keys)
     return probes, tuple(
-        _family([p for p in probes if p.family == name], [t for key in keys if key[0] == name for t in by_probe[key]], outcome,
-                mark)
+        _family(
+            [p for p in probes if p.family == name],
+            [t for key in keys if key[0] == name for t in by_probe[key]],
+            outcome,
+            mark,
+        )
         for name in named
-    )  # fmt: skip
+    )
 
 
 def sentence(judge: str, families: Sequence[FamilyFigures]) -> str:
@@ -131,11 +147,15 @@ def sentence(judge: str, families: Sequence[FamilyFigures]) -> str:
         found = [f"{f.family} ({f.rate.value:.0%} wrong)" for f in measured if f.verdict == verdict]
         if found:
             said.append(f"{words} {', '.join(found)}")
-    said.append(f"holds in {sum(f.verdict == 'holds' for f in measured)} of {len(measured)} families")
+    said.append(
+        f"holds in {sum(f.verdict == 'holds' for f in measured)} of {len(measured)} families"
+    )
     said[0] = f"{judge} {said[0]}"
     lost = sum(family.lost for family in families)
     if lost:
-        said.append(f"{lost} of {sum(family.pairs for family in families)} pairs have a verdict missing")
+        said.append(
+            f"{lost} of {sum(family.pairs for family in families)} pairs have a verdict missing"
+        )
     return "; ".join(said) + "."
 
 
@@ -148,13 +168,21 @@ def rate_of(name: str, wrong: Iterable[tuple[str, bool]]) -> Figure:
     total = sum(n for _, n in clusters.values())
     if not total:
         return Figure(name, None, reason="no pair was judged")
-    reason = f"only {len(clusters)} rows: the interval may be too narrow" if len(clusters) < _FEW_ROWS else ""
+    reason = (
+        f"only {len(clusters)} rows: the interval may be too narrow"
+        if len(clusters) < _FEW_ROWS
+        else ""
+    )
     value = sum(found for found, _ in clusters.values()) / total
     return Figure(name, value, intervals.clustered_rate_interval(clusters.values()), total, reason)
 
 
-def _judged(trial: Trial, outcome: Callable[[str, str], Outcome]) -> tuple[str, bool, Outcome, Outcome]:
-    """What a trial is ("judged", "lost", "not_applicable", "left_out"), whether its verdict is wrong, and both verdicts."""
+def _judged(
+    trial: Trial, outcome: Callable[[str, str], Outcome]
+) -> tuple[str, bool, Outcome, Outcome]:
+    """What a trial is ("judged", "lost", "not_applicable", "left_out"), whether its verdict is
+    wrong, and both verdicts.
+    """
     before, after = outcome(trial.metric, trial.before), outcome(trial.metric, trial.after)
     if "lost" in (before, after):
         return "lost", False, before, after
@@ -170,7 +198,9 @@ def _judged(trial: Trial, outcome: Callable[[str, str], Outcome]) -> tuple[str, 
 def _counted(
     trials: Sequence[Trial], outcome: Callable[[str, str], Outcome]
 ) -> tuple[dict[str, int], Figure, tuple[str, ...]]:
-    counts = dict.fromkeys(("judged", "lost", "not_applicable", "left_out", "wrong", "lifted", "lowered"), 0)
+    counts = dict.fromkeys(
+        ("judged", "lost", "not_applicable", "left_out", "wrong", "lifted", "lowered"), 0
+    )
     pairs, examples = list[tuple[str, bool]](), list[str]()
     for trial in trials:
         state, wrong, before, after = _judged(trial, outcome)
@@ -190,16 +220,28 @@ def _probe(trials: Sequence[Trial], outcome: Callable[[str, str], Outcome]) -> P
     counts, rate, examples = _counted(trials, outcome)
     first = trials[0]
     return ProbeFigures(
-        first.family, first.probe, first.metric, first.expects, len(trials), rate=rate, examples=examples, **counts
+        first.family,
+        first.probe,
+        first.metric,
+        first.expects,
+        len(trials),
+        rate=rate,
+        examples=examples,
+        **counts,
     )
 
 
 def _family(
-    probes: Sequence[ProbeFigures], trials: Sequence[Trial], outcome: Callable[[str, str], Outcome], mark: float
+    probes: Sequence[ProbeFigures],
+    trials: Sequence[Trial],
+    outcome: Callable[[str, str], Outcome],
+    mark: float,
 ) -> FamilyFigures:
     counts, rate, _ = _counted(trials, outcome)
     verdict: FamilyVerdict = "not measured"
     if rate.value is not None:
         low = rate.interval.low if rate.interval is not None else 0.0
         verdict = "holds" if rate.value <= mark else "fails" if low > mark else "doubtful"
-    return FamilyFigures(probes[0].family, len(trials), rate=rate, mark=mark, verdict=verdict, **counts)
+    return FamilyFigures(
+        probes[0].family, len(trials), rate=rate, mark=mark, verdict=verdict, **counts
+    )

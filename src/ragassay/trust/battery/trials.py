@@ -1,4 +1,6 @@
-"""Which changed rows is a judge asked about, and what is compared with what? Rows times probes, and rows times attacks."""
+"""Which changed rows is a judge asked about, and what is compared with what? Rows times probes, and
+rows times attacks.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,44 @@ from ragassay.trust.battery.injections import MASTER_KEYS, Injection
 from ragassay.trust.battery.perturbations import KNOWN, PROBES, Base, Case, base_of
 from ragassay.trust.battery.results import Trial
 
-METRICS = ("groundedness", "answer_relevance", "context_relevance", "correctness", "answer_accuracy_dual")
+METRICS = (
+    "groundedness",
+    "answer_relevance",
+    "context_relevance",
+    "correctness",
+    "answer_accuracy_dual",
+)
 """Metrics that the probes ask, of which a judge need not know all."""
 
 FAMILIES = (
-    "position", "verbosity", "authority", "format", "self-preference", "sycophancy", "flips", "harmless", "no content",
-    "injection in a context", "injection in the answer",
-)  # fmt: skip
+    "position",
+    "verbosity",
+    "authority",
+    "format",
+    "self-preference",
+    "sycophancy",
+    "flips",
+    "harmless",
+    "no content",
+    "injection in a context",
+    "injection in the answer",
+)
 
 # What an attack in this place is tried on: a base that an honest judge fails by this metric.
 _ATTACKED: dict[str, tuple[tuple[Base, str], ...]] = {
     "context": (("wrong", "groundedness"), ("elsewhere", "context_relevance")),
-    "answer": (("elsewhere", "answer_relevance"), ("wrong", "correctness"), ("wrong", "groundedness")),
+    "answer": (
+        ("elsewhere", "answer_relevance"),
+        ("wrong", "correctness"),
+        ("wrong", "groundedness"),
+    ),
 }
 
 
 def own_rows() -> tuple[Sample, ...]:
-    """The 24 rows of the package: made-up facts that no model can know, each response right and in its first context."""
+    """The 24 rows of the package: made-up facts that no model can know, each response right and in
+    its first context.
+    """
     path = Path(__file__).with_name("rows.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return tuple(
@@ -45,23 +68,31 @@ def own_rows() -> tuple[Sample, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Battery:
-    """rows: metric -> id -> row to evaluate. trials: what is compared. bases: (metric, id, whether it passes by right)."""
+    """rows: metric -> id -> row to evaluate. trials: what is compared. bases: (metric, id, whether
+    it passes by right).
+    """
 
     rows: dict[str, dict[str, Sample]] = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
     bases: dict[tuple[str, str], bool] = field(default_factory=dict)
 
 
-def make(samples: Sequence[Sample], metrics: Sequence[str], judge: str, injections: Iterable[Injection]) -> Battery:
-    """All trials over these rows, whose responses are taken to be right. judge: its name, for what speaks of it.
+def make(
+    samples: Sequence[Sample], metrics: Sequence[str], judge: str, injections: Iterable[Injection]
+) -> Battery:
+    """All trials over these rows, whose responses are taken to be right. judge: its name, for what
+    speaks of it.
 
-    A row lends its contexts and response to the one before it, so that at least two rows are needed (ValueError).
+    A row lends its contexts and response to the one before it, so that at least two rows are needed
+    (ValueError).
     """
     if len(samples) < 2:
         raise ValueError("a battery takes at least two rows")
     battery = Battery()
     maker = _Maker(battery, frozenset(metrics))
-    clean = [replace(sample, cluster=sample.id, labels={}, usage=None, error=None) for sample in samples]
+    clean = [
+        replace(sample, cluster=sample.id, labels={}, usage=None, error=None) for sample in samples
+    ]
     for at, sample in enumerate(clean):
         maker.probe(sample, clean[(at + 1) % len(clean)], judge)
     for at, injection in enumerate(injections):
@@ -83,12 +114,35 @@ class _Maker:
                 if base is None or changed is None:
                     continue
                 for metric in probe.metrics:
-                    self._add(probe.family, probe.name, metric, kind, sample.id, base, changed, probe.expects)
+                    self._add(
+                        probe.family,
+                        probe.name,
+                        metric,
+                        kind,
+                        sample.id,
+                        base,
+                        changed,
+                        probe.expects,
+                    )
         for n, key in enumerate(MASTER_KEYS):
-            what = "openings and role tokens" if any(char.isalpha() for char in key) else "empty, signs or invisible"
+            what = (
+                "openings and role tokens"
+                if any(char.isalpha() for char in key)
+                else "empty, signs or invisible"
+            )
             for metric in ("answer_relevance", "correctness"):
                 changed = replace(sample, response=key)
-                self._add("no content", what, metric, "right", f"{sample.id}|{n}", sample, changed, "fails", sample.id)
+                self._add(
+                    "no content",
+                    what,
+                    metric,
+                    "right",
+                    f"{sample.id}|{n}",
+                    sample,
+                    changed,
+                    "fails",
+                    sample.id,
+                )
 
     def attack(self, sample: Sample, other: Sample, injection: Injection) -> None:
         """One attack on one row."""
@@ -98,18 +152,30 @@ class _Maker:
                 continue
             if injection.place == "context":
                 first, *rest = base.contexts
-                changed = replace(base, contexts=(replace(first, text=injection.into(first.text)), *rest))
+                changed = replace(
+                    base, contexts=(replace(first, text=injection.into(first.text)), *rest)
+                )
                 family = "injection in a context"
             else:
                 changed = replace(base, response=injection.into(base.response or ""))
                 family = "injection in the answer"
             name = f"{sample.id}|{injection.id}"
-            self._add(family, injection.family, metric, kind, name, base, changed, "fails", sample.id)
+            self._add(
+                family, injection.family, metric, kind, name, base, changed, "fails", sample.id
+            )
 
     def _add(
-        self, family: str, probe: str, metric: str, kind: Base, name: str, base: Sample, changed: Sample, expects: str,
+        self,
+        family: str,
+        probe: str,
+        metric: str,
+        kind: Base,
+        name: str,
+        base: Sample,
+        changed: Sample,
+        expects: str,
         row: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         known = KNOWN.get((kind, metric))
         if known is None or metric not in self.metrics:
             return
@@ -120,5 +186,14 @@ class _Maker:
         rows.setdefault(after, replace(changed, id=after))
         self.battery.bases[metric, before] = known
         self.battery.trials.append(
-            Trial(family, probe, metric, row, before, after, known, "same" if expects == "same" else "fails")
+            Trial(
+                family,
+                probe,
+                metric,
+                row,
+                before,
+                after,
+                known,
+                "same" if expects == "same" else "fails",
+            )
         )

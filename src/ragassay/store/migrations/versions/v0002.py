@@ -8,7 +8,8 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
-# No PostgreSQL store of this version was ever made: there its types are those of the first that could be.
+# No PostgreSQL store of this version was ever made: there its types are those of the first that
+# could be.
 Long = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 Key = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
@@ -25,7 +26,9 @@ def upgrade() -> None:
         sa.Column("payload", sa.LargeBinary, nullable=False),
     )
     op.create_index("ix_certificates_metric", "certificates", ["metric"])
-    hashed = op.get_bind().dialect.name == "postgresql"  # it refuses to index texts over 2,704 bytes
+    hashed = (
+        op.get_bind().dialect.name == "postgresql"
+    )  # it refuses to index texts over 2,704 bytes
     one_a_person = sa.UniqueConstraint(
         "run", "source_hash", "row_id", "name", "annotator", name="uq_labels_one_a_person"
     )
@@ -43,5 +46,11 @@ def upgrade() -> None:
         *([] if hashed else [one_a_person]),
     )
     if hashed:
-        of_a_person: list[str | sa.TextClause] = ["run", "source_hash", sa.text("md5(row_id)"), "name", "annotator"]
+        of_a_person: list[str | sa.TextClause] = [
+            "run",
+            "source_hash",
+            sa.text("md5(row_id)"),
+            "name",
+            "annotator",
+        ]
         op.create_index("uq_labels_one_a_person", "labels", of_a_person, unique=True)

@@ -17,7 +17,9 @@ def upgrade() -> None:
     op.create_table(
         "batches",
         sa.Column("id", Long, primary_key=True),
-        sa.Column("run", sa.Integer, sa.ForeignKey("runs.id", name="fk_batches_run"), nullable=False),
+        sa.Column(
+            "run", sa.Integer, sa.ForeignKey("runs.id", name="fk_batches_run"), nullable=False
+        ),
         sa.Column("batch", Key, nullable=False),
         sa.Column("state", Key, nullable=False),
         sa.Column("created", Key, nullable=False),

@@ -1,4 +1,6 @@
-"""Version 4: the number of each writer's last write, so that a commit whose answer was lost is known to have happened."""
+"""Version 4: the number of each writer's last write, so that a commit whose answer was lost is
+known to have happened.
+"""
 
 from __future__ import annotations
 
