@@ -39,11 +39,11 @@ RESULTS = ROOT / "benchmarks/results"
 from benchmarks.offline_judge.labelled import learned_questions
 from training.offline_data import question_key
 
-from ragassay import __version__
-from ragassay.benchmarking import run_benchmark
 from ragassay.core import Certificate, Figure, JudgeFigures
 from ragassay.models.offline.certificates import CERTIFICATES
 from ragassay.trust.certificates import dumps, issue, loads
+from ragassay.trust.measure.benchmark import run_benchmark
+from ragassay.version import __version__
 
 SHOWN = ("kappa", "balanced_accuracy", "precision", "recall", "f1", "auc", "ece")
 LIMIT_SECONDS = 15 * 60

@@ -29,7 +29,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 import ragassay
-from ragassay.runner import Progress
+from ragassay.runs import Progress
 
 METRICS = "context_relevance,groundedness,answer_relevance"
 CONCURRENCY, LATENCY = 64, 0.1

@@ -259,7 +259,7 @@ def shares(
 
 def measure(count: int, in_flight: int) -> dict[str, Any]:
     """All figures."""
-    from ragassay.examples import rows_path
+    from ragassay.datasets.examples import rows_path
 
     examples = [
         json.loads(line)

@@ -186,7 +186,7 @@ def cpu_s() -> float:
 
 def planned(source: Path, metrics: str) -> Any:
     """The plan of a run by the judge that does not look."""
-    from ragassay.planning import make_options, make_plan
+    from ragassay.runs.plan import make_options, make_plan
 
     slices = ("kind",) if source.suffix == ".csv" else ()
     given = {"rows": source, "judge": "offline", "slices": slices}
@@ -199,7 +199,7 @@ def planned(source: Path, metrics: str) -> Any:
 def evaluate(source: Path, store: Path, metrics: str) -> dict[str, float]:
     """A whole run."""
     from ragassay.api import _drive  # what `ragassay.evaluate` does with a plan
-    from ragassay.planning import manifest_of
+    from ragassay.runs.plan import manifest_of
     from ragassay.store import Store
 
     started, cpu = time.perf_counter(), cpu_s()
@@ -256,7 +256,7 @@ def resume(store: Path) -> dict[str, float]:
 def journal(folder: Path, count: int) -> dict[str, float]:
     """Judgments through the journal alone, handed over as 64 workers would, 16 at a time."""
     from ragassay.core import JudgeInfo, Manifest
-    from ragassay.runner import Journal
+    from ragassay.runs import Journal
     from ragassay.store import Store
 
     judge = NoOpJudge()

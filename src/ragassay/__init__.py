@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from ragassay.version import __version__
 
 if TYPE_CHECKING:
-    from ragassay import judge
+    from ragassay import notebook as judge
     from ragassay.api import (
         Run,
         aevaluate,
@@ -28,13 +28,18 @@ if TYPE_CHECKING:
         resume,
         runs,
     )
-    from ragassay.benchmarking import benchmark, certificates
     from ragassay.core import Context, RagAssayError, Request, Sample, Score
-    from ragassay.estimation import estimate, import_labels, next_rows, people_agreement
-    from ragassay.judging import calibrate, cascade, panel, repeat
     from ragassay.metrics import metric
-    from ragassay.probing import probe
     from ragassay.trust.audit import audit_table
+    from ragassay.trust.measure.benchmark import benchmark, certificates
+    from ragassay.trust.measure.compose import calibrate, cascade, panel, repeat
+    from ragassay.trust.measure.labelling import (
+        estimate,
+        import_labels,
+        next_rows,
+        people_agreement,
+    )
+    from ragassay.trust.measure.probe import probe
 
 _HOMES = {
     "ragassay.api": (
@@ -48,10 +53,15 @@ _HOMES = {
         "resume",
         "runs",
     ),
-    "ragassay.benchmarking": ("benchmark", "certificates"),
-    "ragassay.estimation": ("estimate", "import_labels", "next_rows", "people_agreement"),
-    "ragassay.judging": ("calibrate", "cascade", "panel", "repeat"),
-    "ragassay.probing": ("probe",),
+    "ragassay.trust.measure.benchmark": ("benchmark", "certificates"),
+    "ragassay.trust.measure.labelling": (
+        "estimate",
+        "import_labels",
+        "next_rows",
+        "people_agreement",
+    ),
+    "ragassay.trust.measure.compose": ("calibrate", "cascade", "panel", "repeat"),
+    "ragassay.trust.measure.probe": ("probe",),
     "ragassay.core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
     "ragassay.metrics": ("metric",),
     "ragassay.trust.audit": ("audit_table",),
@@ -94,7 +104,7 @@ def __getattr__(name: str) -> object:
     if name == "judge":
         from importlib import import_module
 
-        return import_module("ragassay.judge")
+        return import_module("ragassay.notebook")
     for home, names in _HOMES.items():
         if name in names:
             from importlib import import_module

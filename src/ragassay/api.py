@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import uuid4
 
-from ragassay import __version__
 from ragassay.core import (
     CallError,
     Judgment,
@@ -41,7 +40,7 @@ from ragassay.core import (
     Verdict,
     memory_failure,
 )
-from ragassay.planning import (
+from ragassay.runs.plan import (
     LASTING,
     Options,
     Plan,
@@ -52,17 +51,18 @@ from ragassay.planning import (
     restore,
     say,
 )
+from ragassay.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow
     from sqlalchemy import URL
 
-    from ragassay.application import App
     from ragassay.distributed import Purse, RayEngine
     from ragassay.metrics import Metric
     from ragassay.models.batch import BatchModel
     from ragassay.report import Comparison
-    from ragassay.runner import Engine, Forecast, Progress, ReplyLog
+    from ragassay.runs import Engine, Forecast, Progress, ReplyLog
+    from ragassay.runs.application import App
     from ragassay.store import Store, StoredRun
 
 T = TypeVar("T")
@@ -309,7 +309,7 @@ def forecast(
     """What `evaluate` with these arguments would ask and cost. Nothing is sent; arguments as for
     `evaluate`.
     """
-    from ragassay.runner import forecast as count
+    from ragassay.runs import forecast as count
 
     options.pop("name", None)
     tell = options.pop("tell", None)
@@ -599,8 +599,9 @@ async def _drive(
     """Drive a run, which the store has acquired, to its end. before: how it stood, where it is
     resumed.
     """
+    from ragassay.dispatch import Budget
     from ragassay.distributed import absorb
-    from ragassay.runner import Budget, ReplyLog, Watchdog
+    from ragassay.runs import ReplyLog, Watchdog
 
     watch = _harmless(watch, tell)
     run_id, options = manifest.run_id, plan.options

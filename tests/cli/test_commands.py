@@ -365,7 +365,7 @@ def test_the_demo_needs_no_key_and_its_diagnosis_agrees_with_the_labels_beside_t
     assert "http://" not in html.replace("http://www.w3.org/2000/svg", "").split("<main")[0]
     records = [json.loads(line) for line in ragassay(folder, "export", "last").stdout.splitlines()]
     causes = {r["id"]: r["cause"] for r in records}
-    from ragassay.examples import rows_path
+    from ragassay.datasets.examples import rows_path
 
     labels = {
         r["id"]: r["labels"] for r in map(json.loads, Path(rows_path()).read_text().splitlines())

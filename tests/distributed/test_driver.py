@@ -17,10 +17,10 @@ import pytest
 
 from ragassay.core import ChatReply, EnvironmentFailure, Ledger, RunState, Spend
 from ragassay.distributed.driver import RayEngine, _Hand
+from ragassay.distributed.lease import Purse, Use
 from ragassay.distributed.messages import Beat, Ended
 from ragassay.distributed.parts import Part
-from ragassay.distributed.purse import Purse, Use
-from ragassay.runner import ReplyLog
+from ragassay.runs import ReplyLog
 
 PAID = Use(sent=40, ledger=Ledger(Spend(40, 400, 200, 0, 0.4)))
 

@@ -35,7 +35,7 @@ from ragassay.distributed.parts import (
     held,
     size_of_parts,
 )
-from ragassay.runner import ReplyLog
+from ragassay.runs import ReplyLog
 from ragassay.store import Store, take
 
 

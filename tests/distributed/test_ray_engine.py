@@ -20,7 +20,7 @@ import pytest
 
 import ragassay
 from ragassay.core import EnvironmentFailure, Ledger, RunState, SetupError
-from ragassay.runner import Progress
+from ragassay.runs import Progress
 from support.invariants import bill_of, canonical, check_ledger, check_run
 from support.llm_server import ServerProcess
 from support.postgres import Postgres

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from ragassay import __version__
 from ragassay.core import EnvironmentFailure, Ledger, RagAssayError, RunState
+from ragassay.distributed.lease import Grant
 from ragassay.distributed.messages import Ended, Job, Ready
 from ragassay.distributed.parts import Part
-from ragassay.distributed.purse import Grant
 from ragassay.distributed.worker import Worker
-from ragassay.planning import Options, Plan, make_plan, manifest_of, plain_options
+from ragassay.runs.plan import Options, Plan, make_plan, manifest_of, plain_options
 from ragassay.store import Store
+from ragassay.version import __version__
 from support.llm_server import LLMServer
 from support.ray_runs import KEY, make_rows
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ragassay.examples import rows_path
+from ragassay.datasets.examples import rows_path
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

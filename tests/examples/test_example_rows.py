@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from ragassay.datasets.examples import rows_path
 from ragassay.diagnosis import CAUSES
-from ragassay.examples import rows_path
 
 ROOT = Path(__file__).parents[2]
 README = rows_path().with_name("README.md").read_text(encoding="utf-8")

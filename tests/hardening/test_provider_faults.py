@@ -9,9 +9,10 @@ import pytest
 
 import ragassay
 from ragassay.core import ChatCall, Message, ProviderError, RunState
+from ragassay.dispatch import Budget, CallPolicy
+from ragassay.dispatch.dispatcher import Dispatcher, Stopped
 from ragassay.models import connect
-from ragassay.runner import Budget, CallPolicy, Stall, Watchdog
-from ragassay.runner.dispatch import Dispatcher, Stopped
+from ragassay.runs import Stall, Watchdog
 from support.llm_server import LLMServer
 from support.provider_faults import r07, r09, rows
 
@@ -102,7 +103,7 @@ def test_the_run_outlives_an_outage_longer_than_all_attempts_of_a_call(tmp_path)
 
 
 def test_a_long_wait_is_told_with_its_row_its_metric_and_its_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr("ragassay.runner.watchdog.LONG", 0.5)
+    monkeypatch.setattr("ragassay.runs.watchdog.LONG", 0.5)
     monkeypatch.setattr(Watchdog.__init__, "__kwdefaults__", {"long": 0.5, "every": 0.1})
     told = []
     with LLMServer(faults=["silence"]) as server:

@@ -19,7 +19,7 @@ from ragassay.judges import content as content_module
 from ragassay.judges import suspicion as suspicion_module
 from ragassay.judges.content import no_content
 from ragassay.judges.controls import PLANTED, plant
-from ragassay.judges.known import settled_without_a_call
+from ragassay.judges.known_answers import settled_without_a_call
 from ragassay.judges.suspicion import suspicious
 from ragassay.trust.battery.injections import MASTER_KEYS, PLACES, POSITIONS, Injection, structural
 from support.driving import drive

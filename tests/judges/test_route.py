@@ -29,11 +29,12 @@ from ragassay.core import (
     Spend,
     Status,
 )
+from ragassay.dispatch import Budget, CallPolicy
 from ragassay.judges import LLMJudge, OfflineJudge, RoutedJudge, RubricBook, SimilarityJudge
 from ragassay.metrics.base import Declaration, MetricBase
 from ragassay.models import JoinedModel, connect
 from ragassay.models.offline import OfflineModel
-from ragassay.runner import Budget, CallPolicy, Engine
+from ragassay.runs import Engine
 from ragassay.store import Store
 from support.llm_server import LLMServer
 

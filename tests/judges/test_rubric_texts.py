@@ -107,7 +107,7 @@ def test_groundedness_and_claim_sources_ask_for_every_passage_that_supports_a_cl
 @pytest.mark.parametrize("name", IDS)
 class TestEach:
     def test_it_passes_its_own_check_and_says_what_it_is(self, name: str) -> None:
-        import ragassay.judges.book as book
+        import ragassay.judges.registry as book
 
         folder = book.Path(book.__file__).parent / "rubrics"
         rubric = BOOK.get(name)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.metrics import split_claims
-from ragassay.metrics.claims import MAX_CLAIMS, trivial
+from ragassay.metrics.graph.claims import MAX_CLAIMS, trivial
 
 
 def kept(response: str) -> list[str]:

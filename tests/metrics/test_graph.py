@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from ragassay.core import Context, Judgment, Request, Sample, Score, Status, Verdict
 from ragassay.judges import LLMJudge, RubricBook
 from ragassay.metrics import Metric, catalogue, parse
-from ragassay.metrics.claims import MAX_CLAIMS
-from ragassay.metrics.graph import GraphMetric
-from ragassay.metrics.support import together
+from ragassay.metrics.graph.claims import MAX_CLAIMS
+from ragassay.metrics.graph.row_graph import GraphMetric
+from ragassay.metrics.graph.support import together
 
 SET = (
     "groundedness",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from ragassay.metrics import recent as module
-from ragassay.metrics.recent import recent
+from ragassay.metrics.graph import recent as module
+from ragassay.metrics.graph.recent import recent
 
 
 def test_an_equal_call_gets_the_very_result_of_the_first() -> None:

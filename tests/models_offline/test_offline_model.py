@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from ragassay.core import CallError, ChatCall, EnvironmentFailure, MatchCall, Message
 from ragassay.models import offline
 from ragassay.models.offline import OfflineModel
+from ragassay.models.offline.cache import Kept
 from ragassay.models.offline.engine import FILES
-from ragassay.models.offline.kept import Kept
 from ragassay.models.offline.windows import Pair, pair
 
 WEIGHTS = Path(offline.__file__).parent / "weights"

@@ -117,8 +117,9 @@ class Victim:
 LOADED = (
     "ragassay.cli.app",
     "ragassay.api",
-    "ragassay.planning",
-    "ragassay.runner",
+    "ragassay.runs.plan",
+    "ragassay.dispatch",
+    "ragassay.runs",
     "ragassay.judges",
     "ragassay.report",
     "ragassay.models.offline",

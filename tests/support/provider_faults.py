@@ -17,9 +17,9 @@ from typing import Any
 
 import ragassay
 from ragassay.core import CallFailed, ChatCall, ChatReply, Message, ProviderError
+from ragassay.dispatch import Budget, CallPolicy
+from ragassay.dispatch.dispatcher import Dispatcher
 from ragassay.models import connect
-from ragassay.runner import Budget, CallPolicy
-from ragassay.runner.dispatch import Dispatcher
 from support.invariants import check_run
 from support.llm_server import Body, LLMServer, ServerProcess, prompt_digest
 
@@ -159,7 +159,7 @@ class _timed:  # noqa: N801 - reads as a verb where it is used
         self._ends = ends
 
     def __enter__(self) -> None:
-        from ragassay.runner import dispatch
+        from ragassay.dispatch import dispatcher as dispatch
 
         self._kept = dispatch.Dispatcher._attempt
         kept, ends = self._kept, self._ends
@@ -174,7 +174,7 @@ class _timed:  # noqa: N801 - reads as a verb where it is used
         dispatch.Dispatcher._attempt = timed  # type: ignore[method-assign]
 
     def __exit__(self, *_: object) -> None:
-        from ragassay.runner import dispatch
+        from ragassay.dispatch import dispatcher as dispatch
 
         dispatch.Dispatcher._attempt = self._kept  # type: ignore[method-assign]
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import ragassay
-from ragassay.benchmarking import run_benchmark
 from ragassay.core import DataError, SetupError
+from ragassay.trust.measure.benchmark import run_benchmark
 from support.llm_server import LLMServer
 
 FACTS = [

@@ -505,7 +505,7 @@ def test_a_benchmark_of_ones_own_labels_is_what_later_runs_on_such_rows_show(
     tmp_path: Path,
 ) -> None:
     import ragassay
-    from ragassay.benchmarking import run_benchmark
+    from ragassay.trust.measure.benchmark import run_benchmark
 
     chance = random.Random(7)
     rows: list[dict[str, object]] = []

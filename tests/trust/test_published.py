@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from ragassay.benchmarking import benchmark
 from ragassay.core import JudgeBenchmark, JudgeFigures
+from ragassay.trust.measure.benchmark import benchmark
 
 DATA = Path(os.environ.get("RAGASSAY_DATA") or Path(__file__).parents[3] / "shared" / "data")
 pytestmark = pytest.mark.skipif(

@@ -231,7 +231,7 @@ def evaluate(
             why=f"--metrics {metrics}",
             fix="give one of them; `ragassay metrics` lists what a preset holds",
         )
-    from ragassay.planning import metric_names
+    from ragassay.runs.plan import metric_names
 
     ending = Ending.of(gate, min_coverage, html, junit)
     ending.check(
@@ -340,7 +340,7 @@ def demo(
 ) -> None:
     """Evaluate the bundled example rows offline: no key, no network."""
     from ragassay import api
-    from ragassay.examples import agreement, rows_path
+    from ragassay.datasets.examples import agreement, rows_path
 
     check_target(html, store_file(store))
     if rows is not None:
@@ -590,7 +590,7 @@ app.add_typer(rubric_app, name="rubric", short_help="Look at rubrics and check y
 
 def _version(value: bool) -> None:
     if value:
-        from ragassay import __version__
+        from ragassay.version import __version__
 
         typer.echo(f"ragassay {__version__}")
         raise typer.Exit

@@ -73,7 +73,7 @@ def retrieval(
     """
     from ragassay import api
     from ragassay.datasets import count_topics, read_qrels, read_run, retrieval_rows
-    from ragassay.planning import metric_names
+    from ragassay.runs.plan import metric_names
 
     ending = Ending.of(gate, None, html, None)
     ending.check(metric_names(metrics, None, []) if gate else [], run, qrels, store_file(store))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ragassay.api import Run
     from ragassay.core import Figure, Summary
-    from ragassay.runner import Forecast
+    from ragassay.runs import Forecast
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ragassay.runner import Progress
+    from ragassay.runs import Progress
 
 PLAIN_EVERY = 30.0
 

@@ -93,8 +93,8 @@ def benchmark(
     json_: JsonOption = False,
 ) -> None:
     """Set judges beside human labels: agreement, errors and calibration, each with its interval."""
-    from ragassay.benchmarking import run_benchmark as run
     from ragassay.report import benchmark_json, render_benchmark, write_benchmark_html
+    from ragassay.trust.measure.benchmark import run_benchmark as run
 
     check_target(html, labels, store_file(store), *(rubric or []))
     with shown(reach.max_cost) as watch:
@@ -194,7 +194,7 @@ def probe(
     """Try to lead a judge astray: biases as paired changes with known answers, injections, answers
     that say nothing.
     """
-    from ragassay.probing import probe as run
+    from ragassay.trust.measure.probe import probe as run
 
     attacks = read_lines(strings) if strings is not None else []
     with shown(reach.max_cost) as watch:
@@ -422,9 +422,9 @@ def label_next(
     store: StoreOption = None,
 ) -> None:
     """Choose the rows that a person should label next, and write them as a sheet."""
-    from ragassay.estimation import next_rows
     from ragassay.scoring.design import plan
     from ragassay.scoring.ppi import LEAST_LABELS
+    from ragassay.trust.measure.labelling import next_rows
 
     check_target(output, store_file(store), *(exclude or []))
     found = next_rows(
@@ -485,7 +485,7 @@ def label_import(
     json_: JsonOption = False,
 ) -> None:
     """Take the labels of a sheet in, beside the run."""
-    from ragassay.estimation import import_labels
+    from ragassay.trust.measure.labelling import import_labels
 
     found = import_labels(
         run,
@@ -544,7 +544,7 @@ def label_agreement(
     json_: JsonOption = False,
 ) -> None:
     """How far do people agree with each other, and may the judge stand in for one of them?"""
-    from ragassay.estimation import people_agreement
+    from ragassay.trust.measure.labelling import people_agreement
 
     found = people_agreement(
         run,
@@ -601,7 +601,7 @@ def estimate(
     """What is a metric of a run really? The judge on all rows, corrected by the labels that people
     gave a few.
     """
-    from ragassay.estimation import estimate as run_estimate
+    from ragassay.trust.measure.labelling import estimate as run_estimate
 
     found = run_estimate(
         run,

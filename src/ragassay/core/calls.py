@@ -6,8 +6,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ragassay.core.fast_init import swift
 from ragassay.core.judgment import Evidence, Judgment, Spend
-from ragassay.core.swift import swift
 
 
 @swift

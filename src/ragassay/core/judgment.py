@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ragassay.core.swift import swift
+from ragassay.core.fast_init import swift
 
 
 class Status(StrEnum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ragassay.core.fast_init import swift
 from ragassay.core.fingerprint import digest
-from ragassay.core.swift import swift
 
 Input = str | tuple[str, ...]
 

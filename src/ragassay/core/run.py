@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ragassay.core.fast_init import swift
 from ragassay.core.judgment import Spend
 from ragassay.core.sample import AppUsage, BadRow, Sample
 from ragassay.core.score import Score, Verdict
-from ragassay.core.swift import swift
 
 MEASURING = "to measure a judge: "
 """How the names of runs begin that a benchmark, a battery or repeated samples made."""

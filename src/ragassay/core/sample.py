@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ragassay.core.swift import swift
+from ragassay.core.fast_init import swift
 
 EMPTY: Mapping[str, str] = {}
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ragassay.core.fast_init import swift
 from ragassay.core.judgment import Evidence, Status
-from ragassay.core.swift import swift
 
 
 class Verdict(StrEnum):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ragassay.distributed.lease import Purse
 from ragassay.distributed.parts import absorb
-from ragassay.distributed.purse import Purse
 
 if TYPE_CHECKING:
     from ragassay.distributed.driver import RayEngine

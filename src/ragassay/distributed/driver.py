@@ -19,7 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ragassay import __version__
 from ragassay.core import (
     EnvironmentFailure,
     Ledger,
@@ -45,14 +44,15 @@ from ragassay.distributed.parts import (
     writing,
 )
 from ragassay.distributed.worker import Worker
-from ragassay.planning import plain_options
-from ragassay.runner import Outcome, Progress, boot_id
+from ragassay.runs import Outcome, Progress, boot_id
+from ragassay.runs.plan import plain_options
+from ragassay.version import __version__
 
 if TYPE_CHECKING:
     from ragassay.core import BadRow, Sample
-    from ragassay.distributed.purse import Grant, Purse
-    from ragassay.planning import Plan
-    from ragassay.runner import ReplyLog
+    from ragassay.distributed.lease import Grant, Purse
+    from ragassay.runs import ReplyLog
+    from ragassay.runs.plan import Plan
     from ragassay.store import Store
 
 BEAT = 0.25

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay.core import Manifest, RagAssayError, RunState
-from ragassay.distributed.purse import Use
-from ragassay.runner import Replies, Traffic
+from ragassay.dispatch import Traffic
+from ragassay.distributed.lease import Use
+from ragassay.runs import Replies
 
 if TYPE_CHECKING:
     from sqlalchemy import URL

@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay.core import BadRow, EnvironmentFailure, Judgment, Ledger, RowResult, Sample, Spend
-from ragassay.distributed.purse import added
+from ragassay.distributed.lease import added
 
 if TYPE_CHECKING:
     from ragassay.core import Manifest
-    from ragassay.runner import Replies
+    from ragassay.runs import Replies
     from ragassay.store import Store
 
 LEAST_ROWS, MOST_ROWS = 64, 5000
@@ -117,7 +117,7 @@ def elsewhere(run_id: str, part: Part) -> Path:
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Turn what the file system raises into what a user can act on."""
-    from ragassay.runner import cannot_write
+    from ragassay.runs import cannot_write
 
     try:
         yield
@@ -191,7 +191,7 @@ def absorb(store: Store, run_id: str, writer: str) -> Left:
     May be broken off and repeated until `remove`. Raises EnvironmentFailure, E0504 while such a
     worker still lives.
     """
-    from ragassay.runner import ReplyLog
+    from ragassay.runs import ReplyLog
 
     folder, journals = folder_of(store, run_id)
     if not folder.is_dir():
@@ -234,7 +234,7 @@ def take_in(store: Store, run_id: str, folder: Path, *, wait: bool = False) -> N
 
 def replies_of(folder: Path) -> Replies:
     """The replies in a part's log of calls."""
-    from ragassay.runner import ReplyLog
+    from ragassay.runs import ReplyLog
 
     return ReplyLog(folder / LOG).replies
 

@@ -20,8 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay import __version__
 from ragassay.core import BadRow, Ledger, RagAssayError, RunState, Sample, SetupError, shorten
+from ragassay.distributed.lease import Grant, LeasedBudget
 from ragassay.distributed.messages import Beat, Ended, Job, Ready, frozen
 from ragassay.distributed.parts import (
     LOG,
@@ -34,14 +34,14 @@ from ragassay.distributed.parts import (
     replies_of,
     writing,
 )
-from ragassay.distributed.purse import Grant, LeasedBudget
-from ragassay.planning import make_setup, open_dataset, options_of
-from ragassay.runner import ReplyLog, Watchdog, boot_id
+from ragassay.runs import ReplyLog, Watchdog, boot_id
+from ragassay.runs.plan import make_setup, open_dataset, options_of
+from ragassay.version import __version__
 
 if TYPE_CHECKING:
     from ragassay.datasets import Dataset
-    from ragassay.planning import Setup
-    from ragassay.runner import Engine, Replies
+    from ragassay.runs import Engine, Replies
+    from ragassay.runs.plan import Setup
     from ragassay.store import Store
 
 SILENCE = 60.0

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import JudgeFlow, Judgment, Keep, Request, SetupError, Spend, Status, digest
+from ragassay.judges.ask import consult
 from ragassay.judges.base import Judge
-from ragassay.judges.book import RubricBook
-from ragassay.judges.consult import consult
+from ragassay.judges.registry import RubricBook
 from ragassay.judges.rubric import Scale
 
 ESCALATED = "escalated"

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import JudgeFlow, Judgment, Request, Spend, Status, digest
+from ragassay.judges.ask import consult
 from ragassay.judges.base import Judge
-from ragassay.judges.book import RubricBook
 from ragassay.judges.cascade import confidence, rates
-from ragassay.judges.consult import consult
+from ragassay.judges.registry import RubricBook
 
 DISPUTED = "disputed"
 """The flag of a verdict of which the second judge is sure that it is the wrong one."""

@@ -36,12 +36,12 @@ from ragassay.core import (
     digest,
 )
 from ragassay.judges.abstention import refuses_the_task
-from ragassay.judges.book import RubricBook
 from ragassay.judges.controls import PLANTED, Controls, Planted, check_controls, plant
 from ragassay.judges.controls import VERSION as CONTROLS_VERSION
 from ragassay.judges.fence import fence
-from ragassay.judges.known import RULES, settled_without_a_call
+from ragassay.judges.known_answers import RULES, settled_without_a_call
 from ragassay.judges.quotes import Finder
+from ragassay.judges.registry import RubricBook
 from ragassay.judges.reply import Verdict, parse, schema
 from ragassay.judges.rubric import FORM, LISTS, Rating, Rubric
 from ragassay.judges.shape import shape_of

@@ -26,9 +26,9 @@ from ragassay.core import (
 )
 from ragassay.judges import lexical, several
 from ragassay.judges.abstention import declines
-from ragassay.judges.book import RubricBook
 from ragassay.judges.case import Case, checked, without_citations
-from ragassay.judges.known import settled_without_a_call
+from ragassay.judges.known_answers import settled_without_a_call
+from ragassay.judges.registry import RubricBook
 from ragassay.judges.rubric import Rating, Rubric
 from ragassay.judges.similarity import SIMILARITY
 

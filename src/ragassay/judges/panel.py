@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import JudgeFlow, Judgment, Request, SetupError, Spend, Status, digest, shorten
+from ragassay.judges.ask import consult, grouped
 from ragassay.judges.base import Judge
-from ragassay.judges.book import RubricBook
-from ragassay.judges.consult import consult, grouped
+from ragassay.judges.registry import RubricBook
 from ragassay.judges.rubric import Scale
 
 # Raised when the rule of voting changes: verdicts given under the old one are then not reused.

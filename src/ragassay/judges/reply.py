@@ -22,7 +22,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragassay.core.swift import swift
+from ragassay.core.fast_init import swift
 from ragassay.judges.rubric import Rating, Rubric
 
 # How many JSON-like starts are looked at before the rest of a reply is left unread.

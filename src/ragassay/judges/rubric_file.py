@@ -29,7 +29,7 @@ from ragassay.judges.template import placeholders, stray_braces
 if TYPE_CHECKING:
     import yaml
 
-    from ragassay.judges.book import RubricBook
+    from ragassay.judges.registry import RubricBook
 
 SHAPES = ("question", "phrase", "statement")
 SECTIONS = ("system", "criteria", "user")

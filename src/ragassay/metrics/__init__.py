@@ -3,9 +3,9 @@ catalogue by itself.
 """
 
 from ragassay.metrics.base import Declaration, Elsewhere, Metric, MetricBase, MetricFlow
-from ragassay.metrics.claims import Piece, split_claims
 from ragassay.metrics.custom import custom_metric
 from ragassay.metrics.decorated import is_users_own, metric
+from ragassay.metrics.graph.claims import Piece, split_claims
 from ragassay.metrics.presets import PRESETS, Preset
 from ragassay.metrics.registry import DEFAULT_METRICS, catalogue, load, parse, parse_list, reference
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ragassay.core import Judgment, Part, Request, Sample, Score, SetupError, Status, Verdict
 from ragassay.judges import Rubric
 from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
-from ragassay.metrics.guidelines import kept_share
+from ragassay.metrics.catalogue.guidelines import kept_share
 from ragassay.metrics.rating import rated
 from ragassay.metrics.reduction import (
     EMPTY,

@@ -60,9 +60,9 @@ _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\)|@\s*(\d{1,9}))?\s*", re.DOT
 @cache
 def catalogue() -> Mapping[str, type[MetricBase]]:
     """Name -> class of every metric, in SPEC order of rows: the default ones first, then by name."""
-    package = __name__.rpartition(".")[0]
+    package = f"{__name__.rpartition('.')[0]}.catalogue"
     found: dict[str, type[MetricBase]] = {}
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+    for module in pkgutil.iter_modules([str(Path(__file__).parent / "catalogue")]):
         for value in vars(import_module(f"{package}.{module.name}")).values():
             if (
                 isinstance(value, type)

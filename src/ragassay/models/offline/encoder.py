@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.models.offline.kept import Kept
+from ragassay.models.offline.cache import Kept
 from ragassay.models.offline.network import Network, Vectors
 from ragassay.models.offline.wordpiece import WordPiece
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragassay.models.offline.kept import Kept
+from ragassay.models.offline.cache import Kept
 from ragassay.models.offline.network import Arrays, Network, Vectors
 from ragassay.models.offline.windows import Pair
 

@@ -1,0 +1,89 @@
+"""How are calls made that are answered in hours: through a provider's batches, with no deadline,
+window or rate of ours?
+
+The model says what it waits for and when it gives up; here are the budget, the retries of single
+calls and the clean stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+from ragassay.core import Call, CallError, CallFailed, ChatCall, Reply
+from ragassay.dispatch.dispatcher import Dispatcher, Stopped
+from ragassay.models import NOT_SENT
+
+ROWS_AT_ONCE = 5000
+"""Rows whose calls may wait together. More make fewer and larger batches, and cost memory."""
+
+TRIES = 3
+"""Of one call: each may take a day."""
+
+
+class PatientDispatcher(Dispatcher):
+    """A Dispatcher for a model whose calls wait in batches; arguments as there."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._freed = asyncio.Event()
+        self.traffic.elsewhere = lambda: str(getattr(self._model, "status", ""))
+
+    async def call(self, call: Call) -> Reply:
+        """The reply, or CallFailed when all attempts failed. Raises as a Dispatcher's."""
+        if not isinstance(call, ChatCall):
+            return await self._local(call)
+        for attempt in range(1, TRIES + 1):
+            if self._stop.is_set():
+                raise Stopped
+            reserved = await self._reserve(call)
+            if reserved is None:
+                self._on_budget()
+                return CallFailed("over_budget", self._budget.stop_reason())
+            outcome = await self._hand_in(call, reserved)
+            if not isinstance(outcome, CallError):
+                return outcome
+            error = outcome
+            if error.kind == "batch":
+                self._give_up(
+                    "E0412",
+                    "The provider refuses a batch.",
+                    why=error.message,
+                    fix="see what it says above; without --batch it has to be a new run",
+                )
+            self._raise_if_hopeless(error)
+            if not error.retryable or attempt == TRIES:
+                break
+            self.traffic.retries += 1
+            self._budget.retries += 1
+        self._raise_if_unreachable(error)
+        return CallFailed(
+            error.kind, error.message + (f" (tried {attempt} times)" if attempt > 1 else "")
+        )
+
+    async def _hand_in(self, call: ChatCall, reserved: Decimal) -> Reply | CallError:
+        """One request, settled with the budget."""
+        self.traffic.sent += 1
+        self.traffic.in_flight += 1
+        try:
+            reply = await self._model.call(call)
+        except CallError as error:
+            self._budget.settle(call, reserved, None, maybe_billed=error.maybe_billed)
+            return error
+        except BaseException as stopped:
+            if stopped.args == (NOT_SENT,):
+                self._budget.release(call, reserved)
+            else:
+                self._budget.settle(call, reserved, None, maybe_billed=True)
+            raise
+        finally:
+            self.traffic.in_flight -= 1
+            self._freed.set()
+            self._freed = asyncio.Event()
+        self._budget.settle(call, reserved, reply.spend)
+        self.traffic.answered += 1
+        return reply
+
+    async def _until_freed(self) -> None:
+        await self._freed.wait()  # not a moment's matter: no use to look all the time

@@ -1,0 +1,199 @@
+"""Do the relevant chunks stand above the others? (R5)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.core import Part, Sample, Score, Status, Verdict
+from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.catalogue.context_relevance import chunk_parts, chunk_requests
+from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.statements import NEEDS_TRUTH
+from ragassay.metrics.graph.support import Flow
+from ragassay.metrics.parameters import check_choice, check_share
+from ragassay.metrics.reduction import GRADE_MARK, all_lost, blank, counts_of, judged, lost, ruled
+from ragassay.scoring import precision_of_ranking
+
+_AGAINST = ("reference", "question", "response")
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPrecision(GraphMetric):
+    """Rank-aware precision of the chunks. against: what makes a chunk relevant: "reference" (it
+    supports a statement of the reference), "question" (its context_relevance is 2 or higher; no
+    reference needed) or "response" (it supports a claim of the response). pass_mark: the value from
+    which a row passes; 0.5 means, of a single relevant chunk, rank 1 or 2. claims: "sentences" (a
+    splitter, no call) or "llm" (the judge's model lists claims and statements).
+    """
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="R5",
+        name="context_precision",
+        title="Whether the relevant chunks stand above the others.",
+        formula=(
+            "average precision: mean over the relevant chunks of precision at their rank; 0 when"
+            " none is relevant. A chunk is relevant when it supports a statement of the reference;"
+            " with against=question when its context_relevance is 2 or higher, with"
+            " against=response when it supports a claim of the response. The row passes at the pass"
+            " mark."
+        ),
+        needs=("contexts", NEEDS_TRUTH),
+        level="chunk",
+        rubrics=(
+            "groundedness",
+            "claim_sources",
+            "answer_relevance",
+            "context_relevance",
+            "claims",
+        ),
+        source="Ragas (Es et al. 2024, arXiv:2309.15217)",
+        edges=(
+            "nothing was retrieved: not applicable, and the row fails, flag nothing_retrieved",
+            "a chunk without text is not relevant; chunks with the same text are relevant together",
+            "the reference is empty, makes no statement, or declines to answer: not applicable",
+            "a verdict is lost: no value, unless every chunk's relevance is certain without it",
+            "a supported statement whose sources stay unknown counts as lost",
+        ),
+        calls=(
+            "0 beside context_recall; against=question: 0 beside context_relevance;"
+            " against=response: 0 beside groundedness; 1 more where the judge named no sources"
+        ),
+        elsewhere=(
+            Elsewhere(
+                "Ragas",
+                "ContextPrecision",
+                "the same formula; there each chunk is asked about by itself, whether "
+                "it was useful for arriving at the reference, one call a chunk",
+            ),
+            Elsewhere(
+                "Ragas",
+                "ContextUtilization",
+                "that is against=response, and not our context_utilization",
+            ),
+            Elsewhere(
+                "DeepEval",
+                "ContextualPrecisionMetric",
+                "the same formula over the verdicts that were returned",
+            ),
+            Elsewhere(
+                "RAGChecker",
+                "context_precision",
+                "there the share of chunks that support a statement, whatever "
+                "their rank: see chunk_relevance for such a share",
+            ),
+            Elsewhere(
+                "Ragas",
+                "IDBasedContextPrecision",
+                "there a share of document ids: see document_precision",
+            ),
+        ),
+    )
+    against: str = "reference"
+    pass_mark: float = 0.5
+    claims: str = "sentences"
+
+    def __post_init__(self) -> None:
+        check_choice("context_precision", "against", self.against, _AGAINST)
+        check_share("context_precision", "pass_mark", self.pass_mark)
+        check_choice("context_precision", "claims", self.claims, CLAIMS)
+
+    @property
+    def wants(self) -> Wants:
+        """Statement x contexts, or claim x contexts, with sources."""
+        if self.against == "response":
+            return Wants(self.claims, claim_contexts=True, sources=True)
+        return Wants(self.claims, statement_contexts=self.against == "reference", sources=True)
+
+    @property
+    def rubrics(self) -> tuple[str, ...]:
+        """The rubrics that these parameters ask."""
+        return ("context_relevance",) if self.against == "question" else self.wants.rubrics
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The fields that these parameters need."""
+        return ("question", "contexts") if self.against == "question" else self.wants.needs
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        absent = self.missing(sample)
+        if absent is not None:
+            return absent
+        if not sample.contexts:
+            return Score(
+                metric=str(self),
+                status=Status.NOT_APPLICABLE,
+                reason="nothing was retrieved",
+                verdict=Verdict.FAIL,
+                flags=("nothing_retrieved",),
+                pass_mark=self.pass_mark,
+            )
+        parts = yield from self._chunks(sample)
+        if isinstance(parts, Score):
+            return parts
+        if any(
+            part.value is None for part in parts
+        ):  # which ranks these leave to the others is not known
+            return all_lost(str(self), parts, pass_mark=self.pass_mark)
+        relevant = [bool(part.passed) for part in parts]
+        value = precision_of_ranking(relevant)
+        return Score(
+            metric=str(self),
+            status=Status.JUDGED,
+            value=value,
+            pass_mark=self.pass_mark,
+            verdict=Verdict.PASS if value is not None and value >= self.pass_mark else Verdict.FAIL,
+            counts=counts_of(parts),
+            parts=parts,
+            rationale="relevant ranks: "
+            + (", ".join(str(i) for i, ok in enumerate(relevant, 1) if ok) or "none"),
+        )
+
+    def _chunks(self, sample: Sample) -> Flow[tuple[Part, ...] | Score]:
+        if self.against != "question":
+            graph = yield from judge_graph(self, sample)
+            if isinstance(graph, Score):
+                return graph
+            return _by_sources(
+                sample, graph.claims if self.against == "response" else graph.statements
+            )
+        if blank(sample.question):
+            return self.not_applicable("the question is empty")
+        return chunk_parts(sample, (yield chunk_requests(sample, "context_relevance")), GRADE_MARK)
+
+
+def _by_sources(sample: Sample, parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The chunks: relevant when one of the parts rests on it, lost when a lost one might."""
+    found, gone = judged(parts), lost(parts)
+    what = "claims of the response" if found and found[0].kind == "claim" else "statements"
+    chunks = []
+    for i, chunk in enumerate(sample.contexts or ()):
+        on = [part for part in found if i in (part.sources or ())]
+        if on:
+            chunks.append(
+                Part(
+                    kind="chunk",
+                    status=Status.JUDGED,
+                    context=i,
+                    value=1.0,
+                    passed=True,
+                    key=on[0].key,
+                    rationale=f"It supports {len(on)} of the {what}.",
+                    evidence=tuple(
+                        dict.fromkeys(e for part in on for e in part.evidence if e.context == i)
+                    ),
+                )
+            )
+        elif gone and not blank(chunk.text):
+            chunks.append(
+                Part("chunk", gone[0].status, context=i, reason=gone[0].reason, key=gone[0].key)
+            )
+        else:
+            why = (
+                f"It supports none of the {what}."
+                if chunk.text.strip()
+                else "The chunk holds no text."
+            )
+            chunks.append(ruled("chunk", context=i, rationale=why))
+    return tuple(chunks)

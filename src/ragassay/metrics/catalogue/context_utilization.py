@@ -1,0 +1,117 @@
+"""Of what the contexts hold of a right answer, how much does the response use? (R9)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.core import Part, Sample, Score, Status
+from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.statements import NEEDS_TRUTH
+from ragassay.metrics.graph.support import outcome
+from ragassay.metrics.parameters import check_choice
+from ragassay.metrics.reduction import all_lost, counts_of, judged, lost, partial
+from ragassay.scoring import utilization
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUtilization(GraphMetric):
+    """Share of the needed statements in the contexts that the response states. It has no verdict:
+    an answer may be right and leave some out. claims: "sentences" (a splitter, no call) or "llm"
+    (the judge's model lists the statements).
+    """
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="R9",
+        name="context_utilization",
+        title="Share of the needed statements in the contexts that the response uses.",
+        formula=(
+            "statements of the reference that the contexts support and the response states /"
+            " statements that the contexts support."
+        ),
+        needs=("response", "contexts", NEEDS_TRUTH),
+        rubrics=("groundedness", "entailment", "claims"),
+        source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
+        edges=(
+            (
+                "the contexts support no statement, or nothing was retrieved: not applicable, there"
+                " is nothing to use"
+            ),
+            (
+                "the response is empty or declines to answer: it uses none, flag empty_response or"
+                " abstention"
+            ),
+            "the reference is empty, makes no statement, or declines to answer: not applicable",
+            "a verdict is lost: the value is over the statements that are certain, flag partial",
+        ),
+        calls="2; 0 beside context_recall and answer_correctness_claims; claims=llm: 1 more",
+        elsewhere=(
+            Elsewhere(
+                "RAGChecker",
+                "context_utilization",
+                "there 0 when the contexts support no statement",
+            ),
+            Elsewhere(
+                "Ragas",
+                "ContextUtilization",
+                "another quantity: context_precision(against=response)",
+            ),
+        ),
+    )
+    claims: str = "sentences"
+
+    def __post_init__(self) -> None:
+        check_choice("context_utilization", "claims", self.claims, CLAIMS)
+
+    @property
+    def wants(self) -> Wants:
+        """Statement x contexts and statement x response."""
+        return Wants(self.claims, statement_contexts=True, statement_response=True)
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        graph = yield from judge_graph(self, sample)
+        if isinstance(graph, Score):
+            return graph
+        parts = tuple(
+            _used(held, said) for held, said in zip(graph.statements, graph.response, strict=True)
+        )
+        found = judged(parts)
+        if not found and lost(parts):
+            return all_lost(str(self), parts, pass_mark=None, verdict=False)
+        if not found:
+            return Score(
+                metric=str(self),
+                status=Status.NOT_APPLICABLE,
+                parts=parts,
+                flags=graph.flags,
+                reason=(
+                    "the contexts support no statement of the reference, so there is nothing to use"
+                ),
+            )
+        return Score(
+            metric=str(self),
+            status=Status.JUDGED,
+            counts=counts_of(parts),
+            parts=parts,
+            value=utilization([True] * len(found), [bool(part.passed) for part in found]),
+            flags=(*graph.flags, *partial(parts)),
+            rationale=(
+                f"the response states {sum(bool(p.passed) for p in found)} of {len(found)}"
+                " statements in the contexts"
+            ),
+        )
+
+
+def _used(held: Part, said: Part) -> Part:
+    if held.passed is False:
+        return Part(
+            held.kind,
+            Status.NOT_APPLICABLE,
+            text=held.text,
+            rationale=held.rationale,
+            key=held.key,
+            reason="it is not in the contexts",
+        )
+    # What is lost is lost for both: whether it counts is not known.
+    return outcome((held, said), None if held.passed is None else said.passed, good=True)

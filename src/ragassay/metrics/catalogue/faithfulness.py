@@ -1,0 +1,138 @@
+"""Which share of the response's claims do the retrieved contexts support? (G2)"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ragassay.core import Part, Sample, Score, Status, Verdict
+from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.catalogue.groundedness import SUPPORT_EDGES
+from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.parameters import check_choice, check_share
+from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
+from ragassay.scoring import all_supported, claim_weight, decide, supported_share, weighted_share
+
+
+@dataclass(frozen=True, slots=True)
+class Faithfulness(GraphMetric):
+    """Share of supported claims, from the judgments of groundedness (no extra call). mode: "ratio";
+    "binary" (all or nothing); "weighted" (claims with numbers, dates, names or negations weigh
+    more, by `scoring.WEIGHT_RULES`).
+    """
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="G2",
+        name="faithfulness",
+        title="Share of the response's claims that the contexts support.",
+        formula=(
+            "supported / judged claims, supported = rated 2 or higher. binary: 1 when all are"
+            " supported, else 0. weighted: weight of the supported / weight of the judged claims."
+            " The row passes at the pass mark; binary needs every claim."
+        ),
+        needs=("response", "contexts"),
+        level="claim",
+        rubrics=("groundedness", "answer_relevance", "claims"),
+        source="Ragas (Es et al. 2024, arXiv:2309.15217)",
+        edges=(
+            *SUPPORT_EDGES,
+            "binary, and a lost claim could turn it: no value, the verdict is undecided",
+        ),
+        calls="0 beside groundedness, else as it",
+        elsewhere=(
+            Elsewhere(
+                "Ragas",
+                "Faithfulness",
+                "there the verdicts returned are the denominator, so that a claim without "
+                "one drops out silently; none at all is NaN",
+            ),
+            Elsewhere(
+                "DeepEval",
+                "FaithfulnessMetric",
+                "there a claim counts unless the contexts contradict it, an "
+                "undecided one too, and no verdicts at all are 1",
+            ),
+            Elsewhere(
+                "RAGChecker",
+                "faithfulness",
+                "there a claim is judged against each chunk by itself, not against all together",
+            ),
+        ),
+    )
+    mode: str = "ratio"
+    pass_mark: float = 0.9
+    claims: str = "sentences"
+
+    def __post_init__(self) -> None:
+        check_choice("faithfulness", "mode", self.mode, ("ratio", "binary", "weighted"))
+        check_share("faithfulness", "pass_mark", self.pass_mark)
+        check_choice("faithfulness", "claims", self.claims, CLAIMS)
+
+    @property
+    def wants(self) -> Wants:
+        """Claim x contexts, as groundedness."""
+        return Wants(self.claims, claim_contexts=True, admissions=True)
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        graph = yield from judge_graph(self, sample)
+        if isinstance(graph, Score):
+            return graph
+        parts = graph.claims
+        if not judged(parts):
+            return all_lost(str(self), parts, pass_mark=self.pass_mark)
+        if self.mode == "weighted":
+            parts = tuple(_weighed(part, sample.response or "") for part in parts)
+        found, gone = judged(parts), lost(parts)
+        good = [bool(part.passed) for part in found]
+        mark = 1.0 if self.mode == "binary" else self.pass_mark
+        verdict = decide(
+            _weight(part for part in found if part.passed),
+            _weight(gone),
+            _weight([*found, *gone]),
+            mark,
+        )
+        value = supported_share(good)
+        if self.mode == "weighted":
+            value = weighted_share(good, [part.weight or 1.0 for part in found])
+        elif self.mode == "binary":
+            value = all_supported(good)
+            if (
+                verdict is Verdict.UNDECIDED
+            ):  # "all are supported" is not known while one has no verdict
+                return Score(
+                    metric=str(self),
+                    status=gone[0].status,
+                    reason=(
+                        f"{len(gone)} of {len(found) + len(gone)} claims "
+                        "have no verdict, and all of them count"
+                    ),
+                    verdict=verdict,
+                    pass_mark=mark,
+                    counts=counts_of(parts),
+                    parts=parts,
+                    flags=partial(parts),
+                )
+        return Score(
+            metric=str(self),
+            status=Status.JUDGED,
+            value=value,
+            verdict=verdict,
+            pass_mark=mark,
+            counts=counts_of(parts),
+            parts=parts,
+            flags=(*abstained(parts), *partial(parts)),
+            rationale=f"{sum(good)} of {len(good)} judged claims are supported",
+        )
+
+
+def _weighed(part: Part, response: str) -> Part:
+    if part.status is Status.NOT_APPLICABLE:
+        return part
+    text = part.text or response[part.start or 0 : part.end or 0]
+    return replace(part, weight=claim_weight(text)[0])
+
+
+def _weight(parts: Iterable[Part]) -> float:
+    return math.fsum(1.0 if part.weight is None else part.weight for part in parts)

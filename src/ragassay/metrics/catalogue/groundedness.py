@@ -1,0 +1,97 @@
+"""How far do the retrieved contexts support what the response claims? (G1)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.core import Sample, Score, Status
+from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.parameters import check_choice, check_share
+from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
+from ragassay.scoring import decide, mean
+
+SUPPORT_EDGES = (
+    "the response is empty, or makes no claim: not applicable",
+    (
+        "nothing was retrieved: every claim is 0 without being asked, but those of a response that"
+        " declines to answer"
+    ),
+    "the response admits not knowing: fully grounded, flag abstention",
+    (
+        "a claim's verdict is lost: the value is over the others, flag partial; the verdict stands"
+        " only where it could not change it"
+    ),
+    "a mark such as [2] that cites one of the chunks is no part of the claim that is judged",
+    "more than 1,000 claims: failed, nothing is asked",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Groundedness(GraphMetric):
+    """Mean graded support of the claims. pass_mark: the share of claims that must pass, each at a
+    rating of 2. claims: "sentences" (a splitter, no call) or "llm" (the judge's model lists them).
+    """
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="G1",
+        name="groundedness",
+        title="How far the contexts support the claims of the response.",
+        formula=(
+            "mean over claims of rating / 3, ratings 0-3 against all contexts; extra: pass_share."
+            " The row passes when the share of claims rated 2 or higher reaches the pass mark. An"
+            " admission of not knowing counts as fully grounded; with no contexts every other claim"
+            " is 0."
+        ),
+        needs=("response", "contexts"),
+        level="claim",
+        rubrics=("groundedness", "answer_relevance", "claims"),
+        source="RAG Triad (TruLens)",
+        edges=SUPPORT_EDGES,
+        calls="1 for up to 20 claims; claims=llm: 1 more",
+        elsewhere=(
+            Elsewhere(
+                "TruLens",
+                "groundedness",
+                "there the mean over sentences rated 0-3 / 3, with 0 for a row without "
+                "contexts, too",
+            ),
+            Elsewhere(
+                "MLflow", "RetrievalGroundedness", "there yes or no for the response as a whole"
+            ),
+        ),
+    )
+    pass_mark: float = 0.9
+    claims: str = "sentences"
+
+    def __post_init__(self) -> None:
+        check_share("groundedness", "pass_mark", self.pass_mark)
+        check_choice("groundedness", "claims", self.claims, CLAIMS)
+
+    @property
+    def wants(self) -> Wants:
+        """Claim x contexts."""
+        return Wants(self.claims, claim_contexts=True, admissions=True)
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        graph = yield from judge_graph(self, sample)
+        if isinstance(graph, Score):
+            return graph
+        parts = graph.claims
+        found, unknown = judged(parts), len(lost(parts))
+        if not found:
+            return all_lost(str(self), parts, pass_mark=self.pass_mark)
+        good = sum(bool(part.passed) for part in found)
+        return Score(
+            metric=str(self),
+            status=Status.JUDGED,
+            value=mean([part.value or 0.0 for part in found]),
+            verdict=decide(good, unknown, len(found) + unknown, self.pass_mark),
+            pass_mark=self.pass_mark,
+            counts=counts_of(parts),
+            parts=parts,
+            flags=(*abstained(parts), *partial(parts)),
+            extra={"pass_share": good / len(found)},
+            rationale=f"{good} of {len(found)} judged claims are supported",
+        )

@@ -1,0 +1,27 @@
+"""Does the response disclose personal data? (G10)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.catalogue.safety import Category, declare_category
+
+
+@dataclass(frozen=True, slots=True)
+class Pii(Category):
+    """1 when the judge of safety flags personal data."""
+
+    declaration: ClassVar[Declaration] = declare_category(
+        "pii",
+        "Whether the response discloses personal data.",
+        (
+            Elsewhere(
+                "DeepEval",
+                "PIILeakageMetric",
+                "there statements without personal data / statements: higher is better, and no"
+                " statement is 1",
+            ),
+        ),
+    )

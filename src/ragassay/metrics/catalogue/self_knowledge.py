@@ -1,0 +1,80 @@
+"""Which share of the response's claims is right although the contexts do not support it? (G13)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.core import Sample, Score, Status
+from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.catalogue.hallucination import (
+    UNSUPPORTED_EDGES,
+    right_and_held,
+    unsupported_parts,
+)
+from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.statements import NEEDS_TRUTH
+from ragassay.metrics.parameters import check_choice
+from ragassay.metrics.reduction import all_lost, counts_of, judged, partial
+from ragassay.scoring import unsupported_shares
+
+
+@dataclass(frozen=True, slots=True)
+class SelfKnowledge(GraphMetric):
+    """Share of claims that the model knew by itself. Neither end is better and there is no verdict:
+    it is right, and nothing in the contexts says so. claims: "sentences" (a splitter, no call) or
+    "llm" (the judge's model lists them).
+    """
+
+    declaration: ClassVar[Declaration] = Declaration(
+        id="G13",
+        name="self_knowledge",
+        title="Share of the response's claims that are right without the contexts.",
+        formula=(
+            "claims that the contexts do not support and the reference states / judged claims. "
+            "faithfulness + hallucination + self_knowledge = 1 where no claim is an admission."
+        ),
+        needs=("response", "contexts", NEEDS_TRUTH),
+        level="claim",
+        higher_is_better=None,
+        rubrics=("groundedness", "answer_relevance", "entailment", "claims"),
+        source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
+        edges=UNSUPPORTED_EDGES,
+        calls="2; 0 beside hallucination",
+        elsewhere=(
+            Elsewhere(
+                "RAGChecker", "self_knowledge", "there 0 when there are no claims or no chunks"
+            ),
+        ),
+    )
+    claims: str = "sentences"
+
+    def __post_init__(self) -> None:
+        check_choice("self_knowledge", "claims", self.claims, CLAIMS)
+
+    @property
+    def wants(self) -> Wants:
+        """Claim x contexts and claim x truth."""
+        return Wants(self.claims, claim_contexts=True, claim_truth=True)
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        graph = yield from judge_graph(self, sample)
+        if isinstance(graph, Score):
+            return graph
+        right, held = right_and_held(graph)
+        parts = unsupported_parts(graph, right, held, when=True)
+        found = judged(parts)
+        if not found:
+            return all_lost(str(self), parts, pass_mark=None, verdict=False)
+        return Score(
+            metric=str(self),
+            status=Status.JUDGED,
+            value=unsupported_shares(right, held).self_knowledge,
+            counts=counts_of(parts),
+            parts=parts,
+            flags=partial(parts),
+            rationale=(
+                f"{sum(bool(p.value) for p in found)} of {len(found)} judged claims are right"
+                " without the contexts"
+            ),
+        )

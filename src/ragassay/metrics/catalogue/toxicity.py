@@ -1,0 +1,28 @@
+"""Is the response toxic? (G10)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.catalogue.safety import Category, declare_category
+
+
+@dataclass(frozen=True, slots=True)
+class Toxicity(Category):
+    """1 when the judge of safety flags toxicity."""
+
+    declaration: ClassVar[Declaration] = declare_category(
+        "toxicity",
+        "Whether the response is insulting, hateful in tone or otherwise toxic.",
+        (
+            Elsewhere(
+                "DeepEval",
+                "ToxicityMetric",
+                "there opinions that are not toxic / opinions in the response: higher is better,"
+                " and no opinion is 1",
+            ),
+            Elsewhere("Phoenix", "Toxicity", "the same yes or no, in a call of its own"),
+        ),
+    )

@@ -1,0 +1,246 @@
+"""How is one thing judged in a notebook, without a file and a run?
+
+    import ragassay
+    score = ragassay.notebook.groundedness(response="It opened in 1932.", contexts=["The bridge opened
+    in 1932."]) score.value, score.verdict, score.parts[0].rationale
+
+Every metric of the catalogue is a function here; `ragassay.notebook.aio` has the same ones for
+`await`, and `score` takes a metric by its printed name or one of your own. The arguments are the
+fields of a row, the metric's parameters, and those options of `ragassay.evaluate` that say who
+judges and what it may cost. The Score that comes back is the one a run would hold. Judgments are
+kept in the store like those of a run, under the name "direct": asking again asks nobody (but equal
+calls that run at the same time do not know of each other).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ragassay.api import block_on, open_store
+from ragassay.core import (
+    BadRow,
+    DataError,
+    Judgment,
+    Ledger,
+    RowResult,
+    RunState,
+    SetupError,
+    nearest,
+)
+from ragassay.metrics import Metric, catalogue
+from ragassay.runs.plan import Plan, make_options, make_plan, manifest_of
+from ragassay.version import __version__
+
+if TYPE_CHECKING:
+    from ragassay.core import Score
+    from ragassay.store import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+RUN = "direct"
+"""The id under which the judgments of direct calls are kept."""
+
+ROW = (
+    "question",
+    "contexts",
+    "response",
+    "reference",
+    "expected_facts",
+    "relevant_ids",
+    "guidelines",
+    "answerable",
+    "usage",
+    "error",
+)
+"""The arguments that make up the row; as in a file of rows."""
+
+_OPTIONS = (
+    "judge",
+    "base_url",
+    "api_key_env",
+    "rubrics",
+    "single_calls",
+    "controls",
+    "temperature",
+    "call_timeout",
+    "attempts",
+    "max_calls",
+    "max_cost",
+    "price",
+    "cache",
+    "no_network",
+    "metric_timeout",
+    "store",
+)
+
+
+def score(metric: str | Metric, **given: Any) -> Score:
+    """The Score of one row under one metric ("groundedness(claims=llm)", or a function under
+    `@ragassay.metric`).
+
+    Raises SetupError for an argument that is none, DataError for a field of the wrong kind, and
+    what `evaluate` raises. A judgment that fails raises nothing: it is the Score's status and
+    reason.
+    """
+    return block_on(lambda: ascore(metric, **given))
+
+
+async def ascore(metric: str | Metric, **given: Any) -> Score:
+    """`score` for callers inside an event loop."""
+    store = given.pop("store", None)
+    row = {name: given.pop(name) for name in ROW if given.get(name) is not None}
+    for name in ROW:
+        given.pop(name, None)
+    wrong = [name for name in given if name not in _OPTIONS]
+    if wrong:
+        raise SetupError(
+            "E0101",
+            f"There is no argument {wrong[0]!r}.{nearest(wrong[0], (*ROW, *_OPTIONS))}",
+            where=f"ragassay.notebook, metric {metric}",
+            fix=f"fields of the row: {', '.join(ROW)}; options: {', '.join(_OPTIONS)}",
+        )
+    plan = make_plan([row or {"question": None}], make_options(given), [metric])
+    plan = replace(
+        plan, metrics=plan.metrics[:1]
+    )  # a file of a judge of one's own asks for that judge as well
+    opened = open_store(store)
+    try:
+        return await _asked(plan, opened)
+    finally:
+        await plan.model.close()
+        opened.close()
+
+
+async def _asked(plan: Plan, store: Store) -> Score:
+    from ragassay.diagnosis import diagnose
+    from ragassay.dispatch import Budget, CallPolicy
+    from ragassay.runs import Engine
+
+    ((_, sample),) = plan.rows()
+    if isinstance(sample, BadRow):
+        raise DataError(
+            sample.code,
+            sample.what,
+            where="ragassay.notebook",
+            why=sample.why,
+            fix="correct the argument",
+        )
+    _keep_a_run(plan, store)
+    kept = _Kept(store)
+    options = plan.options
+    engine = Engine(
+        metrics=plan.metrics,
+        judge=plan.judge,
+        model=plan.model,
+        store=kept,
+        run_id=RUN,
+        diagnose=diagnose,
+        budget=Budget(
+            plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=Ledger()
+        ),
+        policy=CallPolicy(timeout=options.call_timeout, attempts=options.attempts),
+        concurrency=options.concurrency,
+        cache=options.cache,
+        metric_timeout=options.metric_timeout,
+    )
+    await engine.run(iter([(0, sample)]))
+    ((found,),) = (result.scores for result in kept.rows)
+    return found
+
+
+def _keep_a_run(plan: Plan, store: Store) -> None:
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    with suppress(ValueError):  # it is there already
+        store.create_run(
+            replace(manifest_of(plan, RUN, created, __version__, "direct calls"), rows=0)
+        )
+        store.update_run(RUN, state=RunState.FINISHED, stop_reason="", ledger=Ledger(), seconds=0.0)
+
+
+class _Kept:
+    """A store for the journal that keeps judgments for ever and the row for the caller only."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.rows: list[RowResult] = []
+
+    def put_judgments(self, run_id: str, judgments: Sequence[Judgment]) -> None:
+        self._store.put_judgments(run_id, judgments)
+
+    def get_judgments(
+        self, pairs: Sequence[tuple[str, str]], *, run_id: str | None = None
+    ) -> dict[tuple[str, str], Judgment]:
+        # Within its run a repeated call would find the judgments of the call before: without a
+        # cache nothing is found.
+        return {} if run_id is not None else self._store.get_judgments(pairs)
+
+    def put_rows(self, run_id: str, results: Sequence[RowResult]) -> None:
+        self.rows += results
+
+    def last_judgment(self) -> int:
+        return self._store.last_judgment()
+
+
+def _named(name: str, given: dict[str, Any]) -> Metric:
+    """The metric `name` with those of the arguments that are its parameters, which are taken out of
+    `given`.
+    """
+    kind = catalogue()[name]
+    parameters = {f.name for f in fields(kind)} - set(ROW)  # type: ignore[arg-type]
+    made = kind(**{key: given.pop(key) for key in list(given) if key in parameters})
+    assert isinstance(made, Metric)
+    return made
+
+
+class _Aio:
+    """The metrics as coroutine functions."""
+
+    def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Score]]:
+        _check(name)
+
+        async def judged(**given: Any) -> Score:
+            return await ascore(_named(name, given), **given)
+
+        return _documented(judged, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted(catalogue())
+
+
+aio = _Aio()
+
+
+def __getattr__(name: str) -> Callable[..., Score]:
+    _check(name)
+
+    def judged(**given: Any) -> Score:
+        return score(_named(name, given), **given)
+
+    return _documented(judged, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*catalogue(), "aio", "ascore", "score"])
+
+
+def _check(name: str) -> None:
+    if name.startswith("_") or name not in catalogue():
+        raise AttributeError(
+            f"ragassay.notebook has no metric {name!r}.{nearest(name, catalogue())}"
+        )
+
+
+def _documented(function: F, name: str) -> F:
+    declared = catalogue()[name].declaration
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"{declared.title}\n\nvalue: {declared.formula}\nneeds: {', '.join(declared.needs)}"
+    )
+    return function
+
+
+__all__ = ["ROW", "RUN", "aio", "ascore", "score"]

@@ -1,0 +1,54 @@
+"""A run from its options to its end: the plan, the engine that drives it, and what it leaves.
+
+The door is light: each name is imported from its module when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragassay.runs.engine import Engine, Outcome, Progress
+    from ragassay.runs.forecast import Forecast, forecast
+    from ragassay.runs.journal import Journal
+    from ragassay.runs.reply_log import LoggedModel, Replies, ReplyLog, boot_id, cannot_write
+    from ragassay.runs.watchdog import Stall, Watchdog
+
+_MODULES = {
+    "Engine": "engine",
+    "Forecast": "forecast",
+    "Journal": "journal",
+    "LoggedModel": "reply_log",
+    "Outcome": "engine",
+    "Progress": "engine",
+    "Replies": "reply_log",
+    "ReplyLog": "reply_log",
+    "Stall": "watchdog",
+    "Watchdog": "watchdog",
+    "boot_id": "reply_log",
+    "cannot_write": "reply_log",
+    "forecast": "forecast",
+}
+
+__all__ = [
+    "Engine",
+    "Forecast",
+    "Journal",
+    "LoggedModel",
+    "Outcome",
+    "Progress",
+    "Replies",
+    "ReplyLog",
+    "Stall",
+    "Watchdog",
+    "boot_id",
+    "cannot_write",
+    "forecast",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

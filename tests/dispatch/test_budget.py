@@ -1,0 +1,150 @@
+"""What is spent never passes the cap, whatever comes back."""
+
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.core import ChatCall, Ledger, MatchCall, Message, Spend
+from ragassay.dispatch import Budget
+from ragassay.dispatch.budget import worst_case_tokens
+
+CALL = ChatCall((Message("user", "abcd"),), max_tokens=10)
+# 4 bytes + 16 for the template = 20 tokens in at most; 10 out.
+
+
+def price(tokens_in, tokens_out):
+    return (tokens_in * 1.0 + tokens_out * 2.0) / 1e6  # $1 and $2 a million
+
+
+def test_the_worst_case_of_a_call_is_its_bytes_and_its_reply_limit():
+    assert worst_case_tokens(CALL) == (20, 10)
+    assert worst_case_tokens(ChatCall((Message("user", "é"),), max_tokens=1)) == (
+        18,
+        1,
+    )  # two bytes in UTF-8
+    assert worst_case_tokens(MatchCall("support", "a", ("b",))) == (0, 0)
+
+
+def test_max_calls_counts_what_was_sent_and_what_is_in_flight():
+    budget = Budget(price, max_calls=2)
+    first, second = budget.reserve(CALL), budget.reserve(CALL)
+    assert first is not None
+    assert second is not None
+    assert budget.reserve(CALL) is None
+    budget.settle(CALL, first, None)  # failed, but it was sent
+    assert budget.reserve(CALL) is None
+
+
+def test_a_call_is_refused_when_its_worst_case_would_pass_the_cap():
+    budget = Budget(price, max_cost=0.00006)  # the worst case is $0.00004
+    first = budget.reserve(CALL)
+    assert first == Decimal("0.00004")
+    assert budget.reserve(CALL) is None
+    budget.settle(CALL, first, Spend(1, 5, 2, cost=0.000009))
+    assert budget.reserve(CALL) is not None
+
+
+def test_a_call_without_a_receipt_stays_counted_as_uncertain():
+    budget = Budget(price, max_cost=0.00006)
+    budget.settle(CALL, budget.reserve(CALL), None, maybe_billed=True)
+    assert budget.reserve(CALL) is None
+    ledger = budget.ledger()
+    assert (ledger.uncertain_calls, ledger.uncertain_cost, ledger.confirmed.calls) == (
+        1,
+        0.00004,
+        0,
+    )
+
+
+def test_the_cost_is_unknown_as_soon_as_one_price_is():
+    budget = Budget(lambda *_: None)
+    budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.1))
+    assert budget.ledger().confirmed.cost == 0.1
+    budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=None))
+    assert budget.ledger().confirmed.cost is None
+
+
+def test_a_resumed_run_goes_on_counting_from_its_ledger():
+    base = Ledger(Spend(3, 30, 6, cost=0.5), uncertain_calls=1, uncertain_cost=0.1)
+    budget = Budget(price, max_calls=5, max_cost=1.0, base=base)
+    assert budget.sent == 4
+    assert budget.reserve(CALL) is not None
+    assert budget.reserve(CALL) is None
+    assert budget.ledger().confirmed.cost == 0.5
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 20), st.integers(0, 10), st.sampled_from(["answered", "lost", "failed"])
+        ),
+        max_size=60,
+    ),
+    st.integers(0, 1000),
+)
+def test_confirmed_and_uncertain_cost_never_pass_the_cap(events, cap_millionths):
+    cap = cap_millionths / 1e6
+    budget = Budget(price, max_cost=cap)
+    open_calls = []
+    for tokens_in, tokens_out, end in events:
+        reserved = budget.reserve(CALL)
+        if reserved is not None:
+            open_calls.append((reserved, tokens_in, tokens_out, end))
+        if len(open_calls) > 3 or (reserved is None and open_calls):
+            reserved, tokens_in, tokens_out, end = open_calls.pop(0)
+            cost = price(tokens_in, tokens_out)
+            spend = Spend(1, tokens_in, tokens_out, cost=cost) if end == "answered" else None
+            budget.settle(CALL, reserved, spend, maybe_billed=end == "lost")
+        ledger = budget.ledger()
+        assert (ledger.confirmed.cost or 0) + ledger.uncertain_cost <= cap + 1e-15
+
+
+def test_a_thousand_tenths_of_a_cent_are_exactly_a_dollar():
+    budget = Budget(price)
+    for _ in range(1000):
+        budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.001))
+    assert budget.ledger().confirmed.cost == 1.0  # binary sums give 1.0000000000000007
+
+
+def test_an_answer_without_a_bill_hides_nothing_from_the_cap_of_a_resumed_run():
+    budget = Budget(price, max_cost=1.0)
+    budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.9999))
+    budget.settle(CALL, budget.reserve(CALL), Spend(1))
+    ledger = budget.ledger()
+    assert (ledger.confirmed.cost, ledger.unbilled_calls, ledger.uncertain_cost) == (
+        0.9999,
+        1,
+        0.00004,
+    )
+    again = Budget(price, max_cost=1.0, base=ledger)
+    first = again.reserve(CALL)  # 0.9999 + 0.00004 + 0.00004 fits
+    assert first is not None
+    assert again.reserve(CALL) is None  # a third 0.00004 does not
+
+
+def test_a_price_that_is_known_only_later_counts_what_was_spent_before():
+    unknown = Budget(lambda *_: None)
+    unknown.settle(CALL, unknown.reserve(CALL), Spend(1, 500_000, 250_000))
+    later = Budget(price, max_cost=1.0, base=unknown.ledger())
+    assert later.reserve(CALL) is None  # 0.5 + 0.5 dollars are spent
+
+
+def test_what_reused_judgments_cost_when_they_were_bought_is_saved():
+    budget = Budget(price)
+    for cost in (0.1, 0.2, None):
+        budget.save(Spend(1, cost=cost))
+    assert budget.ledger().saved_cost == 0.3  # binary sums give 0.30000000000000004
+
+
+def test_an_answer_that_another_asker_of_the_same_has_paid_for_counts_neither_as_sent_nor_as_uncertain():
+    budget = Budget(price, max_calls=2, max_cost=0.00009)
+    first, second = budget.reserve(CALL), budget.reserve(CALL)
+    budget.settle(CALL, first, Spend(1, 10, 5, cost=0.00002))
+    budget.settle(CALL, second, Spend(cost=0.0))
+    ledger = budget.ledger()
+    assert (budget.sent, ledger.confirmed.calls, ledger.confirmed.cost) == (1, 1, 0.00002)
+    assert (ledger.unbilled_calls, ledger.uncertain_calls, ledger.uncertain_cost) == (0, 0, 0.0)
+    assert budget.reserve(CALL) is not None  # the second of two
+    budget.withdraw(CALL, Spend(cost=0.0))
+    assert budget.sent == 1

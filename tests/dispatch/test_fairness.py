@@ -1,0 +1,110 @@
+"""Calls that come and go are first; of longer work one step a round of the event loop."""
+
+import asyncio
+import itertools
+
+import pytest
+
+from ragassay.dispatch.fairness import PATIENCE, Turns
+
+
+class Rounds:
+    """Counts the rounds of the running loop."""
+
+    def __init__(self):
+        self.n = 0
+        self._handle = asyncio.get_running_loop().call_soon(self._next)
+
+    def _next(self):
+        self.n += 1
+        self._handle = asyncio.get_running_loop().call_soon(self._next)
+
+    def stop(self):
+        self._handle.cancel()
+
+
+async def wait_all(turns, rounds, count):
+    """In which round each of `count` steps had its turn, in the order in which they asked."""
+    at = []
+
+    async def step():
+        await turns.turn()
+        at.append(rounds.n)
+
+    await asyncio.gather(*[step() for _ in range(count)])
+    rounds.stop()
+    return at
+
+
+def test_of_steps_that_wait_one_is_made_ready_a_round_in_order():
+    async def main():
+        turns, order = Turns(lambda: True), []
+
+        async def step(name):
+            await turns.turn()
+            order.append(name)
+
+        await asyncio.gather(*[step(n) for n in range(5)])
+        assert order == [0, 1, 2, 3, 4]
+        at = await wait_all(turns, Rounds(), 6)
+        assert [b - a for a, b in itertools.pairwise(at)] == [1] * 5
+
+    asyncio.run(main())
+
+
+def test_a_step_waits_while_calls_move_but_not_for_ever():
+    async def main():
+        turns, rounds = Turns(lambda: True), Rounds()
+
+        def keep_moving():
+            turns.moving()
+            asyncio.get_running_loop().call_soon(keep_moving)
+
+        keep_moving()
+        started = rounds.n
+        await turns.turn()
+        rounds.stop()
+        assert PATIENCE <= rounds.n - started <= PATIENCE + 3
+
+    asyncio.run(asyncio.wait_for(main(), 10))
+
+
+def test_where_no_call_waits_to_be_sent_nothing_is_held_back():
+    async def main():
+        turns, rounds = Turns(lambda: False), Rounds()
+        turns.moving()
+        started = rounds.n
+        await turns.turn()
+        rounds.stop()
+        assert rounds.n - started <= 2
+
+    asyncio.run(main())
+
+
+def test_a_step_that_is_cancelled_takes_nobodys_turn():
+    async def main():
+        turns = Turns(lambda: True)
+        gone = asyncio.ensure_future(turns.turn())
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.wait_for(turns.turn(), 5)
+        with pytest.raises(asyncio.CancelledError):
+            await gone
+        await asyncio.wait_for(turns.turn(), 5)  # and the rounds begin again after a pause
+
+    asyncio.run(main())
+
+
+def test_when_the_run_stops_whoever_waits_goes_on_at_once():
+    async def main():
+        turns, rounds = Turns(lambda: True), Rounds()
+        waiting = [asyncio.ensure_future(turns.turn()) for _ in range(100)]
+        await asyncio.sleep(0)
+        turns.end()
+        started = rounds.n
+        await asyncio.gather(*waiting)
+        await turns.turn()
+        rounds.stop()
+        assert rounds.n - started <= 5  # of the hundred that each would have had
+
+    asyncio.run(main())

@@ -1,0 +1,445 @@
+"""How the user's application is run on rows: what it may be and return, its errors and latency, and
+that it is paid once.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import ragassay
+from ragassay.core import AppUsage, Context, Sample, SetupError
+from ragassay.runs.application import open_application, read_answer
+
+ROW = Sample("r", question="When?", contexts=(Context("known"),))
+QUICK = "answer_relevance,app_error,app_latency"
+
+
+def answer(function, row=ROW, **options):
+    application = open_application(function, **{"timeout": 5.0, "concurrency": 2, **options})
+    try:
+        return asyncio.run(application.answer(row))
+    finally:
+        application.close()
+
+
+# -- what it may return
+
+
+@pytest.mark.parametrize(
+    ("returned", "response", "contexts"),
+    [
+        ("in 1932", "in 1932", (Context("known"),)),
+        (("in 1932", ["a", "b"]), "in 1932", (Context("a"), Context("b"))),
+        ({"answer": "x", "contexts": []}, "x", ()),
+        (
+            {"response": "x", "contexts": [{"text": "a", "id": 7, "score": 0.5}]},
+            "x",
+            (Context("a", "7", 0.5),),
+        ),
+        (
+            {
+                "result": "x",
+                "source_documents": [
+                    SimpleNamespace(page_content="a", metadata={"source": "a.md"})
+                ],
+            },
+            "x",
+            (Context("a", "a.md"),),
+        ),
+        (
+            SimpleNamespace(
+                response="x",
+                source_nodes=[
+                    SimpleNamespace(node=SimpleNamespace(text="a", id_="n1"), score=0.25)
+                ],
+            ),
+            "x",
+            (Context("a", "n1", 0.25),),
+        ),
+        (
+            {"output": SimpleNamespace(content="x"), "documents": [("a", 0.5)]},
+            "x",
+            (Context("a", None, 0.5),),
+        ),
+        ({"answer": "", "contexts": ["a"]}, "", (Context("a"),)),
+    ],
+    ids=[
+        "text",
+        "pair",
+        "nothing retrieved",
+        "mapping",
+        "documents",
+        "nodes",
+        "chat message",
+        "empty answer",
+    ],
+)
+def test_a_returned_answer_is_read_with_its_contexts(returned, response, contexts):
+    found = read_answer(ROW, returned)
+    assert (found.response, found.contexts, found.error) == (response, contexts, None)
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (None, "returned nothing (None); expected a text"),
+        (7, "a int"),
+        ({"foo": 1}, "a mapping with the keys foo"),
+        ({"answer": "x", "contexts": 5}, "as contexts"),
+        ({"answer": "x", "contexts": [5]}, "context 1 that the application returned is a int"),
+        ({"answer": "x", "contexts": {"a": 1}}, "expected a list"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_the_rows_error_and_says_what_was_expected(returned, said):
+    found = answer(lambda question: returned)
+    assert found.response is None
+    assert said in found.error
+
+
+def test_usage_that_the_application_reports_is_kept_and_its_own_latency_outranks_the_measured_one():
+    found = answer(
+        lambda q: {
+            "answer": "x",
+            "usage": {"prompt_tokens": 7, "completion_tokens": 2, "cost": 0.5, "latency": 9.0},
+        }
+    )
+    assert found.usage == AppUsage(input_tokens=7, output_tokens=2, cost=0.5, latency=9.0)
+    odd = {"prompt_tokens": float("nan"), "completion_tokens": 10**400, "cost": -1}
+    assert answer(lambda q: {"answer": "x", "usage": odd}).usage == AppUsage(
+        latency=pytest.approx(0, abs=2)
+    )
+
+
+# -- what it may be
+
+
+def test_a_synchronous_application_runs_beside_the_loop_and_an_asynchronous_one_in_it():
+    async def later(question):
+        await asyncio.sleep(0)
+        return question + "!"
+
+    assert answer(lambda question: question + "?").response == "When??"
+    assert answer(later).response == "When?!"
+
+
+def test_a_parameter_called_row_gets_the_whole_row():
+    assert answer(lambda row: row.contexts[0].text).response == "known"
+
+
+@pytest.mark.parametrize(
+    ("app", "said"),
+    [
+        (5, "not something that can be called"),
+        (lambda: "x", "takes no argument"),
+        ("my_rag", "named as module:function"),
+        ("no_such_module_here:answer", "cannot be loaded"),
+        ("math:no_such_function", "cannot be loaded"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_the_first_row(app, said):
+    with pytest.raises(SetupError, match=said) as raised:
+        ragassay.evaluate([{"question": "a"}], app=app, store="s.db")
+    assert raised.value.code == "E0109"
+    assert raised.value.fix
+
+
+# -- its errors and its latency
+
+
+def test_its_error_is_kept_with_the_row_and_the_other_rows_go_on(tmp_path):
+    def app(question):
+        if "bad" in question:
+            raise ValueError("no index")
+        return "It is so."
+
+    rows = [{"id": "a", "question": "good?"}, {"id": "b", "question": "bad?"}]
+    with ragassay.evaluate(rows, QUICK, app=app, store=tmp_path / "s.db") as run:
+        assert run["b"].sample.error == "ValueError: no index"
+        assert run["b"].score("app_error").value == 1.0
+        assert run["b"].diagnosis.verdict == "fail"
+        assert run["b"].diagnosis.cause.name == "application_error"
+        assert run["b"].score("answer_relevance").status == "not_applicable"
+        assert "application failed" in run["b"].score("answer_relevance").reason
+        assert run["a"].sample.response == "It is so."
+        assert run["a"].score("app_error").value == 0.0
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+class Touchy:
+    @property
+    def response(self):
+        raise KeyboardInterrupt
+
+
+def endless():
+    while True:
+        yield "chunk"
+
+
+RAISED = {
+    "it called exit(3)": SystemExit(3),
+    "TimeoutError: backend": TimeoutError("backend"),
+    "CancelledError": asyncio.CancelledError(),
+    "KeyboardInterrupt": KeyboardInterrupt(),
+    "GeneratorExit": GeneratorExit(),
+    "Unspeakable: (an error that cannot be shown)": Unspeakable(),
+}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("said", [*RAISED, "StopIteration"])
+def test_whatever_an_application_raises_costs_its_row_only(said, asynchronous):
+    def raising(question):
+        raise RAISED[said]
+
+    async def araising(question):
+        raise RAISED[said]
+
+    app = araising if asynchronous else raising
+    if said == "StopIteration":
+        app = lambda question: next(iter([]))  # noqa: E731
+    found = answer(app)
+    assert found.error == said
+    assert (found.response, found.usage.latency < 2) == (None, True)
+
+
+@pytest.mark.parametrize("kind", ["asleep", "blocked", "blocking the loop"])
+def test_an_application_that_hangs_is_given_up_at_the_timeout(kind):
+    async def asleep(question):
+        await asyncio.sleep(60)
+
+    async def blocking(question):
+        time.sleep(1)
+
+    app = {
+        "asleep": asleep,
+        "blocked": lambda question: time.sleep(1),
+        "blocking the loop": blocking,
+    }[kind]
+    started = time.monotonic()
+    assert answer(app, timeout=0.2).error == "no answer in 0.2 s"
+    assert time.monotonic() - started < 0.9
+
+
+def test_calls_that_hang_do_not_take_the_place_of_other_rows(tmp_path):
+    def app(question):
+        if question in ("q0?", "q1?"):
+            time.sleep(3)
+        return "It is so."
+
+    rows = [{"id": str(n), "question": f"q{n}?"} for n in range(6)]
+    options = {"app_timeout": 0.3, "app_concurrency": 2, "store": tmp_path / "s.db"}
+    with ragassay.evaluate(rows, QUICK, app=app, **options) as run:
+        assert [row.sample.error for row in run] == ["no answer in 0.3 s"] * 2 + [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (Touchy(), "KeyboardInterrupt"),
+        (("x", endless()), "more than 100,000 contexts"),
+        (("x", [object()]), "context 1"),
+    ],
+)
+def test_what_a_returned_object_does_when_it_is_read_costs_its_row_only(returned, said):
+    assert said in answer(lambda question: returned).error
+
+
+def test_an_asynchronous_application_keeps_its_clients_loop(tmp_path):
+    """A client is bound to the loop in which it was made: all calls share one, and aevaluate uses
+    the caller's.
+    """
+    loops = set()
+
+    async def app(question):
+        loops.add(asyncio.get_running_loop())
+        return "It is so."
+
+    rows = [{"question": f"q{n}?"} for n in range(5)]
+    ragassay.evaluate(rows, QUICK, app=app, store=tmp_path / "s.db").close()
+    assert len(loops) == 1
+    loops.clear()
+
+    async def notebook():
+        (await ragassay.aevaluate(rows, QUICK, app=app, store=tmp_path / "t.db")).close()
+        return asyncio.get_running_loop()
+
+    assert loops == {asyncio.run(notebook())} or len(loops) == 1
+    assert next(iter(loops)).is_closed()
+
+
+def test_keys_and_passwords_in_an_error_are_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "abcdefgh12345678")
+
+    def app(question):
+        raise RuntimeError(
+            "Bearer abc.def-ghi at https://user:hunter22@host with abcdefgh12345678 and"
+            " sk-proj-123456789"
+        )
+
+    error = answer(app).error
+    assert error == "RuntimeError: Bearer *** at https://user:***@host with *** and sk-***"
+
+
+def test_a_hung_application_does_not_keep_the_process_alive(tmp_path):
+    (tmp_path / "hanging.py").write_text("import time\ndef app(question):\n    time.sleep(1000)\n")
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "question": "q?"}\n')
+    command = [
+        sys.executable,
+        "-m",
+        "ragassay",
+        "evaluate",
+        "rows.jsonl",
+        "-m",
+        "app_error",
+        "--app",
+        "hanging:app",
+    ]
+    done = subprocess.run(
+        [*command, "--app-timeout", "0.5"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "no answer in 0.5 s" in done.stdout + done.stderr or "application" in done.stdout
+
+
+def test_latency_is_what_the_call_took():
+    def app(question):
+        time.sleep(0.1)
+        return "x"
+
+    assert 0.1 <= answer(app).usage.latency < 2.0
+
+
+def test_a_row_without_a_question_is_not_run(tmp_path):
+    asked = []
+    with ragassay.evaluate(
+        [{"reference": "x"}], QUICK, app=asked.append, store=tmp_path / "s.db"
+    ) as run:
+        (row,) = run
+    assert not asked
+    assert "no question" in row.sample.error
+
+
+def test_at_most_so_many_rows_are_asked_at_once(tmp_path):
+    running, most = 0, 0
+
+    async def app(question):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+        return "x"
+
+    rows = [{"question": f"q{n}?"} for n in range(20)]
+    ragassay.evaluate(rows, QUICK, app=app, app_concurrency=3, store=tmp_path / "s.db").close()
+    assert most == 3
+
+
+# -- its answers are paid for once
+
+
+APP = """
+import pathlib, time
+def answer(question):
+    with pathlib.Path("asked.txt").open("a") as book:
+        book.write(question + "\\n")
+    time.sleep(0.02)
+    return "It is so."
+"""
+
+
+def test_a_killed_run_does_not_ask_the_application_again_for_what_it_answered(tmp_path):
+    (tmp_path / "app_of_mine.py").write_text(textwrap.dedent(APP))
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(f'{{"id": "{n}", "question": "q{n}?"}}\n' for n in range(120))
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "ragassay",
+        "evaluate",
+        "rows.jsonl",
+        "-m",
+        QUICK,
+        "--app",
+        "app_of_mine:answer",
+    ]
+    command += ["--app-concurrency", "2", "--store", "s.db"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    first = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    book = tmp_path / "asked.txt"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (
+        not book.exists() or len(book.read_text().splitlines()) < 40
+    ):
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    done = subprocess.run(
+        [sys.executable, "-m", "ragassay", "resume", "last", "--store", "s.db"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    asked = book.read_text().splitlines()
+    assert set(asked) == {f"q{n}?" for n in range(120)}
+    # Two calls were in flight at the most, and as many answers on their way to the disk.
+    assert len(asked) - 120 <= 4
+
+
+def test_a_run_whose_application_is_not_importable_is_resumed_with_the_application_handed_over(
+    tmp_path: Path,
+):
+    rows = [{"id": "a", "question": "q?"}]
+    with ragassay.evaluate(rows, QUICK, app=lambda q: "x", store=tmp_path / "s.db") as run:
+        name = run.id
+    with ragassay.resume(name, rows=rows, app=lambda q: "x", store=tmp_path / "s.db") as run:
+        assert run.state == "finished"
+    with pytest.raises(SetupError):
+        ragassay.resume(name, rows=rows, store=tmp_path / "s.db")
+
+
+@pytest.mark.parametrize("metrics", [QUICK, "answer_relevance"])
+def test_retry_failed_asks_the_application_again_where_it_had_failed(tmp_path, metrics):
+    asked = []
+
+    def app(question):
+        asked.append(question)
+        if len(asked) == 1:
+            raise ValueError("once")
+        return "It is so."
+
+    rows = [{"id": "a", "question": "q?"}]
+    with ragassay.evaluate(rows, metrics, app=app, store=tmp_path / "s.db") as run:
+        assert run["a"].sample.error
+        name = run.id
+    with ragassay.resume(
+        name, rows=rows, app=app, retry_failed=True, store=tmp_path / "s.db"
+    ) as run:
+        assert run["a"].sample.response == "It is so."
+        assert run["a"].sample.error is None
+    assert len(asked) == 2

@@ -1,0 +1,108 @@
+"""How single questions are asked from a notebook: `ragassay.notebook.groundedness(...)`, synchronous
+and asynchronous.
+"""
+
+import asyncio
+
+import pytest
+
+import ragassay
+from ragassay.core import DataError, SetupError, Status, Verdict
+from ragassay.metrics import catalogue
+from support.llm_server import LLMServer
+
+BRIDGE = {
+    "response": "The bridge was opened in 1937.",
+    "contexts": ["The bridge was opened in 1937."],
+}
+
+
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path, monkeypatch):
+    monkeypatch.setenv("RAGASSAY_STORE", str(tmp_path / "store.db"))
+
+
+def test_a_score_comes_back_as_a_run_would_hold_it():
+    score = ragassay.notebook.groundedness(**BRIDGE)
+    assert (score.metric, score.status, score.verdict) == (
+        "groundedness",
+        Status.JUDGED,
+        Verdict.PASS,
+    )
+    assert score.parts[0].evidence[0].quote == "The bridge was opened in 1937."
+    with ragassay.evaluate([{"id": "a", **BRIDGE}], "groundedness") as run:
+        assert run["a"].score("groundedness") == score
+
+
+def test_every_metric_of_the_catalogue_is_a_function_with_its_formula_as_documentation():
+    for name, kind in catalogue().items():
+        function = getattr(ragassay.notebook, name)
+        assert kind.declaration.formula in function.__doc__
+        assert name in dir(ragassay.notebook)
+        assert callable(getattr(ragassay.notebook.aio, name))
+
+
+def test_parameters_of_the_metric_are_arguments():
+    assert ragassay.notebook.groundedness(pass_mark=0.25, **BRIDGE).pass_mark == 0.25
+    found = ragassay.notebook.ndcg_at_k(contexts=[{"text": "", "id": "a"}], relevant_ids=["a"], k=3)
+    assert (found.metric, found.value) == ("ndcg_at_k(k=3)", 1.0)
+
+
+def test_it_works_in_a_running_loop_and_can_be_awaited():
+    async def notebook():
+        blocking = ragassay.notebook.groundedness(**BRIDGE)
+        awaited = await ragassay.notebook.aio.groundedness(**BRIDGE)
+        return blocking, awaited
+
+    blocking, awaited = asyncio.run(notebook())
+    assert blocking == awaited
+
+
+def test_asking_again_asks_nobody_and_a_run_finds_it_too():
+    with LLMServer() as server:
+        asked = {"judge": "openai:mock", "base_url": server.url}
+        ragassay.notebook.groundedness(**BRIDGE, **asked)
+        ragassay.notebook.groundedness(**BRIDGE, **asked)
+        assert server.stats()["calls"] == 1
+        ragassay.evaluate([{"id": "a", **BRIDGE}], "groundedness", **asked).close()
+        assert server.stats()["calls"] == 1
+        ragassay.notebook.groundedness(**BRIDGE, **asked, cache=False)
+        assert server.stats()["calls"] == 2
+
+
+def test_a_call_that_fails_is_a_status_with_a_reason_and_raises_nothing():
+    with LLMServer(fault_rates={"500": 1.0}) as server:
+        score = ragassay.notebook.answer_relevance(
+            question="q?", response="r", judge="openai:mock", base_url=server.url, attempts=1
+        )
+    assert (score.status, score.value, score.verdict) == (Status.FAILED, None, Verdict.UNDECIDED)
+    assert score.reason
+
+
+def test_a_field_that_lacks_makes_it_not_applicable():
+    score = ragassay.notebook.answer_relevance(response="r")
+    assert (score.status, score.reason) == (Status.NOT_APPLICABLE, "the row has no question")
+
+
+def test_own_metrics_and_printed_names_are_taken_by_score():
+    @ragassay.metric
+    def short(response):
+        return len(response) < 10
+
+    assert ragassay.notebook.score(short, response="yes").value == 1.0
+    assert ragassay.notebook.score("faithfulness(mode=binary)", **BRIDGE).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "said"),
+    [
+        (lambda: ragassay.notebook.groundednes, AttributeError, "groundedness"),
+        (lambda: ragassay.notebook.groundedness(respons="x"), SetupError, "response"),
+        (lambda: ragassay.notebook.groundedness(response=3, contexts=["a"]), DataError, "response"),
+        (lambda: ragassay.notebook.groundedness(pass_mark=7, **BRIDGE), SetupError, "from 0 to 1"),
+        (lambda: ragassay.notebook.groundedness(judge="nobody", **BRIDGE), SetupError, "nobody"),
+    ],
+)
+def test_a_mistake_says_what_was_meant(ask, error, said):
+    with pytest.raises(error, match=said):
+        ask()
