@@ -24,6 +24,7 @@ test: setup .venv/.browser
 check: setup
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
+	$(PY) tools/plain_code.py src
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	.venv/bin/deptry src
