@@ -41,7 +41,8 @@ from training.offline_data import question_key
 
 from ragassay.core import Certificate, Figure, JudgeFigures
 from ragassay.models.offline.certificates import CERTIFICATES
-from ragassay.trust.certificates import dumps, issue, loads
+from ragassay.store.certificate_file import dumps, loads
+from ragassay.trust.certificates import issue
 from ragassay.trust.measure.benchmark import run_benchmark
 from ragassay.version import __version__
 

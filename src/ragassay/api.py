@@ -433,7 +433,7 @@ class Run:
     def _certified(self) -> tuple[MetricTrust, ...]:
         """What certificates say of the judge on rows like these, a metric each."""
         if self._trust is None:
-            from ragassay.trust.certificates import trust_of
+            from ragassay.runs.trust import trust_of
 
             self._trust = trust_of(self._store, self.id)
         return self._trust

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ragassay.core import Figure
-from ragassay.trust.certificates import packaged
+from ragassay.runs.trust import packaged
 
 README = Path(__file__).parents[2] / "README.md"
 ROW = re.compile(

@@ -127,7 +127,7 @@ LOADED = (
     "ragassay.diagnosis",
     "ragassay.datasets",
     "ragassay.store.store",
-    "ragassay.trust.certificates",
+    "ragassay.runs.trust",
     "numpy",
     "rich.live",
     "rich.table",

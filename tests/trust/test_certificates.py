@@ -35,9 +35,11 @@ from ragassay.core import (
     SetupError,
     Status,
 )
+from ragassay.runs.trust import known_certificates, matching, packaged, trust_of
 from ragassay.scoring import shift
 from ragassay.store import Store
-from ragassay.trust import certificates as made
+from ragassay.store.certificate_file import dumps, from_json, loads, to_json
+from ragassay.trust.certificates import issue
 
 WORDS = (
     "the",
@@ -111,7 +113,7 @@ def certificate(
     words: int = 20, *, metric: str = "groundedness", dataset: str = "begin", **more: Any
 ) -> Certificate:
     one = judge(**more)
-    return made.issue(
+    return issue(
         benchmark(one, metric),
         one,
         rubrics={"groundedness": "groundedness@2"},
@@ -146,7 +148,7 @@ def test_a_certificate_holds_what_was_measured_and_what_it_is_bound_to() -> None
 
 def test_without_a_name_the_data_are_called_by_their_file() -> None:
     one = judge()
-    c = made.issue(benchmark(one), one, rubrics={}, profile=profile(n=5), version="0.1.0")
+    c = issue(benchmark(one), one, rubrics={}, profile=profile(n=5), version="0.1.0")
     assert c.dataset == "begin.jsonl"
 
 
@@ -155,8 +157,7 @@ def test_the_same_measurement_made_at_another_time_has_the_same_id() -> None:
     first = benchmark(one)
     later = replace(first, created="2027-01-01T00:00:00+00:00")
     ids = {
-        made.issue(b, one, rubrics={}, profile=profile(n=9), version="0.1.0").id
-        for b in (first, later)
+        issue(b, one, rubrics={}, profile=profile(n=9), version="0.1.0").id for b in (first, later)
     }
     assert len(ids) == 1
 
@@ -164,7 +165,7 @@ def test_the_same_measurement_made_at_another_time_has_the_same_id() -> None:
 def test_recorded_answers_get_no_certificate_for_rubric_and_model_are_not_known() -> None:
     one = judge(name="recorded:gpt-4", prints={})
     with pytest.raises(SetupError, match="E0205") as error:
-        made.issue(benchmark(one), one, rubrics={}, profile=profile(n=5), version="0.1.0")
+        issue(benchmark(one), one, rubrics={}, profile=profile(n=5), version="0.1.0")
     assert "rubric, model and parameters are not known" in str(error.value)
 
 
@@ -193,9 +194,9 @@ def test_a_file_of_certificates_reads_back_the_same_whatever_their_order() -> No
         certificate(30, dataset="wice"),
         certificate(metric="answer_relevance"),
     ]
-    data = made.dumps(several)
-    assert made.dumps(reversed(several)) == data
-    assert sorted(made.loads(data), key=lambda c: c.id) == sorted(several, key=lambda c: c.id)
+    data = dumps(several)
+    assert dumps(reversed(several)) == data
+    assert sorted(loads(data), key=lambda c: c.id) == sorted(several, key=lambda c: c.id)
 
 
 def leaves(plain: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -209,7 +210,7 @@ def leaves(plain: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield path
 
 
-PLAIN = json.loads(json.dumps(made.to_json(certificate())))
+PLAIN = json.loads(json.dumps(to_json(certificate())))
 LEAVES = [path for path in leaves(PLAIN) if path != ("created",)]
 
 
@@ -232,9 +233,9 @@ def change(plain: Any, path: tuple[Any, ...]) -> Any:
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(LEAVES))
 def test_a_change_of_any_single_value_is_found_out(path: tuple[Any, ...]) -> None:
-    assert made.from_json(PLAIN).id == PLAIN["id"]
+    assert from_json(PLAIN).id == PLAIN["id"]
     with pytest.raises(DataError, match="E0317"):
-        made.from_json(change(PLAIN, path))
+        from_json(change(PLAIN, path))
 
 
 @pytest.mark.parametrize(
@@ -254,7 +255,7 @@ def test_a_change_of_any_single_value_is_found_out(path: tuple[Any, ...]) -> Non
 )
 def test_what_is_no_file_of_certificates_is_refused_with_what_is_wrong(data: bytes) -> None:
     with pytest.raises(DataError, match="E0317"):
-        made.loads(data, "certificates.json")
+        loads(data, "certificates.json")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "0.5", True, 10**400])
@@ -262,21 +263,21 @@ def test_a_figure_that_is_no_finite_number_is_refused(value: object) -> None:
     plain = copy.deepcopy(PLAIN)
     plain["pooled"][0]["value"] = value
     with pytest.raises(DataError, match="E0317"):
-        made.from_json(plain)
+        from_json(plain)
 
 
 def test_a_word_where_true_or_false_belongs_is_refused() -> None:
     plain = copy.deepcopy(PLAIN)
     plain["set_up"]["graded"] = "no"
     with pytest.raises(DataError, match="E0317"):
-        made.from_json(plain)
+        from_json(plain)
 
 
 def test_a_number_written_without_its_decimals_is_still_the_same_certificate() -> None:
     """JSON written by other programs says 1 for 1.0."""
     plain = copy.deepcopy(PLAIN)
     plain["set_up"]["cut"], plain["set_up"]["scale"] = 1, [0, 1]
-    assert made.from_json(plain) == made.from_json(PLAIN)
+    assert from_json(plain) == from_json(PLAIN)
 
 
 # ── which certificate, and does it hold here
@@ -286,11 +287,11 @@ def test_a_number_written_without_its_decimals_is_still_the_same_certificate() -
 def test_only_a_certificate_of_this_very_rubric_model_and_parameters_covers_a_judge() -> None:
     c = certificate(prints={"groundedness": "f1", "answer_relevance": "f2"})
     run = {"groundedness": "f1", "answer_relevance": "f2", "context_relevance": "f3"}
-    assert made.matching([c], "groundedness", run) == (c,)
-    assert made.matching([c], "faithfulness", run) == ()
-    assert made.matching([c], "groundedness(claims=llm)", run) == ()
-    assert made.matching([c], "groundedness", {**run, "answer_relevance": "other"}) == ()
-    assert made.matching([c], "groundedness", {"groundedness": "f1"}) == ()
+    assert matching([c], "groundedness", run) == (c,)
+    assert matching([c], "faithfulness", run) == ()
+    assert matching([c], "groundedness(claims=llm)", run) == ()
+    assert matching([c], "groundedness", {**run, "answer_relevance": "other"}) == ()
+    assert matching([c], "groundedness", {"groundedness": "f1"}) == ()
 
 
 @pytest.fixture
@@ -321,7 +322,7 @@ def run_of(
 
 
 def test_on_rows_like_those_measured_the_figures_are_said(store: Store) -> None:
-    (line,) = made.trust_of(store, run_of(store), [certificate()])
+    (line,) = trust_of(store, run_of(store), [certificate()])
     assert line.measured
     assert (
         line.sentence
@@ -332,7 +333,7 @@ def test_on_rows_like_those_measured_the_figures_are_said(store: Store) -> None:
 
 def test_on_rows_unlike_those_measured_it_is_said_that_they_are_and_where(store: Store) -> None:
     """Responses of 80 words, where those measured have 20."""
-    (line,) = made.trust_of(store, run_of(store, words=80), [certificate()])
+    (line,) = trust_of(store, run_of(store, words=80), [certificate()])
     assert not line.measured
     assert line.feature == "response_words"
     assert line.sentence.startswith("unmeasured on data like yours: responses here are ")
@@ -349,18 +350,18 @@ def test_what_the_metric_does_not_read_makes_no_rows_unlike(store: Store) -> Non
     """
     run_of(store, contexts=8, metrics=("answer_relevance", "groundedness"))
     both = [certificate(metric=metric) for metric in ("answer_relevance", "groundedness")]
-    measured = {line.metric: line.measured for line in made.trust_of(store, "r", both)}
+    measured = {line.metric: line.measured for line in trust_of(store, "r", both)}
     assert measured == {"answer_relevance": True, "groundedness": False}
 
 
 def test_a_judge_without_a_certificate_is_unmeasured_and_it_is_said_why(store: Store) -> None:
     run_of(store)
-    (none,) = made.trust_of(store, "r", [certificate(metric="answer_relevance")])
+    (none,) = trust_of(store, "r", [certificate(metric="answer_relevance")])
     assert (
         none.sentence
         == "unmeasured on data like yours: no certificate of this judge for this metric"
     )
-    (other,) = made.trust_of(store, "r", [certificate(prints={"groundedness": "of another model"})])
+    (other,) = trust_of(store, "r", [certificate(prints={"groundedness": "of another model"})])
     assert "are of another rubric, model or parameters" in other.sentence
     assert (none.measured, other.measured, none.kappa, other.kappa) == (False, False, None, None)
 
@@ -373,31 +374,31 @@ def test_of_several_certificates_the_one_of_the_likest_rows_is_shown_and_the_oth
         certificate(20, dataset="like"),
         certificate(5, dataset="short"),
     ]
-    (line,) = made.trust_of(store, run_of(store), several)
+    (line,) = trust_of(store, run_of(store), several)
     assert (line.dataset, line.others, line.measured) == ("like", 2, True)
-    (far,) = made.trust_of(store, run_of(store, words=300, run_id="far"), several)
+    (far,) = trust_of(store, run_of(store, words=300, run_id="far"), several)
     assert (far.measured, far.others) == (False, 2)
 
 
 def test_rows_too_few_to_show_a_shift_are_not_called_alike(store: Store) -> None:
-    (line,) = made.trust_of(store, run_of(store, 5), [certificate()])
+    (line,) = trust_of(store, run_of(store, 5), [certificate()])
     assert not line.measured
     assert line.sentence.startswith(
         "unmeasured on data like yours: too few rows here to tell whether they are like those"
         " measured. Elsewhere, on"
     )
-    (none,) = made.trust_of(store, run_of(store, 0, run_id="empty"), [certificate()])
+    (none,) = trust_of(store, run_of(store, 0, run_id="empty"), [certificate()])
     assert not none.measured
 
 
 def test_figures_that_no_judge_gives_need_no_certificate(store: Store) -> None:
     run_of(store, 3, metrics=("groundedness", "token_recall", "ndcg_at_k(k=5)", "latency"))
-    assert [line.metric for line in made.trust_of(store, "r", [certificate()])] == ["groundedness"]
+    assert [line.metric for line in trust_of(store, "r", [certificate()])] == ["groundedness"]
 
 
 def test_constructed_labels_are_named_as_such(store: Store) -> None:
     one = judge()
-    c = made.issue(
+    c = issue(
         benchmark(one),
         one,
         rubrics={},
@@ -406,7 +407,7 @@ def test_constructed_labels_are_named_as_such(store: Store) -> None:
         kind="constructed",
         dataset="shuffled",
     )
-    (line,) = made.trust_of(store, run_of(store), [c])
+    (line,) = trust_of(store, run_of(store), [c])
     assert "3,412 labels (shuffled, constructed)" in line.sentence
     assert line.kind == "constructed"
 
@@ -416,10 +417,10 @@ def test_certificates_of_the_store_stand_beside_those_of_the_package_each_once(
 ) -> None:
     mine = certificate()
     store.put_certificate(mine)
-    store.put_certificate(made.packaged()[0])
-    known = made.known(store)
-    assert mine in known
-    assert len(known) == len(made.packaged()) + 1
+    store.put_certificate(packaged()[0])
+    every = known_certificates(store)
+    assert mine in every
+    assert len(every) == len(packaged()) + 1
 
 
 def test_a_certificate_of_the_store_whose_content_does_not_give_its_id_is_refused(
@@ -427,7 +428,7 @@ def test_a_certificate_of_the_store_whose_content_does_not_give_its_id_is_refuse
 ) -> None:
     store.put_certificate(replace(certificate(), n=1_000_000))
     with pytest.raises(DataError, match="E0317"):
-        made.known(store)
+        known_certificates(store)
 
 
 # ── those of the package
@@ -441,7 +442,7 @@ def test_the_packages_certificates_are_of_the_judge_that_is_in_the_package() -> 
 
     model = OfflineModel()
     offline = OfflineJudge(model.version, {}, RubricBook.default(), model.cuts)
-    for c in made.packaged():
+    for c in packaged():
         assert c.judge == "offline"
         assert c.fingerprints
         for rubric, fingerprint in c.fingerprints.items():
@@ -453,7 +454,7 @@ def test_the_packages_certificates_are_of_the_judge_that_is_in_the_package() -> 
 
 def test_the_packages_certificates_cover_every_task_with_labels_of_people() -> None:
     by_metric: dict[str, set[str]] = {}
-    for c in made.packaged():
+    for c in packaged():
         by_metric.setdefault(c.metric, set()).add(c.dataset)
         assert c.n > 0
         assert c.profile.n >= c.n
@@ -477,7 +478,7 @@ def test_the_packages_certificates_cover_every_task_with_labels_of_people() -> N
         "answer_relevance": 3,
         "correctness": 3,
     }
-    made_up = {c.dataset: c.kind for c in made.packaged() if c.kind != "human"}
+    made_up = {c.dataset: c.kind for c in packaged() if c.kind != "human"}
     assert made_up == {
         "hotpotqa_answer": "constructed",
         "hotpotqa_context": "human and constructed",
@@ -487,12 +488,12 @@ def test_the_packages_certificates_cover_every_task_with_labels_of_people() -> N
 
 def test_a_certificate_over_several_sets_names_pooled_and_macro_apart() -> None:
     (every,) = [
-        c for c in made.packaged() if c.dataset.startswith("all ") and c.metric == "groundedness"
+        c for c in packaged() if c.dataset.startswith("all ") and c.metric == "groundedness"
     ]
     assert every.set_up.slice == "dataset"
     pooled = {figure.name: figure.value for figure in every.pooled}
     macro = {figure.name: figure.value for figure in every.macro}
-    alone = [c for c in made.packaged() if c.metric == "groundedness" and c is not every]
+    alone = [c for c in packaged() if c.metric == "groundedness" and c is not every]
     assert every.n == sum(c.n for c in alone)
     of_sets = [
         figure.value for c in alone if (figure := c.figure("recall")) and figure.value is not None

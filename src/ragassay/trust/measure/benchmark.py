@@ -655,7 +655,8 @@ def certificates(
     or store whose certificates are not as they were issued.
     """
     from ragassay.api import open_store
-    from ragassay.trust.certificates import dumps, known, loads
+    from ragassay.runs.trust import known_certificates
+    from ragassay.store.certificate_file import dumps, loads
 
     kept = open_store(store)
     try:
@@ -672,7 +673,7 @@ def certificates(
                 ) from None
             for one in read:
                 kept.put_certificate(one)
-        found = known(kept)
+        found = known_certificates(kept)
     finally:
         kept.close()
     names = tuple(dict.fromkeys(one.metric for one in found))
