@@ -1,4 +1,4 @@
-"""How single questions are asked from a notebook: `ragassay.notebook.groundedness(...)`, synchronous
+"""How single questions are asked from a notebook: `ragassay.judge.groundedness(...)`, synchronous
 and asynchronous.
 """
 
@@ -23,7 +23,7 @@ def _own_store(tmp_path, monkeypatch):
 
 
 def test_a_score_comes_back_as_a_run_would_hold_it():
-    score = ragassay.notebook.groundedness(**BRIDGE)
+    score = ragassay.judge.groundedness(**BRIDGE)
     assert (score.metric, score.status, score.verdict) == (
         "groundedness",
         Status.JUDGED,
@@ -36,22 +36,22 @@ def test_a_score_comes_back_as_a_run_would_hold_it():
 
 def test_every_metric_of_the_catalogue_is_a_function_with_its_formula_as_documentation():
     for name, kind in catalogue().items():
-        function = getattr(ragassay.notebook, name)
+        function = getattr(ragassay.judge, name)
         assert kind.declaration.formula in function.__doc__
-        assert name in dir(ragassay.notebook)
-        assert callable(getattr(ragassay.notebook.aio, name))
+        assert name in dir(ragassay.judge)
+        assert callable(getattr(ragassay.judge.aio, name))
 
 
 def test_parameters_of_the_metric_are_arguments():
-    assert ragassay.notebook.groundedness(pass_mark=0.25, **BRIDGE).pass_mark == 0.25
-    found = ragassay.notebook.ndcg_at_k(contexts=[{"text": "", "id": "a"}], relevant_ids=["a"], k=3)
+    assert ragassay.judge.groundedness(pass_mark=0.25, **BRIDGE).pass_mark == 0.25
+    found = ragassay.judge.ndcg_at_k(contexts=[{"text": "", "id": "a"}], relevant_ids=["a"], k=3)
     assert (found.metric, found.value) == ("ndcg_at_k(k=3)", 1.0)
 
 
 def test_it_works_in_a_running_loop_and_can_be_awaited():
     async def notebook():
-        blocking = ragassay.notebook.groundedness(**BRIDGE)
-        awaited = await ragassay.notebook.aio.groundedness(**BRIDGE)
+        blocking = ragassay.judge.groundedness(**BRIDGE)
+        awaited = await ragassay.judge.aio.groundedness(**BRIDGE)
         return blocking, awaited
 
     blocking, awaited = asyncio.run(notebook())
@@ -61,18 +61,18 @@ def test_it_works_in_a_running_loop_and_can_be_awaited():
 def test_asking_again_asks_nobody_and_a_run_finds_it_too():
     with LLMServer() as server:
         asked = {"judge": "openai:mock", "base_url": server.url}
-        ragassay.notebook.groundedness(**BRIDGE, **asked)
-        ragassay.notebook.groundedness(**BRIDGE, **asked)
+        ragassay.judge.groundedness(**BRIDGE, **asked)
+        ragassay.judge.groundedness(**BRIDGE, **asked)
         assert server.stats()["calls"] == 1
         ragassay.evaluate([{"id": "a", **BRIDGE}], "groundedness", **asked).close()
         assert server.stats()["calls"] == 1
-        ragassay.notebook.groundedness(**BRIDGE, **asked, cache=False)
+        ragassay.judge.groundedness(**BRIDGE, **asked, cache=False)
         assert server.stats()["calls"] == 2
 
 
 def test_a_call_that_fails_is_a_status_with_a_reason_and_raises_nothing():
     with LLMServer(fault_rates={"500": 1.0}) as server:
-        score = ragassay.notebook.answer_relevance(
+        score = ragassay.judge.answer_relevance(
             question="q?", response="r", judge="openai:mock", base_url=server.url, attempts=1
         )
     assert (score.status, score.value, score.verdict) == (Status.FAILED, None, Verdict.UNDECIDED)
@@ -80,7 +80,7 @@ def test_a_call_that_fails_is_a_status_with_a_reason_and_raises_nothing():
 
 
 def test_a_field_that_lacks_makes_it_not_applicable():
-    score = ragassay.notebook.answer_relevance(response="r")
+    score = ragassay.judge.answer_relevance(response="r")
     assert (score.status, score.reason) == (Status.NOT_APPLICABLE, "the row has no question")
 
 
@@ -89,18 +89,18 @@ def test_own_metrics_and_printed_names_are_taken_by_score():
     def short(response):
         return len(response) < 10
 
-    assert ragassay.notebook.score(short, response="yes").value == 1.0
-    assert ragassay.notebook.score("faithfulness(mode=binary)", **BRIDGE).value == 1.0
+    assert ragassay.judge.score(short, response="yes").value == 1.0
+    assert ragassay.judge.score("faithfulness(mode=binary)", **BRIDGE).value == 1.0
 
 
 @pytest.mark.parametrize(
     ("ask", "error", "said"),
     [
-        (lambda: ragassay.notebook.groundednes, AttributeError, "groundedness"),
-        (lambda: ragassay.notebook.groundedness(respons="x"), SetupError, "response"),
-        (lambda: ragassay.notebook.groundedness(response=3, contexts=["a"]), DataError, "response"),
-        (lambda: ragassay.notebook.groundedness(pass_mark=7, **BRIDGE), SetupError, "from 0 to 1"),
-        (lambda: ragassay.notebook.groundedness(judge="nobody", **BRIDGE), SetupError, "nobody"),
+        (lambda: ragassay.judge.groundednes, AttributeError, "groundedness"),
+        (lambda: ragassay.judge.groundedness(respons="x"), SetupError, "response"),
+        (lambda: ragassay.judge.groundedness(response=3, contexts=["a"]), DataError, "response"),
+        (lambda: ragassay.judge.groundedness(pass_mark=7, **BRIDGE), SetupError, "from 0 to 1"),
+        (lambda: ragassay.judge.groundedness(judge="nobody", **BRIDGE), SetupError, "nobody"),
     ],
 )
 def test_a_mistake_says_what_was_meant(ask, error, said):

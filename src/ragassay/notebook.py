@@ -1,10 +1,10 @@
 """How is one thing judged in a notebook, without a file and a run?
 
     import ragassay
-    score = ragassay.notebook.groundedness(response="It opened in 1932.", contexts=["The bridge opened
+    score = ragassay.judge.groundedness(response="It opened in 1932.", contexts=["The bridge opened
     in 1932."]) score.value, score.verdict, score.parts[0].rationale
 
-Every metric of the catalogue is a function here; `ragassay.notebook.aio` has the same ones for
+Every metric of the catalogue is a function here; `ragassay.judge.aio` has the same ones for
 `await`, and `score` takes a metric by its printed name or one of your own. The arguments are the
 fields of a row, the metric's parameters, and those options of `ragassay.evaluate` that say who
 judges and what it may cost. The Score that comes back is the one a run would hold. Judgments are
@@ -100,7 +100,7 @@ async def ascore(metric: str | Metric, **given: Any) -> Score:
         raise SetupError(
             "E0101",
             f"There is no argument {wrong[0]!r}.{nearest(wrong[0], (*ROW, *_OPTIONS))}",
-            where=f"ragassay.notebook, metric {metric}",
+            where=f"ragassay.judge, metric {metric}",
             fix=f"fields of the row: {', '.join(ROW)}; options: {', '.join(_OPTIONS)}",
         )
     plan = make_plan([row or {"question": None}], make_options(given), [metric])
@@ -125,7 +125,7 @@ async def _asked(plan: Plan, store: Store) -> Score:
         raise DataError(
             sample.code,
             sample.what,
-            where="ragassay.notebook",
+            where="ragassay.judge",
             why=sample.why,
             fix="correct the argument",
         )
@@ -229,9 +229,7 @@ def __dir__() -> list[str]:
 
 def _check(name: str) -> None:
     if name.startswith("_") or name not in catalogue():
-        raise AttributeError(
-            f"ragassay.notebook has no metric {name!r}.{nearest(name, catalogue())}"
-        )
+        raise AttributeError(f"ragassay.judge has no metric {name!r}.{nearest(name, catalogue())}")
 
 
 def _documented(function: F, name: str) -> F:

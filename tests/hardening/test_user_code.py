@@ -184,7 +184,7 @@ def test_a_forecast_does_not_hang_or_fail_with_a_metric_of_the_users_own(tmp_pat
 
 
 def test_a_direct_question_fails_at_its_deadline_too(tmp_path: Path) -> None:
-    score = ragassay.notebook.score(
+    score = ragassay.judge.score(
         sick(lambda: time.sleep(3600)), response=SICK, metric_timeout=0.2, store=tmp_path / "s.db"
     )
     assert score.status is Status.FAILED
