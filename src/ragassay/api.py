@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     import pyarrow
     from sqlalchemy import URL
 
-    from ragassay.distributed import Purse, RayEngine
+    from ragassay.distributed import RayEngine, SharedBudget
     from ragassay.metrics import Metric
     from ragassay.models.batch import BatchModel
     from ragassay.report import Comparison
@@ -599,8 +599,8 @@ async def _drive(
     """Drive a run, which the store has acquired, to its end. before: how it stood, where it is
     resumed.
     """
-    from ragassay.dispatch import Budget
-    from ragassay.distributed import absorb
+    from ragassay.dispatch import LocalBudget
+    from ragassay.distributed import recover_parts
     from ragassay.runs import ReplyLog, Watchdog
 
     watch = _harmless(watch, tell)
@@ -620,7 +620,7 @@ async def _drive(
             standing.save(RunState.RUNNING, "", budget.snapshot)
 
         try:
-            left = absorb(store, run_id, "" if before is None else before.writer)
+            left = recover_parts(store, run_id, "" if before is None else before.writer)
             base = (
                 Ledger()
                 if before is None
@@ -645,12 +645,14 @@ async def _drive(
             if retry_failed:
                 store.reopen_failed(run_id)
             done = store.done(run_id)
-            budget: Budget | Purse
+            budget: LocalBudget | SharedBudget
             engine: Engine | RayEngine
             if over_ray:
-                from ragassay.distributed import Purse, RayEngine
+                from ragassay.distributed import RayEngine, SharedBudget
 
-                budget = Purse(max_calls=options.max_calls, max_cost=options.max_cost, base=base)
+                budget = SharedBudget(
+                    max_calls=options.max_calls, max_cost=options.max_cost, base=base
+                )
                 engine = RayEngine(
                     plan,
                     store,
@@ -658,12 +660,12 @@ async def _drive(
                     budget,
                     done,
                     log=log,
-                    lends=not retry_failed,
+                    share_replies=not retry_failed,
                     save=save_snapshot,
                     tell=tell,
                 )
             else:
-                budget = Budget(
+                budget = LocalBudget(
                     plan.model.price,
                     max_calls=options.max_calls,
                     max_cost=options.max_cost,
@@ -701,7 +703,7 @@ async def _drive(
             if standing.begun:
                 with suppress(RagAssayError):  # the store itself may be what failed
                     standing.save(RunState.FAILED, str(error), spent)
-                    needless = log.silent
+                    needless = log.holds_no_reply
             error.fix = (
                 f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
             )
@@ -724,11 +726,11 @@ async def _drive(
                 await asyncio.gather(ticker, return_exceptions=True)
             await plan.close()
             log.close(finished=needless)
-        if plan.batches is not None and isinstance(budget, Budget):
-            budget.found(plan.batches.unclaimed())
+        if plan.batches is not None and isinstance(budget, LocalBudget):
+            budget.add_unclaimed(plan.batches.unclaimed())
             outcome = replace(outcome, ledger=budget.ledger())
         standing.save(outcome.state, outcome.reason, lambda: outcome.ledger)
-        log.close(finished=outcome.state is RunState.FINISHED or log.silent)
+        log.close(finished=outcome.state is RunState.FINISHED or log.holds_no_reply)
         silent = engine.without_usage
         if tell is not None and silent:
             tell(

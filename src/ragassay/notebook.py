@@ -117,7 +117,7 @@ async def ascore(metric: str | Metric, **given: Any) -> Score:
 
 async def _asked(plan: Plan, store: Store) -> Score:
     from ragassay.diagnosis import diagnose
-    from ragassay.dispatch import Budget, CallPolicy
+    from ragassay.dispatch import CallPolicy, LocalBudget
     from ragassay.runs import Engine
 
     ((_, sample),) = plan.rows()
@@ -139,7 +139,7 @@ async def _asked(plan: Plan, store: Store) -> Score:
         store=kept,
         run_id=RUN,
         diagnose=diagnose,
-        budget=Budget(
+        budget=LocalBudget(
             plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=Ledger()
         ),
         policy=CallPolicy(timeout=options.call_timeout, attempts=options.attempts),

@@ -4,7 +4,7 @@ import pytest
 
 from ragassay.core import CallError
 from ragassay.dispatch.throttle.breaker import Breaker, speaks_of_the_service
-from ragassay.dispatch.throttle.retries import DRIP, PURSE, SHARE, RetryPurse
+from ragassay.dispatch.throttle.retries import DRIP, PURSE, SHARE, RetryBudget
 
 DOWN = CallError("server", "503", retryable=True, status=503)
 
@@ -81,7 +81,7 @@ def test_only_what_says_nothing_of_the_call_is_blamed_on_the_service(error, expe
 
 
 def test_retries_are_a_share_of_the_calls_once_the_purse_is_spent():
-    purse, made = RetryPurse(), 0
+    purse, made = RetryBudget(), 0
     for _ in range(1000):
         purse.first()
         made += purse.take(5.0) == 0.0
@@ -90,7 +90,7 @@ def test_retries_are_a_share_of_the_calls_once_the_purse_is_spent():
 
 
 def test_an_empty_purse_says_when_to_ask_again_and_never_dries_up():
-    purse = RetryPurse()
+    purse = RetryBudget()
     while purse.take(7.0) == 0.0:
         pass
     wait = purse.take(7.0)

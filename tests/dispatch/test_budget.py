@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import ChatCall, Ledger, MatchCall, Message, Spend
-from ragassay.dispatch import Budget
+from ragassay.dispatch import LocalBudget
 from ragassay.dispatch.budget import worst_case_tokens
 
 CALL = ChatCall((Message("user", "abcd"),), max_tokens=10)
@@ -27,7 +27,7 @@ def test_the_worst_case_of_a_call_is_its_bytes_and_its_reply_limit():
 
 
 def test_max_calls_counts_what_was_sent_and_what_is_in_flight():
-    budget = Budget(price, max_calls=2)
+    budget = LocalBudget(price, max_calls=2)
     first, second = budget.reserve(CALL), budget.reserve(CALL)
     assert first is not None
     assert second is not None
@@ -37,7 +37,7 @@ def test_max_calls_counts_what_was_sent_and_what_is_in_flight():
 
 
 def test_a_call_is_refused_when_its_worst_case_would_pass_the_cap():
-    budget = Budget(price, max_cost=0.00006)  # the worst case is $0.00004
+    budget = LocalBudget(price, max_cost=0.00006)  # the worst case is $0.00004
     first = budget.reserve(CALL)
     assert first == Decimal("0.00004")
     assert budget.reserve(CALL) is None
@@ -46,7 +46,7 @@ def test_a_call_is_refused_when_its_worst_case_would_pass_the_cap():
 
 
 def test_a_call_without_a_receipt_stays_counted_as_uncertain():
-    budget = Budget(price, max_cost=0.00006)
+    budget = LocalBudget(price, max_cost=0.00006)
     budget.settle(CALL, budget.reserve(CALL), None, maybe_billed=True)
     assert budget.reserve(CALL) is None
     ledger = budget.ledger()
@@ -58,7 +58,7 @@ def test_a_call_without_a_receipt_stays_counted_as_uncertain():
 
 
 def test_the_cost_is_unknown_as_soon_as_one_price_is():
-    budget = Budget(lambda *_: None)
+    budget = LocalBudget(lambda *_: None)
     budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.1))
     assert budget.ledger().confirmed.cost == 0.1
     budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=None))
@@ -67,7 +67,7 @@ def test_the_cost_is_unknown_as_soon_as_one_price_is():
 
 def test_a_resumed_run_goes_on_counting_from_its_ledger():
     base = Ledger(Spend(3, 30, 6, cost=0.5), uncertain_calls=1, uncertain_cost=0.1)
-    budget = Budget(price, max_calls=5, max_cost=1.0, base=base)
+    budget = LocalBudget(price, max_calls=5, max_cost=1.0, base=base)
     assert budget.sent == 4
     assert budget.reserve(CALL) is not None
     assert budget.reserve(CALL) is None
@@ -85,7 +85,7 @@ def test_a_resumed_run_goes_on_counting_from_its_ledger():
 )
 def test_confirmed_and_uncertain_cost_never_pass_the_cap(events, cap_millionths):
     cap = cap_millionths / 1e6
-    budget = Budget(price, max_cost=cap)
+    budget = LocalBudget(price, max_cost=cap)
     open_calls = []
     for tokens_in, tokens_out, end in events:
         reserved = budget.reserve(CALL)
@@ -101,14 +101,14 @@ def test_confirmed_and_uncertain_cost_never_pass_the_cap(events, cap_millionths)
 
 
 def test_a_thousand_tenths_of_a_cent_are_exactly_a_dollar():
-    budget = Budget(price)
+    budget = LocalBudget(price)
     for _ in range(1000):
         budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.001))
     assert budget.ledger().confirmed.cost == 1.0  # binary sums give 1.0000000000000007
 
 
 def test_an_answer_without_a_bill_hides_nothing_from_the_cap_of_a_resumed_run():
-    budget = Budget(price, max_cost=1.0)
+    budget = LocalBudget(price, max_cost=1.0)
     budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.9999))
     budget.settle(CALL, budget.reserve(CALL), Spend(1))
     ledger = budget.ledger()
@@ -117,28 +117,28 @@ def test_an_answer_without_a_bill_hides_nothing_from_the_cap_of_a_resumed_run():
         1,
         0.00004,
     )
-    again = Budget(price, max_cost=1.0, base=ledger)
+    again = LocalBudget(price, max_cost=1.0, base=ledger)
     first = again.reserve(CALL)  # 0.9999 + 0.00004 + 0.00004 fits
     assert first is not None
     assert again.reserve(CALL) is None  # a third 0.00004 does not
 
 
 def test_a_price_that_is_known_only_later_counts_what_was_spent_before():
-    unknown = Budget(lambda *_: None)
+    unknown = LocalBudget(lambda *_: None)
     unknown.settle(CALL, unknown.reserve(CALL), Spend(1, 500_000, 250_000))
-    later = Budget(price, max_cost=1.0, base=unknown.ledger())
+    later = LocalBudget(price, max_cost=1.0, base=unknown.ledger())
     assert later.reserve(CALL) is None  # 0.5 + 0.5 dollars are spent
 
 
 def test_what_reused_judgments_cost_when_they_were_bought_is_saved():
-    budget = Budget(price)
+    budget = LocalBudget(price)
     for cost in (0.1, 0.2, None):
         budget.save(Spend(1, cost=cost))
     assert budget.ledger().saved_cost == 0.3  # binary sums give 0.30000000000000004
 
 
 def test_an_answer_that_another_asker_of_the_same_has_paid_for_counts_neither_as_sent_nor_as_uncertain():
-    budget = Budget(price, max_calls=2, max_cost=0.00009)
+    budget = LocalBudget(price, max_calls=2, max_cost=0.00009)
     first, second = budget.reserve(CALL), budget.reserve(CALL)
     budget.settle(CALL, first, Spend(1, 10, 5, cost=0.00002))
     budget.settle(CALL, second, Spend(cost=0.0))

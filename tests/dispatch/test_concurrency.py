@@ -2,7 +2,7 @@
 
 import asyncio
 
-from ragassay.dispatch.throttle.concurrency import CUT, EASE, EPOCH_CALLS, Window
+from ragassay.dispatch.throttle.concurrency import CUT, EASE, EPOCH_CALLS, ConcurrencyLimit
 
 
 def epoch(window, now, *, latency=1.0, speed=200.0, failing=0.0):
@@ -20,7 +20,7 @@ def epoch(window, now, *, latency=1.0, speed=200.0, failing=0.0):
 
 def test_first_come_first_served_and_never_more_than_the_limit():
     async def main():
-        window, order, most = Window(3), [], 0
+        window, order, most = ConcurrencyLimit(3), [], 0
 
         async def one(n):
             nonlocal most
@@ -38,7 +38,7 @@ def test_first_come_first_served_and_never_more_than_the_limit():
 
 def test_a_caller_that_is_cancelled_while_it_waits_or_is_woken_loses_no_place():
     async def main():
-        window = Window(1)
+        window = ConcurrencyLimit(1)
         await window.enter()
         waiting = [asyncio.create_task(window.enter()) for _ in range(3)]
         await asyncio.sleep(0)
@@ -54,7 +54,7 @@ def test_a_caller_that_is_cancelled_while_it_waits_or_is_woken_loses_no_place():
 
 
 def test_single_faults_do_not_narrow_it():
-    window = Window(32)
+    window = ConcurrencyLimit(32)
     now = 0.0
     for _ in range(20):
         now = epoch(window, now, failing=0.05)
@@ -62,7 +62,7 @@ def test_single_faults_do_not_narrow_it():
 
 
 def test_a_server_that_buckles_is_given_less_and_then_slowly_more():
-    window = Window(100)
+    window = ConcurrencyLimit(100)
     now = epoch(window, 0.0, failing=0.5)
     assert window.limit <= 100 * CUT
     for _ in range(5):
@@ -78,7 +78,7 @@ def test_a_server_that_buckles_is_given_less_and_then_slowly_more():
 
 
 def test_calls_that_only_queue_at_the_server_are_sent_later():
-    window = Window(100)
+    window = ConcurrencyLimit(100)
     now = epoch(window, 0.0, latency=1.0, speed=100)
     for _ in range(4):  # slower, and as many answers a second with fewer at once
         now = epoch(window, now, latency=4.0, speed=100)
@@ -86,7 +86,7 @@ def test_calls_that_only_queue_at_the_server_are_sent_later():
 
 
 def test_calls_that_are_simply_longer_now_get_their_window_back():
-    window = Window(100)
+    window = ConcurrencyLimit(100)
     now = epoch(window, 0.0, latency=1.0, speed=100)
     now = epoch(window, now, latency=3.0, speed=100)
     assert window.limit == 100 * EASE

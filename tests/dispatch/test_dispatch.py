@@ -18,7 +18,7 @@ from ragassay.core import (
     ProviderError,
     Spend,
 )
-from ragassay.dispatch import Budget, CallPolicy
+from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.dispatch.dispatcher import HOPELESS, Dispatcher, Stopped
 
 CALL = ChatCall((Message("user", "x"),), max_tokens=10)
@@ -58,7 +58,7 @@ class Script:
 
 
 def run(model, calls=1, policy=FAST, budget=None, concurrency=8):
-    budget = budget or Budget(model.price)
+    budget = budget or LocalBudget(model.price)
     seen = []
 
     async def main():
@@ -148,7 +148,7 @@ def test_no_more_calls_are_in_flight_than_allowed():
 
 def test_a_cap_on_calls_answers_over_budget_and_tells_the_run():
     model = Script(0.0)
-    replies, _, budget, seen = run(model, calls=5, budget=Budget(model.price, max_calls=2))
+    replies, _, budget, seen = run(model, calls=5, budget=LocalBudget(model.price, max_calls=2))
     assert sorted(type(r).__name__ for r in replies) == ["CallFailed"] * 3 + ["ChatReply"] * 2
     assert {r.kind for r in replies if isinstance(r, CallFailed)} == {"over_budget"}
     assert seen
@@ -195,7 +195,7 @@ def test_a_server_that_rejects_everything_ends_the_run_after_a_few_calls():
 def test_a_call_that_was_not_sent_because_its_log_could_not_be_written_costs_nothing():
     model, budget = (
         Script(EnvironmentFailure("E0506", "The disk is full.")),
-        Budget(lambda *_: 0.001),
+        LocalBudget(lambda *_: 0.001),
     )
     with pytest.raises(EnvironmentFailure):
         run(model, budget=budget)
@@ -210,7 +210,9 @@ def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
     model = Script(CallError("rate_limit", "429", retryable=True, retry_after=30))
 
     async def main():
-        dispatcher = Dispatcher(model, Budget(model.price), CallPolicy(), 4, on_budget=lambda: None)
+        dispatcher = Dispatcher(
+            model, LocalBudget(model.price), CallPolicy(), 4, on_budget=lambda: None
+        )
         task = asyncio.create_task(dispatcher.call(CALL))
         await asyncio.sleep(0.05)
         said, now = dispatcher.traffic.waiting, time.time()
@@ -255,7 +257,7 @@ def test_a_call_that_is_always_refused_while_others_get_through_ends_no_run():
     policy = CallPolicy(timeout=1, attempts=3, patience=1.0, backoff=0.05)
 
     async def main():
-        dispatcher = Dispatcher(model, Budget(model.price), policy, 32, on_budget=lambda: None)
+        dispatcher = Dispatcher(model, LocalBudget(model.price), policy, 32, on_budget=lambda: None)
         poison = [replace(CALL, messages=(Message("user", "poison"),)) for _ in range(3)]
         return await asyncio.gather(*(dispatcher.call(call) for call in [*poison, *[CALL] * 20]))
 
@@ -269,7 +271,7 @@ def test_that_a_provider_which_is_down_is_still_down_narrows_no_window():
     async def main():
         dispatcher = Dispatcher(
             model,
-            Budget(model.price),
+            LocalBudget(model.price),
             CallPolicy(probe=0.01, backoff=0.001, outage=1.2),
             8,
             on_budget=lambda: None,

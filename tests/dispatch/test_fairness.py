@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from ragassay.dispatch.fairness import PATIENCE, Turns
+from ragassay.dispatch.fairness import PATIENCE, FairnessQueue
 
 
 class Rounds:
@@ -38,7 +38,7 @@ async def wait_all(turns, rounds, count):
 
 def test_of_steps_that_wait_one_is_made_ready_a_round_in_order():
     async def main():
-        turns, order = Turns(lambda: True), []
+        turns, order = FairnessQueue(lambda: True), []
 
         async def step(name):
             await turns.turn()
@@ -54,7 +54,7 @@ def test_of_steps_that_wait_one_is_made_ready_a_round_in_order():
 
 def test_a_step_waits_while_calls_move_but_not_for_ever():
     async def main():
-        turns, rounds = Turns(lambda: True), Rounds()
+        turns, rounds = FairnessQueue(lambda: True), Rounds()
 
         def keep_moving():
             turns.moving()
@@ -71,7 +71,7 @@ def test_a_step_waits_while_calls_move_but_not_for_ever():
 
 def test_where_no_call_waits_to_be_sent_nothing_is_held_back():
     async def main():
-        turns, rounds = Turns(lambda: False), Rounds()
+        turns, rounds = FairnessQueue(lambda: False), Rounds()
         turns.moving()
         started = rounds.n
         await turns.turn()
@@ -83,7 +83,7 @@ def test_where_no_call_waits_to_be_sent_nothing_is_held_back():
 
 def test_a_step_that_is_cancelled_takes_nobodys_turn():
     async def main():
-        turns = Turns(lambda: True)
+        turns = FairnessQueue(lambda: True)
         gone = asyncio.ensure_future(turns.turn())
         await asyncio.sleep(0)
         gone.cancel()
@@ -97,7 +97,7 @@ def test_a_step_that_is_cancelled_takes_nobodys_turn():
 
 def test_when_the_run_stops_whoever_waits_goes_on_at_once():
     async def main():
-        turns, rounds = Turns(lambda: True), Rounds()
+        turns, rounds = FairnessQueue(lambda: True), Rounds()
         waiting = [asyncio.ensure_future(turns.turn()) for _ in range(100)]
         await asyncio.sleep(0)
         turns.end()

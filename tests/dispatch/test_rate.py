@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.dispatch.throttle import rate as module
-from ragassay.dispatch.throttle.rate import BLIND, DOWN, LATELY, LEAST, Pace, _State
+from ragassay.dispatch.throttle.rate import BLIND, DOWN, LATELY, LEAST, RateLimiter, _State
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def simulate(
 
 
 def test_nothing_is_held_back_until_a_provider_refuses():
-    pace = Pace.of("k")
+    pace = RateLimiter.of("k")
     assert [pace.claim() for _ in range(1000)] == [0.0] * 1000
     assert pace.rate is None
     pace.close()
@@ -208,8 +208,8 @@ def test_whatever_happens_the_rate_is_finite_and_positive_and_no_wait_is_negativ
 
 CLAIMS = """
 import time
-from ragassay.dispatch.throttle.rate import Pace
-pace, n, end = Pace.of("shared"), 0, time.monotonic() + 3.0
+from ragassay.dispatch.throttle.rate import RateLimiter
+pace, n, end = RateLimiter.of("shared"), 0, time.monotonic() + 3.0
 while time.monotonic() < end:
     time.sleep(pace.claim())
     n += 1
@@ -219,7 +219,7 @@ print(n)
 
 
 def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder):
-    pace = Pace.of("shared")
+    pace = RateLimiter.of("shared")
     pace.refused(0.0)
     with pace._shared.hold() as shared:
         shared.rate, shared.next, shared.refused = 40.0, 0.0, time.monotonic()
@@ -237,7 +237,7 @@ def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder):
 
 
 def test_the_file_is_the_users_alone_holds_no_key_and_the_last_user_removes_it(own_folder):
-    first, second = Pace.of("abc"), Pace.of("abc")
+    first, second = RateLimiter.of("abc"), RateLimiter.of("abc")
     assert first is second
     first.refused(0.0)
     (file,) = own_folder.rglob("pace-*")
@@ -251,7 +251,7 @@ def test_the_file_is_the_users_alone_holds_no_key_and_the_last_user_removes_it(o
 
 
 def test_a_file_that_a_kill_left_behind_tells_nothing_after_a_minute(own_folder):
-    pace = Pace.of("k")
+    pace = RateLimiter.of("k")
     pace.refused(500.0)
     with pace._shared.hold() as state:
         state.blocked = time.monotonic() + 500
@@ -270,7 +270,7 @@ def test_a_folder_that_is_not_ours_alone_is_not_used(own_folder):
     folder = Path(own_folder) / f"ragassay-{os.getuid()}"
     folder.mkdir()
     folder.chmod(0o777)
-    pace = Pace.of("k")
+    pace = RateLimiter.of("k")
     pace.refused(0.2)
     assert pace.blocked() > 0  # it paces itself
     pace.close()

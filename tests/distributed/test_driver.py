@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from ragassay.core import ChatReply, EnvironmentFailure, Ledger, RunState, Spend
-from ragassay.distributed.driver import RayEngine, _Hand
-from ragassay.distributed.lease import Purse, Use
-from ragassay.distributed.messages import Beat, Ended
+from ragassay.distributed.driver import RayEngine, _WorkerHandle
+from ragassay.distributed.lease import LeaseUse, SharedBudget
+from ragassay.distributed.messages import Heartbeat, PartResult
 from ragassay.distributed.parts import Part
 from ragassay.runs import ReplyLog
 
-PAID = Use(sent=40, ledger=Ledger(Spend(40, 400, 200, 0, 0.4)))
+PAID = LeaseUse(sent=40, ledger=Ledger(Spend(40, 400, 200, 0, 0.4)))
 
 
 def in_a_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
@@ -39,13 +39,13 @@ class ActorDied(Exception):
     """Stands where Ray's own error does."""
 
 
-def driver(purse: Purse) -> RayEngine:
+def driver(purse: SharedBudget) -> RayEngine:
     """A driver of one part, whose Ray only knows how to kill."""
     engine = RayEngine.__new__(RayEngine)
     engine._ray = SimpleNamespace(
         exceptions=SimpleNamespace(RayActorError=ActorDied), kill=lambda _: None
     )
-    engine._purse, engine._ended, engine.without_usage = purse, Beat(), 0
+    engine._purse, engine._ended, engine.without_usage = purse, Heartbeat(), 0
     engine._folder, engine._journals, engine._book = Path("nowhere"), False, None
     engine._log, engine._merging, engine._merges = (
         ReplyLog(Path("nowhere") / "run"),
@@ -65,7 +65,7 @@ def driver(purse: Purse) -> RayEngine:
     return engine
 
 
-def worker(run_part: Callable[..., Any]) -> _Hand:
+def worker(run_part: Callable[..., Any]) -> _WorkerHandle:
     """A worker that reports what it has paid, and ends its part as it is told."""
 
     def answer(value: Any) -> Any:
@@ -73,10 +73,10 @@ def worker(run_part: Callable[..., Any]) -> _Hand:
         future.set_result(value)
         return SimpleNamespace(future=lambda: future)
 
-    hand = _Hand(1, 4)
+    hand = _WorkerHandle(1, 4)
     hand.actor = SimpleNamespace(
         run_part=SimpleNamespace(remote=run_part),
-        beat=SimpleNamespace(remote=lambda: answer(Beat(rows=10, use=PAID))),
+        beat=SimpleNamespace(remote=lambda: answer(Heartbeat(rows=10, use=PAID))),
         allow=SimpleNamespace(remote=lambda _: None),
     )
     return hand
@@ -84,9 +84,9 @@ def worker(run_part: Callable[..., Any]) -> _Hand:
 
 @in_a_loop
 async def test_a_part_that_a_worker_gave_up_is_driven_again_and_counted_once() -> None:
-    purse, calls = Purse(max_calls=1000, max_cost=None, base=Ledger()), list[Ledger]()
-    ends = [Ended(RunState.INTERRUPTED, "the driver is gone", Beat(rows=10, use=PAID))]
-    ends.append(Ended(RunState.FINISHED, "", Beat(rows=64, use=PAID)))
+    purse, calls = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[Ledger]()
+    ends = [PartResult(RunState.INTERRUPTED, "the driver is gone", Heartbeat(rows=10, use=PAID))]
+    ends.append(PartResult(RunState.FINISHED, "", Heartbeat(rows=64, use=PAID)))
 
     def run_part(part: Part, rows: Any, grant: Any, spent: Ledger) -> Any:
         calls.append(spent)
@@ -103,14 +103,18 @@ async def test_a_part_that_a_worker_gave_up_is_driven_again_and_counted_once() -
 
 @in_a_loop
 async def test_workers_that_give_up_again_and_again_without_a_row_end_the_run_with_a_word() -> None:
-    purse, begun = Purse(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
+    purse, begun = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
     # Twice no row more than before is borne, a third time is not; a row more is a new beginning.
     rows = [10, 10, 20, 20, 20, 30]
 
     def run_part(*_: Any) -> Any:
         future: Future[Any] = Future()
         future.set_result(
-            Ended(RunState.INTERRUPTED, "the driver is gone", Beat(rows=rows[len(begun)], use=PAID))
+            PartResult(
+                RunState.INTERRUPTED,
+                "the driver is gone",
+                Heartbeat(rows=rows[len(begun)], use=PAID),
+            )
         )
         begun.append(1)
         return SimpleNamespace(future=lambda: future)
@@ -126,7 +130,7 @@ async def test_workers_that_give_up_again_and_again_without_a_row_end_the_run_wi
 
 @in_a_loop
 async def test_what_a_worker_paid_counts_when_its_part_ends_in_an_error() -> None:
-    purse = Purse(max_calls=1000, max_cost=None, base=Ledger())
+    purse = SharedBudget(max_calls=1000, max_cost=None, base=Ledger())
     future: Future[Any] = Future()
     asyncio.get_running_loop().call_later(
         0.6, lambda: future.set_exception(OSError(28, "No space left"))
@@ -140,7 +144,7 @@ async def test_what_a_worker_paid_counts_when_its_part_ends_in_an_error() -> Non
 
 @in_a_loop
 async def test_beats_go_on_while_leave_is_written_to_disk() -> None:
-    purse, beats = Purse(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
+    purse, beats = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
     engine, written, future = driver(purse), threading.Event(), Future[Any]()
     saves: list[int] = []
 
@@ -156,7 +160,7 @@ async def test_beats_go_on_while_leave_is_written_to_disk() -> None:
     def counted() -> Any:
         beats.append(len(saves))
         if beats.count(2) == 3:
-            future.set_result(Ended(RunState.FINISHED, "", Beat(rows=64, use=PAID)))
+            future.set_result(PartResult(RunState.FINISHED, "", Heartbeat(rows=64, use=PAID)))
         return beat()
 
     hand.actor.beat.remote = counted
@@ -169,10 +173,10 @@ async def test_beats_go_on_while_leave_is_written_to_disk() -> None:
 
 @in_a_loop
 async def test_a_stop_while_workers_start_is_no_error() -> None:
-    engine = driver(Purse(max_calls=None, max_cost=None, base=Ledger()))
-    engine._hands = [_Hand(1, 1), _Hand(2, 1)]
+    engine = driver(SharedBudget(max_calls=None, max_cost=None, base=Ledger()))
+    engine._hands = [_WorkerHandle(1, 1), _WorkerHandle(2, 1)]
 
-    async def hire(hand: _Hand) -> None:
+    async def hire(hand: _WorkerHandle) -> None:
         raise asyncio.CancelledError
 
     engine._hire = hire  # type: ignore[method-assign]
@@ -200,7 +204,7 @@ def test_a_log_that_begins_anew_forgets_what_was_spent_and_keeps_the_replies(
 
 
 def test_a_purse_is_read_by_one_thread_while_another_opens_parts() -> None:
-    purse = Purse(max_calls=10**9, max_cost=None, base=Ledger())
+    purse = SharedBudget(max_calls=10**9, max_cost=None, base=Ledger())
     with purse._lock:
         opening = threading.Thread(target=purse.open, args=("part",))
         opening.start()

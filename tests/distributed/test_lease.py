@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import ChatCall, Ledger, Message, Spend
-from ragassay.distributed.lease import LeasedBudget, Purse, added
+from ragassay.distributed.lease import LeasedBudget, SharedBudget, add_ledgers
 
 
 def call() -> ChatCall:
@@ -25,10 +25,10 @@ def price(given: int, written: int) -> float:
 WORST = Decimal("0.0012")
 
 
-class Hand:
+class WorkerStub:
     """A worker without a process: sends what it has leave for, and reports."""
 
-    def __init__(self, purse: Purse, part: str) -> None:
+    def __init__(self, purse: SharedBudget, part: str) -> None:
         self.purse, self.part = purse, part
         self.budget = LeasedBudget(price, purse.open(part), Ledger())
         self.flying: list[Decimal] = []
@@ -67,9 +67,9 @@ def test_what_is_sent_never_passes_the_cap_whoever_dies(
 ) -> None:
     chance = random.Random(seed)
     cap = None if dollars is None else float(dollars * WORST)
-    purse = Purse(max_calls=calls, max_cost=cap, base=Ledger())
+    purse = SharedBudget(max_calls=calls, max_cost=cap, base=Ledger())
     purse.workers = 3
-    hands = [Hand(purse, f"part {n}") for n in range(3)]
+    hands = [WorkerStub(purse, f"part {n}") for n in range(3)]
     sent, paid, number = 0, Decimal(0), 3
     for _ in range(300):
         hand = chance.choice(hands)
@@ -95,7 +95,7 @@ def test_what_is_sent_never_passes_the_cap_whoever_dies(
             else:
                 paid += sum(hand.flying, Decimal(0)) - WORST * len(hand.flying)
                 hand.end()
-            hands[hands.index(hand)] = Hand(purse, f"part {number}")
+            hands[hands.index(hand)] = WorkerStub(purse, f"part {number}")
             number += 1
         snapshot = purse.snapshot()
         if calls is not None:
@@ -114,9 +114,9 @@ def test_what_is_sent_never_passes_the_cap_whoever_dies(
 def test_the_whole_cap_is_used_before_the_last_worker_gives_up(
     cap: dict[str, float | None],
 ) -> None:
-    purse = Purse(**cap, base=Ledger())  # type: ignore[arg-type]
+    purse = SharedBudget(**cap, base=Ledger())  # type: ignore[arg-type]
     purse.workers = 2
-    hands = [Hand(purse, "a"), Hand(purse, "b")]
+    hands = [WorkerStub(purse, "a"), WorkerStub(purse, "b")]
     sent = 0
     while hands:
         for hand in list(hands):
@@ -135,8 +135,8 @@ def test_the_whole_cap_is_used_before_the_last_worker_gives_up(
 
 
 def test_without_a_cap_nobody_waits_for_leave() -> None:
-    purse = Purse(max_calls=None, max_cost=None, base=Ledger())
-    hand = Hand(purse, "a")
+    purse = SharedBudget(max_calls=None, max_cost=None, base=Ledger())
+    hand = WorkerStub(purse, "a")
     for _ in range(100):
         hand.send()
     assert len(hand.flying) == 100
@@ -148,7 +148,7 @@ def test_without_a_cap_nobody_waits_for_leave() -> None:
 
 def test_ledgers_add_up_exactly_and_an_unknown_price_stays_unknown() -> None:
     tenth = Ledger(Spend(1, cost=0.1), 1, 0.1, 1, 1, 1, 0.1)
-    total = added(added(tenth, tenth), tenth)
+    total = add_ledgers(add_ledgers(tenth, tenth), tenth)
     assert total == Ledger(Spend(3, cost=0.3), 3, 0.3, 3, 3, 3, 0.3)
-    assert added(tenth, Ledger()).confirmed.cost == 0.1
-    assert added(tenth, Ledger(Spend(1))).confirmed.cost is None
+    assert add_ledgers(tenth, Ledger()).confirmed.cost == 0.1
+    assert add_ledgers(tenth, Ledger(Spend(1))).confirmed.cost is None

@@ -22,17 +22,17 @@ from ragassay.core import (
     Status,
 )
 from ragassay.distributed.parts import (
-    BOOK,
+    LEDGER_FILE,
     LOG,
-    Book,
-    Left,
+    Leftovers,
     Part,
+    PartsLedger,
     PartStore,
-    absorb,
     cut,
     elsewhere,
     folder_of,
-    held,
+    part_lock,
+    recover_parts,
     size_of_parts,
 )
 from ragassay.runs import ReplyLog
@@ -124,16 +124,16 @@ def test_what_a_killed_driver_left_is_absorbed_and_gone(whole: Store, tmp_path: 
         part = part_of(whole, name)
         part.put_rows("run-1", [row(index)])
         part.close()
-    Book(Ledger(Spend(5, cost=0.5)), ("a",)).write(
+    PartsLedger(Ledger(Spend(5, cost=0.5)), ("a",)).write(
         folder
     )  # the driver was killed before it removed the folder of a
-    left = absorb(whole, "run-1", "")
-    assert left.ledger == absorb(whole, "run-1", "").ledger == Ledger(Spend(5, cost=0.5))
+    left = recover_parts(whole, "run-1", "")
+    assert left.ledger == recover_parts(whole, "run-1", "").ledger == Ledger(Spend(5, cost=0.5))
     left.remove()
     assert list(whole.done("run-1")) == [0, 1]
     assert sorted(path.name for path in tmp_path.iterdir() if "store.db" not in path.name) == []
     assert not folder.exists()
-    assert absorb(whole, "run-1", "") == Left()
+    assert recover_parts(whole, "run-1", "") == Leftovers()
 
 
 def test_replies_and_ledgers_of_all_parts_are_read_however_often_it_is_broken_off(
@@ -143,25 +143,25 @@ def test_replies_and_ledgers_of_all_parts_are_read_however_often_it_is_broken_of
     for name in ("a", "b", "c"):
         part_of(whole, name).close()
         replied(folder / name, name)
-    Book(Ledger(Spend(1, cost=0.5))).write(folder)
-    real, seen = Book.enter, list[str]()
+    PartsLedger(Ledger(Spend(1, cost=0.5))).write(folder)
+    real, seen = PartsLedger.enter, list[str]()
 
-    def enter(book: Book, folder: Path, part: str, spent: Ledger) -> Book:
+    def enter(book: PartsLedger, folder: Path, part: str, spent: Ledger) -> PartsLedger:
         found = real(book, folder, part, spent)
         seen.append(part)
         if len(seen) in (1, 2):  # a kill once what the part had spent is in the book
             raise KeyboardInterrupt
         return found
 
-    monkeypatch.setattr(Book, "enter", enter)
+    monkeypatch.setattr(PartsLedger, "enter", enter)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            absorb(whole, "run-1", "")
-    left = absorb(whole, "run-1", "")
+            recover_parts(whole, "run-1", "")
+    left = recover_parts(whole, "run-1", "")
     assert seen == ["a", "b", "c"]
     assert left.ledger == Ledger(Spend(4, 30, 15, cost=0.8))  # 0.5 + 3 * 0.1
     assert {key: len(replies) for key, replies in left.replies.items()} == {"a": 1, "b": 1, "c": 1}
-    assert absorb(whole, "run-1", "") == left
+    assert recover_parts(whole, "run-1", "") == left
 
 
 @pytest.fixture
@@ -183,11 +183,11 @@ def test_parts_of_a_run_in_a_database_have_logs_and_a_book_too(
     whole: Store, in_a_database: Path
 ) -> None:
     part_in(in_a_database, "a")
-    Book(Ledger(Spend(1, cost=0.5)), owner="who was killed").write(in_a_database)
-    left = absorb(whole, "run-1", "who was killed")
+    PartsLedger(Ledger(Spend(1, cost=0.5)), owner="who was killed").write(in_a_database)
+    left = recover_parts(whole, "run-1", "who was killed")
     assert left.ledger == Ledger(Spend(2, 10, 5, cost=0.6))
     assert list(left.replies) == ["a"]
-    assert absorb(whole, "run-1", "who was killed") == left
+    assert recover_parts(whole, "run-1", "who was killed") == left
     left.remove()
     assert not in_a_database.exists()
 
@@ -196,8 +196,8 @@ def test_a_book_of_before_the_run_was_worked_on_elsewhere_is_not_believed(
     whole: Store, in_a_database: Path
 ) -> None:
     part_in(in_a_database, "a")
-    Book(Ledger(Spend(100)), owner="who was killed here").write(in_a_database)
-    left = absorb(whole, "run-1", "who was killed elsewhere")
+    PartsLedger(Ledger(Spend(100)), owner="who was killed here").write(in_a_database)
+    left = recover_parts(whole, "run-1", "who was killed elsewhere")
     assert left.ledger is None
     assert list(left.replies) == ["a"]
 
@@ -207,10 +207,10 @@ def test_a_worker_that_writes_into_a_database_is_waited_for_too(
 ) -> None:
     monkeypatch.setattr("ragassay.distributed.parts.ORPHAN_SECONDS", 0.3)
     part = part_in(in_a_database, "a")
-    with held(part), pytest.raises(EnvironmentFailure) as caught:
-        absorb(whole, "run-1", "")
+    with part_lock(part), pytest.raises(EnvironmentFailure) as caught:
+        recover_parts(whole, "run-1", "")
     assert caught.value.code == "E0504"
-    assert absorb(whole, "run-1", "").ledger is None  # there is no book
+    assert recover_parts(whole, "run-1", "").ledger is None  # there is no book
 
 
 def test_what_cannot_be_removed_is_an_error_and_counted_once(
@@ -219,8 +219,8 @@ def test_what_cannot_be_removed_is_an_error_and_counted_once(
     folder, _ = folder_of(whole, "run-1")
     part_of(whole, "a").close()
     replied(folder / "a", "a")
-    Book(Ledger()).write(folder)
-    left = absorb(whole, "run-1", "")
+    PartsLedger(Ledger()).write(folder)
+    left = recover_parts(whole, "run-1", "")
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -229,7 +229,9 @@ def test_what_cannot_be_removed_is_an_error_and_counted_once(
         patch.setattr("shutil.rmtree", refuse)
         with pytest.raises(EnvironmentFailure, match="cannot be written"):
             left.remove()
-    assert absorb(whole, "run-1", "").ledger == left.ledger == Ledger(Spend(1, 10, 5, cost=0.1))
+    assert (
+        recover_parts(whole, "run-1", "").ledger == left.ledger == Ledger(Spend(1, 10, 5, cost=0.1))
+    )
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
@@ -252,8 +254,8 @@ def test_a_book_that_is_lost_leaves_the_ledger_to_the_store(whole: Store) -> Non
     part = part_of(whole, "a")
     part.put_rows("run-1", [row(0)])
     part.close()
-    (folder / BOOK).write_text('{"spent": {')
-    assert absorb(whole, "run-1", "").ledger is None
+    (folder / LEDGER_FILE).write_text('{"spent": {')
+    assert recover_parts(whole, "run-1", "").ledger is None
     assert list(whole.done("run-1")) == [0]
 
 
@@ -264,20 +266,20 @@ def test_a_part_whose_worker_lives_is_waited_for_and_then_refused(
     part = part_of(whole, "a")
     part.put_rows("run-1", [row(0)])
     with pytest.raises(EnvironmentFailure) as caught:
-        absorb(whole, "run-1", "")
+        recover_parts(whole, "run-1", "")
     assert caught.value.code == "E0504"
     part.close()
-    absorb(whole, "run-1", "")
+    recover_parts(whole, "run-1", "")
     assert list(whole.done("run-1")) == [0]
 
 
 def test_a_part_that_a_kill_left_empty_is_no_trouble(whole: Store) -> None:
     folder, _ = folder_of(whole, "run-1")
     (folder / "a").mkdir(parents=True)
-    Book(Ledger()).write(folder)
+    PartsLedger(Ledger()).write(folder)
     with Store.open(folder / "b" / "part.db"):
         pass
-    left = absorb(whole, "run-1", "")
+    left = recover_parts(whole, "run-1", "")
     assert (left.ledger, left.replies) == (Ledger(), {})
     left.remove()
     assert not folder.exists()

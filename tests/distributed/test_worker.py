@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ragassay.core import EnvironmentFailure, Ledger, RagAssayError, RunState
-from ragassay.distributed.lease import Grant
-from ragassay.distributed.messages import Ended, Job, Ready
+from ragassay.distributed.lease import Lease
+from ragassay.distributed.messages import Job, PartResult, Ready
 from ragassay.distributed.parts import Part
 from ragassay.distributed.worker import Worker
 from ragassay.runs.plan import Options, Plan, make_plan, manifest_of, plain_options
@@ -38,10 +38,10 @@ def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "far"
 
 
-def drive(plan: Plan, tmp_path: Path, act: Any) -> Ended:
+def drive(plan: Plan, tmp_path: Path, act: Any) -> PartResult:
     """A part of all rows by a worker on another machine; `act(worker, store)` happens beside it."""
 
-    async def main() -> Ended:
+    async def main() -> PartResult:
         manifest = manifest_of(plan, "run-1", "2026-01-01T00:00:00", __version__, "", None)
         with Store.open(tmp_path / "store.db") as store:
             store.create_run(manifest)
@@ -64,7 +64,7 @@ def drive(plan: Plan, tmp_path: Path, act: Any) -> Ended:
             assert isinstance(ready, Ready)
             assert not ready.here
             part = asyncio.create_task(
-                worker.run_part(Part(0, ROWS), list(plan.rows(())), Grant(), Ledger())
+                worker.run_part(Part(0, ROWS), list(plan.rows(())), Lease(), Ledger())
             )
             await act(worker)
             ended = await part

@@ -9,7 +9,7 @@ import pytest
 
 import ragassay
 from ragassay.core import ChatCall, Message, ProviderError, RunState
-from ragassay.dispatch import Budget, CallPolicy
+from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.dispatch.dispatcher import Dispatcher, Stopped
 from ragassay.models import connect
 from ragassay.runs import Stall, Watchdog
@@ -56,7 +56,9 @@ def test_a_provider_that_was_never_up_ends_the_run_and_says_what_it_answers():
         model = connect("openai:mock", base_url=server.url)
 
         async def main():
-            dispatcher = Dispatcher(model, Budget(model.price), policy, 16, on_budget=lambda: None)
+            dispatcher = Dispatcher(
+                model, LocalBudget(model.price), policy, 16, on_budget=lambda: None
+            )
             calls = [dispatcher.call(ChatCall((Message("user", f"{n}"),))) for n in range(40)]
             try:
                 return await asyncio.gather(*calls, return_exceptions=True)

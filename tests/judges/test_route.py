@@ -29,7 +29,7 @@ from ragassay.core import (
     Spend,
     Status,
 )
-from ragassay.dispatch import Budget, CallPolicy
+from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.judges import LLMJudge, OfflineJudge, RoutedJudge, RubricBook, SimilarityJudge
 from ragassay.metrics.base import Declaration, MetricBase
 from ragassay.models import JoinedModel, connect
@@ -212,7 +212,7 @@ def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(
         judge = RoutedJudge(
             LLMJudge("openai:mock", BOOK), {"similarity": SimilarityJudge(offline.version)}
         )
-        budget = Budget(model.price)
+        budget = LocalBudget(model.price)
 
         async def drive():  # type: ignore[no-untyped-def]
             engine = Engine(

@@ -28,7 +28,7 @@ from ragassay.core import (
     Spend,
     Status,
 )
-from ragassay.dispatch import Budget, CallPolicy
+from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.metrics.base import Declaration, MetricBase
 from ragassay.runs import Engine
 from ragassay.store import Store
@@ -153,7 +153,7 @@ def engine_for(
         store=store,
         run_id="run-1",
         diagnose=lambda sample, scores: Diagnosis(),
-        budget=Budget(model.price, max_calls=max_calls),
+        budget=LocalBudget(model.price, max_calls=max_calls),
         policy=CallPolicy(timeout=5, attempts=2, backoff=0.001),
         concurrency=concurrency,
         cache=cache,

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 from ragassay.core import ChatCall, ChatReply, EnvironmentFailure, Ledger, Message, Spend
-from ragassay.dispatch import Budget
+from ragassay.dispatch import LocalBudget
 from ragassay.runs import ReplyLog
 from ragassay.runs.reply_log import key_of
 
@@ -161,10 +161,10 @@ def test_replies_of_another_log_are_kept_and_its_ledger_is_not(log, tmp_path):
     part.arrived(part.sent(WORST), "a", REPLY)
     part.close(finished=False)
     first = log(Ledger(Spend(3, cost=0.3)))
-    assert first.silent
+    assert first.holds_no_reply
     first.keep(ReplyLog(tmp_path / "part.replies").replies)
     assert first.take("a") == REPLY
-    assert not first.silent
+    assert not first.holds_no_reply
     killed(first)
     second = log()
     assert second.ledger == Ledger(Spend(3, cost=0.3))
@@ -200,7 +200,7 @@ def test_replies_that_are_lent_are_handed_out_once_by_all_borrowers(log, tmp_pat
     one.borrow(lent)
     two.borrow(lent)
     assert [one.take("a"), two.take("a"), two.take("b")] == [REPLY, None, REPLY]
-    assert one.silent
+    assert one.holds_no_reply
     assert log().take("a") == REPLY  # they are still where they were
 
 
@@ -223,7 +223,7 @@ def test_replies_that_are_forgotten_stay_so_after_another_kill(log):
     second = log()
     second.begin(second.ledger)
     second.forget()
-    assert second.silent
+    assert second.holds_no_reply
     second.arrived(second.sent(WORST), "b", REPLY)
     killed(second)
     third = log()
@@ -259,14 +259,14 @@ def test_a_full_disk_says_how_much_was_needed(log, monkeypatch):
 
 def test_a_log_is_silent_until_a_reply_arrives_and_never_again(log):
     opened = log(Ledger())
-    assert opened.silent
+    assert opened.holds_no_reply
     ticket = opened.sent(WORST)
     opened.failed(opened.sent(WORST), maybe_billed=True)
-    assert opened.silent  # a resume has nothing to take from it
+    assert opened.holds_no_reply  # a resume has nothing to take from it
     opened.arrived(ticket, key_of(CALL), REPLY)
-    assert not opened.silent
+    assert not opened.holds_no_reply
     killed(opened)
-    assert not log().silent
+    assert not log().holds_no_reply
 
 
 def test_whatever_a_reply_depends_on_is_in_its_key():
@@ -284,7 +284,7 @@ def test_whatever_a_reply_depends_on_is_in_its_key():
 
 
 def test_a_reply_handed_in_once_more_is_counted_once():
-    budget = Budget(lambda a, b: 0.25, max_cost=10.0, base=Ledger(REPLY.spend))
+    budget = LocalBudget(lambda a, b: 0.25, max_cost=10.0, base=Ledger(REPLY.spend))
     reserved = budget.reserve(CALL)
     budget.withdraw(CALL, REPLY.spend)
     budget.settle(CALL, reserved, REPLY.spend)

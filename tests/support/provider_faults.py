@@ -17,7 +17,7 @@ from typing import Any
 
 import ragassay
 from ragassay.core import CallFailed, ChatCall, ChatReply, Message, ProviderError
-from ragassay.dispatch import Budget, CallPolicy
+from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.dispatch.dispatcher import Dispatcher
 from ragassay.models import connect
 from support.invariants import check_run
@@ -251,7 +251,9 @@ async def _drive(
     see: Callable[[Dispatcher], None] | None = None,
 ) -> tuple[list[ChatReply | CallFailed], Dispatcher]:
     model = connect("openai:mock", base_url=url, concurrency=concurrency)
-    dispatcher = Dispatcher(model, Budget(model.price), policy, concurrency, on_budget=lambda: None)
+    dispatcher = Dispatcher(
+        model, LocalBudget(model.price), policy, concurrency, on_budget=lambda: None
+    )
     if see is not None:
         see(dispatcher)
     try:
@@ -340,7 +342,7 @@ def _client(url: str, counter: Any, end: Any) -> None:
     async def main() -> None:
         model = connect("openai:mock", base_url=url, concurrency=64)
         dispatcher = Dispatcher(
-            model, Budget(model.price), CallPolicy(), 64, on_budget=lambda: None
+            model, LocalBudget(model.price), CallPolicy(), 64, on_budget=lambda: None
         )
 
         async def worker(place: int) -> None:

@@ -22,7 +22,7 @@ TRIES = 3
 """Of one call: each may take a day."""
 
 
-class PatientDispatcher(Dispatcher):
+class BatchedDispatcher(Dispatcher):
     """A Dispatcher for a model whose calls wait in batches; arguments as there."""
 
     def __init__(self, *given: Any, **named: Any) -> None:

@@ -107,7 +107,7 @@ class Account:
         )
 
 
-class Budget:
+class LocalBudget:
     """The caps of one run and its ledger. Used from one event loop only.
 
     max_calls counts requests that were sent, retries too; max_cost is in US dollars. `base` is what
@@ -227,7 +227,7 @@ class Budget:
             spend, worst_case(self._price, call) if spend.cost is None else None, -1
         )
 
-    def found(self, spend: Spend) -> None:
+    def add_unclaimed(self, spend: Spend) -> None:
         """Count what was bought for this run and is not needed any more."""
         if spend.calls:
             self._account.answered(spend, None)

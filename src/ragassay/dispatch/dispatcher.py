@@ -3,9 +3,9 @@ clean stop.
 
 This is the only place that retries. A call that fails is tried again when its failure may pass:
 after the time that the server asked for, else after a pause that doubles. Retries are a share of
-the calls (`RetryPurse`); a rate that is exceeded teaches the pace of the key, which other processes
-share (`Pace`); calls in flight are bounded by a window that narrows where the server buckles
-(`Window`); a provider that is down is looked at now and then until it is back (`Breaker`). Every
+the calls (`RetryBudget`); a rate that is exceeded teaches the pace of the key, which other processes
+share (`RateLimiter`); calls in flight are bounded by a window that narrows where the server buckles
+(`ConcurrencyLimit`); a provider that is down is looked at now and then until it is back (`Breaker`). Every
 wait has a name that the progress display shows. All times are of the event loop's monotonic clock.
 """
 
@@ -33,12 +33,12 @@ from ragassay.core import (
     Reply,
     Spend,
 )
-from ragassay.dispatch.budget import Budget
-from ragassay.dispatch.fairness import Turns
+from ragassay.dispatch.budget import LocalBudget
+from ragassay.dispatch.fairness import FairnessQueue
 from ragassay.dispatch.throttle.breaker import Breaker, speaks_of_the_service
-from ragassay.dispatch.throttle.concurrency import Window
-from ragassay.dispatch.throttle.rate import Pace
-from ragassay.dispatch.throttle.retries import RetryPurse
+from ragassay.dispatch.throttle.concurrency import ConcurrencyLimit
+from ragassay.dispatch.throttle.rate import RateLimiter
+from ragassay.dispatch.throttle.retries import RetryBudget
 from ragassay.models import Model
 
 
@@ -105,7 +105,7 @@ LEAST_FAILURES = 8
 class _Lane:
     """What belongs to one provider and key."""
 
-    pace: Pace
+    pace: RateLimiter
     breaker: Breaker
     accepted: float = 0.0  # when a call was last answered
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -133,7 +133,7 @@ class Dispatcher:
     def __init__(
         self,
         model: Model,
-        budget: Budget,
+        budget: LocalBudget,
         policy: CallPolicy,
         concurrency: int,
         *,
@@ -142,13 +142,13 @@ class Dispatcher:
     ) -> None:
         self._model, self._budget, self._policy = model, budget, policy
         limit = concurrency if model.concurrency is None else min(concurrency, model.concurrency)
-        self._window = Window(limit)
+        self._window = ConcurrencyLimit(limit)
         self._lanes: dict[str, _Lane] = {}
-        self._purse = RetryPurse()
+        self._purse = RetryBudget()
         self._on_budget, self._intent = on_budget, intent
         self._stop: asyncio.Event = asyncio.Event()
         self._rejected = 0
-        self._turns = Turns(lambda: self._window.waiting)
+        self._turns = FairnessQueue(lambda: self._window.waiting)
         self._random = random.Random(0)  # only spreads pauses; no result depends on it
         self.traffic = Traffic(limit=limit, ceiling=limit)
 
@@ -257,7 +257,7 @@ class Dispatcher:
         lane = self._lanes.get(key)
         if lane is None:
             threshold = max(LEAST_FAILURES, self._window.ceiling)
-            lane = self._lanes[key] = _Lane(Pace.of(key), Breaker(threshold))
+            lane = self._lanes[key] = _Lane(RateLimiter.of(key), Breaker(threshold))
         self._purse.first()
         return lane
 

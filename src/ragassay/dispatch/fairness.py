@@ -16,7 +16,7 @@ PATIENCE = 8
 """Rounds that a step waits at most for calls that come and go without a pause."""
 
 
-class Turns:
+class FairnessQueue:
     """First come, first served. For one event loop. ready: whether a call waits to be sent; where
     none does, no round is passed over, for longer work is what brings the next.
     """

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragassay.distributed.lease import Purse
-from ragassay.distributed.parts import absorb
+from ragassay.distributed.lease import SharedBudget
+from ragassay.distributed.parts import recover_parts
 
 if TYPE_CHECKING:
     from ragassay.distributed.driver import RayEngine
 
-__all__ = ["Purse", "RayEngine", "absorb"]
+__all__ = ["SharedBudget", "RayEngine", "recover_parts"]
 
 
 def __getattr__(name: str) -> object:

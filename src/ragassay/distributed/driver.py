@@ -28,19 +28,19 @@ from ragassay.core import (
     SetupError,
     shorten,
 )
-from ragassay.distributed.messages import Beat, Ended, Job, Ready, joined
+from ragassay.distributed.messages import Heartbeat, Job, PartResult, Ready, joined
 from ragassay.distributed.parts import (
-    BOOK,
+    LEDGER_FILE,
     TOKEN,
-    Book,
     Part,
+    PartsLedger,
     Rows,
     cut,
     folder_of,
+    merge_part,
     remove,
     replies_of,
     size_of_parts,
-    take_in,
     writing,
 )
 from ragassay.distributed.worker import Worker
@@ -50,7 +50,7 @@ from ragassay.version import __version__
 
 if TYPE_CHECKING:
     from ragassay.core import BadRow, Sample
-    from ragassay.distributed.lease import Grant, Purse
+    from ragassay.distributed.lease import Lease, SharedBudget
     from ragassay.runs import ReplyLog
     from ragassay.runs.plan import Plan
     from ragassay.store import Store
@@ -71,7 +71,7 @@ GRACE = 20.0
 
 
 @dataclass(slots=True)
-class _Hand:
+class _WorkerHandle:
     """A worker as the driver sees it. share: of the calls at once; beat: of the part in hand."""
 
     number: int
@@ -80,7 +80,7 @@ class _Hand:
     actor: Any = None
     where: str = ""
     part: Part | None = None
-    beat: Beat = field(default_factory=Beat)
+    beat: Heartbeat = field(default_factory=Heartbeat)
     told: float = SILENT
 
 
@@ -88,7 +88,7 @@ class RayEngine:
     """Drives a plan over Ray; stands where an Engine stands. One instance, one run.
 
     purse: keeps the caps. log: the run's own log of calls, which gets the replies of parts that do
-    not come to their end; lends: whether workers may use its replies. save: writes the purse's
+    not come to their end; share_replies: whether workers may use its replies. save: writes the purse's
     ledger to disk, before leave is given. Raises SetupError E0105 without Ray, E0110 where a worker
     cannot make the same set-up, EnvironmentFailure E0510 where Ray or its workers fail.
     """
@@ -98,11 +98,11 @@ class RayEngine:
         plan: Plan,
         store: Store,
         manifest: Manifest,
-        purse: Purse,
+        purse: SharedBudget,
         done: Container[int],
         *,
         log: ReplyLog,
-        lends: bool,
+        share_replies: bool,
         save: Callable[[], None],
         tell: Callable[[str], None] | None = None,
     ) -> None:
@@ -110,15 +110,15 @@ class RayEngine:
         self._save, self._tell = save, tell or (lambda _: None)
         self._reads = plan.dataset.cuttable
         self._folder, self._journals = folder_of(store, manifest.run_id)
-        self._log, self._lends = log, lends
-        self._hands: list[_Hand] = []
+        self._log, self._lends = log, share_replies
+        self._hands: list[_WorkerHandle] = []
         self._parts: Iterator[tuple[Part, Rows | None]] = iter(())
         self._cutting, self._merging, self._saving = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._given = self._saved = 0  # how often leave was given, and how much of that is on disk
         self._merges: set[asyncio.Task[None]] = set()
-        self._ended = Beat()  # of all parts that have ended
+        self._ended = Heartbeat()  # of all parts that have ended
         self._done, self._before = done, 0
-        self._book: Book | None = None
+        self._book: PartsLedger | None = None
         self._state, self._reason = RunState.RUNNING, ""
         self._stopped = asyncio.Event()
         self._fatal: BaseException | None = None
@@ -153,7 +153,7 @@ class RayEngine:
             with writing(self._folder):
                 self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 (self._folder / TOKEN).write_text(self._store.token)
-                self._book = Book(self._purse.ledger(), owner=self._store.token)
+                self._book = PartsLedger(self._purse.ledger(), owner=self._store.token)
                 self._book.write(self._folder)
             try:
                 await self._drive()
@@ -181,7 +181,7 @@ class RayEngine:
         options = self._plan.options
         workers = min(options.workers or _cpus(self._ray), options.concurrency)
         self._hands = [
-            _Hand(number, share)
+            _WorkerHandle(number, share)
             for number, share in enumerate(shares(options.concurrency, workers), 1)
         ]
         self._purse.workers = workers
@@ -255,7 +255,7 @@ class RayEngine:
             if late is not None and now > late:
                 return
 
-    async def _work(self, hand: _Hand) -> None:
+    async def _work(self, hand: _WorkerHandle) -> None:
         """What happens to one worker: it is driven through parts until there is none."""
         if hand.hiring is not None:
             await hand.hiring
@@ -266,12 +266,12 @@ class RayEngine:
                 return
             await self._do(hand, *found)
 
-    async def _do(self, hand: _Hand, part: Part, rows: Rows | None) -> None:
+    async def _do(self, hand: _WorkerHandle, part: Part, rows: Rows | None) -> None:
         """One part, by as many workers as it takes."""
         deaths, most = 0, 0
         handed = None if rows is None else await asyncio.to_thread(self._ray.put, rows)
         grant, spent, sent = self._purse.open(part.name), Ledger(), 0
-        ended: Ended | None = None
+        ended: PartResult | None = None
         ran = False  # a worker was at it, and has not said what it came to
         try:
             await self._keep(grant)
@@ -280,7 +280,7 @@ class RayEngine:
                     await self._hire(hand)
                     if hand.actor is None:
                         break
-                    hand.part, hand.beat = part, Beat()
+                    hand.part, hand.beat = part, Heartbeat()
                     ran = True
                     ended = await self._follow(hand, part, handed, grant, spent)
                 except self._ray.exceptions.RayActorError as error:
@@ -325,7 +325,7 @@ class RayEngine:
         if ended is not None and ended.state is RunState.BUDGET:
             self.stop(RunState.BUDGET, ended.reason)
 
-    def _gave_up(self, ended: Ended) -> bool:
+    def _gave_up(self, ended: PartResult) -> bool:
         """Whether a worker took this driver for dead, and left rows of its part undone."""
         return (
             ended.error is None
@@ -334,8 +334,8 @@ class RayEngine:
         )
 
     async def _follow(
-        self, hand: _Hand, part: Part, rows: Any, grant: Grant, spent: Ledger
-    ) -> Ended:
+        self, hand: _WorkerHandle, part: Part, rows: Any, grant: Lease, spent: Ledger
+    ) -> PartResult:
         """Let the worker drive the part, and carry beats and leave to and fro."""
         running = self._sent(hand.actor.run_part.remote(part, rows, grant, spent))
         heard = time.monotonic()
@@ -344,7 +344,7 @@ class RayEngine:
             None  # beside the beats: a slow disk must not make the worker think us dead
         )
 
-        async def give(more: Grant) -> None:
+        async def give(more: Lease) -> None:
             await self._keep(more)
             if hand.actor is not None and not running.done():
                 hand.actor.allow.remote(more)
@@ -377,14 +377,14 @@ class RayEngine:
                     giving = None
                 if (more := self._purse.report(part.name, hand.beat.use)) is not None:
                     giving = asyncio.create_task(give(more))
-            ended: Ended = running.result()
+            ended: PartResult = running.result()
             return ended
         finally:
             if giving is not None:
                 giving.cancel()
                 await asyncio.gather(giving, return_exceptions=True)
 
-    async def _keep(self, grant: Grant) -> None:
+    async def _keep(self, grant: Lease) -> None:
         """Leave to spend is on disk before it is given."""
         if grant.calls is None and grant.cost is None:
             return
@@ -395,7 +395,7 @@ class RayEngine:
                 await asyncio.to_thread(self._save)
                 self._saved = upto
 
-    async def _hire(self, hand: _Hand) -> None:
+    async def _hire(self, hand: _WorkerHandle) -> None:
         """Start a worker where there is none, and another where it dies before it is ready."""
         deaths = 0
         while hand.actor is None and self._state is RunState.RUNNING:
@@ -405,7 +405,7 @@ class RayEngine:
                 deaths += 1
                 await self._bury(hand, None, deaths, error)
 
-    async def _start_worker(self, hand: _Hand) -> None:
+    async def _start_worker(self, hand: _WorkerHandle) -> None:
         """A process that makes its set-up before it is given anything to do."""
         job = Job(
             version=__version__,
@@ -444,9 +444,11 @@ class RayEngine:
         if not said.here and self._book is not None:  # what it spends is in no log on this machine
             async with self._merging:
                 self._book = None
-                await asyncio.to_thread((self._folder / BOOK).unlink, missing_ok=True)
+                await asyncio.to_thread((self._folder / LEDGER_FILE).unlink, missing_ok=True)
 
-    async def _bury(self, hand: _Hand, part: Part | None, deaths: int, error: Exception) -> None:
+    async def _bury(
+        self, hand: _WorkerHandle, part: Part | None, deaths: int, error: Exception
+    ) -> None:
         """A worker has died, of its part or while it started. Raises EnvironmentFailure when that
         happens too often.
         """
@@ -462,7 +464,7 @@ class RayEngine:
         )
 
     def _too_often(
-        self, what: str, of: str, hand: _Hand, why: str, where: str = ""
+        self, what: str, of: str, hand: _WorkerHandle, why: str, where: str = ""
     ) -> EnvironmentFailure:
         return EnvironmentFailure(
             "E0510",
@@ -472,7 +474,7 @@ class RayEngine:
             fix="see that the machine has memory enough (fewer --workers take less)",
         )
 
-    async def _dismiss(self, hand: _Hand, kindly: bool = False) -> None:
+    async def _dismiss(self, hand: _WorkerHandle, kindly: bool = False) -> None:
         """End a worker's process. kindly: let it close what it has open."""
         actor, hand.actor, hand.where = hand.actor, None, ""
         if actor is None:
@@ -498,13 +500,13 @@ class RayEngine:
         for part in cut(self._manifest.rows, size, self._done):
             yield part, None if self._reads else list(itertools.islice(rows, part.rows))
 
-    def _merge(self, part: Part, spent: Ledger, ended: Ended | None) -> None:
+    def _merge(self, part: Part, spent: Ledger, ended: PartResult | None) -> None:
         """Take what a part came to into the run, beside the parts that go on."""
         folder = self._folder / part.name
 
         def take() -> None:
             if self._journals:
-                take_in(self._store, self._manifest.run_id, folder)
+                merge_part(self._store, self._manifest.run_id, folder)
             if self._book is not None:
                 self._book = self._book.enter(self._folder, part.name, spent)
             if (
@@ -525,10 +527,10 @@ class RayEngine:
         task.add_done_callback(over)
         self._merges.add(task)
 
-    def _close_part(self, hand: _Hand) -> None:
+    def _close_part(self, hand: _WorkerHandle) -> None:
         beat, ended = hand.beat, self._ended
         self.without_usage = max(self.without_usage, beat.without_usage)
-        self._ended = Beat(
+        self._ended = Heartbeat(
             rows=ended.rows + beat.rows,
             bad=ended.bad + beat.bad,
             cached=ended.cached + beat.cached,
@@ -538,7 +540,7 @@ class RayEngine:
         self._ended.traffic.waits.clear()
         self._ended.traffic.limit = self._ended.traffic.ceiling = 0
         self._ended.traffic.down = None
-        hand.part, hand.beat = None, Beat()
+        hand.part, hand.beat = None, Heartbeat()
 
     def _count(self) -> None:
         """What the progress display is to show now."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, Decimal
 
 from ragassay.core import Call, ChatCall, Ledger
-from ragassay.dispatch import Budget, PriceOf, exact, worst_case
+from ragassay.dispatch import LocalBudget, PriceOf, exact, worst_case
 
 FEW = 8
 """Calls for which there is leave at once, at least: a worker that makes more of them a beat gets
@@ -33,7 +33,7 @@ workers.
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class Lease:
     """What a worker may spend on its part in all; None = as much as it likes. final: more will not
     come, for `reason`.
     """
@@ -45,7 +45,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class LeaseUse:
     """What a worker made of it. sent: requests, those too that cost nothing. starved: a call waits
     for leave, which takes `wants` dollars; worst: the most that a call has taken so far.
     """
@@ -64,18 +64,18 @@ class Use:
         return exact(self.ledger.confirmed.cost) + exact(self.ledger.uncertain_cost)
 
 
-class LeasedBudget(Budget):
+class LeasedBudget(LocalBudget):
     """The budget of a worker's part: its caps are the leave it has, and a call that they do not
     allow waits for more.
     """
 
-    def __init__(self, price: PriceOf, grant: Grant, base: Ledger) -> None:
+    def __init__(self, price: PriceOf, grant: Lease, base: Ledger) -> None:
         super().__init__(price, base=base)
         self._grant = grant
         self._starved, self._wants, self._worst = False, Decimal(0), Decimal(0)
         self.allow(grant)
 
-    def allow(self, grant: Grant) -> None:
+    def allow(self, grant: Lease) -> None:
         """Take new leave."""
         self._grant, self._max_calls, self._max_cost = grant, grant.calls, grant.cost
 
@@ -96,9 +96,9 @@ class LeasedBudget(Budget):
     def stop_reason(self) -> str:
         return self._grant.reason
 
-    def use(self) -> Use:
+    def use(self) -> LeaseUse:
         """What was made of the leave so far."""
-        return Use(
+        return LeaseUse(
             self.sent,
             self._in_flight,
             self._reserved,
@@ -109,7 +109,7 @@ class LeasedBudget(Budget):
         )
 
 
-class Purse:
+class SharedBudget:
     """The caps of a run over its workers, and its ledger. Thread-safe: the ledger is written by
     other threads.
     """
@@ -121,7 +121,7 @@ class Purse:
         self._max_cost = None if max_cost is None else exact(max_cost)
         self._closed, self._sent = base, base.confirmed.calls + base.uncertain_calls
         self._open: dict[
-            str, tuple[Grant, Use, int]
+            str, tuple[Lease, LeaseUse, int]
         ] = {}  # with how many calls went out between its last two reports
         self._worst = Decimal(0)
         self._lock = threading.RLock()
@@ -131,7 +131,7 @@ class Purse:
         """Whether there is a cap to keep."""
         return self._max_calls is not None or self._max_cost is not None
 
-    def open(self, part: str) -> Grant:
+    def open(self, part: str) -> Lease:
         """The first leave for a part."""
         with self._lock:
             calls = cost = None
@@ -141,11 +141,11 @@ class Purse:
                 free = self._free_cost()
                 share = (free / (FIRST_SHARE * self.workers)).quantize(MITE, ROUND_DOWN)
                 cost = min(free, max(FEW * self._worst, share))
-            grant = Grant(calls, cost)
-            self._open[part] = grant, Use(), 0
+            grant = Lease(calls, cost)
+            self._open[part] = grant, LeaseUse(), 0
             return grant
 
-    def report(self, part: str, use: Use) -> Grant | None:
+    def report(self, part: str, use: LeaseUse) -> Lease | None:
         """A worker says how it stands; its new leave, None where it stays as it is."""
         with self._lock:
             grant, before, _ = self._open[part]
@@ -167,7 +167,7 @@ class Purse:
             self._open[part] = more, use, max(0, use.sent - before.sent)
             return None if more == grant else more
 
-    def _hopeless(self, part: str, use: Use) -> bool:
+    def _hopeless(self, part: str, use: LeaseUse) -> bool:
         """Whether this worker and all others wait for leave that nobody can give back but by
         ending.
         """
@@ -179,7 +179,7 @@ class Purse:
             and all(one.starved and not one.in_flight for _, one in others)
         )
 
-    def died(self, part: str, concurrency: int) -> tuple[Grant, Ledger]:
+    def died(self, part: str, concurrency: int) -> tuple[Lease, Ledger]:
         """A worker died: its leave, and what it has spent at most, for a worker that finds no log
         of it.
 
@@ -192,7 +192,7 @@ class Purse:
             cost = calls * self._worst if grant.cost is None else grant.cost - use.cost
             return grant, _uncertain(use.ledger, calls, cost)
 
-    def again(self, part: str, use: Use) -> Grant:
+    def again(self, part: str, use: LeaseUse) -> Lease:
         """A worker gave its part up before the end, having made this of its leave: the leave for
         the next one.
         """
@@ -205,7 +205,7 @@ class Purse:
         """A part ended: what is left of its leave comes back."""
         with self._lock:
             del self._open[part]
-            self._closed = added(self._closed, ledger)
+            self._closed = add_ledgers(self._closed, ledger)
             self._sent += sent
 
     def _free_calls(self) -> int:
@@ -251,10 +251,10 @@ class Purse:
         """What judging cost so far, as the workers last said it."""
         total, open_ = self._state()
         for _, use in open_:
-            total = added(total, use.ledger)
+            total = add_ledgers(total, use.ledger)
         return total
 
-    def _state(self) -> tuple[Ledger, list[tuple[Grant, Use]]]:
+    def _state(self) -> tuple[Ledger, list[tuple[Lease, LeaseUse]]]:
         with self._lock:
             return self._closed, [(grant, use) for grant, use, _ in self._open.values()]
 
@@ -266,11 +266,11 @@ class Purse:
         for grant, use in open_:
             calls = use.in_flight if grant.calls is None else grant.calls - use.sent
             cost = use.reserved if grant.cost is None else grant.cost - use.cost
-            total = added(total, _uncertain(use.ledger, calls, cost))
+            total = add_ledgers(total, _uncertain(use.ledger, calls, cost))
         return total
 
 
-def added(a: Ledger, b: Ledger) -> Ledger:
+def add_ledgers(a: Ledger, b: Ledger) -> Ledger:
     """The sum of two ledgers, exact as decimals. A cost is None once one's is not known."""
     known = [one.confirmed.cost for one in (a, b) if one.confirmed.calls]
     cost = None if not known or None in known else float(sum(map(exact, known), Decimal(0)))

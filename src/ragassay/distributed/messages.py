@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.core import Manifest, RagAssayError, RunState
 from ragassay.dispatch import Traffic
-from ragassay.distributed.lease import Use
+from ragassay.distributed.lease import LeaseUse
 from ragassay.runs import Replies
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class Heartbeat:
     """How a worker's part stands. rows: finished ones of the part; tales: what is to be told to the
     user once; without_usage: replies so far that said nothing about tokens.
     """
@@ -65,21 +65,21 @@ class Beat:
     rows: int = 0
     bad: int = 0
     cached: int = 0
-    use: Use = field(default_factory=Use)
+    use: LeaseUse = field(default_factory=LeaseUse)
     traffic: Traffic = field(default_factory=Traffic)
     tales: tuple[str, ...] = ()
     without_usage: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class PartResult:
     """How a part ended. error: what ends the whole run; replies: those in the part's log, where
     judgments are missing and the driver does not see the log.
     """
 
     state: RunState
     reason: str
-    beat: Beat
+    beat: Heartbeat
     error: RagAssayError | None = None
     replies: Replies = field(default_factory=dict)
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay.core import BadRow, EnvironmentFailure, Judgment, Ledger, RowResult, Sample, Spend
-from ragassay.distributed.lease import added
+from ragassay.distributed.lease import add_ledgers
 
 if TYPE_CHECKING:
     from ragassay.core import Manifest
@@ -41,7 +41,7 @@ of a part, when calls run out one by one, weighs little.
 PARTS_A_WORKER = 4
 
 PARTS = ".parts"
-FILE, LOG, TOKEN, BOOK, LOCK = "part.db", "replies", "token", "book.json", "lock"
+FILE, LOG, TOKEN, LEDGER_FILE, LOCK = "part.db", "replies", "token", "book.json", "lock"
 ORPHAN_SECONDS = 15.0
 """How long the worker of a killed driver may take to end."""
 
@@ -164,7 +164,7 @@ class PartStore:
 
 
 @dataclass(slots=True)
-class Left:
+class Leftovers:
     """What the workers of a killed driver left. ledger: what the run had spent by the logs of its
     parts, None where that is not known; replies: those that had arrived, judged or not.
     """
@@ -183,7 +183,7 @@ class Left:
             _tidy(self.folder)
 
 
-def absorb(store: Store, run_id: str, writer: str) -> Left:
+def recover_parts(store: Store, run_id: str, writer: str) -> Leftovers:
     """Take in what the workers of a killed driver left on this machine; the store holds the run's
     lock. writer: by whom its ledger was last written. If that was not their driver, the run was
     worked on elsewhere, and their book is not believed.
@@ -196,14 +196,14 @@ def absorb(store: Store, run_id: str, writer: str) -> Left:
     folder, journals = folder_of(store, run_id)
     if not folder.is_dir():
         _tidy(folder)
-        return Left()
-    left, book = Left(folder=folder), Book.read(folder)
+        return Leftovers()
+    left, book = Leftovers(folder=folder), PartsLedger.read(folder)
     if book is not None and book.owner != writer:
         book = None
     with writing(folder):
         for part in sorted(one for one in folder.iterdir() if one.is_dir()):
             if journals:
-                take_in(store, run_id, part, wait=True)
+                merge_part(store, run_id, part, wait=True)
             else:
                 _wait_for(part)
             log = ReplyLog(part / LOG)
@@ -214,12 +214,12 @@ def absorb(store: Store, run_id: str, writer: str) -> Left:
                 spent = Ledger() if unused else log.ledger  # a kill came before the first call
                 book = None if spent is None else book.enter(folder, part.name, spent)
             if book is None:
-                (folder / BOOK).unlink(missing_ok=True)
+                (folder / LEDGER_FILE).unlink(missing_ok=True)
     left.ledger = None if book is None else book.spent
     return left
 
 
-def take_in(store: Store, run_id: str, folder: Path, *, wait: bool = False) -> None:
+def merge_part(store: Store, run_id: str, folder: Path, *, wait: bool = False) -> None:
     """Take a part's journal into the run. wait: for a worker that may still write it."""
     from ragassay.store import Store, take
 
@@ -240,7 +240,7 @@ def replies_of(folder: Path) -> Replies:
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def part_lock(folder: Path) -> Iterator[None]:
     """While a worker is at a part without a journal; with one, its store says so."""
     import fcntl  # where Ray runs there is one
 
@@ -273,7 +273,7 @@ def _wait_for(folder: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
+class PartsLedger:
     """What a run had spent with the parts that have ended. parts: those whose folders may still be
     there; owner: the token of the store by which the driver has the run.
     """
@@ -283,27 +283,27 @@ class Book:
     owner: str = ""
 
     @classmethod
-    def read(cls, folder: Path) -> Book | None:
+    def read(cls, folder: Path) -> PartsLedger | None:
         """The book of a run; None where there is none that can be read."""
         try:
-            plain = json.loads((folder / BOOK).read_text())
+            plain = json.loads((folder / LEDGER_FILE).read_text())
             spent = Ledger(**{**plain["spent"], "confirmed": Spend(**plain["spent"]["confirmed"])})
             return cls(spent, tuple(plain["parts"]), str(plain["owner"]))
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
-    def enter(self, folder: Path, part: str, spent: Ledger) -> Book:
+    def enter(self, folder: Path, part: str, spent: Ledger) -> PartsLedger:
         """The book with one part more, on disk before the part's folder is removed."""
         here = tuple(name for name in self.parts if (folder / name).is_dir())
-        book = Book(added(self.spent, spent), (*here, part), self.owner)
+        book = PartsLedger(add_ledgers(self.spent, spent), (*here, part), self.owner)
         book.write(folder)
         return book
 
     def write(self, folder: Path) -> None:
         """Put it on disk, all or nothing."""
-        new = folder / f"{BOOK}.partial"
+        new = folder / f"{LEDGER_FILE}.partial"
         new.write_text(json.dumps(asdict(self)))
-        new.replace(folder / BOOK)
+        new.replace(folder / LEDGER_FILE)
 
 
 def remove(folder: Path) -> None:

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay.core import BadRow, Ledger, RagAssayError, RunState, Sample, SetupError, shorten
-from ragassay.distributed.lease import Grant, LeasedBudget
-from ragassay.distributed.messages import Beat, Ended, Job, Ready, frozen
+from ragassay.distributed.lease import Lease, LeasedBudget
+from ragassay.distributed.messages import Heartbeat, Job, PartResult, Ready, frozen
 from ragassay.distributed.parts import (
     LOG,
     TOKEN,
@@ -30,7 +30,7 @@ from ragassay.distributed.parts import (
     PartStore,
     Rows,
     elsewhere,
-    held,
+    part_lock,
     replies_of,
     writing,
 )
@@ -60,10 +60,10 @@ class Worker:
         self._lent: Replies = {}
         self._engine: Engine | None = None
         self._budget: LeasedBudget | None = None
-        self._grant = Grant()
+        self._grant = Lease()
         self._heard = time.monotonic()
         self._answered = self._before = 0
-        self._last = Beat()
+        self._last = Heartbeat()
         self._tales: list[str] = []
 
     async def prepare(self, reads: bool) -> Ready | RagAssayError:
@@ -130,7 +130,9 @@ class Worker:
             ),
         )
 
-    async def run_part(self, part: Part, rows: Rows | None, grant: Grant, base: Ledger) -> Ended:
+    async def run_part(
+        self, part: Part, rows: Rows | None, grant: Lease, base: Ledger
+    ) -> PartResult:
         """Drive a part to its end. rows: the rows to do, where they are handed over and not read
         here. base: what workers before this one have spent on it at most, where they left no log
         that knows better.
@@ -144,7 +146,7 @@ class Worker:
                     folder.mkdir(exist_ok=True, mode=0o700)
             ended = await self._run_part(part, folder, rows, grant, base)
         except RagAssayError as error:
-            ended = Ended(RunState.FAILED, str(error), self._beat(), error)
+            ended = PartResult(RunState.FAILED, str(error), self._beat(), error)
         finally:
             self._last = self._beat()
             self._engine = self._budget = None
@@ -157,8 +159,8 @@ class Worker:
         return ended
 
     async def _run_part(
-        self, part: Part, folder: Path, rows: Rows | None, grant: Grant, base: Ledger
-    ) -> Ended:
+        self, part: Part, folder: Path, rows: Rows | None, grant: Lease, base: Ledger
+    ) -> PartResult:
         job, setup, whole, run_id = self._job, self._setup, self._store, self._job.manifest.run_id
         assert setup is not None
         assert whole is not None
@@ -169,7 +171,7 @@ class Worker:
             if job.journals:
                 journal = PartStore(folder, whole, job.manifest)
             else:
-                holding.enter_context(held(folder))
+                holding.enter_context(part_lock(folder))
             log = ReplyLog(folder / LOG)
             if self._same_driver(folder):
                 if log.ledger is not None and log.ledger.confirmed.calls >= base.confirmed.calls:
@@ -215,7 +217,7 @@ class Worker:
                     await listening
             beat = self._beat()
             self._answered = engine.progress.traffic.answered
-            return Ended(outcome.state, outcome.reason, beat)
+            return PartResult(outcome.state, outcome.reason, beat)
         finally:
             if log is not None:
                 log.close(finished=False)
@@ -242,12 +244,12 @@ class Worker:
             if time.monotonic() - self._heard > SILENCE:
                 engine.stop(RunState.INTERRUPTED, "the driver is gone")
 
-    async def beat(self) -> Beat:
+    async def beat(self) -> Heartbeat:
         """How the part stands."""
         self._heard = time.monotonic()
         return self._beat()
 
-    async def allow(self, grant: Grant) -> None:
+    async def allow(self, grant: Lease) -> None:
         """More leave for the part."""
         if self._budget is not None:
             self._budget.allow(grant)
@@ -264,7 +266,7 @@ class Worker:
         if self._store is not None:
             self._store.close()
 
-    def _beat(self) -> Beat:
+    def _beat(self) -> Heartbeat:
         engine, budget = self._engine, self._budget
         if engine is None or budget is None:
             return self._last
@@ -272,7 +274,7 @@ class Worker:
         traffic = frozen(progress.traffic)
         traffic.answered -= self._answered
         tales, self._tales = self._tales, []
-        return Beat(
+        return Heartbeat(
             rows=self._before + progress.rows,
             bad=progress.bad,
             cached=progress.cached,

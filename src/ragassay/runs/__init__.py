@@ -9,11 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragassay.runs.engine import Engine, Outcome, Progress
+    from ragassay.runs.engine import Engine, Outcome
     from ragassay.runs.forecast import Forecast, forecast
     from ragassay.runs.journal import Journal
+    from ragassay.runs.progress import Progress, Stall
     from ragassay.runs.reply_log import LoggedModel, Replies, ReplyLog, boot_id, cannot_write
-    from ragassay.runs.watchdog import Stall, Watchdog
+    from ragassay.runs.watchdog import Watchdog
 
 _MODULES = {
     "Engine": "engine",
@@ -21,10 +22,10 @@ _MODULES = {
     "Journal": "journal",
     "LoggedModel": "reply_log",
     "Outcome": "engine",
-    "Progress": "engine",
+    "Progress": "progress",
     "Replies": "reply_log",
     "ReplyLog": "reply_log",
-    "Stall": "watchdog",
+    "Stall": "progress",
     "Watchdog": "watchdog",
     "boot_id": "reply_log",
     "cannot_write": "reply_log",

@@ -17,7 +17,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from ragassay.core import (
@@ -46,15 +46,15 @@ from ragassay.core import (
     message_of,
     shorten,
 )
-from ragassay.dispatch.batched import ROWS_AT_ONCE, PatientDispatcher
-from ragassay.dispatch.budget import Budget
-from ragassay.dispatch.dispatcher import CallPolicy, Dispatcher, Stopped, Traffic
+from ragassay.dispatch.batched import ROWS_AT_ONCE, BatchedDispatcher
+from ragassay.dispatch.budget import LocalBudget
+from ragassay.dispatch.dispatcher import CallPolicy, Dispatcher, Stopped
 from ragassay.judges import Judge
 from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
 from ragassay.runs.journal import Journal, JournalStore, Pair, text_size
-from ragassay.runs.user_code import OwnCode, TooLate
-from ragassay.runs.watchdog import Place, Stall
+from ragassay.runs.progress import Progress, RowActivity
+from ragassay.runs.user_code import UserCode, UserCodeTimeout
 
 Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
 Prepare = Callable[[Sample, Callable[[Sample], Awaitable[None]]], Awaitable[Sample]]
@@ -68,9 +68,6 @@ RECENT = 1024
 just judged.
 """
 
-SLOW = 10.0
-"""Seconds from which a row's wait is shown."""
-
 GRACE = 4.0
 """Seconds that calls in flight get to finish when a run is stopped: their answers are paid for."""
 
@@ -82,45 +79,6 @@ further row.
 
 HELD = 1 << 25
 """Characters of rows in hand from which no further row is taken."""
-
-
-@dataclass(slots=True)
-class Progress:
-    """What a display may show of a run. rows counts finished ones, bad ones included. places: where
-    the rows in hand stand, by index; at: the metric and the row that hold the event loop now;
-    storage: why the store waits, "" when it does not.
-    """
-
-    total: int
-    rows: int = 0
-    bad: int = 0
-    cached: int = 0
-    traffic: Traffic = field(default_factory=Traffic)
-    ledger: Callable[[], Ledger] = Ledger
-    places: dict[int, Place] = field(default_factory=dict)
-    at: tuple[Metric, str] | None = None
-    storage: Callable[[], str] = str
-
-    def stall(self, place: Place, now: float) -> Stall:
-        """What a row's place looks like at `now` (monotonic seconds), with the reason why calls or
-        writes wait.
-        """
-        why = self.traffic.waiting or self.storage()
-        return Stall(place.row, place.doing + (f" ({why})" if why else ""), now - place.since)
-
-    @property
-    def computing(self) -> str:
-        """What holds the event loop now, "" when it is the engine's own work."""
-        at = self.at  # read once: the watchdog asks from its own thread
-        return "" if at is None else f"{at[0]} on row {at[1]}"
-
-    @property
-    def slowest(self) -> Stall | None:
-        """The row that has stood at its place longest, from 10 seconds on."""
-        now = time.monotonic()
-        place = min(self.places.values(), key=lambda one: one.since, default=None)
-        known = place is None or now - place.since < SLOW or self.traffic.elsewhere() != ""
-        return None if known or place is None else self.stall(place, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +119,7 @@ class Engine:
         store: JournalStore,
         run_id: str,
         diagnose: Diagnose,
-        budget: Budget,
+        budget: LocalBudget,
         policy: CallPolicy,
         concurrency: int = 32,
         cache: bool = True,
@@ -197,13 +155,13 @@ class Engine:
         )
         self._prepare, self._prepared = prepare, dict(prepared or {})
         self._own = frozenset(n for n, metric in enumerate(self._metrics) if is_users_own(metric))
-        self._own_code, self._metric_timeout = OwnCode(), metric_timeout
+        self._own_code, self._metric_timeout = UserCode(), metric_timeout
         self._model = model
         # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all
         # calls busy.
         self._rows_at_once = max(ROWS_AT_ONCE if patient else 8, 2 * concurrency)
         self._grace, self._room_every = (0.0, 1.0) if patient else (GRACE, 0.01)
-        self._dispatch = (PatientDispatcher if patient else Dispatcher)(
+        self._dispatch = (BatchedDispatcher if patient else Dispatcher)(
             model,
             budget,
             policy,
@@ -352,7 +310,7 @@ class Engine:
                 results.append(RowResult(index, None, bad=row))
                 self.progress.bad += 1
                 continue
-            self.progress.places[index] = Place(row.id, "the application", now)
+            self.progress.places[index] = RowActivity(row.id, "the application", now)
             samples.append(
                 (index, row if self._prepare is None else await self._prepare_row(index, row))
             )
@@ -482,7 +440,7 @@ class Engine:
 
         try:
             return await self._own_code.run(work, left[position])
-        except TooLate as error:
+        except UserCodeTimeout as error:
             why = str(error) or f"it did not return within {self._metric_timeout:g} s"
             return Score(
                 str(metric),

@@ -29,7 +29,7 @@ from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
 from ragassay.runs.engine import step_of
 from ragassay.runs.journal import JournalStore, Pair
-from ragassay.runs.user_code import OwnCode, TooLate
+from ragassay.runs.user_code import UserCode, UserCodeTimeout
 
 CHARS_PER_TOKEN = 4.2
 """English prose under the byte-pair vocabularies in use; other languages need more tokens, which
@@ -80,7 +80,7 @@ def forecast(
     """
     n = bad = requests = cached = calls = tokens_in = tokens_out = worst_in = worst_out = 0
     seen: set[Pair] = set()
-    own = OwnCode()
+    own = UserCode()
     for row in rows:
         n += 1
         if isinstance(row, BadRow):
@@ -121,7 +121,7 @@ def forecast(
 
 
 def _waves(
-    sample: Sample, metrics: Sequence[Metric], own: OwnCode, timeout: float
+    sample: Sample, metrics: Sequence[Metric], own: UserCode, timeout: float
 ) -> Iterable[tuple[Request, ...]]:
     for metric in metrics:
         flow: MetricFlow | None = None
@@ -130,7 +130,7 @@ def _waves(
             step = partial(step_of, metric, sample, flow, answers)
             try:
                 found = own.wait(step, timeout) if is_users_own(metric) else step()
-            except TooLate:
+            except UserCodeTimeout:
                 break
             except RagAssayError:
                 if is_users_own(metric):

@@ -24,7 +24,7 @@ from ragassay.runs.application import App, Application, name_of, open_applicatio
 
 if TYPE_CHECKING:
     from ragassay.datasets import Dataset, Scan
-    from ragassay.dispatch import Budget
+    from ragassay.dispatch import LocalBudget
     from ragassay.judges import Judge, RubricBook
     from ragassay.models import Model
     from ragassay.models.batch import BatchModel
@@ -163,7 +163,7 @@ class Setup:
     notes: tuple[str, ...] = ()
     batches: BatchModel | None = None
 
-    def engine(self, budget: Budget, log: ReplyLog, **how: Any) -> Engine:
+    def engine(self, budget: LocalBudget, log: ReplyLog, **how: Any) -> Engine:
         """The engine that drives these metrics; how: its other arguments."""
         from ragassay.diagnosis import diagnose
         from ragassay.dispatch import CallPolicy

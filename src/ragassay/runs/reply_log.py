@@ -43,7 +43,7 @@ from ragassay.core import (
     Spend,
     memory_failure,
 )
-from ragassay.dispatch.budget import Account, Budget, PriceOf, schema_text, worst_case
+from ragassay.dispatch.budget import Account, LocalBudget, PriceOf, schema_text, worst_case
 from ragassay.models import NOT_SENT, Model
 
 SEGMENT_BYTES = 8 << 20
@@ -223,7 +223,7 @@ class ReplyLog:
             self._write({"is": "failed", "ticket": ticket, "billed": maybe_billed})
 
     @property
-    def silent(self) -> bool:
+    def holds_no_reply(self) -> bool:
         """No reply has arrived, in this part of the run or before: there is nothing that a resume
         could take from here.
         """
@@ -362,7 +362,7 @@ class LoggedModel:
     model's own.
     """
 
-    def __init__(self, model: Model, log: ReplyLog, budget: Budget) -> None:
+    def __init__(self, model: Model, log: ReplyLog, budget: LocalBudget) -> None:
         self._model, self._log, self._budget = model, log, budget
 
     @property

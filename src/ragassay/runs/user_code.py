@@ -30,13 +30,13 @@ fill with them.
 """
 
 
-class TooLate(Exception):
+class UserCodeTimeout(Exception):
     """The user's code did not come back in time; with words where it was not even called. Internal
     to the runner.
     """
 
 
-class OwnCode:
+class UserCode:
     """Runs callables in threads with a deadline. One instance, one run; close it at the end."""
 
     def __init__(self, threads: int = THREADS) -> None:
@@ -45,7 +45,7 @@ class OwnCode:
         self._lost: list[_Worker] = []
 
     async def run(self, work: Callable[[], T], seconds: float) -> T:
-        """What `work` returns. Raises what it raises, whatever that is, and TooLate after `seconds`
+        """What `work` returns. Raises what it raises, whatever that is, and UserCodeTimeout after `seconds`
         of its own time: waiting for a free thread does not count.
         """
         async with self._slots:
@@ -88,7 +88,9 @@ class OwnCode:
     def _worker(self) -> _Worker:
         self._lost = [worker for worker in self._lost if worker.alive]
         if len(self._lost) >= MOST_LOST:
-            raise TooLate(f"it was not called: {len(self._lost)} earlier calls have not come back")
+            raise UserCodeTimeout(
+                f"it was not called: {len(self._lost)} earlier calls have not come back"
+            )
         return self._idle.pop() if self._idle else _Worker()
 
     def _let_go(self, worker: _Worker, came: bool) -> None:
@@ -101,7 +103,7 @@ class OwnCode:
 
 def _outcome(answer: Future[T], came: bool) -> T:
     if not came:
-        raise TooLate
+        raise UserCodeTimeout
     return answer.result()
 
 

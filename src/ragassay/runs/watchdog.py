@@ -8,40 +8,13 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ragassay.runs.engine import Progress
+from ragassay.runs.progress import Progress
 
 LONG = 20.0
 """Seconds of one wait from which it is reported; again each time it has doubled."""
 
 EVERY = 2.0
-
-
-@dataclass(slots=True)
-class Place:
-    """Where a row stands: what is done for it, and since when (monotonic seconds)."""
-
-    row: str
-    doing: str
-    since: float
-    reported: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Stall:
-    """A row that has stood at one place for so many seconds. doing: which metrics, and what they
-    wait for.
-    """
-
-    row: str
-    doing: str
-    seconds: float
-
-    def __str__(self) -> str:
-        return f"row {self.row} has waited {self.seconds:.0f} s: {self.doing}"
 
 
 class Watchdog:

@@ -1,8 +1,8 @@
 """Limits on sending: the rate, the concurrency, the share of retries, and the circuit breaker."""
 
 from ragassay.dispatch.throttle.breaker import Breaker, speaks_of_the_service
-from ragassay.dispatch.throttle.concurrency import Window
-from ragassay.dispatch.throttle.rate import Pace
-from ragassay.dispatch.throttle.retries import RetryPurse
+from ragassay.dispatch.throttle.concurrency import ConcurrencyLimit
+from ragassay.dispatch.throttle.rate import RateLimiter
+from ragassay.dispatch.throttle.retries import RetryBudget
 
-__all__ = ["Breaker", "Pace", "RetryPurse", "Window", "speaks_of_the_service"]
+__all__ = ["Breaker", "RateLimiter", "RetryBudget", "ConcurrencyLimit", "speaks_of_the_service"]

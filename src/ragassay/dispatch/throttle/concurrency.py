@@ -23,7 +23,7 @@ EASE, WORTH = 0.8, 0.9
 """What a trial leaves of the window, and the share of the speed that it has to keep."""
 
 
-class Window:
+class ConcurrencyLimit:
     """The gate of calls in flight, first come first served; `limit` moves by AIMD between 1 and
     `ceiling`.
 

@@ -167,12 +167,12 @@ _FORMAT = struct.Struct(f"<8s{len(fields(_State))}d")
 _MAGIC = b"RAPACE02"
 
 
-class Pace:
-    """The rate of one key. `Pace.of(key)` gives the one of this process, `close` gives it back.
+class RateLimiter:
+    """The rate of one key. `RateLimiter.of(key)` gives the one of this process, `close` gives it back.
     Thread-safe.
     """
 
-    _known: dict[str, Pace] = {}  # noqa: RUF012 - the process's own register, guarded by _register
+    _known: dict[str, RateLimiter] = {}  # noqa: RUF012 - the process's own register, guarded by _register
     _register = threading.Lock()
 
     def __init__(self, key: str) -> None:
@@ -182,7 +182,7 @@ class Pace:
         self._shared: _SharedFile | None = None
 
     @classmethod
-    def of(cls, key: str) -> Pace:
+    def of(cls, key: str) -> RateLimiter:
         """The pace of this key, joined to that of other processes where there is one; without a key
         one of its own.
         """

@@ -14,7 +14,7 @@ DRIP = 1.0
 """Retries a second that are always allowed, so that the last calls of a run come to an end."""
 
 
-class RetryPurse:
+class RetryBudget:
     """Retries that may be made now (a token bucket, as in Finagle's RetryBudget). Times are of one
     monotonic clock.
     """
