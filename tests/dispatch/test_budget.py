@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import ChatCall, Ledger, MatchCall, Message, Spend
-from ragassay.dispatch import LocalBudget
-from ragassay.dispatch.budget import worst_case_tokens
+from ragassay.dispatch import LocalBudget, worst_case_tokens
 
 CALL = ChatCall((Message("user", "abcd"),), max_tokens=10)
 # 4 bytes + 16 for the template = 20 tokens in at most; 10 out.

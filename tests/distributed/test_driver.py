@@ -39,13 +39,13 @@ class ActorDied(Exception):
     """Stands where Ray's own error does."""
 
 
-def driver(purse: SharedBudget) -> RayEngine:
+def driver(shared: SharedBudget) -> RayEngine:
     """A driver of one part, whose Ray only knows how to kill."""
     engine = RayEngine.__new__(RayEngine)
     engine._ray = SimpleNamespace(
         exceptions=SimpleNamespace(RayActorError=ActorDied), kill=lambda _: None
     )
-    engine._purse, engine._ended, engine.without_usage = purse, Heartbeat(), 0
+    engine._budget, engine._ended, engine.without_usage = shared, Heartbeat(), 0
     engine._folder, engine._journals, engine._book = Path("nowhere"), False, None
     engine._log, engine._merging, engine._merges = (
         ReplyLog(Path("nowhere") / "run"),
@@ -65,45 +65,45 @@ def driver(purse: SharedBudget) -> RayEngine:
     return engine
 
 
-def worker(run_part: Callable[..., Any]) -> _WorkerHandle:
-    """A worker that reports what it has paid, and ends its part as it is told."""
+def handle_of(run_part: Callable[..., Any]) -> _WorkerHandle:
+    """A handle_of that reports what it has paid, and ends its part as it is told."""
 
     def answer(value: Any) -> Any:
         future: Future[Any] = Future()
         future.set_result(value)
         return SimpleNamespace(future=lambda: future)
 
-    hand = _WorkerHandle(1, 4)
-    hand.actor = SimpleNamespace(
+    worker = _WorkerHandle(1, 4)
+    worker.actor = SimpleNamespace(
         run_part=SimpleNamespace(remote=run_part),
         beat=SimpleNamespace(remote=lambda: answer(Heartbeat(rows=10, use=PAID))),
         allow=SimpleNamespace(remote=lambda _: None),
     )
-    return hand
+    return worker
 
 
 @in_a_loop
 async def test_a_part_that_a_worker_gave_up_is_driven_again_and_counted_once() -> None:
-    purse, calls = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[Ledger]()
+    shared, calls = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[Ledger]()
     ends = [PartResult(RunState.INTERRUPTED, "the driver is gone", Heartbeat(rows=10, use=PAID))]
     ends.append(PartResult(RunState.FINISHED, "", Heartbeat(rows=64, use=PAID)))
 
-    def run_part(part: Part, rows: Any, grant: Any, spent: Ledger) -> Any:
+    def run_part(part: Part, rows: Any, lease: Any, spent: Ledger) -> Any:
         calls.append(spent)
         future: Future[Any] = Future()
         future.set_result(ends[len(calls) - 1])
         return SimpleNamespace(future=lambda: future)
 
-    engine = driver(purse)
-    await asyncio.wait_for(engine._work(worker(run_part)), 10)
+    engine = driver(shared)
+    await asyncio.wait_for(engine._work(handle_of(run_part)), 10)
     assert calls == [Ledger(), PAID.ledger]
     assert engine._ended.rows == 64
-    assert purse.ledger().confirmed.calls == 40
+    assert shared.ledger().confirmed.calls == 40
 
 
 @in_a_loop
 async def test_workers_that_give_up_again_and_again_without_a_row_end_the_run_with_a_word() -> None:
-    purse, begun = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
+    shared, begun = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
     # Twice no row more than before is borne, a third time is not; a row more is a new beginning.
     rows = [10, 10, 20, 20, 20, 30]
 
@@ -122,30 +122,30 @@ async def test_workers_that_give_up_again_and_again_without_a_row_end_the_run_wi
     with pytest.raises(
         EnvironmentFailure, match="E0510: 3 workers in a row heard nothing from the driver"
     ) as caught:
-        await asyncio.wait_for(driver(purse)._work(worker(run_part)), 10)
+        await asyncio.wait_for(driver(shared)._work(handle_of(run_part)), 10)
     assert "the driver is gone" in str(caught.value)
     assert len(begun) == 5
-    assert purse.ledger().confirmed.calls == 40
+    assert shared.ledger().confirmed.calls == 40
 
 
 @in_a_loop
 async def test_what_a_worker_paid_counts_when_its_part_ends_in_an_error() -> None:
-    purse = SharedBudget(max_calls=1000, max_cost=None, base=Ledger())
+    shared = SharedBudget(max_calls=1000, max_cost=None, base=Ledger())
     future: Future[Any] = Future()
     asyncio.get_running_loop().call_later(
         0.6, lambda: future.set_exception(OSError(28, "No space left"))
     )
-    hand = worker(lambda *_: SimpleNamespace(future=lambda: future))
+    handle = handle_of(lambda *_: SimpleNamespace(future=lambda: future))
     with pytest.raises(OSError, match="No space left"):
-        await driver(purse)._work(hand)
-    assert purse.ledger().confirmed.calls == 40
-    assert hand.actor is None
+        await driver(shared)._work(handle)
+    assert shared.ledger().confirmed.calls == 40
+    assert handle.actor is None
 
 
 @in_a_loop
 async def test_beats_go_on_while_leave_is_written_to_disk() -> None:
-    purse, beats = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
-    engine, written, future = driver(purse), threading.Event(), Future[Any]()
+    shared, beats = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
+    engine, written, future = driver(shared), threading.Event(), Future[Any]()
     saves: list[int] = []
 
     def save() -> None:
@@ -154,8 +154,8 @@ async def test_beats_go_on_while_leave_is_written_to_disk() -> None:
             written.wait(10)
 
     engine._save = save
-    hand = worker(lambda *_: SimpleNamespace(future=lambda: future))
-    beat = hand.actor.beat.remote
+    handle = handle_of(lambda *_: SimpleNamespace(future=lambda: future))
+    beat = handle.actor.beat.remote
 
     def counted() -> Any:
         beats.append(len(saves))
@@ -163,9 +163,9 @@ async def test_beats_go_on_while_leave_is_written_to_disk() -> None:
             future.set_result(PartResult(RunState.FINISHED, "", Heartbeat(rows=64, use=PAID)))
         return beat()
 
-    hand.actor.beat.remote = counted
+    handle.actor.beat.remote = counted
     try:
-        await asyncio.wait_for(engine._work(hand), 8)
+        await asyncio.wait_for(engine._work(handle), 8)
     finally:
         written.set()
     assert beats.count(2) == 3
@@ -176,12 +176,12 @@ async def test_a_stop_while_workers_start_is_no_error() -> None:
     engine = driver(SharedBudget(max_calls=None, max_cost=None, base=Ledger()))
     engine._hands = [_WorkerHandle(1, 1), _WorkerHandle(2, 1)]
 
-    async def hire(hand: _WorkerHandle) -> None:
+    async def hire(handle: _WorkerHandle) -> None:
         raise asyncio.CancelledError
 
     engine._hire = hire  # type: ignore[method-assign]
     await engine._muster()
-    assert all(hand.hiring is not None and hand.hiring.cancelled() for hand in engine._hands)
+    assert all(handle.hiring is not None and handle.hiring.cancelled() for handle in engine._hands)
 
 
 def test_a_log_that_begins_anew_forgets_what_was_spent_and_keeps_the_replies(
@@ -203,13 +203,13 @@ def test_a_log_that_begins_anew_forgets_what_was_spent_and_keeps_the_replies(
     assert again.take("key") is not None
 
 
-def test_a_purse_is_read_by_one_thread_while_another_opens_parts() -> None:
-    purse = SharedBudget(max_calls=10**9, max_cost=None, base=Ledger())
-    with purse._lock:
-        opening = threading.Thread(target=purse.open, args=("part",))
+def test_a_shared_budget_is_read_by_one_thread_while_another_opens_parts() -> None:
+    shared = SharedBudget(max_calls=10**9, max_cost=None, base=Ledger())
+    with shared._lock:
+        opening = threading.Thread(target=shared.open, args=("part",))
         opening.start()
         opening.join(0.2)
         assert opening.is_alive()
-        assert not purse._open
+        assert not shared._open
     opening.join()
-    assert purse.ledger() == Ledger()
+    assert shared.ledger() == Ledger()

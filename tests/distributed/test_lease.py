@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import ChatCall, Ledger, Message, Spend
-from ragassay.distributed.lease import LeasedBudget, SharedBudget, add_ledgers
+from ragassay.dispatch import add_ledgers
+from ragassay.distributed.lease import LeasedBudget, SharedBudget
 
 
 def call() -> ChatCall:
@@ -28,9 +29,9 @@ WORST = Decimal("0.0012")
 class WorkerStub:
     """A worker without a process: sends what it has leave for, and reports."""
 
-    def __init__(self, purse: SharedBudget, part: str) -> None:
-        self.purse, self.part = purse, part
-        self.budget = LeasedBudget(price, purse.open(part), Ledger())
+    def __init__(self, shared: SharedBudget, part: str) -> None:
+        self.shared, self.part = shared, part
+        self.budget = LeasedBudget(price, shared.open(part), Ledger())
         self.flying: list[Decimal] = []
 
     def send(self) -> None:
@@ -46,14 +47,14 @@ class WorkerStub:
             self.budget.settle(call(), reserved, spend, maybe_billed=not share)
 
     def report(self) -> None:
-        if (more := self.purse.report(self.part, self.budget.use())) is not None:
-            self.budget.allow(more)
+        if (more := self.shared.report(self.part, self.budget.use())) is not None:
+            self.budget.extend(more)
 
     def end(self) -> None:
         while self.flying:
             self.land(1.0)
         use = self.budget.use()
-        self.purse.close(self.part, use.ledger, use.sent)
+        self.shared.close(self.part, use.ledger, use.sent)
 
 
 @settings(max_examples=60, deadline=None)
@@ -67,37 +68,37 @@ def test_what_is_sent_never_passes_the_cap_whoever_dies(
 ) -> None:
     chance = random.Random(seed)
     cap = None if dollars is None else float(dollars * WORST)
-    purse = SharedBudget(max_calls=calls, max_cost=cap, base=Ledger())
-    purse.workers = 3
-    hands = [WorkerStub(purse, f"part {n}") for n in range(3)]
+    shared = SharedBudget(max_calls=calls, max_cost=cap, base=Ledger())
+    shared.workers = 3
+    workers = [WorkerStub(shared, f"part {n}") for n in range(3)]
     sent, paid, number = 0, Decimal(0), 3
     for _ in range(300):
-        hand = chance.choice(hands)
+        worker = chance.choice(workers)
         step = chance.random()
         if step < 0.5:
-            before = len(hand.flying)
-            hand.send()
-            sent += len(hand.flying) - before
+            before = len(worker.flying)
+            worker.send()
+            sent += len(worker.flying) - before
             paid += WORST * (
-                len(hand.flying) - before
+                len(worker.flying) - before
             )  # the server may bill the worst case, answered or not
         elif step < 0.75:
             share = chance.choice([0.0, 0.25, 1.0])
-            if hand.flying and share:
+            if worker.flying and share:
                 paid -= WORST * (1 - Decimal(str(share)))
-            hand.land(share)
+            worker.land(share)
         elif step < 0.95:
-            hand.report()
+            worker.report()
         else:
             if step < 0.97:
-                _, spent = purse.died(hand.part, 4)
-                purse.close(hand.part, spent, spent.confirmed.calls + spent.uncertain_calls)
+                _, spent = shared.worker_died(worker.part, 4)
+                shared.close(worker.part, spent, spent.confirmed.calls + spent.uncertain_calls)
             else:
-                paid += sum(hand.flying, Decimal(0)) - WORST * len(hand.flying)
-                hand.end()
-            hands[hands.index(hand)] = WorkerStub(purse, f"part {number}")
+                paid += sum(worker.flying, Decimal(0)) - WORST * len(worker.flying)
+                worker.end()
+            workers[workers.index(worker)] = WorkerStub(shared, f"part {number}")
             number += 1
-        snapshot = purse.snapshot()
+        snapshot = shared.snapshot()
         if calls is not None:
             assert sent <= calls
             assert sent <= snapshot.confirmed.calls + snapshot.uncertain_calls
@@ -114,36 +115,36 @@ def test_what_is_sent_never_passes_the_cap_whoever_dies(
 def test_the_whole_cap_is_used_before_the_last_worker_gives_up(
     cap: dict[str, float | None],
 ) -> None:
-    purse = SharedBudget(**cap, base=Ledger())  # type: ignore[arg-type]
-    purse.workers = 2
-    hands = [WorkerStub(purse, "a"), WorkerStub(purse, "b")]
+    shared = SharedBudget(**cap, base=Ledger())  # type: ignore[arg-type]
+    shared.workers = 2
+    workers = [WorkerStub(shared, "a"), WorkerStub(shared, "b")]
     sent = 0
-    while hands:
-        for hand in list(hands):
+    while workers:
+        for worker in list(workers):
             for _ in range(3):
-                before = hand.budget.sent
-                hand.send()
-                hand.land(1.0)
-                sent += hand.budget.sent - before
-            hand.report()
-            if not hand.budget.may_free:
-                hand.end()
-                hands.remove(hand)
+                before = worker.budget.sent
+                worker.send()
+                worker.land(1.0)
+                sent += worker.budget.sent - before
+            worker.report()
+            if not worker.budget.waiting_helps:
+                worker.end()
+                workers.remove(worker)
     assert sent == 25
-    assert "cap of" in purse.stop_reason()
-    assert purse.ledger().confirmed.calls == 25
+    assert "cap of" in shared.stop_reason()
+    assert shared.ledger().confirmed.calls == 25
 
 
 def test_without_a_cap_nobody_waits_for_leave() -> None:
-    purse = SharedBudget(max_calls=None, max_cost=None, base=Ledger())
-    hand = WorkerStub(purse, "a")
+    shared = SharedBudget(max_calls=None, max_cost=None, base=Ledger())
+    worker = WorkerStub(shared, "a")
     for _ in range(100):
-        hand.send()
-    assert len(hand.flying) == 100
-    hand.report()
-    assert purse.snapshot().uncertain_calls == 100
-    hand.end()
-    assert purse.ledger() == purse.snapshot()
+        worker.send()
+    assert len(worker.flying) == 100
+    worker.report()
+    assert shared.snapshot().uncertain_calls == 100
+    worker.end()
+    assert shared.ledger() == shared.snapshot()
 
 
 def test_ledgers_add_up_exactly_and_an_unknown_price_stays_unknown() -> None:

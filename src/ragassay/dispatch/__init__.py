@@ -1,6 +1,22 @@
 """Calls to models: one call made to succeed, within its deadline, its rate and its budget."""
 
-from ragassay.dispatch.budget import LocalBudget, PriceOf, exact, worst_case
-from ragassay.dispatch.dispatcher import CallPolicy, Traffic
+from ragassay.dispatch.account import Account, add_ledgers, exact
+from ragassay.dispatch.budget import Budget, LocalBudget
+from ragassay.dispatch.dispatcher import CallPolicy, Dispatcher, Stopped, Traffic
+from ragassay.dispatch.worst_case import PriceOf, schema_text, worst_case, worst_case_tokens
 
-__all__ = ["LocalBudget", "CallPolicy", "PriceOf", "Traffic", "exact", "worst_case"]
+__all__ = [
+    "Account",
+    "Budget",
+    "CallPolicy",
+    "Dispatcher",
+    "LocalBudget",
+    "PriceOf",
+    "Stopped",
+    "Traffic",
+    "add_ledgers",
+    "exact",
+    "schema_text",
+    "worst_case",
+    "worst_case_tokens",
+]

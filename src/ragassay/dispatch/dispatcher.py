@@ -336,7 +336,7 @@ class Dispatcher:
         Raises Stopped, with nothing left reserved, when the run is stopping.
         """
         reserved = self._budget.reserve(call)
-        while reserved is None and self._budget.may_free and not self._stop.is_set():
+        while reserved is None and self._budget.waiting_helps and not self._stop.is_set():
             await self._until_freed()  # worst cases are far from what calls cost: room comes back
             reserved = self._budget.reserve(call)
         try:

@@ -4,7 +4,7 @@ replaced; what is done is merged.
 The driver is the only one that knows the whole: the rows that are left, the caps, the ledger and
 the state of the run. Workers are Ray actors, one CPU each. All that they are told and say goes
 through calls of their methods; a beat, a few times a second, brings what the progress display and
-the purse need.
+the budget need.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class _WorkerHandle:
 class RayEngine:
     """Drives a plan over Ray; stands where an Engine stands. One instance, one run.
 
-    purse: keeps the caps. log: the run's own log of calls, which gets the replies of parts that do
-    not come to their end; share_replies: whether workers may use its replies. save: writes the purse's
+    budget: keeps the caps. log: the run's own log of calls, which gets the replies of parts that do
+    not come to their end; share_replies: whether workers may use its replies. save: writes the budget's
     ledger to disk, before leave is given. Raises SetupError E0105 without Ray, E0110 where a worker
     cannot make the same set-up, EnvironmentFailure E0510 where Ray or its workers fail.
     """
@@ -98,7 +98,7 @@ class RayEngine:
         plan: Plan,
         store: Store,
         manifest: Manifest,
-        purse: SharedBudget,
+        budget: SharedBudget,
         done: Container[int],
         *,
         log: ReplyLog,
@@ -106,7 +106,7 @@ class RayEngine:
         save: Callable[[], None],
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        self._plan, self._store, self._manifest, self._purse = plan, store, manifest, purse
+        self._plan, self._store, self._manifest, self._budget = plan, store, manifest, budget
         self._save, self._tell = save, tell or (lambda _: None)
         self._reads = plan.dataset.cuttable
         self._folder, self._journals = folder_of(store, manifest.run_id)
@@ -123,7 +123,7 @@ class RayEngine:
         self._stopped = asyncio.Event()
         self._fatal: BaseException | None = None
         self._ray: Any = None
-        self.progress = Progress(manifest.rows, ledger=purse.ledger)
+        self.progress = Progress(manifest.rows, ledger=budget.ledger)
         self.without_usage = 0
 
     def stop(self, state: RunState = RunState.INTERRUPTED, reason: str = "") -> None:
@@ -132,7 +132,7 @@ class RayEngine:
         """
         if self._state is RunState.RUNNING:
             default = (
-                self._purse.stop_reason() if state is RunState.BUDGET else "stopped by the user"
+                self._budget.stop_reason() if state is RunState.BUDGET else "stopped by the user"
             )
             self._state, self._reason = state, reason or default
         if state is not RunState.BUDGET:  # the others still use up what is left of a cap
@@ -153,7 +153,7 @@ class RayEngine:
             with writing(self._folder):
                 self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 (self._folder / TOKEN).write_text(self._store.token)
-                self._book = PartsLedger(self._purse.ledger(), owner=self._store.token)
+                self._book = PartsLedger(self._budget.ledger(), owner=self._store.token)
                 self._book.write(self._folder)
             try:
                 await self._drive()
@@ -175,7 +175,7 @@ class RayEngine:
                     RunState.INTERRUPTED,
                     f"the workers left {left:,} rows undone",
                 )
-        return Outcome(self._state, self._reason, self._purse.ledger())
+        return Outcome(self._state, self._reason, self._budget.ledger())
 
     def _make_hands(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> None:
         options = self._plan.options
@@ -184,7 +184,7 @@ class RayEngine:
             _WorkerHandle(number, share)
             for number, share in enumerate(shares(options.concurrency, workers), 1)
         ]
-        self._purse.workers = workers
+        self._budget.workers = workers
         self._parts = self._cut(size_of_parts(self._manifest.rows, workers), rows)
 
     async def _drive(self) -> None:
@@ -270,11 +270,11 @@ class RayEngine:
         """One part, by as many workers as it takes."""
         deaths, most = 0, 0
         handed = None if rows is None else await asyncio.to_thread(self._ray.put, rows)
-        grant, spent, sent = self._purse.open(part.name), Ledger(), 0
+        lease, spent, sent = self._budget.open(part.name), Ledger(), 0
         ended: PartResult | None = None
         ran = False  # a worker was at it, and has not said what it came to
         try:
-            await self._keep(grant)
+            await self._keep(lease)
             while ended is None and self._state is RunState.RUNNING:
                 try:
                     await self._hire(hand)
@@ -282,9 +282,9 @@ class RayEngine:
                         break
                     hand.part, hand.beat = part, Heartbeat()
                     ran = True
-                    ended = await self._follow(hand, part, handed, grant, spent)
+                    ended = await self._follow(hand, part, handed, lease, spent)
                 except self._ray.exceptions.RayActorError as error:
-                    grant, spent = self._purse.died(part.name, hand.share)
+                    lease, spent = self._budget.worker_died(part.name, hand.share)
                     ran = False
                     deaths = 1 if hand.beat.rows > most else deaths + 1
                     most = max(most, hand.beat.rows)
@@ -302,20 +302,20 @@ class RayEngine:
                         f"worker {hand.number}{hand.where} had heard nothing from here: it goes on"
                         f" with {part}"
                     )
-                    grant, spent = (
-                        self._purse.again(part.name, ended.beat.use),
+                    lease, spent = (
+                        self._budget.reopen(part.name, ended.beat.use),
                         ended.beat.use.ledger,
                     )
                     ended, ran = None, False
         finally:
             if ended is None and ran:
-                _, spent = self._purse.died(part.name, hand.share)
+                _, spent = self._budget.worker_died(part.name, hand.share)
                 await self._dismiss(
                     hand
                 )  # nothing may be written into the part while it is taken in
             if ended is not None:
                 hand.beat, spent, sent = ended.beat, ended.beat.use.ledger, ended.beat.use.sent
-            self._purse.close(
+            self._budget.close(
                 part.name, spent, max(sent, spent.confirmed.calls + spent.uncertain_calls)
             )
             self._close_part(hand)
@@ -334,10 +334,10 @@ class RayEngine:
         )
 
     async def _follow(
-        self, hand: _WorkerHandle, part: Part, rows: Any, grant: Lease, spent: Ledger
+        self, hand: _WorkerHandle, part: Part, rows: Any, lease: Lease, spent: Ledger
     ) -> PartResult:
         """Let the worker drive the part, and carry beats and leave to and fro."""
-        running = self._sent(hand.actor.run_part.remote(part, rows, grant, spent))
+        running = self._sent(hand.actor.run_part.remote(part, rows, lease, spent))
         heard = time.monotonic()
         hand.told = SILENT
         giving: asyncio.Task[None] | None = (
@@ -375,7 +375,7 @@ class RayEngine:
                         continue
                     giving.result()
                     giving = None
-                if (more := self._purse.report(part.name, hand.beat.use)) is not None:
+                if (more := self._budget.report(part.name, hand.beat.use)) is not None:
                     giving = asyncio.create_task(give(more))
             ended: PartResult = running.result()
             return ended
@@ -384,9 +384,9 @@ class RayEngine:
                 giving.cancel()
                 await asyncio.gather(giving, return_exceptions=True)
 
-    async def _keep(self, grant: Lease) -> None:
+    async def _keep(self, lease: Lease) -> None:
         """Leave to spend is on disk before it is given."""
-        if grant.calls is None and grant.cost is None:
+        if lease.calls is None and lease.cost is None:
             return
         self._given = mine = self._given + 1
         async with self._saving:

@@ -1,10 +1,9 @@
-"""How do several workers keep one cap? Each gets leave for some calls and dollars at a time, and
-gives back what is left.
+"""The budget that several workers share: each has a lease for some calls and dollars at a time.
 
-The purse is with the driver. Leave that was given counts as spent until the worker says what it
-made of it, and is on disk before it is given: so the cap holds whatever dies. A worker that has
-used up its leave waits for more; when nobody has any left, the workers end one after the other, for
-what one of them leaves over may serve another.
+The shared budget is with the driver. A lease counts as spent until the worker reports what it made
+of it, and is on disk before the worker has it: so the cap holds whatever dies. A worker that has
+used up its lease waits for a larger one; when nobody has any left, the workers end one after the
+other, for what one of them leaves over may serve another.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, Decimal
 
 from ragassay.core import Call, ChatCall, Ledger
-from ragassay.dispatch import LocalBudget, PriceOf, exact, worst_case
+from ragassay.dispatch import Account, Budget, LocalBudget, PriceOf, add_ledgers, exact, worst_case
 
-FEW = 8
-"""Calls for which there is leave at once, at least: a worker that makes more of them a beat gets
-more.
+LEAST_CALLS = 8
+"""Calls for which a lease has room at least: a worker that makes more of them between two reports
+gets more.
 """
 
-MITE = Decimal("1e-9")
+LEAST_DOLLARS = Decimal("1e-9")
 """Dollars to which a share is rounded, so that sums of shares stay exact where they are kept as
 floats.
 """
@@ -34,8 +33,8 @@ workers.
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """What a worker may spend on its part in all; None = as much as it likes. final: more will not
-    come, for `reason`.
+    """What a worker may spend on its part in all: calls, and US dollars; None = as much as it
+    likes. final: the lease will not grow any more, for `reason`.
     """
 
     calls: int | None = None
@@ -46,8 +45,9 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class LeaseUse:
-    """What a worker made of it. sent: requests, those too that cost nothing. starved: a call waits
-    for leave, which takes `wants` dollars; worst: the most that a call has taken so far.
+    """What a worker made of its lease. sent: requests, those too that cost nothing. starved: a call
+    waits for a larger lease, which takes `wants` dollars; worst: the most that a call has taken so
+    far.
     """
 
     sent: int = 0
@@ -65,39 +65,43 @@ class LeaseUse:
 
 
 class LeasedBudget(LocalBudget):
-    """The budget of a worker's part: its caps are the leave it has, and a call that they do not
-    allow waits for more.
+    """The budget of a worker's part: its caps are those of its lease, and a call that they do not
+    allow waits for a larger one.
     """
 
-    def __init__(self, price: PriceOf, grant: Lease, base: Ledger) -> None:
+    def __init__(self, price: PriceOf, lease: Lease, base: Ledger) -> None:
         super().__init__(price, base=base)
-        self._grant = grant
-        self._starved, self._wants, self._worst = False, Decimal(0), Decimal(0)
-        self.allow(grant)
+        self._starved = False
+        self._wants = Decimal(0)
+        self._worst = Decimal(0)
+        self.extend(lease)
 
-    def allow(self, grant: Lease) -> None:
-        """Take new leave."""
-        self._grant, self._max_calls, self._max_cost = grant, grant.calls, grant.cost
+    def extend(self, lease: Lease) -> None:
+        """Take a new lease in place of the one before."""
+        self._lease = lease
+        self._max_calls = lease.calls
+        self._max_cost = lease.cost
 
     def reserve(self, call: Call) -> Decimal | None:
         reserved = super().reserve(call)
         if isinstance(call, ChatCall):
-            self._wants = (
-                reserved if reserved is not None else worst_case(self._price, call) or Decimal(0)
-            )
-            self._worst = max(self._worst, self._wants)
             self._starved = reserved is None
+            if reserved is None:
+                self._wants = worst_case(self._price, call) or Decimal(0)
+            else:
+                self._wants = reserved
+            self._worst = max(self._worst, self._wants)
         return reserved
 
     @property
-    def may_free(self) -> bool:
-        return not self._grant.final or super().may_free
+    def waiting_helps(self) -> bool:
+        return not self._lease.final or super().waiting_helps
 
     def stop_reason(self) -> str:
-        return self._grant.reason
+        return self._lease.reason
 
     def use(self) -> LeaseUse:
-        """What was made of the leave so far."""
+        """What was made of the lease so far."""
         return LeaseUse(
             self.sent,
             self._in_flight,
@@ -109,7 +113,25 @@ class LeasedBudget(LocalBudget):
         )
 
 
-class SharedBudget:
+@dataclass(frozen=True, slots=True)
+class _OpenLease:
+    """A lease that a worker has. use: what it last reported; lately: how many calls went out
+    between its last two reports.
+    """
+
+    lease: Lease
+    use: LeaseUse = field(default_factory=LeaseUse)
+    lately: int = 0
+
+    def unreported(self) -> tuple[int, Decimal]:
+        """The calls and dollars that may have been spent since the last report."""
+        use, lease = self.use, self.lease
+        calls = use.in_flight if lease.calls is None else lease.calls - use.sent
+        cost = use.reserved if lease.cost is None else lease.cost - use.cost
+        return calls, cost
+
+
+class SharedBudget(Budget):
     """The caps of a run over its workers, and its ledger. Thread-safe: the ledger is written by
     other threads.
     """
@@ -117,92 +139,89 @@ class SharedBudget:
     workers = 1
 
     def __init__(self, *, max_calls: int | None, max_cost: float | None, base: Ledger) -> None:
-        self._max_calls = max_calls
-        self._max_cost = None if max_cost is None else exact(max_cost)
-        self._closed, self._sent = base, base.confirmed.calls + base.uncertain_calls
-        self._open: dict[
-            str, tuple[Lease, LeaseUse, int]
-        ] = {}  # with how many calls went out between its last two reports
+        super().__init__(max_calls, max_cost)
+        self._closed = base  # what was spent before, and on the parts that have ended
+        self._sent = base.confirmed.calls + base.uncertain_calls
+        self._open: dict[str, _OpenLease] = {}
         self._worst = Decimal(0)
         self._lock = threading.RLock()
 
-    @property
-    def capped(self) -> bool:
-        """Whether there is a cap to keep."""
-        return self._max_calls is not None or self._max_cost is not None
-
     def open(self, part: str) -> Lease:
-        """The first leave for a part."""
+        """The first lease for a part."""
         with self._lock:
             calls = cost = None
             if self._max_calls is not None:
-                calls = min(FEW, self._free_calls())
+                calls = min(LEAST_CALLS, self._free_calls())
             if self._max_cost is not None:
                 free = self._free_cost()
-                share = (free / (FIRST_SHARE * self.workers)).quantize(MITE, ROUND_DOWN)
-                cost = min(free, max(FEW * self._worst, share))
-            grant = Lease(calls, cost)
-            self._open[part] = grant, LeaseUse(), 0
-            return grant
+                share = (free / (FIRST_SHARE * self.workers)).quantize(LEAST_DOLLARS, ROUND_DOWN)
+                cost = min(free, max(LEAST_CALLS * self._worst, share))
+            lease = Lease(calls, cost)
+            self._open[part] = _OpenLease(lease)
+            return lease
 
     def report(self, part: str, use: LeaseUse) -> Lease | None:
-        """A worker says how it stands; its new leave, None where it stays as it is."""
+        """A worker reports what it made of its lease; its new one, None where it stays as it is."""
         with self._lock:
-            grant, before, _ = self._open[part]
+            lease, before = self._open[part].lease, self._open[part].use
             self._worst = max(self._worst, use.worst)
-            calls, cost = grant.calls, grant.cost
-            if calls is not None:
-                aim = max(FEW, 2 * (use.sent - before.sent))
-                calls += max(0, min(self._free_calls(), aim - (calls - use.sent - use.in_flight)))
-            if cost is not None:
-                aim_cost = max(FEW * use.worst, 2 * (use.cost - before.cost), use.wants)
-                cost += max(
-                    Decimal(0), min(self._free_cost(), aim_cost - (cost - use.cost - use.reserved))
-                )
-            more = replace(grant, calls=calls, cost=cost)
-            if more == grant and not grant.final and self._hopeless(part, use):
-                more = replace(grant, final=True, reason=self.stop_reason())
-            if more != grant:
+            larger = self._grown(lease, before, use)
+            if larger == lease and not lease.final and self._nothing_can_come_back(part, use):
+                larger = replace(lease, final=True, reason=self.stop_reason())
+            if larger != lease:
                 use = replace(use, starved=False)
-            self._open[part] = more, use, max(0, use.sent - before.sent)
-            return None if more == grant else more
+            self._open[part] = _OpenLease(larger, use, max(0, use.sent - before.sent))
+            return None if larger == lease else larger
 
-    def _hopeless(self, part: str, use: LeaseUse) -> bool:
-        """Whether this worker and all others wait for leave that nobody can give back but by
-        ending.
-        """
-        others = [(grant, one) for name, (grant, one, _) in self._open.items() if name != part]
-        return (
-            use.starved
-            and not use.in_flight
-            and not any(grant.final for grant, _ in others)
-            and all(one.starved and not one.in_flight for _, one in others)
-        )
+    def _grown(self, lease: Lease, before: LeaseUse, use: LeaseUse) -> Lease:
+        """The lease, with room for twice what was used since the last report where there is some."""
+        calls, cost = lease.calls, lease.cost
+        if calls is not None:
+            aim = max(LEAST_CALLS, 2 * (use.sent - before.sent))
+            left = calls - use.sent - use.in_flight
+            calls += max(0, min(self._free_calls(), aim - left))
+        if cost is not None:
+            aim_cost = max(LEAST_CALLS * use.worst, 2 * (use.cost - before.cost), use.wants)
+            left_cost = cost - use.cost - use.reserved
+            cost += max(Decimal(0), min(self._free_cost(), aim_cost - left_cost))
+        return replace(lease, calls=calls, cost=cost)
 
-    def died(self, part: str, concurrency: int) -> tuple[Lease, Ledger]:
-        """A worker died: its leave, and what it has spent at most, for a worker that finds no log
+    def _nothing_can_come_back(self, part: str, use: LeaseUse) -> bool:
+        """Whether this worker and all others wait for what nobody can give back but by ending."""
+        if not use.starved or use.in_flight:
+            return False
+        others = [each for name, each in self._open.items() if name != part]
+        if any(each.lease.final for each in others):
+            return False
+        return all(each.use.starved and not each.use.in_flight for each in others)
+
+    def worker_died(self, part: str, concurrency: int) -> tuple[Lease, Ledger]:
+        """A worker died: its lease, and what it has spent at most, for a worker that finds no log
         of it.
 
-        What it had leave for and has not reported may have been spent; where nothing is capped,
+        What its lease allowed and it has not reported may have been spent; where nothing is capped,
         what was in flight and what has gone out since it last reported.
         """
         with self._lock:
-            grant, use, lately = self._open[part]
-            calls = concurrency + 2 * lately if grant.calls is None else grant.calls - use.sent
-            cost = calls * self._worst if grant.cost is None else grant.cost - use.cost
-            return grant, _uncertain(use.ledger, calls, cost)
+            lease, use = self._open[part].lease, self._open[part].use
+            if lease.calls is None:
+                calls = concurrency + 2 * self._open[part].lately
+            else:
+                calls = lease.calls - use.sent
+            cost = calls * self._worst if lease.cost is None else lease.cost - use.cost
+            return lease, _with_uncertain(use.ledger, calls, cost)
 
-    def again(self, part: str, use: LeaseUse) -> Lease:
-        """A worker gave its part up before the end, having made this of its leave: the leave for
+    def reopen(self, part: str, use: LeaseUse) -> Lease:
+        """A worker gave its part up before the end, having made this of its lease: the lease for
         the next one.
         """
         with self._lock:
-            grant, _, _ = self._open[part]
-            self._open[part] = grant, use, 0
-            return grant
+            lease = self._open[part].lease
+            self._open[part] = _OpenLease(lease, use)
+            return lease
 
     def close(self, part: str, ledger: Ledger, sent: int) -> None:
-        """A part ended: what is left of its leave comes back."""
+        """A part ended: what is left of its lease comes back."""
         with self._lock:
             del self._open[part]
             self._closed = add_ledgers(self._closed, ledger)
@@ -210,84 +229,55 @@ class SharedBudget:
 
     def _free_calls(self) -> int:
         assert self._max_calls is not None
-        return max(
-            0,
-            self._max_calls
-            - self._sent
-            - sum(grant.calls or 0 for grant, _, _ in self._open.values()),
-        )
+        leased = sum(each.lease.calls or 0 for each in self._open.values())
+        return max(0, self._max_calls - self._sent - leased)
 
     def _free_cost(self) -> Decimal:
         assert self._max_cost is not None
         spent = exact(self._closed.confirmed.cost) + exact(self._closed.uncertain_cost)
-        return max(
-            Decimal(0),
-            self._max_cost
-            - spent
-            - sum(grant.cost or Decimal(0) for grant, _, _ in self._open.values()),
-        )
+        leased = sum((each.lease.cost or Decimal(0) for each in self._open.values()), Decimal(0))
+        return max(Decimal(0), self._max_cost - spent - leased)
 
     def stop_reason(self) -> str:
-        """Which cap was reached, and at what."""
-        if (
-            self._max_calls is not None
-            and not self._free_calls()
-            and all(
-                grant.calls is not None and use.sent >= grant.calls
-                for grant, use, _ in self._open.values()
+        with self._lock:
+            total = self.ledger()
+            return self._reason(
+                self._out_of_calls(), exact(total.confirmed.cost), exact(total.uncertain_cost)
             )
-        ):
-            return f"the cap of {self._max_calls:,} calls was reached"
-        now = self.ledger()
-        spent = f"${now.confirmed.cost or 0:.4f} confirmed"
-        if now.uncertain_cost:
-            spent += f" and up to ${now.uncertain_cost:.4f} for calls without a receipt"
-        return (
-            "the worst case of the next call would pass the cap of"
-            f" ${float(self._max_cost or 0):.2f} ({spent})"
-        )
+
+    def _out_of_calls(self) -> bool:
+        if self._max_calls is None or self._free_calls():
+            return False
+        for each in self._open.values():
+            if each.lease.calls is None or each.use.sent < each.lease.calls:
+                return False
+        return True
 
     def ledger(self) -> Ledger:
-        """What judging cost so far, as the workers last said it."""
-        total, open_ = self._state()
-        for _, use in open_:
-            total = add_ledgers(total, use.ledger)
-        return total
-
-    def _state(self) -> tuple[Ledger, list[tuple[Lease, LeaseUse]]]:
-        with self._lock:
-            return self._closed, [(grant, use) for grant, use, _ in self._open.values()]
+        """What judging cost so far, as the workers last reported it."""
+        closed, leases = self._state()
+        return add_ledgers(closed, *(each.use.ledger for each in leases))
 
     def snapshot(self) -> Ledger:
-        """The ledger as it must be on disk while workers work: all that they have leave for, or
-        have in flight, may have been billed when everything dies.
+        """The ledger as it must be on disk while workers work: all that their leases allow, or that
+        they have in flight, may have been billed when everything dies.
         """
-        total, open_ = self._state()
-        for grant, use in open_:
-            calls = use.in_flight if grant.calls is None else grant.calls - use.sent
-            cost = use.reserved if grant.cost is None else grant.cost - use.cost
-            total = add_ledgers(total, _uncertain(use.ledger, calls, cost))
-        return total
+        closed, leases = self._state()
+        account = Account(closed)
+        open_calls = 0
+        open_cost = Decimal(0)
+        for each in leases:
+            account.add(each.use.ledger)
+            calls, cost = each.unreported()
+            open_calls += calls
+            open_cost += cost
+        return account.ledger(open_calls, open_cost)
+
+    def _state(self) -> tuple[Ledger, list[_OpenLease]]:
+        with self._lock:
+            return self._closed, list(self._open.values())
 
 
-def add_ledgers(a: Ledger, b: Ledger) -> Ledger:
-    """The sum of two ledgers, exact as decimals. A cost is None once one's is not known."""
-    known = [one.confirmed.cost for one in (a, b) if one.confirmed.calls]
-    cost = None if not known or None in known else float(sum(map(exact, known), Decimal(0)))
-    return Ledger(
-        replace(a.confirmed + b.confirmed, cost=cost),
-        a.uncertain_calls + b.uncertain_calls,
-        float(exact(a.uncertain_cost) + exact(b.uncertain_cost)),
-        a.cached_judgments + b.cached_judgments,
-        a.retries + b.retries,
-        a.unbilled_calls + b.unbilled_calls,
-        float(exact(a.saved_cost) + exact(b.saved_cost)),
-    )
-
-
-def _uncertain(ledger: Ledger, calls: int, cost: Decimal) -> Ledger:
-    return replace(
-        ledger,
-        uncertain_calls=ledger.uncertain_calls + calls,
-        uncertain_cost=float(exact(ledger.uncertain_cost) + cost),
-    )
+def _with_uncertain(ledger: Ledger, calls: int, cost: Decimal) -> Ledger:
+    """The ledger, with calls of this cost that may have been billed besides."""
+    return Account(ledger).ledger(calls, cost)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay.core import BadRow, EnvironmentFailure, Judgment, Ledger, RowResult, Sample, Spend
-from ragassay.distributed.lease import add_ledgers
+from ragassay.dispatch import add_ledgers
 
 if TYPE_CHECKING:
     from ragassay.core import Manifest

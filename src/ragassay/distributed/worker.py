@@ -60,7 +60,7 @@ class Worker:
         self._lent: Replies = {}
         self._engine: Engine | None = None
         self._budget: LeasedBudget | None = None
-        self._grant = Lease()
+        self._lease = Lease()
         self._heard = time.monotonic()
         self._answered = self._before = 0
         self._last = Heartbeat()
@@ -131,7 +131,7 @@ class Worker:
         )
 
     async def run_part(
-        self, part: Part, rows: Rows | None, grant: Lease, base: Ledger
+        self, part: Part, rows: Rows | None, lease: Lease, base: Ledger
     ) -> PartResult:
         """Drive a part to its end. rows: the rows to do, where they are handed over and not read
         here. base: what workers before this one have spent on it at most, where they left no log
@@ -144,7 +144,7 @@ class Worker:
             else:
                 with writing(folder):
                     folder.mkdir(exist_ok=True, mode=0o700)
-            ended = await self._run_part(part, folder, rows, grant, base)
+            ended = await self._run_part(part, folder, rows, lease, base)
         except RagAssayError as error:
             ended = PartResult(RunState.FAILED, str(error), self._beat(), error)
         finally:
@@ -159,7 +159,7 @@ class Worker:
         return ended
 
     async def _run_part(
-        self, part: Part, folder: Path, rows: Rows | None, grant: Lease, base: Ledger
+        self, part: Part, folder: Path, rows: Rows | None, lease: Lease, base: Ledger
     ) -> PartResult:
         job, setup, whole, run_id = self._job, self._setup, self._store, self._job.manifest.run_id
         assert setup is not None
@@ -190,7 +190,7 @@ class Worker:
             prepared: dict[int, Sample] = {}
             if setup.application is not None:
                 prepared = whole.answered(run_id, here) | own.answered(run_id, here)
-            self._budget = budget = LeasedBudget(setup.model.price, grant, base)
+            self._budget = budget = LeasedBudget(setup.model.price, lease, base)
             self._engine = engine = setup.engine(
                 budget,
                 log,
@@ -249,10 +249,10 @@ class Worker:
         self._heard = time.monotonic()
         return self._beat()
 
-    async def allow(self, grant: Lease) -> None:
+    async def allow(self, lease: Lease) -> None:
         """More leave for the part."""
         if self._budget is not None:
-            self._budget.allow(grant)
+            self._budget.extend(lease)
 
     async def stop(self) -> None:
         """End the part: no further call, those in flight are finished and kept."""

@@ -23,7 +23,7 @@ from ragassay.core import (
     Score,
     Status,
 )
-from ragassay.dispatch.budget import worst_case_tokens
+from ragassay.dispatch import worst_case_tokens
 from ragassay.judges import Judge
 from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model

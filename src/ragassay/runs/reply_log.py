@@ -43,7 +43,7 @@ from ragassay.core import (
     Spend,
     memory_failure,
 )
-from ragassay.dispatch.budget import Account, LocalBudget, PriceOf, schema_text, worst_case
+from ragassay.dispatch import Account, LocalBudget, PriceOf, schema_text, worst_case
 from ragassay.models import NOT_SENT, Model
 
 SEGMENT_BYTES = 8 << 20

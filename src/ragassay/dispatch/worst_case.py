@@ -1,0 +1,52 @@
+"""The worst case of a call: the most tokens, and so the most dollars, that it can take.
+
+Budgets reserve it before a call is sent, and the log of replies notes it, since nobody knows what
+a call without an answer was billed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import orjson
+
+from ragassay.core import Call, ChatCall
+from ragassay.dispatch.account import exact
+
+PriceOf = Callable[[int, int], float | None]
+"""(input tokens, output tokens) -> US dollars, None when the price is not known."""
+
+TOKENS_PER_MESSAGE = 16
+"""Room for what a chat template adds around a message."""
+
+
+def worst_case_tokens(call: Call) -> tuple[int, int]:
+    """Upper bounds on the input and output tokens of a call.
+
+    A token of a byte-level vocabulary covers at least one byte, so bytes bound the input;
+    max_tokens bounds the output.
+    """
+    if not isinstance(call, ChatCall):
+        return 0, 0
+    size = sum(_size_in_bytes(m.content) + TOKENS_PER_MESSAGE for m in call.messages)
+    if call.schema is not None:
+        size += len(schema_text(call).encode())
+    return size, call.max_tokens
+
+
+def schema_text(call: ChatCall) -> str:
+    """The JSON Schema of the reply as it is sent, "" where there is none."""
+    return "" if call.schema is None else orjson.dumps(call.schema, default=dict).decode()
+
+
+def worst_case(price: PriceOf, call: Call) -> Decimal | None:
+    """US dollars that a call costs at most; None when the price is not known."""
+    if price(1000, 1000) is None:  # a price is known for any number of tokens, or for none
+        return None
+    cost = price(*worst_case_tokens(call))
+    return None if cost is None else exact(cost)
+
+
+def _size_in_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
