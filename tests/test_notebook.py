@@ -9,7 +9,7 @@ import pytest
 import ragassay
 from ragassay.core import DataError, SetupError, Status, Verdict
 from ragassay.metrics import catalogue
-from support.llm_server import LLMServer
+from ragassay.testing import LLMServer
 
 BRIDGE = {
     "response": "The bridge was opened in 1937.",

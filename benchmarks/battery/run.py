@@ -38,13 +38,13 @@ from ragassay.core import Request
 from ragassay.judges import LLMJudge, RubricBook
 from ragassay.judges.content import no_content
 from ragassay.judges.suspicion import any_suspicious, suspicious
+from ragassay.testing import LLMServer
 from ragassay.trust.battery.injections import FAMILIES, Injection, planted, structural
 from ragassay.trust.battery.results import BatteryResult, FamilyFigures, ProbeFigures
 from ragassay.trust.battery.trials import own_rows
 from ragassay.trust.measure.probe import probe
 from support.driving import drive  # type: ignore[import-not-found]
 from support.gullible import Gullible  # type: ignore[import-not-found]
-from support.llm_server import LLMServer  # type: ignore[import-not-found]
 
 RESULTS = ROOT / "benchmarks/results"
 BOOK = RubricBook.default()

@@ -174,7 +174,7 @@ def table(report: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    from support.llm_server import ServerProcess  # type: ignore[import-not-found]
+    from ragassay.testing import ServerProcess
 
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from typing import Any, Literal
 
+from ragassay.testing import LLMServer
 from support import hosts  # type: ignore[import-not-found]
 from support.hostile import CORPUS, INVALID  # type: ignore[import-not-found]
-from support.llm_server import LLMServer  # type: ignore[import-not-found]
 
 Dose = Literal["commit", "nightly", "release"]
 ROOT = Path(__file__).resolve().parents[2]

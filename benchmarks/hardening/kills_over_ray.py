@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import ragassay
+from ragassay.testing import ServerProcess
 from support.faults import Clock  # type: ignore[import-not-found]
 from support.invariants import canonical, check_ledger, check_run, ledger_of  # type: ignore[import-not-found]
-from support.llm_server import ServerProcess  # type: ignore[import-not-found]
 from support.postgres import Postgres  # type: ignore[import-not-found]
 from support.ray_runs import KEY, METRICS, make_rows  # type: ignore[import-not-found]
 

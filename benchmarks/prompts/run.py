@@ -91,7 +91,7 @@ def made_rows(count: int, contexts: int, words: int, seed: int = 1) -> list[dict
 def requests_of(rows: object, in_flight: int, **options: Any) -> list[Body]:
     """What a run over the rows sends, in the order in which it arrives."""
     import ragassay
-    from support.llm_server import LLMServer  # type: ignore[import-not-found]
+    from ragassay.testing import LLMServer
 
     with LLMServer(latency=0.05) as server, tempfile.TemporaryDirectory() as folder:
         run = ragassay.evaluate(

@@ -300,7 +300,7 @@ def sentences(size: int) -> str:
 def huge(judge: str, contexts: int, megabytes: int, folder: Path) -> dict[str, float]:
     """One row whose contexts hold so many megabytes together."""
     import ragassay
-    from support.llm_server import ServerProcess  # type: ignore[import-not-found]
+    from ragassay.testing import ServerProcess
 
     small = {
         "id": "small",

@@ -309,7 +309,7 @@ def forecast(
     """What `evaluate` with these arguments would ask and cost. Nothing is sent; arguments as for
     `evaluate`.
     """
-    from ragassay.runs import forecast as count
+    from ragassay.runs.forecast import forecast as count
 
     options.pop("name", None)
     tell = options.pop("tell", None)

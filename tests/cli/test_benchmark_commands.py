@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ragassay.cli.app import run
-from support.llm_server import LLMServer, judge
+from ragassay.testing import LLMServer, answer_by_words
 
 SLIP = re.compile(r"\b(nan|inf|None|NaN)\b|Traceback")
 
@@ -612,7 +612,7 @@ def test_repeat_asks_anew_each_time_counts_the_flips_and_pays_once(
     asked: Counter[int] = Counter()
 
     def scripted(body: dict[str, Any]) -> Any:
-        reply = judge(body)
+        reply = answer_by_words(body)
         number = int(
             re.findall(r"Bridge (\d+) was opened", str(body["messages"][-1]["content"]))[0]
         )
@@ -748,7 +748,11 @@ def test_a_judge_that_lost_many_verdicts_gets_no_certificate_until_they_are_ther
         number = int(
             re.findall(r"[Bb]ridge (\d+) was opened", str(body["messages"][-1]["content"]))[0]
         )
-        return "I would rather not say." if wrong["left"] and number % 4 == 0 else judge(body)
+        return (
+            "I would rather not say."
+            if wrong["left"] and number % 4 == 0
+            else answer_by_words(body)
+        )
 
     with LLMServer(models=["m"], answer=answer) as server:
         command = (

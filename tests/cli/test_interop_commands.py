@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.llm_server import LLMServer
+from ragassay.testing import LLMServer
 
 ROWS = [
     {

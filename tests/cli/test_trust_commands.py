@@ -16,7 +16,7 @@ import pytest
 
 import ragassay
 from ragassay.cli.app import run as main
-from support.llm_server import LLMServer
+from ragassay.testing import LLMServer
 
 BAD = re.compile(r"\b(?:nan|NaN|None|inf|Infinity)\b")
 FACTS = (

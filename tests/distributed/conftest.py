@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import ragassay
+from ragassay.testing import ServerProcess
 from support.invariants import canonical
-from support.llm_server import ServerProcess
 from support.ray_runs import KEY, METRICS, make_rows
 
 

@@ -18,8 +18,8 @@ from ragassay.distributed.parts import Part
 from ragassay.distributed.worker import Worker
 from ragassay.runs.plan import Options, Plan, make_plan, manifest_of, plain_options
 from ragassay.store import Store
+from ragassay.testing import LLMServer
 from ragassay.version import __version__
-from support.llm_server import LLMServer
 from support.ray_runs import KEY, make_rows
 
 ROWS = 30

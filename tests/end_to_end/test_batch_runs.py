@@ -14,8 +14,8 @@ import pytest
 import ragassay
 from ragassay.core import ProviderError, RunState, SetupError
 from ragassay.models import batch as batches
+from ragassay.testing import LLMServer
 from support.batch_server import BatchProcess, BatchServer
-from support.llm_server import LLMServer
 
 CHUNKS = (
     "The store is one SQLite file. Every judgment is written to disk before it is used.",

@@ -14,7 +14,7 @@ import pytest
 
 import ragassay
 from ragassay.judges.cascade import ESCALATED
-from support.llm_server import LLMServer, judge
+from ragassay.testing import LLMServer, answer_by_words
 
 RUBRIC = """---
 id: politeness
@@ -38,7 +38,7 @@ def rated(ratings: dict[int, int]) -> Any:
     """An answer for the server: the rating of the row whose number stands in the text."""
 
     def answer(body: dict[str, Any]) -> Any:
-        reply = judge(body)
+        reply = answer_by_words(body)
         numbers = [
             int(found)
             for found in re.findall(r"token#(\d+)#", str(body["messages"][-1]["content"]))

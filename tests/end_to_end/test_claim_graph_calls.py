@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ragassay
-from support.llm_server import LLMServer
+from ragassay.testing import LLMServer
 
 ROW = {
     "id": "bridge",

@@ -19,7 +19,7 @@ import pytest
 
 import ragassay
 from ragassay.core import SetupError, Status
-from support.llm_server import LLMServer, ServerProcess, judge
+from ragassay.testing import LLMServer, ServerProcess, answer_by_words
 
 ROW = {
     "id": "bridge",
@@ -41,7 +41,7 @@ def ratings(**of: int) -> Any:
     """An answer for the server: each model gives every item its own rating."""
 
     def answer(body: dict[str, Any]) -> Any:
-        reply = judge(body)
+        reply = answer_by_words(body)
         if body["model"] in of and isinstance(reply, dict):
             for entry in reply["verdicts"]:
                 entry["rating"] = of[body["model"]]

@@ -14,7 +14,7 @@ import pytest
 
 import ragassay
 from ragassay.core import ProviderError, RunState, SetupError, Status
-from support.llm_server import LLMServer, ServerProcess
+from ragassay.testing import LLMServer, ServerProcess
 
 CHUNKS = (
     "The store is one SQLite file. Every judgment is written to disk before it is used.",

@@ -20,8 +20,8 @@ import ragassay
 from ragassay import api
 from ragassay.core import RunState, SetupError
 from ragassay.store import sqlite
+from ragassay.testing import LLMServer, ServerProcess
 from support.invariants import check_ledger
-from support.llm_server import LLMServer, ServerProcess
 from support.postgres import PASSWORD, Postgres
 
 

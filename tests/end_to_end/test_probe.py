@@ -9,10 +9,10 @@ import json
 import pytest
 
 from ragassay.core import BudgetExhausted, SetupError
+from ragassay.testing import LLMServer
 from ragassay.trust.battery.trials import FAMILIES
 from ragassay.trust.measure.probe import probe
 from support.gullible import Gullible
-from support.llm_server import LLMServer
 
 ROWS = [
     {

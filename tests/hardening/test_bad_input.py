@@ -13,8 +13,8 @@ import pytest
 import ragassay
 from ragassay.core import DataError, RagAssayError, Status
 from ragassay.judges import check
+from ragassay.testing import LLMServer
 from support.invariants import check_run, snapshot
-from support.llm_server import LLMServer
 
 OFFLINE = (
     "groundedness, answer_relevance, exact_match, token_f1, ndcg_at_k(k=5), document_recall,"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ragassay.testing import LLMServer
 from support import hosts
-from support.llm_server import LLMServer
 
 ONE_AFTER_ANOTHER = [host for host in hosts.HOSTS if host != "fork"]
 

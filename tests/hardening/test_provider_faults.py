@@ -13,7 +13,7 @@ from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.dispatch.dispatcher import Dispatcher, Stopped
 from ragassay.models import connect
 from ragassay.runs import Stall, Watchdog
-from support.llm_server import LLMServer
+from ragassay.testing import LLMServer
 from support.provider_faults import r07, r09, rows
 
 

@@ -21,11 +21,11 @@ from ragassay.judges.content import no_content
 from ragassay.judges.controls import PLANTED, plant
 from ragassay.judges.known_answers import settled_without_a_call
 from ragassay.judges.suspicion import suspicious
+from ragassay.testing import LLMServer
+from ragassay.testing import answer_by_words as word_overlap
 from ragassay.trust.battery.injections import MASTER_KEYS, PLACES, POSITIONS, Injection, structural
 from support.driving import drive
 from support.gullible import Gullible
-from support.llm_server import LLMServer
-from support.llm_server import judge as word_overlap
 
 BOOK = RubricBook.default()
 CONTEXTS = (

@@ -36,7 +36,7 @@ from ragassay.models import JoinedModel, connect
 from ragassay.models.offline import OfflineModel
 from ragassay.runs import Engine
 from ragassay.store import Store
-from support.llm_server import LLMServer
+from ragassay.testing import LLMServer
 
 BOOK = RubricBook.default()
 MAIN, NEAR = LLMJudge("openai:m", BOOK), SimilarityJudge("v1")

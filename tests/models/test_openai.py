@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ragassay.core import CallError, ChatCall, ChatReply, MatchCall, Message, SetupError, Spend
 from ragassay.models.openai import MAX_BODY, OpenAIModel, open_model, retry_after
 from ragassay.models.prices import Rate
-from support.llm_server import LLMServer
+from ragassay.testing import LLMServer
 
 T = TypeVar("T")
 KEY = "sk-canary-0123456789abcdef"

@@ -37,7 +37,10 @@ from aiohttp import web
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support.llm_server import STATUS, LLMServer, ServerProcess, _error, main, prompt_digest
+from ragassay.testing import LLMServer, ServerProcess
+from ragassay.testing.process import main
+from ragassay.testing.prompts import prompt_digest
+from ragassay.testing.replies import STATUS, error, refusal, rejection
 
 
 class BatchServer(LLMServer):
@@ -82,13 +85,13 @@ class BatchServer(LLMServer):
         }
 
     async def _upload(self, request: web.Request) -> web.Response:
-        if not self._may(request):
-            return _error(401, "Incorrect API key provided", "invalid_api_key")
+        if not self._has_key(request):
+            return error(401, "Incorrect API key provided", "invalid_api_key")
         form = await request.post()
         fault = self.upload_faults.pop(0) if self.upload_faults else None
         if fault is not None:
             self.injected[f"upload {fault}"] += 1
-            return _error(
+            return error(
                 int(fault), "The file storage limit of the organization is reached.", "storage"
             )
         assert form["purpose"] == "batch"
@@ -105,15 +108,15 @@ class BatchServer(LLMServer):
         return name
 
     async def _order(self, request: web.Request) -> web.StreamResponse:
-        if not self._may(request):
-            return _error(401, "Incorrect API key provided", "invalid_api_key")
+        if not self._has_key(request):
+            return error(401, "Incorrect API key provided", "invalid_api_key")
         order = await request.json()
         assert (order["endpoint"], order["completion_window"]) == ("/v1/chat/completions", "24h")
         fault = self.batch_faults.pop(0) if self.batch_faults else None
         if fault is not None:
             self.injected[fault] += 1
             if STATUS.fullmatch(fault):
-                return _error(int(fault), f"scripted {fault}", "scripted")
+                return error(int(fault), f"scripted {fault}", "scripted")
         name = f"batch_{len(self._batches) + 1}"
         batch = {
             "id": name,
@@ -127,7 +130,7 @@ class BatchServer(LLMServer):
         batch |= self._answer_all(self._files[order["input_file_id"]], fault)
         self._batches[name] = batch
         if fault == "lost":
-            refused = await self._refuse(request, "reset", "")
+            refused = await refusal(request, "reset", "")
             assert refused is not None
             return refused
         return web.json_response(self._shown(batch))
@@ -155,10 +158,10 @@ class BatchServer(LLMServer):
             if fault == "missing" and at == 0:
                 continue
             trouble = self._next_fault(body)
-            refused = self._rejection(body)
+            refused = rejection(body, self.rejects)
             if refused is None and trouble is not None and STATUS.fullmatch(trouble):
                 self.injected[trouble] += 1
-                refused = _error(int(trouble), f"scripted {trouble}", f"scripted_{trouble}")
+                refused = error(int(trouble), f"scripted {trouble}", f"scripted_{trouble}")
             self.asked[prompt_digest(body)] += 1
             if self.keep_bodies:
                 self.bodies.append(body)
@@ -218,21 +221,21 @@ class BatchServer(LLMServer):
         return shown | batch["files"] | {"status": batch["ends"], "request_counts": counts}
 
     async def _stumble(self, request: web.Request) -> web.StreamResponse | None:
-        if not self._may(request):
-            return _error(401, "Incorrect API key provided", "invalid_api_key")
+        if not self._has_key(request):
+            return error(401, "Incorrect API key provided", "invalid_api_key")
         self.looks += 1
         fault = self.look_faults.pop(0) if self.look_faults else None
         if fault is None:
             return None
         self.injected[f"look {fault}"] += 1
-        return await self._refuse(request, fault, "")
+        return await refusal(request, fault, "")
 
     async def _look(self, request: web.Request) -> web.StreamResponse:
         if (trouble := await self._stumble(request)) is not None:
             return trouble
         batch = self._batches.get(request.match_info["batch"])
         return (
-            _error(404, "No batch of that id", "not_found")
+            error(404, "No batch of that id", "not_found")
             if batch is None
             else web.json_response(self._shown(batch))
         )
@@ -243,10 +246,10 @@ class BatchServer(LLMServer):
         fault = self.file_faults.pop(0) if self.file_faults else None
         if fault is not None:
             self.injected[f"file {fault}"] += 1
-            return _error(int(fault), f"scripted {fault}", "scripted")
+            return error(int(fault), f"scripted {fault}", "scripted")
         data = self._files.get(request.match_info["file"])
         return (
-            _error(404, "No file of that id", "not_found")
+            error(404, "No file of that id", "not_found")
             if data is None
             else web.Response(body=data)
         )
@@ -266,7 +269,7 @@ class BatchServer(LLMServer):
 class BatchProcess(ServerProcess):
     """`python batch_server.py` as a context manager."""
 
-    program = __file__
+    command = (str(Path(__file__).resolve()),)
 
 
 def _line(name: str, response: dict[str, Any] | None, error: dict[str, Any] | None) -> bytes:
@@ -276,4 +279,4 @@ def _line(name: str, response: dict[str, Any] | None, error: dict[str, Any] | No
 
 
 if __name__ == "__main__":
-    main(BatchServer)
+    main(kind=BatchServer)

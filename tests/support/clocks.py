@@ -15,9 +15,9 @@ import ragassay.api
 import ragassay.store.store
 from ragassay.core import RunState
 from ragassay.store import Store
+from ragassay.testing import LLMServer
 from support.faults import dice, make_rows
 from support.invariants import canonical, check_ledger, check_run
-from support.llm_server import LLMServer
 
 HOUR = 3600.0
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import ragassay
 from ragassay.store import Store
+from ragassay.testing import ServerProcess
 from support.faults import (
     Clock,
     Victim,
@@ -22,7 +23,6 @@ from support.faults import (
     write_rows,
 )
 from support.invariants import canonical, check_exit, check_run, check_unlocked
-from support.llm_server import ServerProcess
 
 
 def twice(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ragassay.testing import ServerProcess
 from support.faults import (
     Clock,
     Victim,
@@ -28,7 +29,6 @@ from support.invariants import (
     check_unlocked,
     ledger_of,
 )
-from support.llm_server import ServerProcess
 
 LIMIT = """
 import resource

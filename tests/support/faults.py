@@ -32,8 +32,8 @@ import ragassay
 from ragassay.core import RagAssayError
 from ragassay.judges import RubricBook
 from ragassay.store import Store
+from ragassay.testing import ServerProcess
 from support.invariants import CANARIES, check_output
-from support.llm_server import ServerProcess
 
 COLOURS = ("red", "blue", "green", "white", "black", "yellow", "brown", "grey")
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragassay.judges.fence import neutral
-from support.llm_server import FENCE, Body, judge
+from ragassay.testing import FENCE, Body, answer_by_words
 
 _OBJECT = re.compile(r"\{[^{}]*(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}[^{}]*)*\}")
 
@@ -52,12 +52,12 @@ class Gullible:
             if any(attack and attack in data for attack in self._neutral):
                 self.obeyed += 1
                 return everything(body, "highest")
-            return judge(body)
+            return answer_by_words(body)
         if self.mode == "echo":
             return data
         if self.mode == "json":
             return "\n".join(_OBJECT.findall(data)) or data
-        own = judge(body)
+        own = answer_by_words(body)
         if self.mode == "reasoned" and isinstance(own, dict):
             return {"verdicts": [entry | {"reasoning": data} for entry in own["verdicts"]]}
         said = own if isinstance(own, str) else json.dumps(own)

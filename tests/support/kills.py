@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.store import Store
+from ragassay.testing import ServerProcess
 from support.faults import (
     Clock,
     Victim,
@@ -29,7 +30,6 @@ from support.invariants import (
     ledger_of,
     snapshot,
 )
-from support.llm_server import ServerProcess
 
 ARRIVALS = """
 import os, orjson

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import psutil
 
 import ragassay
-from support.llm_server import ServerProcess
+from ragassay.testing import ServerProcess
 
 Kind = Literal["good", "failing", "cancelled"]
 _numbers = count()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ragassay.testing import ServerProcess
 from support.faults import Clock, Victim, command, make_rows, settled, write_rows
 from support.invariants import check_exit, check_ledger, check_run, ledger_of
-from support.llm_server import ServerProcess
 
 STARVE = """
 import resource

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.core import RunState
+from ragassay.testing import ServerProcess
 from support.faults import (
     Clock,
     Victim,
@@ -29,7 +30,6 @@ from support.invariants import (
     ledger_of,
     opened,
 )
-from support.llm_server import ServerProcess
 
 FAULTS = {
     "no_usage": 0.05,

@@ -14,8 +14,8 @@ from typing import Any
 
 import ragassay
 from ragassay.report import as_json, summary_json
+from ragassay.testing import LLMServer
 from support.invariants import canonical, check_ledger, check_run
-from support.llm_server import LLMServer
 
 METRICS = (
     "groundedness, faithfulness, context_relevance, chunk_relevance, answer_relevance, abstention,"

@@ -20,8 +20,9 @@ from ragassay.core import CallFailed, ChatCall, ChatReply, Message, ProviderErro
 from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.dispatch.dispatcher import Dispatcher
 from ragassay.models import connect
+from ragassay.testing import Body, LLMServer, ServerProcess
+from ragassay.testing.prompts import prompt_digest
 from support.invariants import check_run
-from support.llm_server import Body, LLMServer, ServerProcess, prompt_digest
 
 PASSING = [
     "429:0.2",

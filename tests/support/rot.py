@@ -20,8 +20,8 @@ import ragassay
 from ragassay.core import Judgment, Manifest, RagAssayError, Status
 from ragassay.report import row_json, summary_json
 from ragassay.store import Store
+from ragassay.testing import LLMServer
 from support.faults import Clock, dice, make_rows
-from support.llm_server import LLMServer
 
 PAGE, WAL_HEAD, FRAME_HEAD = 4096, 32, 24
 Damage = Callable[[bytearray, Random], None]

@@ -24,9 +24,9 @@ from hypothesis.stateful import (
 import ragassay
 from ragassay.core import RunState, SetupError
 from ragassay.store import Store
+from ragassay.testing import ServerProcess
 from support.faults import Victim, command, make_rows, settled, wait_for_a_call, write_rows
 from support.invariants import canonical, check_exit, check_run, check_unlocked
-from support.llm_server import ServerProcess
 
 COUNT = 12
 

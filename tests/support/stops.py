@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ragassay.testing import ServerProcess
 from support.faults import (
     Clock,
     Victim,
@@ -29,7 +30,6 @@ from support.invariants import (
     ledger_of,
     snapshot,
 )
-from support.llm_server import ServerProcess
 
 RESUME = re.compile(r"ragassay (resume \S+(?: --store \S+)?)")
 

@@ -12,8 +12,8 @@ import pytest
 
 import ragassay
 from ragassay.core import DataError, SetupError
+from ragassay.testing import LLMServer
 from ragassay.trust.measure.benchmark import run_benchmark
-from support.llm_server import LLMServer
 
 FACTS = [
     "The harbour opened in {y}.",

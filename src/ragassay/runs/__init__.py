@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ragassay.runs.engine import Engine, Outcome
-    from ragassay.runs.forecast import Forecast, forecast
+    from ragassay.runs.forecast import Forecast
     from ragassay.runs.journal import Journal
     from ragassay.runs.progress import Progress, Stall
     from ragassay.runs.reply_log import LoggedModel, Replies, ReplyLog, boot_id, cannot_write
@@ -29,7 +29,6 @@ _MODULES = {
     "Watchdog": "watchdog",
     "boot_id": "reply_log",
     "cannot_write": "reply_log",
-    "forecast": "forecast",
 }
 
 __all__ = [
@@ -45,7 +44,6 @@ __all__ = [
     "Watchdog",
     "boot_id",
     "cannot_write",
-    "forecast",
 ]
 
 

@@ -16,8 +16,9 @@ from sklearn.metrics import brier_score_loss, cohen_kappa_score  # type: ignore[
 
 import ragassay
 from ragassay.core import BudgetExhausted, DataError, SetupError, Verdict
+from ragassay.testing import FENCE, ITEM, LLMServer, answer_by_words
+from ragassay.testing.prompts import prompt_text
 from ragassay.trust.measure.compose import calibrate, cascade, panel, repeat
-from support.llm_server import FENCE, ITEM, LLMServer, judge, prompt_text
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -280,7 +281,7 @@ def test_the_judge_that_a_cascade_names_runs_and_agrees_with_people_as_often_as_
 
     def careful(body: dict[str, Any]) -> Any:
         """The expensive model also sees when two have changed places."""
-        reply, prompt = judge(body), prompt_text(body)
+        reply, prompt = answer_by_words(body), prompt_text(body)
         starts = {match.end(): match[1] for match in ITEM.finditer(prompt)}
         wrong = {
             starts[m.start()]
@@ -343,7 +344,7 @@ class Fickle:
         self.turns, self.times = turns, Counter[int]()
 
     def __call__(self, body: dict[str, Any]) -> Any:
-        reply = judge(body)
+        reply = answer_by_words(body)
         found = re.search(r"Note (\d+)", prompt_text(body))
         assert found is not None
         assert isinstance(reply, dict)

@@ -17,8 +17,8 @@ from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
 
 import ragassay
 from ragassay.core import DataError, NothingToDo, SetupError, Verdict
+from ragassay.testing import LLMServer, answer_by_words
 from ragassay.trust.measure.labelling import estimate, import_labels, next_rows, people_agreement
-from support.llm_server import LLMServer, judge
 
 FACTS = (
     "The harbour opened in {}.",
@@ -414,7 +414,7 @@ def test_a_run_may_be_handed_over_itself(store: Path, tmp_path: Path) -> None:
 
 def nearly(body: dict[str, Any]) -> Any:
     """A server that says of each row what people say, but for one row in forty."""
-    reply = judge(body)
+    reply = answer_by_words(body)
     number = (
         int(
             re.findall(r"(?:opened in|carries|holds) (1[89]\d\d)", body["messages"][-1]["content"])[

@@ -10,7 +10,7 @@ import pytest
 
 from ragassay.core import CallError, ChatCall, ChatReply, Message
 from ragassay.models.openai import OpenAIModel
-from support.llm_server import LLMServer, ServerProcess, embedded_schema, judge, overlap
+from ragassay.testing import LLMServer, ServerProcess, answer_by_words, embedded_schema, overlap
 
 SCHEMA = {
     "type": "object",
@@ -64,7 +64,7 @@ def test_the_default_judge_answers_each_id_once_within_the_schema() -> None:
 
 def test_the_same_prompt_gets_the_same_answer() -> None:
     body = {"messages": [{"content": "x"}], "response_format": {"json_schema": {"schema": SCHEMA}}}
-    assert judge(body) == judge(body)
+    assert answer_by_words(body) == answer_by_words(body)
 
 
 def test_a_schema_written_into_the_prompt_is_found() -> None:
@@ -133,7 +133,7 @@ def test_the_default_judge_reads_the_fenced_texts_and_quotes_them_word_for_word(
     }
     form = {"properties": {"verdicts": {"items": {"properties": fields}}}}
     body = {"messages": [{"content": prompt}], "response_format": {"json_schema": {"schema": form}}}
-    reply = judge(body)
+    reply = answer_by_words(body)
     assert isinstance(reply, dict)
     first, second = reply["verdicts"]
     assert first.keys() == fields.keys()
@@ -150,7 +150,7 @@ def test_the_default_judge_reads_the_fenced_texts_and_quotes_them_word_for_word(
             {"content": f"{prompt}The schema: {orjson.dumps(form | {'type': 'object'}).decode()}"}
         ]
     }
-    assert judge(told) == reply
+    assert answer_by_words(told) == reply
 
 
 def test_overlap_is_the_share_of_words_found() -> None:
