@@ -70,8 +70,8 @@ async def refusal(request: web.Request, kind: str, argument: str) -> web.StreamR
         location = argument or "http://127.0.0.1:9/v1"
         return web.Response(status=307, headers={"Location": location})
     if kind == "error200":
-        message = {"message": "the upstream model failed", "code": int(argument or 502)}
-        return web.json_response({"error": message})
+        upstream = {"message": "the upstream model failed", "code": int(argument or 502)}
+        return web.json_response({"error": upstream})
     if STATUS.fullmatch(kind):
         return _status(kind, argument)
     if kind == "reset":
