@@ -198,8 +198,9 @@ def planned(source: Path, metrics: str) -> Any:
 
 def evaluate(source: Path, store: Path, metrics: str) -> dict[str, float]:
     """A whole run."""
-    from ragassay.api import _drive  # what `ragassay.evaluate` does with a plan
+    from ragassay import distributed
     from ragassay.runs.plan import manifest_of
+    from ragassay.runs.session import drive  # what `ragassay.evaluate` does with a plan
     from ragassay.store import Store
 
     started, cpu = time.perf_counter(), cpu_s()
@@ -211,7 +212,7 @@ def evaluate(source: Path, store: Path, metrics: str) -> dict[str, float]:
     )
     opened.create_run(manifest)
     opened.acquire(manifest.run_id)
-    run = asyncio.run(_drive(plan, opened, manifest, None, False, None))
+    run = asyncio.run(drive(plan, opened, manifest, None, False, None, distribution=distributed))
     seconds = time.perf_counter() - started
     rows = run.manifest.rows
     run.close()

@@ -8,42 +8,18 @@ caller's loop.
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import itertools
 import os
-import shlex
-import signal
-import sys
-import threading
-import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
-from uuid import uuid4
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
 
-from ragassay.core import (
-    CallError,
-    Judgment,
-    Ledger,
-    Manifest,
-    MetricTrust,
-    ProviderError,
-    RagAssayError,
-    RowResult,
-    RunState,
-    SetupError,
-    Summary,
-    Verdict,
-    memory_failure,
-)
+from ragassay.core import SetupError
+from ragassay.runs.commands import resume_command, store_option
+from ragassay.runs.event_loops import block_on
 from ragassay.runs.plan import (
     LASTING,
     Options,
-    Plan,
     check_kept,
     make_options,
     make_plan,
@@ -51,26 +27,19 @@ from ragassay.runs.plan import (
     restore,
     say,
 )
+from ragassay.runs.run import Run
+from ragassay.runs.run_ids import new_run_id
 from ragassay.version import __version__
 
 if TYPE_CHECKING:
-    import pyarrow
     from sqlalchemy import URL
 
-    from ragassay.distributed import RayEngine, SharedBudget
     from ragassay.metrics import Metric
-    from ragassay.models.batch import BatchModel
     from ragassay.report import Comparison
-    from ragassay.runs import Engine, Forecast, Progress, ReplyLog
+    from ragassay.runs import Forecast
     from ragassay.runs.application import App
+    from ragassay.runs.ticker import Tell, Watch
     from ragassay.store import Store, StoredRun
-
-T = TypeVar("T")
-Watch = Callable[["Progress"], None]
-"""Called about five times a second while a run goes on, and once at its end."""
-
-Tell = Callable[[str], None]
-"""Called with each line about how the rows are read ("read user_input as question")."""
 
 
 def evaluate(
@@ -220,6 +189,9 @@ async def aresume(
     **changes: Any,
 ) -> Run:
     """`resume` for callers inside an event loop."""
+    from ragassay import distributed
+    from ragassay.runs.session import drive
+
     opened = open_store(store, make=False)
     try:
         run_id = opened.resolve(run)
@@ -293,7 +265,9 @@ async def aresume(
             },
             kept={**stored.manifest.kept, **(keep or {})},
         )
-        return await _drive(plan, opened, manifest, stored, retry_failed, watch, tell)
+        return await drive(
+            plan, opened, manifest, stored, retry_failed, watch, tell, distribution=distributed
+        )
     except BaseException:
         opened.close()
         raise
@@ -386,164 +360,6 @@ def _place(
     return run._store.address if store is None and isinstance(run, Run) else store
 
 
-class Run:
-    """One run in the store: what came of every row. Reads on demand; holds no rows in memory."""
-
-    def __init__(self, store: Store, run_id: str) -> None:
-        self._store, self.id = store, run_id
-        self._summary: Summary | None = None
-        self._trust: tuple[MetricTrust, ...] | None = None
-
-    @property
-    def store_location(self) -> str:
-        """The file or database that the run is in; a database's URL without its password."""
-        return self._store.location
-
-    @property
-    def state(self) -> RunState:
-        """Finished, or why not."""
-        return self._store.run(self.id).state
-
-    @property
-    def stop_reason(self) -> str:
-        """Why it did not finish, "" where it did."""
-        return self._store.run(self.id).stop_reason
-
-    @property
-    def ledger(self) -> Ledger:
-        """What it cost so far, all resumes added."""
-        return self._store.run(self.id).ledger
-
-    @property
-    def manifest(self) -> Manifest:
-        """Everything needed to repeat the run."""
-        return self._store.run(self.id).manifest
-
-    @property
-    def summary(self) -> Summary:
-        """Means with intervals, coverage, pass rates, root causes, slices, worst rows, spend.
-        Prints itself.
-        """
-        if self._summary is None:
-            from ragassay.report import summarise
-
-            self._summary = summarise(self._store, self.id, trust=self._certified())
-        return self._summary
-
-    def _certified(self) -> tuple[MetricTrust, ...]:
-        """What certificates say of the judge on rows like these, a metric each."""
-        if self._trust is None:
-            from ragassay.runs.trust import trust_of
-
-            self._trust = trust_of(self._store, self.id)
-        return self._trust
-
-    @property
-    def scores(self) -> pyarrow.Table:
-        """One Arrow row per row and metric; `.to_pandas()` works. Needs the extra 'arrow' (else
-        SetupError E0105).
-        """
-        from ragassay.report import scores_table
-
-        return scores_table(self._store, self.id)
-
-    def __getitem__(self, row_id: str) -> RowResult:
-        """The row with this id: sample, scores with their parts, diagnosis. Raises KeyError."""
-        found = self._store.row(self.id, row_id)
-        if found is None:
-            raise KeyError(row_id)
-        return found
-
-    def judgments(self, keys: Iterable[str]) -> dict[str, Judgment]:
-        """What the run's judge said to these requests (`key` of a score's parts); what it did not
-        answer is left out.
-        """
-        prints = set(self.manifest.judge.fingerprints.values())
-        found = self._store.get_judgments([(one, key) for key in keys for one in prints])
-        return {key: judgment for (_, key), judgment in found.items()}
-
-    def rows(self) -> Iterator[RowResult]:
-        """All rows in the order of the source."""
-        return self._store.rows(self.id)
-
-    __iter__ = rows
-
-    def failures(self) -> Iterator[RowResult]:
-        """The rows that fail, worst first."""
-        return self._store.rows(self.id, order="worst", verdict=Verdict.FAIL)
-
-    def html(self, path: str | os.PathLike[str], *, max_rows: int = 1000) -> Path:
-        """Write the self-contained HTML report and return its path."""
-        from ragassay.report import write_html
-
-        write_html(self._store, self.id, Path(path), max_rows=max_rows, trust=self._certified())
-        return Path(path)
-
-    def export(self, path: str | os.PathLike[str], format: str | None = None) -> Path:
-        """Write the scores as jsonl, csv, parquet, html or junit (by the path's ending where format
-        is None).
-        """
-        target = Path(path)
-        from ragassay.report import export, write_html, write_junit
-
-        kind = format or {".xml": "junit", ".htm": "html"}.get(
-            target.suffix, target.suffix.lstrip(".")
-        )
-        if kind == "html":
-            write_html(self._store, self.id, target, trust=self._certified())
-        elif kind == "junit":
-            write_junit(self._store, self.id, target)
-        else:
-            export(self._store, self.id, kind, target)
-        return target
-
-    def to_mlflow(
-        self,
-        *,
-        tracking_uri: str | None = None,
-        experiment: str = "ragassay",
-        into: str | None = None,
-    ) -> str:
-        """Write figures, tags and rows into an MLflow run (a new one, or the one with the id
-        `into`); its id.
-
-        Figures stand under the names of Agent Evaluation where it has one, and all of them under
-        "ragassay/". Needs the extra 'mlflow' (else SetupError E0105).
-        """
-        from ragassay.report import log_to_mlflow
-
-        return log_to_mlflow(
-            self._store,
-            self.id,
-            tracking_uri=tracking_uri,
-            experiment=experiment,
-            into=into,
-            trust=self._certified(),
-        )
-
-    def close(self) -> None:
-        """Let go of the store."""
-        self._store.close()
-
-    def __enter__(self) -> Run:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        stored = self._store.run(self.id)
-        return (
-            f"<Run {self.id} {stored.state}: {stored.manifest.rows} rows, judge"
-            f" {stored.manifest.judge.uri}>"
-        )
-
-    def __str__(self) -> str:
-        from ragassay.report import summary_text
-
-        return summary_text(self.summary)
-
-
 def _handed(app: str | App | None) -> App | None:
     """The application itself, where it is not just named."""
     return None if isinstance(app, str) else app
@@ -568,6 +384,9 @@ async def _evaluate(
     *,
     here: bool = False,
 ) -> Run:
+    from ragassay import distributed
+    from ragassay.runs.session import drive
+
     check_kept(keep)
     plan = make_plan(rows, options, metrics, app=app, here=here)
     say(plan, tell)
@@ -578,456 +397,15 @@ async def _evaluate(
     created = datetime.now(UTC).isoformat(timespec="seconds")
     opened = open_store(store)
     try:
-        manifest = manifest_of(plan, _new_id(opened.newest()), created, __version__, name, keep)
+        manifest = manifest_of(plan, new_run_id(opened.newest()), created, __version__, name, keep)
         opened.create_run(manifest)
         opened.acquire(manifest.run_id)
-        return await _drive(plan, opened, manifest, None, False, watch, tell)
+        return await drive(
+            plan, opened, manifest, None, False, watch, tell, distribution=distributed
+        )
     except BaseException:
         opened.close()
         raise
-
-
-async def _drive(
-    plan: Plan,
-    store: Store,
-    manifest: Manifest,
-    before: StoredRun | None,
-    retry_failed: bool,
-    watch: Watch | None,
-    tell: Tell | None = None,
-) -> Run:
-    """Drive a run, which the store has acquired, to its end. before: how it stood, where it is
-    resumed.
-    """
-    from ragassay.dispatch import LocalBudget
-    from ragassay.distributed import recover_parts
-    from ragassay.runs import ReplyLog, Watchdog
-
-    watch = _harmless(watch, tell)
-    run_id, options = manifest.run_id, plan.options
-    go_on = resume_command(run_id, store.location)
-    if before is not None and manifest != before.manifest:
-        store.put_manifest(manifest)
-    standing = _Standing(store, run_id, 0.0 if before is None else before.seconds)
-    try:
-        log = ReplyLog(
-            store.beside(f"ragassay-{run_id}.replies")
-        )  # not longer than a store's own name may be
-        ticker: asyncio.Task[None] | None = None
-        needless = False
-
-        def save_snapshot() -> None:
-            standing.save(RunState.RUNNING, "", budget.snapshot)
-
-        try:
-            left = recover_parts(store, run_id, "" if before is None else before.writer)
-            base = (
-                Ledger()
-                if before is None
-                else _spent(before, store, left.ledger or _logged(log, before))
-            )
-            if plan.batches is not None:
-                base = await _found_again(plan.batches, store, run_id, base, retry_failed, tell)
-            spent: Callable[[], Ledger] = lambda: base  # noqa: E731
-            standing.save(RunState.RUNNING, "", spent)
-            # Only now, with the ledger in the store, may what it was read from go.
-            over_ray = options.engine == "ray"  # whose workers have logs of their own
-            log.begin(
-                None if over_ray else base,
-                owner=store.token,
-                anew=over_ray and log.ledger is not None,
-            )
-            if retry_failed:
-                log.forget()
-            else:
-                log.keep(left.replies)
-            left.remove()
-            if retry_failed:
-                store.reopen_failed(run_id)
-            done = store.done(run_id)
-            budget: LocalBudget | SharedBudget
-            engine: Engine | RayEngine
-            if over_ray:
-                from ragassay.distributed import RayEngine, SharedBudget
-
-                budget = SharedBudget(
-                    max_calls=options.max_calls, max_cost=options.max_cost, base=base
-                )
-                engine = RayEngine(
-                    plan,
-                    store,
-                    manifest,
-                    budget,
-                    done,
-                    log=log,
-                    share_replies=not retry_failed,
-                    save=save_snapshot,
-                    tell=tell,
-                )
-            else:
-                budget = LocalBudget(
-                    plan.model.price,
-                    max_calls=options.max_calls,
-                    max_cost=options.max_cost,
-                    base=base,
-                )
-                engine = plan.engine(
-                    budget,
-                    log,
-                    store=store,
-                    run_id=run_id,
-                    total=manifest.rows,
-                    save_ledger=lambda ledger: standing.save(RunState.RUNNING, "", lambda: ledger),
-                    prepared={} if plan.application is None else store.answered(run_id),
-                    new=_new_judges(plan, store, begun=before is not None),
-                    patient=plan.batches is not None,
-                    begun=before is not None,
-                )
-            spent = budget.ledger
-            engine.progress.rows = len(done)
-            todo = plan.rows(done)
-            parked = plan.batches if plan.batches is not None and not options.wait else None
-            ticker = asyncio.create_task(_tick(engine, watch, save_snapshot, parked))
-            watchdog = (
-                nullcontext()
-                if tell is None or plan.batches is not None
-                else Watchdog(engine.progress, tell)
-            )
-            with (
-                _stop_on_signals(engine, go_on, tell, plan.batches is not None),
-                watchdog,
-                RARER.collections(),
-            ):
-                outcome = await engine.run(todo)
-        except RagAssayError as error:
-            if standing.begun:
-                with suppress(RagAssayError):  # the store itself may be what failed
-                    standing.save(RunState.FAILED, str(error), spent)
-                    needless = log.holds_no_reply
-            error.fix = (
-                f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
-            )
-            raise
-        except BaseException as error:
-            failure = memory_failure(error)
-            if standing.begun:
-                with suppress(RagAssayError):
-                    state = RunState.INTERRUPTED if failure is None else RunState.FAILED
-                    standing.save(state, type(error).__name__, spent)
-            if failure is None:
-                raise
-            failure.fix += (
-                f"; then go on with: {go_on} --concurrency {max(1, options.concurrency // 4)}"
-            )
-            raise failure from error
-        finally:
-            if ticker is not None:
-                ticker.cancel()
-                await asyncio.gather(ticker, return_exceptions=True)
-            await plan.close()
-            log.close(finished=needless)
-        if plan.batches is not None and isinstance(budget, LocalBudget):
-            budget.add_unclaimed(plan.batches.unclaimed())
-            outcome = replace(outcome, ledger=budget.ledger())
-        standing.save(outcome.state, outcome.reason, lambda: outcome.ledger)
-        log.close(finished=outcome.state is RunState.FINISHED or log.holds_no_reply)
-        silent = engine.without_usage
-        if tell is not None and silent:
-            tell(
-                f"{silent} replies said nothing about tokens: tokens are counted without them, and"
-                " what they may have cost at most counts as uncertain"
-            )
-        if watch is not None:
-            watch(engine.progress)
-    finally:
-        with suppress(RagAssayError):
-            store.release(run_id)
-    return Run(store, run_id)
-
-
-class _Standing:
-    """What the store says of how a run stands, from when it is driven: `begun` once it says so.
-    Thread-safe.
-
-    seconds: wall-clock time that it took before.
-    """
-
-    def __init__(self, store: Store, run_id: str, seconds: float) -> None:
-        self._store, self._run_id = store, run_id
-        self._since = time.monotonic() - seconds
-        self._saving = threading.Lock()
-        self._ended = self.begun = False
-
-    def save(self, state: RunState, reason: str, ledger: Callable[[], Ledger]) -> None:
-        """Write it; nothing, once the run has ended. Raises RagAssayError."""
-        with (
-            self._saving
-        ):  # a late beat of the ticker must overwrite neither a newer ledger nor how the run ended
-            if self._ended:
-                return
-            self._ended = state is not RunState.RUNNING
-            seconds = time.monotonic() - self._since
-            self._store.update_run(
-                self._run_id, state=state, stop_reason=reason, ledger=ledger(), seconds=seconds
-            )
-            self.begun = True
-
-
-def _logged(log: ReplyLog, before: StoredRun) -> Ledger | None:
-    """What the run's log of calls on this machine says was spent; None where the run was worked on
-    elsewhere since.
-    """
-    return log.ledger if log.owner == before.writer else None
-
-
-def _spent(before: StoredRun, store: Store, logged: Ledger | None) -> Ledger:
-    """What a run had spent when it stopped or was killed. logged: what its logs of calls say."""
-    kept = before.ledger
-    if before.state is not RunState.RUNNING:  # it ended by itself, and wrote down what it came to
-        return kept
-    if logged is not None and logged.confirmed.calls >= kept.confirmed.calls:
-        return replace(
-            logged,
-            cached_judgments=kept.cached_judgments,
-            retries=kept.retries,
-            saved_cost=kept.saved_cost,
-        )
-    # No log outlived the kill (the machine went down, or was another one): the ledger counts calls
-    # in flight as uncertain, and the judgments say which of them arrived.
-    spent = store.spend(before.run_id)
-    if (late := spent.calls - kept.confirmed.calls) <= 0:
-        return kept
-    price = (kept.uncertain_cost / kept.uncertain_calls) if kept.uncertain_calls else 0.0
-    # Without a cap the ledger is written once a second: as many as were in flight then may be so
-    # again.
-    capped = any(before.manifest.options.get(cap) is not None for cap in ("max_calls", "max_cost"))
-    left = max(0, kept.uncertain_calls - late) if capped else kept.uncertain_calls
-    return replace(kept, confirmed=spent, uncertain_calls=left, uncertain_cost=price * left)
-
-
-def _new_judges(plan: Plan, store: Store, *, begun: bool) -> tuple[str, ...]:
-    """The fingerprints of which a run that begins need not look up anything. Begun runs have
-    judgments of their own.
-    """
-    prints = tuple(dict.fromkeys(plan.info.fingerprints.values()))
-    if plan.options.cache:
-        return store.unknown_judges(prints)
-    return () if begun else prints
-
-
-async def _found_again(
-    batches: BatchModel, store: Store, run_id: str, base: Ledger, again: bool, tell: Tell | None
-) -> Ledger:
-    """The ledger without what is at the provider: that is reserved anew as it is asked for, and not
-    bought again.
-    """
-    try:
-        waiting = min(await batches.begin(run_id, store, again=again), base.uncertain_calls)
-    except CallError as error:
-        raise ProviderError(
-            "E0412",
-            "The provider does not say which batches it has.",
-            where=batches.uri,
-            why=error.message,
-            fix=f"when it does again, go on with: {resume_command(run_id, store.location)}",
-        ) from None
-    if waiting and tell is not None:
-        tell(
-            f"{waiting:,} calls are at the provider already: their answers are collected, not"
-            " bought again"
-        )
-    left = base.uncertain_calls - waiting
-    return replace(
-        base,
-        uncertain_calls=left,
-        uncertain_cost=base.uncertain_cost * left / (left + waiting or 1),
-    )
-
-
-def _harmless(watch: Watch | None, tell: Tell | None) -> Watch | None:
-    """The callback, which is left alone from its first error on: a display must not cost a run."""
-    failed = False
-
-    def call(progress: Progress) -> None:
-        nonlocal failed
-        if watch is None or failed:
-            return
-        try:
-            watch(progress)
-        except Exception as error:
-            failed = True
-            if tell is not None:
-                tell(
-                    f"the progress is not shown any more: watch raised {type(error).__name__}:"
-                    f" {error}"
-                )
-
-    return None if watch is None else call
-
-
-class _Rarer:
-    """While runs go on, cyclic garbage is looked for less often: what a run makes goes without
-    cycles, and to look through all that is in flight takes a fifth of its time. The host's own
-    setting comes back with the end of the last run.
-    """
-
-    OBJECTS = 50_000
-
-    def __init__(self) -> None:
-        self._lock, self._runs = threading.Lock(), 0
-        self._before = gc.get_threshold()
-
-    @contextmanager
-    def collections(self) -> Iterator[None]:
-        """For the time of one run."""
-        with self._lock:
-            if not self._runs:
-                self._before = gc.get_threshold()
-                if gc.isenabled() and self._before[0]:
-                    gc.set_threshold(max(self._before[0], self.OBJECTS), *self._before[1:])
-            self._runs += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._runs -= 1
-                if not self._runs:
-                    gc.set_threshold(*self._before)
-
-
-RARER = _Rarer()
-
-
-async def _tick(
-    engine: Engine | RayEngine,
-    watch: Watch | None,
-    save: Callable[[], None],
-    parked: BatchModel | None = None,
-) -> None:
-    """Show progress five times a second; write the ledger down every second, so that a kill loses
-    little of it.
-
-    parked: the model with which the run ends when it can only wait.
-    """
-    for beat in itertools.count(1):
-        await asyncio.sleep(0.2)
-        if parked is not None and parked.parked:
-            engine.stop(reason=f"all calls are handed over ({parked.status.partition(',')[0]})")
-        if watch is not None:
-            watch(engine.progress)
-        if beat % 5 == 0:
-            with suppress(RagAssayError):
-                await asyncio.to_thread(save)
-
-
-@contextmanager
-def _stop_on_signals(
-    engine: Engine | RayEngine, go_on: str, tell: Tell | None, patient: bool
-) -> Iterator[None]:
-    """First Ctrl-C or SIGTERM: stop cleanly. Second: leave at once (what is judged is on disk)."""
-    if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    seen = 0
-
-    def stop() -> None:
-        nonlocal seen
-        seen += 1
-        if seen > 1:
-            if tell is not None:
-                tell(f"Ended at once. To go on: {go_on}")
-            os._exit(130)
-        if tell is not None:
-            kept = "batches at the provider go on, and resume collects them"
-            kept = kept if patient else "the calls in flight are finished and kept"
-            tell(f"Stopping: {kept}. Ctrl-C again ends at once.")
-        engine.stop()
-
-    # What the host has set comes back at the end. What it has set through the loop cannot be read,
-    # and is left alone.
-    before = {kind: signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)}
-    kinds = [
-        kind
-        for kind, handler in before.items()
-        if handler not in (signal.SIG_IGN, None)
-        and getattr(handler, "__name__", "") != "_sighandler_noop"
-    ]
-    for kind in kinds:
-        loop.add_signal_handler(kind, stop)
-    try:
-        yield
-    finally:
-        for kind in kinds:
-            loop.remove_signal_handler(kind)
-            signal.signal(kind, before[kind])
-
-
-def block_on(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine to its end, also where a loop is running already (a notebook): then in a
-    thread of its own.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(make())
-    result: list[T] = []
-    failure: list[BaseException] = []
-    task: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = []
-
-    async def main() -> T:
-        inner = asyncio.ensure_future(make())
-        task.append((asyncio.get_running_loop(), inner))
-        return await inner
-
-    def work() -> None:
-        try:
-            result.append(asyncio.run(main()))
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=work, name="ragassay-evaluate")
-    thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:
-        if task:
-            task[0][0].call_soon_threadsafe(task[0][1].cancel)
-        thread.join()
-        raise
-    if failure:
-        raise failure[0]
-    return result[0]
-
-
-def resume_command(run_id: str, store: str) -> str:
-    """The command that goes on with a run of the store at this location."""
-    return f"ragassay resume {run_id}{store_option(store)}"
-
-
-def store_option(store: str) -> str:
-    """ " --store LOCATION" for a store that a command would not find by itself, else ""."""
-    from ragassay.store import default_location, shown_location
-
-    with suppress(SetupError):  # what RAGASSAY_STORE says may be no store at all
-        if shown_location(default_location()) == store:
-            return ""
-    path = Path(store)
-    near = "://" not in store and path.is_relative_to(Path.cwd())
-    return f" --store {shlex.quote(os.path.relpath(path) if near else store)}"
-
-
-def _new_id(newest: str = "") -> str:
-    """Time first, to the microsecond, so that ids sort by age; then chance.
-
-    newest: the id of the store's newest run: the new one comes after it, also when the clock was
-    put back since.
-    """
-    moment = datetime.now(UTC)
-    with suppress(ValueError, OverflowError):
-        last = datetime.strptime(newest[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
-        moment = max(moment, last + timedelta(microseconds=int(newest[16:21], 16) + 1))
-    return f"{moment:%Y%m%d-%H%M%S}-{moment.microsecond:05x}{uuid4().hex[0]}"
 
 
 __all__ = [
@@ -1035,10 +413,14 @@ __all__ = [
     "Run",
     "aevaluate",
     "aresume",
+    "block_on",
     "compare",
     "evaluate",
     "forecast",
     "open_run",
+    "open_store",
     "resume",
+    "resume_command",
     "runs",
+    "store_option",
 ]

@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 import ragassay
-import ragassay.api
+import ragassay.runs.run_ids
 import ragassay.store.store
 from ragassay.core import RunState
 from ragassay.store import Store
@@ -36,7 +36,7 @@ def wall_clock(read: Callable[[float], float]) -> Iterator[None]:
 
     with (
         mock.patch("time.time", new=lambda: read(true())),  # noqa: PT008
-        mock.patch.object(ragassay.api, "datetime", Shown),
+        mock.patch.object(ragassay.runs.run_ids, "datetime", Shown),
         mock.patch.object(ragassay.store.store, "datetime", Shown),
     ):
         yield

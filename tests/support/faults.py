@@ -118,6 +118,7 @@ LOADED = (
     "ragassay.cli.app",
     "ragassay.api",
     "ragassay.runs.plan",
+    "ragassay.runs.session",
     "ragassay.dispatch",
     "ragassay.runs",
     "ragassay.judges",

@@ -1,0 +1,185 @@
+"""A run in the store, as a program reads it: state, summary, rows, scores, reports.
+
+Reads on demand; holds no rows in memory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragassay.core import (
+    Judgment,
+    Ledger,
+    Manifest,
+    MetricTrust,
+    RowResult,
+    RunState,
+    Summary,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from ragassay.store import Store
+
+
+class Run:
+    """One run in the store: what came of every row. Reads on demand; holds no rows in memory."""
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        self._store, self.id = store, run_id
+        self._summary: Summary | None = None
+        self._trust: tuple[MetricTrust, ...] | None = None
+
+    @property
+    def store_location(self) -> str:
+        """The file or database that the run is in; a database's URL without its password."""
+        return self._store.location
+
+    @property
+    def state(self) -> RunState:
+        """Finished, or why not."""
+        return self._store.run(self.id).state
+
+    @property
+    def stop_reason(self) -> str:
+        """Why it did not finish, "" where it did."""
+        return self._store.run(self.id).stop_reason
+
+    @property
+    def ledger(self) -> Ledger:
+        """What it cost so far, all resumes added."""
+        return self._store.run(self.id).ledger
+
+    @property
+    def manifest(self) -> Manifest:
+        """Everything needed to repeat the run."""
+        return self._store.run(self.id).manifest
+
+    @property
+    def summary(self) -> Summary:
+        """Means with intervals, coverage, pass rates, root causes, slices, worst rows, spend.
+        Prints itself.
+        """
+        if self._summary is None:
+            from ragassay.report import summarise
+
+            self._summary = summarise(self._store, self.id, trust=self._certified())
+        return self._summary
+
+    def _certified(self) -> tuple[MetricTrust, ...]:
+        """What certificates say of the judge on rows like these, a metric each."""
+        if self._trust is None:
+            from ragassay.runs.trust import trust_of
+
+            self._trust = trust_of(self._store, self.id)
+        return self._trust
+
+    @property
+    def scores(self) -> pyarrow.Table:
+        """One Arrow row per row and metric; `.to_pandas()` works. Needs the extra 'arrow' (else
+        SetupError E0105).
+        """
+        from ragassay.report import scores_table
+
+        return scores_table(self._store, self.id)
+
+    def __getitem__(self, row_id: str) -> RowResult:
+        """The row with this id: sample, scores with their parts, diagnosis. Raises KeyError."""
+        found = self._store.row(self.id, row_id)
+        if found is None:
+            raise KeyError(row_id)
+        return found
+
+    def judgments(self, keys: Iterable[str]) -> dict[str, Judgment]:
+        """What the run's judge said to these requests (`key` of a score's parts); what it did not
+        answer is left out.
+        """
+        prints = set(self.manifest.judge.fingerprints.values())
+        found = self._store.get_judgments([(one, key) for key in keys for one in prints])
+        return {key: judgment for (_, key), judgment in found.items()}
+
+    def rows(self) -> Iterator[RowResult]:
+        """All rows in the order of the source."""
+        return self._store.rows(self.id)
+
+    __iter__ = rows
+
+    def failures(self) -> Iterator[RowResult]:
+        """The rows that fail, worst first."""
+        return self._store.rows(self.id, order="worst", verdict=Verdict.FAIL)
+
+    def html(self, path: str | os.PathLike[str], *, max_rows: int = 1000) -> Path:
+        """Write the self-contained HTML report and return its path."""
+        from ragassay.report import write_html
+
+        write_html(self._store, self.id, Path(path), max_rows=max_rows, trust=self._certified())
+        return Path(path)
+
+    def export(self, path: str | os.PathLike[str], format: str | None = None) -> Path:
+        """Write the scores as jsonl, csv, parquet, html or junit (by the path's ending where format
+        is None).
+        """
+        target = Path(path)
+        from ragassay.report import export, write_html, write_junit
+
+        kind = format or {".xml": "junit", ".htm": "html"}.get(
+            target.suffix, target.suffix.lstrip(".")
+        )
+        if kind == "html":
+            write_html(self._store, self.id, target, trust=self._certified())
+        elif kind == "junit":
+            write_junit(self._store, self.id, target)
+        else:
+            export(self._store, self.id, kind, target)
+        return target
+
+    def to_mlflow(
+        self,
+        *,
+        tracking_uri: str | None = None,
+        experiment: str = "ragassay",
+        into: str | None = None,
+    ) -> str:
+        """Write figures, tags and rows into an MLflow run (a new one, or the one with the id
+        `into`); its id.
+
+        Figures stand under the names of Agent Evaluation where it has one, and all of them under
+        "ragassay/". Needs the extra 'mlflow' (else SetupError E0105).
+        """
+        from ragassay.report import log_to_mlflow
+
+        return log_to_mlflow(
+            self._store,
+            self.id,
+            tracking_uri=tracking_uri,
+            experiment=experiment,
+            into=into,
+            trust=self._certified(),
+        )
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._store.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        stored = self._store.run(self.id)
+        return (
+            f"<Run {self.id} {stored.state}: {stored.manifest.rows} rows, judge"
+            f" {stored.manifest.judge.uri}>"
+        )
+
+    def __str__(self) -> str:
+        from ragassay.report import summary_text
+
+        return summary_text(self.summary)
