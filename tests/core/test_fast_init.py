@@ -1,5 +1,5 @@
-"""A class made swift is the dataclass it was: arguments, defaults, equality, replace, pickle,
-frozen.
+"""A class with the fast `__init__` is the dataclass it was: arguments, defaults, equality,
+replace, pickle, frozen.
 """
 
 import copy
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from ragassay import core
-from ragassay.core.fast_init import swift
+from ragassay.core.fast_init import fast_init
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Plain:
     _kept: str = field(default="", init=False, repr=False, compare=False)
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Swift:
     name: str

@@ -95,7 +95,7 @@ def test_a_good_context_and_an_unsupported_claim_is_ungrounded_and_quotes_the_cl
         "“It is red.”",
         (),
     )
-    assert found.cause.knob == CAUSES["ungrounded"].knob
+    assert found.cause.remedy == CAUSES["ungrounded"].remedy
 
 
 def test_no_relevant_chunk_is_a_retrieval_failure_even_when_the_rest_fails_too_and_quotes_the_best_chunk() -> (
@@ -314,11 +314,11 @@ def test_no_pattern_is_seen_in_scores_that_are_absent() -> None:
     assert len({pattern.says for pattern in PATTERNS}) == 4
 
 
-def test_every_cause_names_a_knob() -> None:
+def test_every_cause_names_a_remedy() -> None:
     for name, known in CAUSES.items():
         assert known.name == name
         assert known.title
-        assert known.knob.endswith(".")
+        assert known.remedy.endswith(".")
         assert not known.detail
 
 

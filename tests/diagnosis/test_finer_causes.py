@@ -328,7 +328,7 @@ def test_a_planted_row_has_its_cause_and_what_lies_behind_it(name: str) -> None:
     assert found.cause is not None
     assert (found.cause.name, " ".join(c.name for c in found.finer)) == (cause, finer)
     for behind in found.finer:
-        assert behind.knob == FINER[behind.name].knob
+        assert behind.remedy == FINER[behind.name].remedy
         assert behind.detail or behind.name == "failed_abstention"
 
 
@@ -357,13 +357,13 @@ def test_what_is_ruled_out_is_said_where_the_rest_cannot_be_told_apart() -> None
     assert {c.detail for c in found.finer} == {"the row says that the question can be answered"}
 
 
-def test_every_finer_cause_is_planted_names_a_knob_and_can_be_reached() -> None:
+def test_every_finer_cause_is_planted_names_a_remedy_and_can_be_reached() -> None:
     planted = {name for _, _, _, finer in PLANTED.values() for name in finer.split()}
     assert planted == set(FINER) == {rule.cause for rule in RULES}
     assert len(FINER) == 11
     for name, cause in FINER.items():
         assert cause.name == name
-        assert cause.knob.endswith(".")
+        assert cause.remedy.endswith(".")
     assert {root for rule in RULES for root in rule.roots} <= set(CAUSES)
 
 

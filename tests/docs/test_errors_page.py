@@ -1,13 +1,13 @@
-"""Is docs/errors.md what the catalogue says? `python tests/docs/test_errors_page.py` writes the
-page anew.
+"""The page docs/errors.md, written from the catalogue of error codes.
+
+`python tests/docs/test_errors_page.py` writes it anew.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from ragassay.core.catalogue import CATALOGUE
-from ragassay.core.explanations import EXPLANATIONS
+from ragassay.core.error_catalogue import error_catalogue
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 GROUPS = {
@@ -63,16 +63,16 @@ def errors_page() -> str:
             f"\n## {title}\n\n{note}\n\n| code | meaning | how it comes about | what to do |\n| ---"
             " | --- | --- | --- |\n"
         )
-        for code, text in sorted(CATALOGUE.items()):
+        for code, entry in sorted(error_catalogue().items()):
             if code.startswith(prefix):
-                parts.append(f"| {code} | {' | '.join((text, *EXPLANATIONS[code]))} |\n")
+                parts.append(f"| {code} | {entry.meaning} | {entry.cause} | {entry.remedy} |\n")
     return "".join(parts)
 
 
 def test_the_page_lists_every_code_of_the_catalogue_as_it_is_now() -> None:
     page = errors_page()
-    assert EXPLANATIONS.keys() == CATALOGUE.keys()
-    assert all(f"| {code} | " in page for code in CATALOGUE)
+    assert all(entry.cause and entry.remedy for entry in error_catalogue().values())
+    assert all(f"| {code} | " in page for code in error_catalogue())
     assert PAGE.read_text(encoding="utf-8") == page, (
         f"write it anew with: python {Path(__file__).relative_to(PAGE.parents[1])}"
     )

@@ -65,7 +65,7 @@ def test_finer_causes_are_counted_under_their_root_cause(store, split):
     assert summary_json(summarise(store, split))["causes"][0]["finer"][0]["alone"] == 2
 
 
-def test_a_row_shows_what_lies_behind_its_cause_with_proof_and_knob(store, split, tmp_path):
+def test_a_row_shows_what_lies_behind_its_cause_with_proof_and_remedy(store, split, tmp_path):
     one, several = (
         shown(render_row, store.row(split, "row-1")),
         shown(render_row, store.row(split, "row-3")),

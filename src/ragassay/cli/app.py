@@ -517,19 +517,19 @@ def metrics(json_: JsonOption = False) -> None:
 @app.command()
 def explain(code: Annotated[str, typer.Argument(help="An error code, such as E0301.")]) -> None:
     """Explain an error code: what it means, how it comes about, what to do."""
-    from ragassay.core.catalogue import CATALOGUE
-    from ragassay.core.explanations import explanation
+    from ragassay.core.error_catalogue import error_catalogue
 
+    catalogue = error_catalogue()
     wanted = code.upper()
-    if wanted not in CATALOGUE:
+    if wanted not in catalogue:
         raise SetupError(
             "E0101",
-            f"No error has that code.{nearest(wanted, CATALOGUE)}",
+            f"No error has that code.{nearest(wanted, catalogue)}",
             where=code,
             fix="codes look like E0301",
         )
     out = console()
-    out.print(explanation(wanted), markup=False, highlight=False, soft_wrap=not out.is_terminal)
+    out.print(str(catalogue[wanted]), markup=False, highlight=False, soft_wrap=not out.is_terminal)
 
 
 @rubric_app.command(name="list")

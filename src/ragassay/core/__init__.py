@@ -56,7 +56,6 @@ from ragassay.core.run import (
 )
 from ragassay.core.sample import AppUsage, BadRow, Context, Sample
 from ragassay.core.score import Counts, Part, Score, Verdict
-from ragassay.core.threads import end_thread
 from ragassay.core.trust import (
     FIGURES,
     Certificate,
@@ -144,7 +143,6 @@ __all__ = [
     "boundaries",
     "claim_memory",
     "digest",
-    "end_thread",
     "is_fault",
     "memory_failure",
     "message_of",

@@ -1,5 +1,6 @@
-"""Where do the sentences of a text begin and end? The one door to the splitter, which is native
-code and can fail.
+"""The boundaries of a text's sentences, for judges, metrics and the offline model alike.
+
+The only module that calls the splitter, which is native code and can fail.
 """
 
 from __future__ import annotations
@@ -9,16 +10,14 @@ import re
 from ragassay.core.errors import is_fault
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Behind a lone capital, white space of several bytes makes the splitter of today fail. One
-# character for one.
-_SPACE = str.maketrans(
-    dict.fromkeys("\x85\u2028\u2029", "\n")
-    | dict.fromkeys(
-        "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
-        " ",
-    )
+# Behind a lone capital, white space of several bytes makes the splitter fail. Each such character
+# is replaced by one character, so that offsets stay.
+_LINE_BREAKS = "\x85\u2028\u2029"
+_BLANKS = (
+    "\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 )
-_PLAIN = re.compile(r"[^.!?\n]+[.!?]*\s*|[.!?\n]\s*")
+_ASCII_SPACE = str.maketrans(dict.fromkeys(_LINE_BREAKS, "\n") | dict.fromkeys(_BLANKS, " "))
+_SIMPLE = re.compile(r"[^.!?\n]+[.!?]*\s*|[.!?\n]\s*")
 
 
 def boundaries(text: str) -> list[tuple[int, int]]:
@@ -31,11 +30,11 @@ def boundaries(text: str) -> list[tuple[int, int]]:
     import sentencex  # compiled; 10 ms to load that a run without sentences need not pay
 
     # It takes UTF-8 only; one character for one keeps the offsets.
-    clean = text if text.isascii() else _SURROGATE.sub("\ufffd", text).translate(_SPACE)
+    clean = text if text.isascii() else _SURROGATE.sub("\ufffd", text).translate(_ASCII_SPACE)
     try:
-        found = sentencex.get_sentence_boundaries("en", clean)
-        return [(int(one["start_index"]), int(one["end_index"])) for one in found]
+        sentences = sentencex.get_sentence_boundaries("en", clean)
+        return [(int(each["start_index"]), int(each["end_index"])) for each in sentences]
     except BaseException as error:
         if not is_fault(error):
             raise
-    return [found.span() for found in _PLAIN.finditer(clean)]
+    return [match.span() for match in _SIMPLE.finditer(clean)]

@@ -1,4 +1,4 @@
-"""What a judge asks of a model, and what comes back: the only door between judges and the world."""
+"""The calls that a judge makes to a model, and the replies: all that judges see of the world."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ragassay.core.fast_init import swift
+from ragassay.core.fast_init import fast_init
 from ragassay.core.judgment import Evidence, Judgment, Spend
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Message:
     """One chat message. role: "system", "user" or "assistant"."""
@@ -19,7 +19,7 @@ class Message:
     content: str
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class ChatCall:
     """One chat completion. schema: the JSON Schema the reply must follow, sent where the server can
@@ -39,7 +39,7 @@ class ChatCall:
     model: str = ""
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class ChatReply:
     """The model's answer as text. finish: "stop", "length", "refusal", "content_filter" or as the
@@ -114,7 +114,7 @@ class Keep:
     """A judge's flow settles these Judgments now (they are made durable); it is sent ().
 
     Each Request is settled exactly once: by a Keep or by the flow's return value. beside: the
-    Judgments are those of other judges that this one consults (their fingerprints say which): made
+    Judgments are those of other judges that this one asks (their fingerprints say which): made
     durable, they settle nothing.
     """
 

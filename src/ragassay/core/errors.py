@@ -1,4 +1,4 @@
-"""Which errors a user can meet, grouped by what the reader can do about them.
+"""The errors that a user can meet, grouped by what the reader can do about them.
 
     RagAssayError                 code, what, where, why, fix; exit_code
     ├── SetupError         (2)    fix the command, the options or the rubric
@@ -21,13 +21,22 @@ import errno
 from collections.abc import Iterable
 from typing import ClassVar
 
-from ragassay.core.catalogue import CATALOGUE
+LAST = {"E01": 10, "E02": 6, "E03": 17, "E04": 12, "E05": 10, "E06": 5}
+"""Range of codes -> the number of its last one. E01 command and options, E02 rubrics and metrics,
+E03 rows, E04 judge and provider, E05 store and machine, E06 gates, budgets and stops. What each
+code means stands in errors.yaml.
+"""
+
+# A file is not read to make an error: memory or file handles may be what ran out.
+CODES = frozenset(
+    f"{prefix}{number:02}" for prefix, last in LAST.items() for number in range(1, last + 1)
+)
 
 
 class RagAssayError(Exception):
     """A mistake that the user can act on.
 
-    `code` is a key of the catalogue (`ragassay explain CODE` prints its page); `what` is one
+    `code` is one of the catalogue (`ragassay explain CODE` prints its entry); `what` is one
     sentence; `where` is file:line, row id and field, or the option; `why` is the offending value,
     shortened; `fix` is a command or an edit. `exit_code` is what the command line returns.
     """
@@ -37,9 +46,13 @@ class RagAssayError(Exception):
     def __init__(
         self, code: str, what: str, *, where: str = "", why: str = "", fix: str = ""
     ) -> None:
-        if code not in CATALOGUE:
+        if code not in CODES:
             raise KeyError(f"error code {code} is not in the catalogue")
-        self.code, self.what, self.where, self.why, self.fix = code, what, where, why, fix
+        self.code = code
+        self.what = what
+        self.where = where
+        self.why = why
+        self.fix = fix
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -130,13 +143,13 @@ class CallError(Exception):
         status: int | None = None,
     ) -> None:
         super().__init__(message)
-        self.kind, self.message, self.status = kind, message, status
-        self.retryable, self.retry_after, self.fatal, self.maybe_billed = (
-            retryable,
-            retry_after,
-            fatal,
-            maybe_billed,
-        )
+        self.kind = kind
+        self.message = message
+        self.status = status
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.fatal = fatal
+        self.maybe_billed = maybe_billed
 
 
 def message_of(error: BaseException) -> str:
@@ -149,13 +162,11 @@ def message_of(error: BaseException) -> str:
 
 def memory_failure(error: BaseException) -> EnvironmentFailure | None:
     """Where memory ran out, what a user can do about it; None for any other error."""
-    threads = isinstance(error, RuntimeError) and "can't start new thread" in str(
-        error
-    )  # it has no room for its stack
-    refused = (
-        isinstance(error, OSError) and error.errno == errno.ENOMEM
-    )  # by the system, say to map a file
-    if not (isinstance(error, MemoryError) or threads or refused):
+    # A thread that cannot start has no room for its stack.
+    no_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
+    # The system refuses memory with an error of its own, say to map a file.
+    refused = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    if not (isinstance(error, MemoryError) or no_thread or refused):
         return None
     return EnvironmentFailure(
         "E0509",
@@ -170,8 +181,8 @@ def memory_failure(error: BaseException) -> EnvironmentFailure | None:
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """' Did you mean X?' for the choice that looks most like `word`, or '' when none does."""
-    found = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
-    return f" Did you mean {found[0]!r}?" if found else ""
+    matches = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
+    return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
 def is_fault(error: BaseException) -> bool:

@@ -1,5 +1,6 @@
-"""How is a frozen dataclass made fast? By writing its slots directly, where the dataclass's own way
-asks for each by name.
+"""A faster `__init__` for frozen dataclasses: it writes the slots directly.
+
+The `__init__` that `dataclasses` writes sets each field of a frozen class by its name.
 """
 
 from __future__ import annotations
@@ -9,48 +10,71 @@ import sys
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_NO: Any = dataclasses.MISSING
+Field = dataclasses.Field[Any]
+_ABSENT: Any = dataclasses.MISSING
 
 
-def swift(kind: type[T]) -> type[T]:
+def fast_init(kind: type[T]) -> type[T]:
     """Class decorator, above `@dataclass(frozen=True, slots=True)`: the same `__init__`, in two
     thirds of the time.
 
     For values of which each row has dozens. Not for a class with `__post_init__`, InitVars,
     keyword-only fields or a field that is no argument and has no plain default.
     """
+    original = kind.__init__
     fields = dataclasses.fields(kind)  # type: ignore[arg-type]  # it is one: see above
-    before = kind.__init__
-    defaults = list(
-        before.__defaults__ or ()
-    )  # of the last arguments; of one that is made for each value, a sentinel
-    names: dict[str, Any] = {}
-    taken, lines = list[str](), list[str]()
-    with_default = [f for f in fields if f.init and (f.default, f.default_factory) != (_NO, _NO)]
-    for f, default in zip(with_default, defaults, strict=True):
-        names[f"default_{f.name}"] = default
-    for f in fields:
-        names[f"set_{f.name}"] = getattr(kind, f.name).__set__
-        if not f.init:
-            names[f"default_{f.name}"] = f.default
-        else:
-            taken.append(f"{f.name}=default_{f.name}" if f"default_{f.name}" in names else f.name)
-        value = f.name if f.init else f"default_{f.name}"
-        if f.default_factory is not _NO:
-            names[f"make_{f.name}"] = f.default_factory
-            value = f"make_{f.name}() if {f.name} is default_{f.name} else {f.name}"
-        lines.append(f"        set_{f.name}(self, {value})")
-    text = [
+    defaults = kind.__init__.__defaults__ or ()
+    names, parameters, assignments = _init_parts(kind, fields, defaults)
+    source = [
         f"def make({', '.join(names)}):",
-        f"    def __init__(self, {', '.join(taken)}):",
-        *lines,
+        f"    def __init__(self, {', '.join(parameters)}):",
+        *(f"        {line}" for line in assignments),
         "    return __init__",
     ]
+    # In the namespace of the class's module, so that its annotations mean what they did.
     made: dict[str, Any] = {}
-    exec(
-        "\n".join(text), vars(sys.modules[kind.__module__]), made
-    )  # so that its annotations mean what they did
+    exec("\n".join(source), vars(sys.modules[kind.__module__]), made)
     init = made["make"](**names)
-    init.__qualname__, init.__annotations__ = before.__qualname__, before.__annotations__
+    init.__qualname__ = original.__qualname__
+    init.__annotations__ = original.__annotations__
     kind.__init__ = init  # type: ignore[method-assign]
     return kind
+
+
+def _init_parts(
+    kind: type, fields: tuple[Field, ...], defaults: tuple[Any, ...]
+) -> tuple[dict[str, Any], list[str], list[str]]:
+    """What the written `__init__` consists of: the values that it closes over, by name, its
+    parameters, and a statement a field.
+    """
+    names = _named_defaults(fields, defaults)
+    parameters: list[str] = []
+    assignments: list[str] = []
+    for field in fields:
+        default = f"default_{field.name}"
+        names[f"set_{field.name}"] = getattr(kind, field.name).__set__
+        value = field.name
+        if not field.init:
+            names[default] = field.default
+            value = default
+        elif default in names:
+            parameters.append(f"{field.name}={default}")
+        else:
+            parameters.append(field.name)
+        if field.default_factory is not _ABSENT:
+            names[f"make_{field.name}"] = field.default_factory
+            value = f"make_{field.name}() if {field.name} is {default} else {field.name}"
+        assignments.append(f"set_{field.name}(self, {value})")
+    return names, parameters, assignments
+
+
+def _named_defaults(fields: tuple[Field, ...], defaults: tuple[Any, ...]) -> dict[str, Any]:
+    """The default of each parameter that has one, by the name it gets. For a field whose default is
+    made for each value, the dataclass itself uses a sentinel, and so does this.
+    """
+    optional = [field for field in fields if field.init and _has_default(field)]
+    return {f"default_{f.name}": value for f, value in zip(optional, defaults, strict=True)}
+
+
+def _has_default(field: Field) -> bool:
+    return field.default is not _ABSENT or field.default_factory is not _ABSENT

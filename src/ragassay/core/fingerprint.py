@@ -1,4 +1,4 @@
-"""Which hash stands for a content: the same value gives the same hex on every machine and run."""
+"""The hash that stands for a content: equal values have the same one on every machine and run."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ def digest(*parts: object) -> str:
     Unpaired surrogates are allowed (they are hashed as escapes), NaN and infinities are not
     (ValueError).
     """
-    written = (
-        f"[{','.join([_quoted(part) if type(part) is str else _written(part) for part in parts])}]"
-    )
-    return hashlib.blake2b(written.encode("ascii"), digest_size=16).hexdigest()
+    text = f"[{','.join([_json(part) for part in parts])}]"
+    return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 
 
-def _written(part: object) -> str:
+def _json(part: object) -> str:
     """The JSON of one part. What is hashed a dozen times a row, texts and a Request's inputs, is
     written by hand: making an encoder for each takes longer than all the rest.
     """
+    if type(part) is str:
+        return _quoted(part)
     if type(part) is dict and set(map(type, part)) == {str}:
-        return (
-            "{" + ",".join([f"{_quoted(name)}:{_leaf(part[name])}" for name in sorted(part)]) + "}"
-        )
-    return _leaf(part)
+        members = [f"{_quoted(name)}:{_leaf_json(part[name])}" for name in sorted(part)]
+        return "{" + ",".join(members) + "}"
+    return _leaf_json(part)
 
 
-def _leaf(value: object) -> str:
+def _leaf_json(value: object) -> str:
+    """The JSON of a value that is no mapping of texts."""
     if type(value) is str:
         return _quoted(value)
     if type(value) is int:

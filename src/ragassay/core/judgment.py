@@ -1,11 +1,11 @@
-"""What a judge answered: a fact that is written down once and never changed."""
+"""A judgment: what a judge answered, a fact that is written down once and never changed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ragassay.core.fast_init import swift
+from ragassay.core.fast_init import fast_init
 
 
 class Status(StrEnum):
@@ -22,7 +22,7 @@ class Status(StrEnum):
     NOT_APPLICABLE = "not_applicable"  # the metric lacks an input, or nothing is there to judge
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A place in a context that a verdict rests on.
@@ -38,7 +38,7 @@ class Evidence:
     quote: str
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Spend:
     """What answering cost the judge's side: calls sent, tokens, US dollars (None = price unknown),
@@ -68,7 +68,7 @@ class Spend:
         )
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """The answer to one Request by one judge.

@@ -1,5 +1,6 @@
-"""What keeps the JSON encoder from ending the process where memory runs out for a large request or
-row?
+"""A check for free memory before a large text is encoded or parsed as JSON.
+
+Without it the JSON library ends the process where memory runs out for a large request or row.
 """
 
 from __future__ import annotations
@@ -7,13 +8,15 @@ from __future__ import annotations
 import mmap
 
 LARGE = 1 << 15
-"""Characters below which nothing is tried out: so little is found in what the process has already.
+"""Characters below which nothing is checked: for so few, the process has room already."""
+
+TO_WRITE = 16
+"""Bytes that a character may take while it is encoded: the encoder reserves eight for each, and
+doubles its buffer.
 """
 
-TO_WRITE, TO_READ = 16, 4
-"""Bytes that a character may take for a moment while it is encoded (the encoder reserves eight for
-each, and doubles its buffer), and while it is parsed.
-"""
+TO_READ = 4
+"""Bytes that a character may take while it is parsed."""
 
 RESERVE = 1 << 22
 """Bytes for whatever else goes on meanwhile."""
@@ -29,11 +32,11 @@ def claim_memory(characters: int, bytes_each: int = TO_WRITE) -> None:
     if characters < LARGE:
         return
     size = bytes_each * characters + RESERVE
-    private = (
-        {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-    )
+    options = {}
+    if hasattr(mmap, "MAP_PRIVATE"):  # not on Windows
+        options["flags"] = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     try:
-        mmap.mmap(-1, size, **private).close()
+        mmap.mmap(-1, size, **options).close()
     except (OSError, OverflowError) as error:
         raise MemoryError(
             f"no room for {size:,} bytes more, for a text of {characters:,} characters"

@@ -1,17 +1,17 @@
-"""What is asked about one row: a rubric and its inputs, nothing else."""
+"""A request: one thing to ask about one row, a rubric and its inputs and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ragassay.core.fast_init import swift
+from ragassay.core.fast_init import fast_init
 from ragassay.core.fingerprint import digest
 
 Input = str | tuple[str, ...]
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Request:
     """One thing to ask a judge.

@@ -1,4 +1,4 @@
-"""What a run is: samples x metrics under one manifest, and what came of each row."""
+"""A run: samples x metrics under one manifest, the result of each row, and the run's summary."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ragassay.core.fast_init import swift
+from ragassay.core.fast_init import fast_init
 from ragassay.core.judgment import Spend
 from ragassay.core.sample import AppUsage, BadRow, Sample
 from ragassay.core.score import Score, Verdict
@@ -74,25 +74,25 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a row failed. name: "retrieval_irrelevant", "ungrounded" ...; knob: what to change;
+    """Why a row failed. name: "retrieval_irrelevant", "ungrounded" ...; remedy: what to change;
     detail: quoted proof.
     """
 
     name: str
     title: str
-    knob: str
+    remedy: str = field(metadata={"stored_as": "knob"})
     detail: str = ""
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The row's verdict and what broke.
 
     verdict: FAIL when any applicable judge fails, UNDECIDED when none fails but one could not be
     judged. None when nothing with a pass mark applied. cause: the first failure in causal order.
-    others: further failures, in causal order. pattern: one of the four score patterns (D3), "" when
-    none fits. finer: what lies behind the cause where the inputs allow to say it (D4): one, or
+    others: further failures, in causal order. pattern: one of the four score patterns, "" when none
+    fits. finer: what lies behind the cause where the inputs allow to say it: one, or
     several when they cannot be told apart here.
     """
 
@@ -103,7 +103,7 @@ class Diagnosis:
     finer: tuple[Cause, ...] = ()
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class RowResult:
     """One finished row. index: place in the source, from 0. Either sample or bad is set.
@@ -213,9 +213,7 @@ class MetricSummary:
 
 @dataclass(frozen=True, slots=True)
 class CauseShare:
-    """How many failing rows one root cause explains, with the knob to turn. share = rows / failing
-    rows.
-    """
+    """How many failing rows one root cause explains: share = rows / failing rows."""
 
     cause: Cause
     rows: int

@@ -1,18 +1,16 @@
-"""What is a row: a question, the contexts retrieved for it, the response, and what is known about
-it.
-"""
+"""A row: a question, the contexts retrieved for it, the response, and what is known about it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ragassay.core.fast_init import swift
+from ragassay.core.fast_init import fast_init
 
 EMPTY: Mapping[str, str] = {}
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Context:
     """One retrieved chunk (also called passage). Its rank is its place in `Sample.contexts`, from
@@ -41,7 +39,7 @@ class AppUsage:
     latency: float | None = None
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One row to evaluate. Everything but the id is optional; a metric says which field it lacks.

@@ -1,4 +1,4 @@
-"""What a metric says about one row: a value, or its absence with the reason, and what it rests on."""
+"""The score of one row on a metric: a value, or its absence with the reason, and its evidence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ragassay.core.fast_init import swift
+from ragassay.core.fast_init import fast_init
 from ragassay.core.judgment import Evidence, Status
 
 
@@ -19,7 +19,7 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"  # it should have been judged and was not, or too little of it was
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Part:
     """One claim, chunk or statement inside a Score.
@@ -51,10 +51,10 @@ class Part:
     sources: tuple[int, ...] | None = None
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many things were asked and what became of them. asked = judged + unjudged ones."""
+    """How many things were asked, by the status of the answers. asked = judged + unjudged ones."""
 
     asked: int = 0
     judged: int = 0
@@ -92,7 +92,7 @@ class Counts:
         )
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Score:
     """A metric's value for one Sample.

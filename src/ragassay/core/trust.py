@@ -1,4 +1,4 @@
-"""How far can a judge be believed: figures with their intervals, the benchmark of a judge, its
+"""How far a judge can be believed: its figures with their intervals, its benchmark, its
 certificate.
 """
 
@@ -220,8 +220,8 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Are two sets of rows alike? alike: no shift that matters was found. feature: where they
-    differ most; why: in words; p: of "they are from one population", corrected for the features
+    """Whether two sets of rows are alike. alike: no shift that matters was found. feature: where
+    they differ most; why: in words; p: of "they are from one population", corrected for the features
     looked at; size: the largest gap between the distributions, 0 to 1.
     """
 

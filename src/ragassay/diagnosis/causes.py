@@ -1,4 +1,4 @@
-"""Which causes are there, root and finer, and which knob does each one point at? (D4, D5)"""
+"""Which causes are there, root and finer, and which remedy does each one point at? (D4, D5)"""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ _ROOT = (
 )
 
 CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _ROOT})
-"""Name -> root cause with its knob; `detail` is empty here and quotes the row in a Diagnosis."""
+"""Name -> root cause with its remedy; `detail` is empty here and quotes the row in a Diagnosis."""
 
 _FINER = (
     Cause(
@@ -189,4 +189,4 @@ _FINER = (
 )
 
 FINER: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _FINER})
-"""Name -> finer cause with its knob, in causal order."""
+"""Name -> finer cause with its remedy, in causal order."""

@@ -22,7 +22,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragassay.core.fast_init import swift
+from ragassay.core.fast_init import fast_init
 from ragassay.judges.rubric import Rating, Rubric
 
 # How many JSON-like starts are looked at before the rest of a reply is left unread.
@@ -34,7 +34,7 @@ _LIST = re.compile(r'"verdicts"\s*+:\s*+\[')
 _SPACE_OR_COMMA = re.compile(r"[\s,]*+")
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Quote:
     """Words a judge says it found. passage: counted from 1, None where the judge named none."""
@@ -51,7 +51,7 @@ class Claim:
     trivial: bool = False
 
 
-@swift
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One usable entry of a reply. rating is None where claims, quotes or texts are written.

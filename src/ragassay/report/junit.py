@@ -122,7 +122,7 @@ def _case(
             shown.what,
             f"“{shown.quote}”" if shown.quote else "",
             shown.rationale,
-            f"try: {cause.knob}" if cause else "",
+            f"try: {cause.remedy}" if cause else "",
             behind(row.diagnosis),
         ]
         out.write(

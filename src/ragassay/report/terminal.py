@@ -261,8 +261,8 @@ def _causes(page: Page, s: Summary) -> None:
             f" ({say.count(share.rows, 'row')})",
             indent=2,
         )
-        if share.cause.knob:
-            page.line(f"try: {share.cause.knob}", "cyan", indent=6)
+        if share.cause.remedy:
+            page.line(f"try: {share.cause.remedy}", "cyan", indent=6)
         for finer in say.finer_shares(share):
             page.line(finer, indent=6)
         page.line(f"e.g. {', '.join(share.examples)}", "dim", indent=6)
@@ -448,8 +448,8 @@ def _cause(page: Page, cause: Cause, label: str) -> None:
     page.line(f"{label}: {cause.title}", "bold", indent=2)
     if cause.detail:
         page.line(cause.detail, indent=4)
-    if cause.knob:
-        page.line(f"try: {cause.knob}", "cyan", indent=4)
+    if cause.remedy:
+        page.line(f"try: {cause.remedy}", "cyan", indent=4)
 
 
 def _finer(page: Page, diagnosis: Diagnosis) -> None:
@@ -460,7 +460,7 @@ def _finer(page: Page, diagnosis: Diagnosis) -> None:
         page.line(("behind it: " if len(finer) == 1 else "- ") + cause.title, "bold", indent=4)
         if cause.detail:
             page.line(cause.detail, indent=6)
-        page.line(f"try: {cause.knob}", "cyan", indent=6)
+        page.line(f"try: {cause.remedy}", "cyan", indent=6)
 
 
 def _sections(page: Page, row: RowResult) -> None:

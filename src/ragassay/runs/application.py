@@ -22,7 +22,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ragassay.core import AppUsage, Context, Sample, SetupError, end_thread, message_of, shorten
+from ragassay.core import AppUsage, Context, Sample, SetupError, message_of, shorten
+from ragassay.runs.threads import end_thread
 
 App = Callable[..., Any]
 T = TypeVar("T")

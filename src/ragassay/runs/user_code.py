@@ -17,7 +17,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TypeVar
 
-from ragassay.core import end_thread
+from ragassay.runs.threads import end_thread
 
 T = TypeVar("T")
 

@@ -236,6 +236,14 @@ def _encoder(hint: typing.Any) -> Convert:
 _MISSING = object()
 
 
+def _stored_name(f: dataclasses.Field[typing.Any]) -> str:
+    """The key of a field in stored JSON: its name, or what its metadata has as "stored_as" where a
+    field was renamed and the values of before still read.
+    """
+    name: str = f.metadata.get("stored_as", f.name)
+    return name
+
+
 def _default(f: dataclasses.Field[typing.Any]) -> object:
     """A field's default; _MISSING where it has none."""
     if f.default is not dataclasses.MISSING:
@@ -262,7 +270,7 @@ def _dataclass_encoder(kind: type) -> Convert:
         given = (
             "" if default is _MISSING else f"if item is not default_{n} and item != default_{n}: "
         )
-        lines += [f"item = given.{f.name}", f"{given}plain[{f.name!r}] = {item}"]
+        lines += [f"item = given.{f.name}", f"{given}plain[{_stored_name(f)!r}] = {item}"]
     return typing.cast(Convert, _compiled([*lines, "return plain"], names))
 
 
@@ -278,11 +286,11 @@ def _dataclass_decoder(kind: type, strict: bool) -> Convert:
         names |= {f"convert_{n}": convert, f"default_{n}": default, f"make_{n}": f.default_factory}
         item = f"item_{n}" if convert is None else f"convert_{n}(item_{n})"
         if default is _MISSING:
-            lines += [f"item_{n} = given[{f.name!r}]", f"item_{n} = {item}"]
+            lines += [f"item_{n} = given[{_stored_name(f)!r}]", f"item_{n} = {item}"]
         else:
             absent = f"default_{n}" if f.default_factory is dataclasses.MISSING else f"make_{n}()"
             lines += [
-                f"item_{n} = get({f.name!r}, missing)",
+                f"item_{n} = get({_stored_name(f)!r}, missing)",
                 f"item_{n} = {absent} if item_{n} is missing else {item}",
             ]
     made = ", ".join(f"{f.name}=item_{n}" for n, f in enumerate(dataclasses.fields(kind)) if f.init)

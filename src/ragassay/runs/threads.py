@@ -1,4 +1,4 @@
-"""How is a thread given up that does not come back?"""
+"""The end of a thread that does not come back from the user's code."""
 
 from __future__ import annotations
 
