@@ -42,7 +42,7 @@ from ragassay.testing import LLMServer
 from ragassay.trust.battery.injections import FAMILIES, Injection, planted, structural
 from ragassay.trust.battery.results import BatteryResult, FamilyFigures, ProbeFigures
 from ragassay.trust.battery.trials import own_rows
-from ragassay.trust.measure.probe import probe
+from ragassay.trust.measure.probing import probe
 from support.driving import drive  # type: ignore[import-not-found]
 from support.gullible import Gullible  # type: ignore[import-not-found]
 

@@ -42,8 +42,8 @@ from training.offline_data import question_key
 from ragassay.core import Certificate, Figure, JudgeFigures
 from ragassay.models.offline.certificates import CERTIFICATES
 from ragassay.store.certificate_file import dumps, loads
-from ragassay.trust.certificates import issue
-from ragassay.trust.measure.benchmark import run_benchmark
+from ragassay.trust.certificate_issue import issue
+from ragassay.trust.measure.benchmarks import run_benchmark
 from ragassay.version import __version__
 
 SHOWN = ("kappa", "balanced_accuracy", "precision", "recall", "f1", "auc", "ece")

@@ -30,16 +30,20 @@ if TYPE_CHECKING:
     )
     from ragassay.core import Context, RagAssayError, Request, Sample, Score
     from ragassay.metrics import metric
-    from ragassay.trust.audit import audit_table
-    from ragassay.trust.measure.benchmark import benchmark, certificates
-    from ragassay.trust.measure.compose import calibrate, cascade, panel, repeat
-    from ragassay.trust.measure.labelling import (
+    from ragassay.trust import audit_table
+    from ragassay.trust.measure import (
+        benchmark,
+        calibrate,
+        cascade,
+        certificates,
         estimate,
         import_labels,
         next_rows,
+        panel,
         people_agreement,
+        probe,
+        repeat,
     )
-    from ragassay.trust.measure.probe import probe
 
 _HOMES = {
     "ragassay.api": (
@@ -53,18 +57,22 @@ _HOMES = {
         "resume",
         "runs",
     ),
-    "ragassay.trust.measure.benchmark": ("benchmark", "certificates"),
-    "ragassay.trust.measure.labelling": (
+    "ragassay.trust.measure": (
+        "benchmark",
+        "calibrate",
+        "cascade",
+        "certificates",
         "estimate",
         "import_labels",
         "next_rows",
+        "panel",
         "people_agreement",
+        "probe",
+        "repeat",
     ),
-    "ragassay.trust.measure.compose": ("calibrate", "cascade", "panel", "repeat"),
-    "ragassay.trust.measure.probe": ("probe",),
     "ragassay.core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
     "ragassay.metrics": ("metric",),
-    "ragassay.trust.audit": ("audit_table",),
+    "ragassay.trust": ("audit_table",),
 }
 
 __all__ = [

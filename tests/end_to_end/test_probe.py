@@ -11,7 +11,7 @@ import pytest
 from ragassay.core import BudgetExhausted, SetupError
 from ragassay.testing import LLMServer
 from ragassay.trust.battery.trials import FAMILIES
-from ragassay.trust.measure.probe import probe
+from ragassay.trust.measure.probing import probe
 from support.gullible import Gullible
 
 ROWS = [

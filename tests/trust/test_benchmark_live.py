@@ -13,7 +13,7 @@ import pytest
 import ragassay
 from ragassay.core import DataError, SetupError
 from ragassay.testing import LLMServer
-from ragassay.trust.measure.benchmark import run_benchmark
+from ragassay.trust.measure.benchmarks import run_benchmark
 
 FACTS = [
     "The harbour opened in {y}.",

@@ -39,7 +39,7 @@ from ragassay.runs.trust import known_certificates, matching, packaged, trust_of
 from ragassay.scoring import shift
 from ragassay.store import Store
 from ragassay.store.certificate_file import dumps, from_json, loads, to_json
-from ragassay.trust.certificates import issue
+from ragassay.trust.certificate_issue import issue
 
 WORDS = (
     "the",
@@ -506,7 +506,7 @@ def test_a_benchmark_of_ones_own_labels_is_what_later_runs_on_such_rows_show(
     tmp_path: Path,
 ) -> None:
     import ragassay
-    from ragassay.trust.measure.benchmark import run_benchmark
+    from ragassay.trust.measure.benchmarks import run_benchmark
 
     chance = random.Random(7)
     rows: list[dict[str, object]] = []

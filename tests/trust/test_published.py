@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from ragassay.core import JudgeBenchmark, JudgeFigures
-from ragassay.trust.measure.benchmark import benchmark
+from ragassay.trust.measure.benchmarks import benchmark
 
 DATA = Path(os.environ.get("RAGASSAY_DATA") or Path(__file__).parents[3] / "shared" / "data")
 pytestmark = pytest.mark.skipif(

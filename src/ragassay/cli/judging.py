@@ -93,7 +93,7 @@ def calibrate(
     better? All out-of-fold.
     """
     from ragassay.report import number_words
-    from ragassay.trust.measure.compose import calibrate as run
+    from ragassay.trust.measure import calibrate as run
 
     with shown(reach.max_cost) as watch:
         found = run(
@@ -196,7 +196,7 @@ def panel(
     json_: JsonOption = False,
 ) -> None:
     """Are several judges better than the best of them, and how many judges are they really worth?"""
-    from ragassay.trust.measure.compose import panel as run
+    from ragassay.trust.measure import panel as run
 
     with shown(reach.max_cost) as watch:
         found = run(
@@ -290,7 +290,7 @@ def cascade(
     """From which confidence on is a cheap judge's verdict enough? Certified on labels; says how
     many rows that covers.
     """
-    from ragassay.trust.measure.compose import cascade as run
+    from ragassay.trust.measure import cascade as run
 
     with shown(reach.max_cost) as watch:
         found = run(
@@ -381,7 +381,7 @@ def repeat(
     json_: JsonOption = False,
 ) -> None:
     """Does a judge repeat itself? The same rows are judged k times anew: how many change sides?"""
-    from ragassay.trust.measure.compose import repeat as run
+    from ragassay.trust.measure import repeat as run
 
     with shown(reach.max_cost) as watch:
         found = run(
@@ -441,7 +441,7 @@ def certificates(
     those of your benchmarks.
     """
     from ragassay.report import certificates_json, render_certificate, render_certificates
-    from ragassay.trust.measure.benchmark import certificates as run
+    from ragassay.trust.measure import certificates as run
 
     found: tuple[Any, ...] = run(
         which, judge=judge, metric=metric, output=output, take=take, store=store

@@ -51,8 +51,7 @@ from ragassay.core.errors import Incomplete, SetupError
 if TYPE_CHECKING:
     from ragassay.core import Interval
     from ragassay.scoring.annotators import AltTest
-    from ragassay.trust.battery.results import FamilyFigures, ProbeFigures
-    from ragassay.trust.estimate import Correction
+    from ragassay.trust import Correction, FamilyFigures, ProbeFigures
 
 
 @grouped
@@ -94,7 +93,7 @@ def benchmark(
 ) -> None:
     """Set judges beside human labels: agreement, errors and calibration, each with its interval."""
     from ragassay.report import benchmark_json, render_benchmark, write_benchmark_html
-    from ragassay.trust.measure.benchmark import run_benchmark as run
+    from ragassay.trust.measure import run_benchmark as run
 
     check_target(html, labels, store_file(store), *(rubric or []))
     with shown(reach.max_cost) as watch:
@@ -194,7 +193,7 @@ def probe(
     """Try to lead a judge astray: biases as paired changes with known answers, injections, answers
     that say nothing.
     """
-    from ragassay.trust.measure.probe import probe as run
+    from ragassay.trust.measure import probe as run
 
     attacks = read_lines(strings) if strings is not None else []
     with shown(reach.max_cost) as watch:
@@ -265,8 +264,8 @@ def audit_table(
     """Can the figures of a published table all be true? Says which rows are pooled, macro or
     inconsistent, and why.
     """
-    from ragassay.trust.audit import audit_table as run
-    from ragassay.trust.audit import describe
+    from ragassay.trust import audit_table as run
+    from ragassay.trust import describe
 
     found = run(table, balanced=balanced, format=format_)
     if json_:
@@ -424,7 +423,7 @@ def label_next(
     """Choose the rows that a person should label next, and write them as a sheet."""
     from ragassay.scoring.design import plan
     from ragassay.scoring.ppi import LEAST_LABELS
-    from ragassay.trust.measure.labelling import next_rows
+    from ragassay.trust.measure import next_rows
 
     check_target(output, store_file(store), *(exclude or []))
     found = next_rows(
@@ -485,7 +484,7 @@ def label_import(
     json_: JsonOption = False,
 ) -> None:
     """Take the labels of a sheet in, beside the run."""
-    from ragassay.trust.measure.labelling import import_labels
+    from ragassay.trust.measure import import_labels
 
     found = import_labels(
         run,
@@ -544,7 +543,7 @@ def label_agreement(
     json_: JsonOption = False,
 ) -> None:
     """How far do people agree with each other, and may the judge stand in for one of them?"""
-    from ragassay.trust.measure.labelling import people_agreement
+    from ragassay.trust.measure import people_agreement
 
     found = people_agreement(
         run,
@@ -601,7 +600,7 @@ def estimate(
     """What is a metric of a run really? The judge on all rows, corrected by the labels that people
     gave a few.
     """
-    from ragassay.trust.measure.labelling import estimate as run_estimate
+    from ragassay.trust.measure import estimate as run_estimate
 
     found = run_estimate(
         run,

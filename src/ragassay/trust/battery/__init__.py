@@ -1,3 +1,1 @@
-"""How easily is a judge led astray? Rows changed with a known answer, attacks, and the figures over
-them.
-"""
+"""The attack battery: rows changed with a known answer, attacks, and the figures over them."""

@@ -28,13 +28,13 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.trust.measure.capped_runs import Series
-from ragassay.trust.ranges import FEWEST_DRAWS, check, check_cuts, check_draws
+from ragassay.trust.option_checks import FEWEST_DRAWS, check, check_cuts, check_draws
 
 if TYPE_CHECKING:
     from ragassay.api import Run
     from ragassay.scoring.annotators import AltTest, PeopleAgreement
-    from ragassay.trust.estimate import Correction, RowLabel, RunRow
-    from ragassay.trust.labels import LabelFile
+    from ragassay.trust.correction import Correction, RowLabel, RunRow
+    from ragassay.trust.label_files import LabelFile
     from ragassay.trust.sampling import Choice
 
 Path = str | os.PathLike[str]
@@ -103,7 +103,7 @@ def next_rows(
     in `exclude`. Raises SetupError, DataError.
     """
     from ragassay.trust import sampling
-    from ragassay.trust.labels import write_sheet
+    from ragassay.trust.label_files import write_sheet
 
     check_draws(FEWEST_DRAWS, seed)
     if os.path.lexists(output):
@@ -176,7 +176,7 @@ def import_labels(
     same person replaces the one in the store, which else is an error. Raises DataError E0313 to
     E0315, SetupError.
     """
-    from ragassay.trust.labels import read_sheet
+    from ragassay.trust.label_files import read_sheet
 
     with open_run(run, store=store) as opened:
         known = {row.id for row in opened}
@@ -232,8 +232,8 @@ def estimate(
     may cost calls; `tell` says so) and used only where they are like the run's. Raises DataError
     E0605 where labels cannot stand for the run, and others.
     """
-    from ragassay.trust.estimate import estimate as corrected
-    from ragassay.trust.labels import read_sheet
+    from ragassay.trust.correction import estimate as corrected
+    from ragassay.trust.label_files import read_sheet
 
     check_cuts(cut, None)
     check_draws(FEWEST_DRAWS, seed)
@@ -315,8 +315,8 @@ def people_agreement(
     import numpy as np
 
     from ragassay.scoring import annotators
-    from ragassay.trust.benchmark import default_cut
-    from ragassay.trust.labels import consensus, read_sheet, read_votes, ties
+    from ragassay.trust.comparison import default_cut
+    from ragassay.trust.label_files import consensus, read_sheet, read_votes, ties
 
     check_draws(draws, seed)
     check_cuts(cut, None)
@@ -543,7 +543,7 @@ def _read_as(
     labels: Sequence[HumanLabel], kind: str, scale: Sequence[float], cut: float | None
 ) -> list[HumanLabel]:
     """Labels as 0 or 1 by the cut, or spread from 0 to 1 over the scale."""
-    from ragassay.trust.benchmark import default_cut
+    from ragassay.trust.comparison import default_cut
 
     if kind == "pass":
         least = default_cut(scale) if cut is None else cut
@@ -557,7 +557,7 @@ def _rows(run: Run, metric: str, kind: str) -> Iterator[RunRow]:
     others.
     """
     from ragassay.scoring import shift
-    from ragassay.trust.estimate import RunRow
+    from ragassay.trust.correction import RunRow
 
     for row in run:
         score = row.score(metric)
@@ -628,7 +628,7 @@ def _labels(
     given: Sequence[HumanLabel], foreign: dict[str, RunRow], population: int
 ) -> list[RowLabel]:
     """Labels from 0 to 1, with one inclusion probability a row for all rounds together."""
-    from ragassay.trust.estimate import RowLabel
+    from ragassay.trust.correction import RowLabel
     from ragassay.trust.sampling import combined
 
     known = {one.row_id: (max(1, one.round), one.inclusion_probability) for one in given}

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import DataError, SetupError, Verdict, nearest
-from ragassay.trust.measure.benchmark import Gathered, gather
-from ragassay.trust.ranges import check, check_costs, check_cuts, check_draws
+from ragassay.trust.measure.benchmarks import Gathered, gather
+from ragassay.trust.option_checks import check, check_costs, check_cuts, check_draws
 
 if TYPE_CHECKING:
     from ragassay.core import Figure
     from ragassay.scoring.calibration import Calibration, CutChange
     from ragassay.scoring.panels import Panel, Repeatability
     from ragassay.scoring.selective import Guarantee
-    from ragassay.trust.benchmark import Aligned
+    from ragassay.trust.comparison import Aligned
 
 
 KINDS = ("platt", "isotonic", "beta")
@@ -395,7 +395,7 @@ def _aligned(
 ) -> tuple[float, list[Aligned]]:
     """The cut of the labels, and each judge beside them."""
     check_cuts(cut, judge_cut)
-    from ragassay.trust.benchmark import align, label_cut
+    from ragassay.trust.comparison import align, label_cut
 
     least = label_cut(held.labelled) if cut is None else cut
     found = [align(held.labelled, one, least, judge_cut) for one in held.verdicts]

@@ -14,7 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import Context, DataError, HumanLabel, Sample, SetupError
-from ragassay.trust.labels import consensus, of_samples, read_sheet, read_votes, ties, write_sheet
+from ragassay.trust.label_files import (
+    consensus,
+    of_samples,
+    read_sheet,
+    read_votes,
+    ties,
+    write_sheet,
+)
 from ragassay.trust.sampling import Chosen
 
 SAMPLES = [

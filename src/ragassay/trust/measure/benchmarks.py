@@ -32,12 +32,12 @@ from ragassay.core import (
     nearest,
     shorten,
 )
-from ragassay.trust.ranges import check_costs, check_cuts, check_draws
+from ragassay.trust.option_checks import check_costs, check_cuts, check_draws
 
 if TYPE_CHECKING:
     from ragassay.api import Run
-    from ragassay.trust.benchmark import Verdicts
-    from ragassay.trust.labelled import Labelled
+    from ragassay.trust.comparison import Verdicts
+    from ragassay.trust.label_table import Labelled
     from ragassay.trust.measure.capped_runs import Series
 
 _RECORDED, _RUN = "recorded:", "run:"
@@ -104,13 +104,13 @@ def run_benchmark(
 ) -> Benchmarked:
     """Set judges beside the human labels of a source.
 
-    labels: anything that holds rows, with a label (see `trust.labelled.read_labels` for label,
+    labels: anything that holds rows, with a label (see `trust.read_labels` for label,
     scale, slice, cluster, where, mapping, format). judge: one or several, as a list or separated by
     commas: "offline" or any other judge's URI (asked now, on the labelled rows only);
     "recorded:NAME" (a key of the rows' `judges`, or a column; names after a comma are recorded ones
     too; "recorded:*" = all; "recorded:FILE#COLUMN" = of another file, by id); "run:ID" (the scores
     of a run in the store, by id). metric: what is asked, by default what the rows' `task` says.
-    cut, judge_cut, fp_cost, fn_cost, worst, draws, seed: see `trust.benchmark.compare`.
+    cut, judge_cut, fp_cost, fn_cost, worst, draws, seed: see `trust.compare`.
     certificate: keep what was measured of every judge that was asked in the store, where runs of
     that judge find it. options: of `ragassay.evaluate` (rubrics, base_url, max_cost, no_network
     ...), for judges that are asked.
@@ -121,7 +121,7 @@ def run_benchmark(
     was. Caps are for all judges together. A row whose verdict was lost is counted under the judge's
     `missing`, never scored.
     """
-    from ragassay.trust.benchmark import compare
+    from ragassay.trust.comparison import compare
 
     check_draws(draws, seed)
     check_cuts(cut, judge_cut)
@@ -206,8 +206,8 @@ def gather(
     """Read the labels, and read or ask what the judges say of them; the arguments are those of
     `run_benchmark`.
     """
-    from ragassay.trust.benchmark import recorded
-    from ragassay.trust.labelled import read_labels
+    from ragassay.trust.comparison import recorded
+    from ragassay.trust.label_table import read_labels
     from ragassay.trust.measure.capped_runs import Series
 
     names = judges_of(judge)
@@ -266,7 +266,7 @@ def _certified(
     many verdicts, for the rows that it lost need not be like the others.
     """
     from ragassay.api import open_store
-    from ragassay.trust.certificates import issue
+    from ragassay.trust.certificate_issue import issue
     from ragassay.version import __version__
 
     def whole(judge: JudgeFigures) -> bool:
@@ -323,7 +323,7 @@ def judges_of(judge: str | Sequence[str]) -> tuple[str, ...]:
 
 def _metric(metric: str | None, labelled: Labelled) -> str:
     from ragassay.metrics import catalogue, parse
-    from ragassay.trust.benchmark import TASKS
+    from ragassay.trust.comparison import TASKS
 
     if (
         metric
@@ -390,7 +390,7 @@ def _from_run(labelled: Labelled, name: str, run: Run, metric: str) -> Verdicts:
     """The verdicts of a run's scores, by id."""
     import numpy as np
 
-    from ragassay.trust.benchmark import Verdicts
+    from ragassay.trust.comparison import Verdicts
 
     manifest = run.manifest
     if metric not in manifest.metrics:
@@ -547,8 +547,8 @@ def _from_file(labelled: Labelled, name: str) -> Verdicts:
     import numpy as np
 
     from ragassay.datasets import open_records, walk_path
-    from ragassay.trust.benchmark import Verdicts
-    from ragassay.trust.labelled import absent, number_of
+    from ragassay.trust.comparison import Verdicts
+    from ragassay.trust.label_table import absent, number_of
 
     path, _, column = name.removeprefix(_RECORDED).rpartition("#")
     place = {row_id: i for i, row_id in enumerate(labelled.ids)}
@@ -623,7 +623,7 @@ def _told(
     source.
     """
     from ragassay.datasets import open_records
-    from ragassay.trust.benchmark import with_texts
+    from ragassay.trust.comparison import with_texts
 
     wanted = {one.id for judge in found.judges for one in judge.disagreements}
     if not wanted:

@@ -35,7 +35,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.datasets import Records, open_records, walk_path
-from ragassay.trust.labelled import absent, number_of
+from ragassay.trust.label_table import absent, number_of
 from ragassay.trust.sampling import Chosen
 
 BINARY = (0.0, 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ragassay.core import DataError
-from ragassay.trust.estimate import RowLabel, RunRow, estimate
+from ragassay.trust.correction import RowLabel, RunRow, estimate
 
 
 def world(

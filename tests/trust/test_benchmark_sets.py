@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from ragassay.core import SetupError
 from ragassay.metrics import catalogue
-from ragassay.trust.benchmark import default_cut
-from ragassay.trust.setups import (
+from ragassay.trust.benchmark_sets import (
     NEGATIVES,
     STANDARDS,
     answer_type,
     make_answer_negatives,
     trec_rows,
 )
+from ragassay.trust.comparison import default_cut
 
 QUESTIONS = [
     {"id": "a", "question": "Who wrote Emma?", "reference": "Jane Austen"},

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ragassay.core import DataError, NothingToDo, RagAssayError, Sample, SetupError
-from ragassay.trust.labelled import NO_WINNER, number_of, read_labels
+from ragassay.trust.label_table import NO_WINNER, number_of, read_labels
 
 
 def row(row_id: str, label: object = 1, **others: Any) -> dict[str, Any]:

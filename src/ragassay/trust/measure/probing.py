@@ -23,7 +23,7 @@ from ragassay.trust.battery.results import (
 )
 from ragassay.trust.battery.trials import FAMILIES, METRICS, make, own_rows
 from ragassay.trust.measure.capped_runs import Series
-from ragassay.trust.ranges import check
+from ragassay.trust.option_checks import check
 from ragassay.version import __version__
 
 

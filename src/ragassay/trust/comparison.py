@@ -26,7 +26,7 @@ from ragassay.core import (
 )
 from ragassay.scoring import agreement
 from ragassay.scoring.ratings import GRADES
-from ragassay.trust.labelled import FloatArray, IntArray, Labelled
+from ragassay.trust.label_table import FloatArray, IntArray, Labelled
 
 BoolArray = NDArray[np.bool_]
 
