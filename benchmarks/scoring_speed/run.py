@@ -53,7 +53,7 @@ from ragassay.core import (
     Score,
     Status,
 )
-from ragassay.metrics import DEFAULT_METRICS, Metric, catalogue, parse
+from ragassay.metrics import Metric, catalogue, default_metrics, parse
 from ragassay.scoring import (
     all_supported,
     average_precision,
@@ -340,7 +340,7 @@ def child(what: str, count: int) -> None:
     if what == "arithmetic":
         over_verdicts(count)
     else:
-        over_samples([parse(name) for name in DEFAULT_METRICS], samples(count))
+        over_samples([parse(name) for name in default_metrics()], samples(count))
     # Not getrusage: its peak holds what the parent held when it started this process.
     lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
     print(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024)
@@ -361,7 +361,7 @@ def measure(rows: int, flow_rows: int) -> dict[str, Any]:
     """All figures."""
     texts = list(samples(flow_rows))
     fed, skipped = playable()
-    default = [metric for metric in fed if metric.declaration.name in DEFAULT_METRICS]
+    default = [metric for metric in fed if metric.declaration.name in default_metrics()]
     single = {}
     for metric in fed:
         started = time.process_time()

@@ -31,7 +31,8 @@ from ragassay.core import (
 )
 from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.judges import LLMJudge, OfflineJudge, RoutedJudge, RubricBook, SimilarityJudge
-from ragassay.metrics.base import Declaration, MetricBase
+from ragassay.metrics.base import MetricBase
+from ragassay.metrics.declaration import Declaration
 from ragassay.models import JoinedModel, connect
 from ragassay.models.offline import OfflineModel
 from ragassay.runs import Engine
@@ -177,7 +178,7 @@ TEXTS = {
 class Everything(MetricBase):
     """Asks every rubric there is about a row, all at once; its value is the similarity."""
 
-    declaration = Declaration("X", "everything", "", "", ())
+    declaration = Declaration("everything", "", "", ())
 
     def flow(self, sample):  # type: ignore[no-untyped-def]
         rubrics = {name: BOOK.get(name).inputs for name in BOOK.ids()} | {

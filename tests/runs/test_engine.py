@@ -29,7 +29,8 @@ from ragassay.core import (
     Status,
 )
 from ragassay.dispatch import CallPolicy, LocalBudget
-from ragassay.metrics.base import Declaration, MetricBase
+from ragassay.metrics.base import MetricBase
+from ragassay.metrics.declaration import Declaration
 from ragassay.runs import Engine
 from ragassay.store import Store
 
@@ -40,7 +41,7 @@ class Ask1(MetricBase):
 
     name: str = "m"
     prefix: str = "q"
-    declaration = Declaration("X", "m", "", "", ())
+    declaration = Declaration("m", "", "", ())
 
     def flow(self, sample):
         (judgment,) = yield (Request("r", {"text": f"{self.prefix}:{sample.question}"}),)
@@ -49,7 +50,7 @@ class Ask1(MetricBase):
 
 @dataclass(frozen=True)
 class Broken(MetricBase):
-    declaration = Declaration("X", "broken", "", "", ())
+    declaration = Declaration("broken", "", "", ())
 
     def flow(self, sample):
         yield (Request("r", {"text": sample.question}),)
@@ -387,7 +388,7 @@ def test_the_order_of_completion_never_shows_in_the_result(store, concurrency):
 class Odd(MetricBase):
     """A metric written by somebody who has not read the manual."""
 
-    declaration = Declaration("X", "odd", "", "", ())
+    declaration = Declaration("odd", "", "", ())
 
     def __init__(self, flow):
         self._flow = flow
@@ -460,7 +461,7 @@ class Hostile(MetricBase):
     """A metric of the user's that raises, or returns, whatever it is told."""
 
     what: object = None
-    declaration = Declaration("X", "hostile", "", "", ())
+    declaration = Declaration("hostile", "", "", ())
 
     def __str__(self):
         return "hostile"

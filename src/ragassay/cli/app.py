@@ -475,7 +475,7 @@ def compare(
 @app.command(short_help="List the metrics and what each needs.")
 def metrics(json_: JsonOption = False) -> None:
     """List the metrics: what each needs, and what it is called elsewhere."""
-    from ragassay.metrics import DEFAULT_METRICS, PRESETS, catalogue
+    from ragassay.metrics import PRESETS, catalogue, default_metrics
 
     found = {name: kind.declaration for name, kind in catalogue().items()}
     if json_:
@@ -498,7 +498,7 @@ def metrics(json_: JsonOption = False) -> None:
         pad_edge=False,
     )
     for name, declared in found.items():
-        mark = "*" if name in DEFAULT_METRICS else ""
+        mark = "*" if name in default_metrics() else ""
         table.add_row(
             name + mark, declared.title, ", ".join(declared.needs), ", ".join(declared.aka)
         )

@@ -2,25 +2,50 @@
 catalogue by itself.
 """
 
-from ragassay.metrics.base import Declaration, Elsewhere, Metric, MetricBase, MetricFlow
+from ragassay.metrics.base import Metric, MetricBase, MetricFlow
 from ragassay.metrics.custom import custom_metric
+from ragassay.metrics.declaration import (
+    Area,
+    Declaration,
+    Elsewhere,
+    Evidence,
+    PartWords,
+    Role,
+    Shown,
+    Stage,
+)
 from ragassay.metrics.decorated import is_users_own, metric
 from ragassay.metrics.graph.claims import Piece, split_claims
 from ragassay.metrics.presets import PRESETS, Preset
-from ragassay.metrics.registry import DEFAULT_METRICS, catalogue, load, parse, parse_list, reference
+from ragassay.metrics.registry import (
+    catalogue,
+    declaration_of,
+    default_metrics,
+    load,
+    parse,
+    parse_list,
+    reference,
+)
 
 __all__ = [
-    "DEFAULT_METRICS",
+    "Area",
     "Declaration",
     "Elsewhere",
+    "Evidence",
     "Metric",
     "MetricBase",
     "MetricFlow",
     "PRESETS",
+    "PartWords",
     "Piece",
     "Preset",
+    "Role",
+    "Shown",
+    "Stage",
     "catalogue",
     "custom_metric",
+    "declaration_of",
+    "default_metrics",
     "is_users_own",
     "load",
     "metric",

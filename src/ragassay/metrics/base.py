@@ -3,59 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 from typing import ClassVar, Protocol, runtime_checkable
 
 from ragassay.core import Judgment, Request, Sample, Score, Status
+from ragassay.metrics.declaration import Declaration
 
 MetricFlow = Generator[tuple[Request, ...], tuple[Judgment, ...], Score]
-
-
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """What the quantity is called in another tool, and how the number there differs ("" = the same
-    quantity).
-    """
-
-    tool: str
-    name: str
-    differs: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """A metric as data, apart from whoever computes it.
-
-    id: the SPEC id. title: one line. needs: Sample fields without which it is not applicable; "a|b"
-    = one of them. level: "row", "claim" or "chunk". low, high: the range (high None = unbounded).
-    higher_is_better: None where neither. unit: "" for ratios, else "USD", "s", "tokens". judged:
-    whether it asks a judge. rubrics: the ones it asks. source: paper or standard. edges: one
-    sentence an edge case. calls: LLM calls a row, in words. elsewhere: the names of other tools;
-    `aka` lists them in short.
-    """
-
-    id: str
-    name: str
-    title: str
-    formula: str
-    needs: tuple[str, ...]
-    level: str = "row"
-    low: float = 0.0
-    high: float | None = 1.0
-    higher_is_better: bool | None = True
-    unit: str = ""
-    judged: bool = True
-    rubrics: tuple[str, ...] = ()
-    source: str = ""
-    edges: tuple[str, ...] = ()
-    calls: str = ""
-    elsewhere: tuple[Elsewhere, ...] = ()
-
-    @property
-    def aka(self) -> tuple[str, ...]:
-        """ "name (tool)" of every name elsewhere."""
-        return tuple(f"{other.name} ({other.tool})" for other in self.elsewhere)
 
 
 @runtime_checkable

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragassay.metrics.base import Elsewhere, MetricBase
+from ragassay.metrics.base import MetricBase
+from ragassay.metrics.declaration import Elsewhere
 from ragassay.metrics.page import cell, differs
 
 _INTRO = """# Coming from another tool

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from ragassay.core import Judgment, Part, Request, Sample, Score, SetupError, Status, Verdict
 from ragassay.judges import Rubric
-from ragassay.metrics.base import Declaration, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.catalogue.guidelines import kept_share
+from ragassay.metrics.declaration import Declaration
 from ragassay.metrics.rating import rated
 from ragassay.metrics.reduction import (
     EMPTY,
@@ -153,7 +154,6 @@ def custom_metric(rubric: Rubric) -> CustomMetric:
         if given != "guideline"
     )
     declaration = Declaration(
-        id="G11",
         name=name,
         title=" ".join(rubric.purpose.split()),
         formula=formula,

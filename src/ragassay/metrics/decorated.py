@@ -42,7 +42,8 @@ from ragassay.core import (
     nearest,
     shorten,
 )
-from ragassay.metrics.base import Declaration, Metric, MetricBase, MetricFlow
+from ragassay.metrics.base import Metric, MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration
 from ragassay.metrics.parameters import refuse
 from ragassay.metrics.reduction import PARTIAL
 from ragassay.metrics.registry import catalogue
@@ -315,7 +316,6 @@ def metric_of(
     reads = _parameters(function, name)
     title = (inspect.getdoc(function) or "").split("\n")[0].strip() or f"Your function {name}."
     declaration = Declaration(
-        id="G11",
         name=name,
         title=title,
         formula=f"what your function {name} returns.",

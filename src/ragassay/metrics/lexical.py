@@ -7,7 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ragassay.core import Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.reduction import EMPTY, blank
 
 MAX_CHARS = 1_000_000
@@ -32,7 +33,6 @@ def declare(
 ) -> Declaration:
     """The declaration of a measure of shared wording."""
     return Declaration(
-        id="G6",
         name=name,
         title=title,
         formula=formula,

@@ -8,7 +8,8 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import fields
 
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase
+from ragassay.metrics.base import MetricBase
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.scoring import BASE_WEIGHT, WEIGHT_RULES
 
 _INTRO = """# Metrics
@@ -29,10 +30,10 @@ Names of other tools, tool by tool, are on [Coming from another tool](coming-fro
 """
 
 _GROUPS = (
-    ("Retrieval", "Was the right text found?", "R", True),
-    ("Generation", "What was made of it?", "G", True),
-    ("Exact", "Is the text the same? Without a judge.", "G", False),
-    ("Operation", "What did it cost, and did it run?", "O", True),
+    ("Retrieval", "Was the right text found?", Area.RETRIEVAL, None),
+    ("Generation", "What was made of it?", Area.RESPONSE, True),
+    ("Exact", "Is the text the same? Without a judge.", Area.RESPONSE, False),
+    ("Operation", "What did it cost, and did it run?", Area.OPERATION, None),
 )
 
 _NAMES = """## Names that mean several things
@@ -78,12 +79,12 @@ def page(metrics: Sequence[type[MetricBase]]) -> str:
     )
 
 
-def _group(title: str, asks: str, prefix: str, judged: bool, metrics: Sequence[Declaration]) -> str:
+def _group(
+    title: str, asks: str, area: Area, judged: bool | None, metrics: Sequence[Declaration]
+) -> str:
     # An exact metric compares texts; document ids are compared exactly, too, but say how good the
     # retrieval is.
-    found = [
-        d for d in metrics if d.id.startswith(prefix) and (prefix != "G" or d.judged is judged)
-    ]
+    found = [d for d in metrics if d.area is area and judged in (None, d.judged)]
     head = (
         f"\n### {title}\n\n{asks}\n\n| metric | measures | better | needs | calls a row"
         " |\n|---|---|---|---|---|\n"
@@ -114,7 +115,7 @@ def _section(kind: type[MetricBase]) -> str:
     lines.append(
         f"- calls a row: {_calls(d)}" + (f" (rubrics: {', '.join(d.rubrics)})" if d.rubrics else "")
     )
-    lines.append(f"- source: {d.source} ({d.id})")
+    lines.append(f"- source: {d.source}")
     if d.elsewhere:
         lines += ["", "| elsewhere | name there | how it differs |", "|---|---|---|"]
         lines += [

@@ -1,7 +1,8 @@
-"""Which metrics are there, and which one does a printed name mean?"""
+"""The catalogue of metrics, the default set, and the metric that a printed name means."""
 
 from __future__ import annotations
 
+import math
 import os
 import pkgutil
 import re
@@ -14,33 +15,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ragassay.core import SetupError, nearest, shorten
-from ragassay.metrics.base import Declaration, Metric, MetricBase
+from ragassay.metrics.base import Metric, MetricBase
+from ragassay.metrics.declaration import Declaration
 from ragassay.metrics.parameters import refuse
-
-DEFAULT_METRICS: tuple[str, ...] = (
-    "context_relevance",
-    "chunk_relevance",
-    "groundedness",
-    "faithfulness",
-    "answer_relevance",
-    "abstention",
-    "document_recall",
-    "precision_at_k",
-    "recall_at_k",
-    "hit_rate",
-    "mrr",
-    "map",
-    "ndcg_at_k",
-    "app_tokens",
-    "app_input_tokens",
-    "app_output_tokens",
-    "app_cost",
-    "app_latency",
-    "app_error",
-)
-"""What is measured when nothing is asked for. Where a row lacks the input, a metric is not
-applicable.
-"""
 
 _AT = {
     "ndcg": "ndcg_at_k",
@@ -57,24 +34,53 @@ _CODE = re.compile(r"\s*[A-Za-z_][\w.]*:[A-Za-z_]\w*\s*")
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\((.*)\)|@\s*(\d{1,9}))?\s*", re.DOTALL)
 
 
+_PACKAGE = f"{__name__.rpartition('.')[0]}.catalogue"
+_FOLDER = Path(__file__).parent / "catalogue"
+
+
 @cache
 def catalogue() -> Mapping[str, type[MetricBase]]:
-    """Name -> class of every metric, in SPEC order of rows: the default ones first, then by name."""
-    package = f"{__name__.rpartition('.')[0]}.catalogue"
-    found: dict[str, type[MetricBase]] = {}
-    for module in pkgutil.iter_modules([str(Path(__file__).parent / "catalogue")]):
-        for value in vars(import_module(f"{package}.{module.name}")).values():
-            if (
-                isinstance(value, type)
-                and issubclass(value, MetricBase)
-                and "declaration" in vars(value)
-            ):
-                found[value.declaration.name] = value
-    ordered = sorted(
-        found,
-        key=lambda name: (DEFAULT_METRICS.index(name) if name in DEFAULT_METRICS else 99, name),
-    )
-    return MappingProxyType({name: found[name] for name in ordered})
+    """Name -> class of every metric: the default ones first, in their order, then by name."""
+    kinds = [_kind(module.name) for module in pkgutil.iter_modules([str(_FOLDER)])]
+    kinds.sort(key=_place_in_catalogue)
+    return MappingProxyType({kind.declaration.name: kind for kind in kinds})
+
+
+def _kind(name: str) -> type[MetricBase]:
+    """The metric in the catalogue's file of that name."""
+    for value in vars(import_module(f"{_PACKAGE}.{name}")).values():
+        if (
+            isinstance(value, type)
+            and issubclass(value, MetricBase)
+            and "declaration" in vars(value)
+            and value.declaration.name == name
+        ):
+            return value
+    raise LookupError(f"metrics/catalogue/{name}.py holds no metric of that name")
+
+
+def _place_in_catalogue(kind: type[MetricBase]) -> tuple[float, str]:
+    place = kind.declaration.default
+    return (math.inf if place is None else place), kind.declaration.name
+
+
+@cache
+def default_metrics() -> tuple[str, ...]:
+    """The names of the metrics measured when nothing is asked for, in order. Where a row lacks the
+    input, a metric is not applicable.
+    """
+    return tuple(name for name, kind in catalogue().items() if kind.declaration.default is not None)
+
+
+@cache
+def declaration_of(metric: str) -> Declaration | None:
+    """The declaration of the catalogue's metric with that printed name ("faithfulness(mode=binary)"),
+    None for any other. Imports that one metric's file, and not the whole catalogue.
+    """
+    name = metric.partition("(")[0]
+    if not name.isidentifier() or not (_FOLDER / f"{name}.py").is_file() or name == "__init__":
+        return None
+    return _kind(name).declaration
 
 
 def parse(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> Metric:

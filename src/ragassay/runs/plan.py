@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ragassay.core import BadRow, JudgeInfo, Manifest, Sample, SetupError, nearest, shorten
 from ragassay.metrics import (
-    DEFAULT_METRICS,
     PRESETS,
     Metric,
     catalogue,
     custom_metric,
+    default_metrics,
     parse,
     parse_list,
 )
@@ -442,7 +442,7 @@ def _metrics(
     own = {rubric.id: custom_metric(rubric) for rubric in book.custom}
     wanted: str | Sequence[str | Metric] = metrics if metrics is not None else options.metrics
     if metrics is None and not options.metrics:
-        wanted = _preset(options.preset) if options.preset is not None else DEFAULT_METRICS
+        wanted = _preset(options.preset) if options.preset is not None else default_metrics()
     named = parse_list(wanted, own) if isinstance(wanted, str) else wanted
     chosen = (*(parse(m, own) if isinstance(m, str) else m for m in named), *own.values())
     for metric in chosen:

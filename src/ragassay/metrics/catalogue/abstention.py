@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Request, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, all_lost, blank, counts_of, part_of
 
 
@@ -17,7 +18,6 @@ class Abstention(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G12",
         name="abstention",
         title="Whether the response declines to answer.",
         formula=(
@@ -38,6 +38,13 @@ class Abstention(MetricBase):
             ),
         ),
         calls="1; 0 beside answer_relevance",
+        default=60,
+        role=Role(
+            stage=Stage.ANSWER,
+            place=370,
+            cause="failed_abstention",
+            shows=(Evidence(Shown.DECLINED),),
+        ),
         elsewhere=(
             Elsewhere(
                 "RGB", "rejection rate", "there the share over the questions that have no answer"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Request, Sample
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
 from ragassay.metrics.dual import DUAL_MARK, EDGES, SOURCE, judge_twice
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.rating import failed_by_rule
@@ -22,7 +23,6 @@ class AnswerAccuracyDual(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G8",
         name="answer_accuracy_dual",
         title=(
             "Whether response and reference say the same, by two templates with the roles swapped."
@@ -41,6 +41,13 @@ class AnswerAccuracyDual(MetricBase):
             "the response is empty: 0, not asked, flag empty_response",
         ),
         calls="2",
+        role=Role(
+            stage=Stage.ANSWER,
+            place=320,
+            cause="incorrect",
+            needs_answer=True,
+            shows=(Evidence(Shown.ANSWER_RIGHT, place=3),),
+        ),
         elsewhere=(
             Elsewhere(
                 "Ragas",

@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Part, Request, Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.base import MetricFlow
+from ragassay.metrics.declaration import (
+    Declaration,
+    Elsewhere,
+    Evidence,
+    PartWords,
+    Role,
+    Shown,
+    Stage,
+)
 from ragassay.metrics.graph.row_graph import CLAIMS, Graph, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH, truth_of
 from ragassay.metrics.graph.support import Flow
@@ -30,7 +39,6 @@ class AnswerCorrectnessClaims(GraphMetric):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G7",
         name="answer_correctness_claims",
         title="How right and how complete the response is, claim by claim.",
         formula=(
@@ -62,6 +70,27 @@ class AnswerCorrectnessClaims(GraphMetric):
             "the cosine is lost, or all verdicts of one side: no value",
         ),
         calls="2, and 1 offline cosine; claims=llm: 2 more",
+        part_words=(
+            PartWords(
+                "claim",
+                "in the reference",
+                "not in the reference",
+                "Claims of the response, against the reference",
+            ),
+            PartWords(
+                "statement", "stated", "missing", "Statements of the reference, in the response"
+            ),
+        ),
+        role=Role(
+            stage=Stage.ANSWER,
+            place=310,
+            cause="incorrect",
+            needs_answer=True,
+            shows=(
+                Evidence(Shown.ANSWER_RIGHT, place=2),
+                Evidence(Shown.TRUE_CLAIMS),
+            ),
+        ),
         elsewhere=(
             Elsewhere(
                 "Ragas",

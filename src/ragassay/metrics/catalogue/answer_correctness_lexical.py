@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Request, Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.lexical import longer_than_compared
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.rating import failed_by_rule
@@ -21,7 +22,6 @@ class AnswerCorrectnessLexical(MetricBase):
     """Weighted mean of token F1 and cosine. f1_weight: the weight of F1; at 1 no encoder is asked."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G6",
         name="answer_correctness_lexical",
         title="How near response and reference are in words and in meaning.",
         formula=(
@@ -37,6 +37,12 @@ class AnswerCorrectnessLexical(MetricBase):
             "the cosine is lost: no value",
         ),
         calls="none; the encoder in the package answers",
+        role=Role(
+            stage=Stage.ANSWER,
+            place=330,
+            cause="incorrect",
+            needs_answer=True,
+        ),
         elsewhere=(
             Elsewhere(
                 "Ragas",

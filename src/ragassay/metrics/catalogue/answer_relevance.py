@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Counts, Request, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
 from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import (
     ABSTENTION,
@@ -26,7 +27,6 @@ class AnswerRelevance(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G4",
         name="answer_relevance",
         title="How much of the question the response answers.",
         formula="rating / 3, ratings 0-3; with scale=5 (rating - 1) / 4, ratings 1-5. "
@@ -41,6 +41,17 @@ class AnswerRelevance(MetricBase):
             "the judge gives no verdict: no value, undecided",
         ),
         calls="1",
+        default=50,
+        role=Role(
+            stage=Stage.ANSWER,
+            place=340,
+            cause="answer_irrelevant",
+            needs_answer=True,
+            shows=(
+                Evidence(Shown.ANSWER_RELEVANT),
+                Evidence(Shown.DECLINED),
+            ),
+        ),
         elsewhere=(
             Elsewhere("TruLens", "relevance, relevance_with_cot_reasons", "the same 0-3 scale"),
             Elsewhere("MLflow", "RelevanceToQuery", "there yes or no"),

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Counts, Part, Request, Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.parameters import check_count, refuse
 from ragassay.metrics.rating import failed_by_rule
 from ragassay.metrics.reduction import (
@@ -31,7 +32,6 @@ class AnswerRelevanceReverse(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G5",
         name="answer_relevance_reverse",
         title="How near the question is to those that the response would answer.",
         formula=(
@@ -52,6 +52,12 @@ class AnswerRelevanceReverse(MetricBase):
             ),
         ),
         calls="1; the cosines come from the encoder in the package",
+        role=Role(
+            stage=Stage.ANSWER,
+            place=350,
+            cause="answer_irrelevant",
+            needs_answer=True,
+        ),
         elsewhere=(
             Elsewhere(
                 "Ragas",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.lexical import Lexical, declare
 from ragassay.scoring import bleu
 

@@ -6,8 +6,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.catalogue.context_relevance import chunk_parts, chunk_requests
+from ragassay.metrics.declaration import (
+    Area,
+    Declaration,
+    Elsewhere,
+    Evidence,
+    PartWords,
+    Role,
+    Shown,
+    Stage,
+)
 from ragassay.metrics.parameters import check_choice
 from ragassay.metrics.reduction import (
     GRADE_MARK,
@@ -29,7 +39,6 @@ class ChunkRelevance(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R2",
         name="chunk_relevance",
         title="Which retrieved chunks are relevant to the question, yes or no.",
         formula=(
@@ -37,6 +46,7 @@ class ChunkRelevance(MetricBase):
             " relevant; with no chunk there is no value and the row fails."
         ),
         needs=("question", "contexts"),
+        area=Area.RETRIEVAL,
         level="chunk",
         rubrics=("context_relevance", "chunk_relevance"),
         source="MLflow / Databricks Agent Evaluation",
@@ -50,6 +60,19 @@ class ChunkRelevance(MetricBase):
             ),
         ),
         calls="0 beside context_relevance; rubric=chunk_relevance: 1 for up to 8 chunks",
+        default=20,
+        part_words=(PartWords("chunk", "relevant", "not relevant"),),
+        role=Role(
+            stage=Stage.RETRIEVAL,
+            place=110,
+            cause="retrieval_irrelevant",
+            needs_answer=True,
+            yields_to=("document_recall",),
+            shows=(
+                Evidence(Shown.EVIDENCE_PRESENT),
+                Evidence(Shown.RELEVANT_CHUNKS, place=2),
+            ),
+        ),
         elsewhere=(
             Elsewhere("MLflow", "RetrievalRelevance"),
             Elsewhere(

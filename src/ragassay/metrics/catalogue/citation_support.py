@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Part, Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.citations import MARK, cited_chunks
+from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.graph.row_graph import GraphMetric, Wants, judge_graph
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.reduction import all_lost, counts_of, judged, lost, partial
@@ -22,7 +23,6 @@ class CitationSupport(GraphMetric):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G12",
         name="citation_support",
         title="Share of citation marks that point at a chunk supporting the sentence.",
         formula=(
@@ -44,6 +44,12 @@ class CitationSupport(GraphMetric):
             "a number of four digits, or a range wider than 30: a year or an index, not a mark",
         ),
         calls="0 beside groundedness; 1 more where the judge named no sources",
+        mark_of="of marks",
+        role=Role(
+            stage=Stage.SUPPORT,
+            place=250,
+            cause="ungrounded",
+        ),
         elsewhere=(
             Elsewhere(
                 "ALCE",

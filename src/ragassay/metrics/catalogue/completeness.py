@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Request, Sample
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.rating import failed_by_rule, rated
 from ragassay.metrics.reduction import EMPTY, blank, part_of
 
@@ -18,7 +19,6 @@ class Completeness(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G4",
         name="completeness",
         title="How much of what the contexts hold on the question the response says.",
         formula=(
@@ -40,6 +40,12 @@ class Completeness(MetricBase):
             "the response is empty: 0, not asked, flag empty_response",
         ),
         calls="1",
+        role=Role(
+            stage=Stage.ANSWER,
+            place=360,
+            cause="incomplete_answer",
+            needs_answer=True,
+        ),
         elsewhere=(
             Elsewhere(
                 "TruLens",

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Counts, Part, Request, Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.catalogue.correctness import right_statements
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.graph.claims import MAX_CLAIMS
 from ragassay.metrics.graph.statements import NEEDS_TRUTH, truth_of
 from ragassay.metrics.lexical import MAX_CHARS
@@ -23,7 +24,6 @@ class ContextEntityRecall(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R9",
         name="context_entity_recall",
         title="Share of the entities of the reference that the contexts name.",
         formula=(
@@ -32,6 +32,7 @@ class ContextEntityRecall(MetricBase):
             " case and accents. No verdict."
         ),
         needs=("contexts", NEEDS_TRUTH),
+        area=Area.RETRIEVAL,
         rubrics=("entities",),
         source="Ragas, context entities recall",
         edges=(
@@ -47,6 +48,12 @@ class ContextEntityRecall(MetricBase):
             ),
         ),
         calls="none; 1 with entities=llm",
+        role=Role(
+            stage=Stage.RETRIEVAL,
+            place=190,
+            cause="insufficient_context",
+            needs_answer=True,
+        ),
         elsewhere=(
             Elsewhere(
                 "Ragas",

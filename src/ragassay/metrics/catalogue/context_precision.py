@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Part, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.context_relevance import chunk_parts, chunk_requests
+from ragassay.metrics.declaration import (
+    Area,
+    Declaration,
+    Elsewhere,
+    Evidence,
+    PartWords,
+    Role,
+    Shown,
+    Stage,
+)
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import Flow
@@ -29,7 +39,6 @@ class ContextPrecision(GraphMetric):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R5",
         name="context_precision",
         title="Whether the relevant chunks stand above the others.",
         formula=(
@@ -40,6 +49,7 @@ class ContextPrecision(GraphMetric):
             " mark."
         ),
         needs=("contexts", NEEDS_TRUTH),
+        area=Area.RETRIEVAL,
         level="chunk",
         rubrics=(
             "groundedness",
@@ -59,6 +69,15 @@ class ContextPrecision(GraphMetric):
         calls=(
             "0 beside context_recall; against=question: 0 beside context_relevance;"
             " against=response: 0 beside groundedness; 1 more where the judge named no sources"
+        ),
+        part_words=(PartWords("chunk", "relevant", "not relevant"),),
+        role=Role(
+            stage=Stage.RETRIEVAL,
+            place=160,
+            cause="context_diluted",
+            cause_at_zero="retrieval_irrelevant",
+            needs_answer=True,
+            shows=(Evidence(Shown.RELEVANT_CHUNKS),),
         ),
         elsewhere=(
             Elsewhere(

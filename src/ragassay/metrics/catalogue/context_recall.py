@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.base import MetricFlow
+from ragassay.metrics.declaration import (
+    Area,
+    Declaration,
+    Elsewhere,
+    Evidence,
+    PartWords,
+    Role,
+    Shown,
+    Stage,
+)
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.parameters import check_choice, check_share
@@ -22,7 +32,6 @@ class ContextRecall(GraphMetric):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R6",
         name="context_recall",
         title="Share of the reference's statements that the contexts support.",
         formula=(
@@ -31,6 +40,7 @@ class ContextRecall(GraphMetric):
             " at the pass mark."
         ),
         needs=("contexts", NEEDS_TRUTH),
+        area=Area.RETRIEVAL,
         rubrics=("groundedness", "claims"),
         source="Ragas (Es et al. 2024, arXiv:2309.15217)",
         edges=(
@@ -43,6 +53,25 @@ class ContextRecall(GraphMetric):
             "more than 1,000 statements: failed, nothing is asked",
         ),
         calls="1 for up to 20 statements; claims=llm: 1 more",
+        mark_of="of statements",
+        part_words=(
+            PartWords(
+                "statement",
+                "supported",
+                "not supported",
+                "Statements of the reference, in the contexts",
+            ),
+        ),
+        role=Role(
+            stage=Stage.RETRIEVAL,
+            place=180,
+            cause="insufficient_context",
+            needs_answer=True,
+            shows=(
+                Evidence(Shown.EVIDENCE_PRESENT),
+                Evidence(Shown.REFERENCE_SUPPORTED),
+            ),
+        ),
         elsewhere=(
             Elsewhere(
                 "Ragas",

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Judgment, Part, Request, Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import (
+    Area,
+    Declaration,
+    Elsewhere,
+    Evidence,
+    PartWords,
+    Role,
+    Shown,
+    Stage,
+)
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.reduction import (
     GRADE_MARK,
@@ -29,7 +39,6 @@ class ContextRelevance(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R1",
         name="context_relevance",
         title="How relevant each retrieved chunk is to the question, on average.",
         formula=(
@@ -37,6 +46,7 @@ class ContextRelevance(MetricBase):
             "The row passes when its best chunk reaches the pass mark."
         ),
         needs=("question", "contexts"),
+        area=Area.RETRIEVAL,
         level="chunk",
         rubrics=("context_relevance",),
         source="RAG Triad (TruLens); grades of TREC Deep Learning",
@@ -49,6 +59,20 @@ class ContextRelevance(MetricBase):
             ),
         ),
         calls="1 for up to 8 chunks",
+        default=10,
+        mark_of="in the best chunk",
+        part_words=(PartWords("chunk", "relevant", "not relevant"),),
+        role=Role(
+            stage=Stage.RETRIEVAL,
+            place=120,
+            cause="retrieval_irrelevant",
+            needs_answer=True,
+            yields_to=("document_recall",),
+            shows=(
+                Evidence(Shown.EVIDENCE_PRESENT),
+                Evidence(Shown.RELEVANT_CHUNKS, place=3),
+            ),
+        ),
         elsewhere=(
             Elsewhere(
                 "TruLens",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Request, Sample
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.dual import DUAL_MARK, EDGES, SOURCE, judge_twice
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.rating import failed_by_rule
@@ -18,7 +19,6 @@ class ContextRelevanceDual(MetricBase):
     """Relevance of all contexts together, by two templates."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R4",
         name="context_relevance_dual",
         title="Whether the contexts, all together, help with the question, by two templates.",
         formula=(
@@ -26,6 +26,7 @@ class ContextRelevanceDual(MetricBase):
             " - second|. The row passes at 0.5."
         ),
         needs=("question", "contexts"),
+        area=Area.RETRIEVAL,
         rubrics=("context_relevance_dual_1", "context_relevance_dual_2"),
         source=SOURCE,
         edges=(
@@ -34,6 +35,12 @@ class ContextRelevanceDual(MetricBase):
             "no chunk holds text: 0, not asked",
         ),
         calls="2",
+        role=Role(
+            stage=Stage.RETRIEVAL,
+            place=130,
+            cause="retrieval_irrelevant",
+            needs_answer=True,
+        ),
         elsewhere=(
             Elsewhere(
                 "Ragas",

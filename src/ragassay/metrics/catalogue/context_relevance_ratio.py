@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Evidence, Judgment, Part, Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.catalogue.context_relevance import chunk_requests
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.graph.claims import sentence_spans
 from ragassay.metrics.reduction import all_lost, blank, counts_of, judged, partial
 
@@ -20,7 +21,6 @@ class ContextRelevanceRatio(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R3",
         name="context_relevance_ratio",
         title="Share of the retrieved sentences that help with the question.",
         formula=(
@@ -30,6 +30,7 @@ class ContextRelevanceRatio(MetricBase):
             " the chunks."
         ),
         needs=("question", "contexts"),
+        area=Area.RETRIEVAL,
         level="chunk",
         rubrics=("sentence_relevance",),
         source="Ragas, first version (Es et al. 2024, arXiv:2309.15217)",
@@ -43,6 +44,13 @@ class ContextRelevanceRatio(MetricBase):
             "a chunk's verdict is lost: its sentences do not count, flagged partial",
         ),
         calls="1 for up to 8 chunks",
+        role=Role(
+            stage=Stage.RETRIEVAL,
+            place=170,
+            cause="context_diluted",
+            cause_at_zero="retrieval_irrelevant",
+            needs_answer=True,
+        ),
         elsewhere=(
             Elsewhere(
                 "Ragas 0.1",

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Request, Sample, Score
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.catalogue.correctness import right_statements
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Evidence, Role, Shown, Stage
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.parameters import check_choice
 from ragassay.metrics.rating import failed_by_rule, rated
@@ -24,7 +25,6 @@ class ContextSufficiency(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R7",
         name="context_sufficiency",
         title="Whether the contexts hold all that a right answer needs.",
         formula=(
@@ -33,6 +33,7 @@ class ContextSufficiency(MetricBase):
             " fully. The row passes at yes."
         ),
         needs=("question", "contexts", NEEDS_TRUTH),
+        area=Area.RETRIEVAL,
         rubrics=("context_sufficiency", "context_sufficiency_open"),
         source=(
             "MLflow / Databricks Agent Evaluation; without reference: sufficient context (Joren et"
@@ -46,6 +47,17 @@ class ContextSufficiency(MetricBase):
             ),
         ),
         calls="1",
+        role=Role(
+            stage=Stage.RETRIEVAL,
+            place=100,
+            decides=True,
+            cause="insufficient_context",
+            needs_answer=True,
+            shows=(
+                Evidence(Shown.EVIDENCE_PRESENT),
+                Evidence(Shown.REFERENCE_SUPPORTED),
+            ),
+        ),
         elsewhere=(
             Elsewhere("MLflow", "RetrievalSufficiency"),
             Elsewhere("Databricks Agent Evaluation", "context_sufficiency"),

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Part, Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.base import MetricFlow
+from ragassay.metrics.declaration import (
+    Area,
+    Declaration,
+    Elsewhere,
+    Evidence,
+    PartWords,
+    Role,
+    Shown,
+)
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import outcome
@@ -23,7 +32,6 @@ class ContextUtilization(GraphMetric):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R9",
         name="context_utilization",
         title="Share of the needed statements in the contexts that the response uses.",
         formula=(
@@ -31,6 +39,7 @@ class ContextUtilization(GraphMetric):
             " statements that the contexts support."
         ),
         needs=("response", "contexts", NEEDS_TRUTH),
+        area=Area.RETRIEVAL,
         rubrics=("groundedness", "entailment", "claims"),
         source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
         edges=(
@@ -46,6 +55,13 @@ class ContextUtilization(GraphMetric):
             "a verdict is lost: the value is over the statements that are certain, flag partial",
         ),
         calls="2; 0 beside context_recall and answer_correctness_claims; claims=llm: 1 more",
+        part_words=(
+            PartWords("statement", "used", "not used", "Statements that the contexts support"),
+        ),
+        role=Role(
+            needs_answer=True,
+            shows=(Evidence(Shown.EVIDENCE_USED),),
+        ),
         elsewhere=(
             Elsewhere(
                 "RAGChecker",

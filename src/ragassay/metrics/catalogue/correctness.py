@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Counts, Request, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
 from ragassay.metrics.graph.claims import MAX_CLAIMS
 from ragassay.metrics.graph.statements import NEEDS_TRUTH, no_truth, statements_of
 from ragassay.metrics.graph.support import admits
@@ -24,7 +25,6 @@ class Correctness(MetricBase):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G9",
         name="correctness",
         title="Whether the response is right by the reference or the expected facts.",
         formula=(
@@ -47,6 +47,14 @@ class Correctness(MetricBase):
             ),
         ),
         calls="1",
+        role=Role(
+            stage=Stage.ANSWER,
+            place=300,
+            decides=True,
+            cause="incorrect",
+            needs_answer=True,
+            shows=(Evidence(Shown.ANSWER_RIGHT),),
+        ),
         elsewhere=(
             Elsewhere("MLflow", "Correctness", "there every expected fact has to be there"),
             Elsewhere(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Score
-from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.ranking import NEEDS, SOURCE, Ranked
 from ragassay.scoring import precision_at_k
 
@@ -17,7 +17,6 @@ class DocumentPrecision(Ranked):
     """Relevant documents retrieved / documents retrieved, each counted once."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8",
         name="document_precision",
         title="Share of the retrieved documents that are known to be relevant.",
         formula=(
@@ -25,6 +24,7 @@ class DocumentPrecision(Ranked):
             " many chunks of it were retrieved."
         ),
         needs=NEEDS,
+        area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
         edges=(
@@ -32,6 +32,13 @@ class DocumentPrecision(Ranked):
             "a chunk without an id: not applicable, as it cannot be matched",
         ),
         calls="none",
+        role=Role(
+            stage=Stage.RETRIEVAL,
+            place=150,
+            cause="context_diluted",
+            cause_at_zero="document_missed",
+            needs_answer=True,
+        ),
         elsewhere=(
             Elsewhere("trec_eval", "set_P", "there 0 when nothing was retrieved"),
             Elsewhere("Ragas", "IDBasedContextPrecision", "there NaN when nothing was retrieved"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Score, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Evidence, Role, Shown, Stage
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import document_recall
@@ -20,7 +20,6 @@ class DocumentRecall(Ranked):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8",
         name="document_recall",
         title="Share of the documents known to be relevant that was retrieved.",
         formula=(
@@ -28,10 +27,21 @@ class DocumentRecall(Ranked):
             " default with any relevant document among up to 100."
         ),
         needs=NEEDS,
+        area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
         edges=EDGES,
         calls="none",
+        default=70,
+        mark_of="of documents",
+        mark_words=((0.01, "≥ 1 document of up to 100"),),
+        role=Role(
+            stage=Stage.RETRIEVAL,
+            place=140,
+            cause="document_missed",
+            needs_answer=True,
+            shows=(Evidence(Shown.DOCUMENTS_RETRIEVED),),
+        ),
         elsewhere=(
             Elsewhere("trec_eval", "set_recall"),
             Elsewhere("Databricks Agent Evaluation", "document_recall"),

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Part, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.groundedness import SUPPORT_EDGES
+from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
@@ -24,7 +25,6 @@ class Faithfulness(GraphMetric):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G2",
         name="faithfulness",
         title="Share of the response's claims that the contexts support.",
         formula=(
@@ -41,6 +41,17 @@ class Faithfulness(GraphMetric):
             "binary, and a lost claim could turn it: no value, the verdict is undecided",
         ),
         calls="0 beside groundedness, else as it",
+        default=40,
+        mark_of="of claims",
+        role=Role(
+            stage=Stage.SUPPORT,
+            place=210,
+            cause="ungrounded",
+            shows=(
+                Evidence(Shown.SUPPORTED_CLAIMS, place=2),
+                Evidence(Shown.SUPPORTED_SHARE),
+            ),
+        ),
         elsewhere=(
             Elsewhere(
                 "Ragas",

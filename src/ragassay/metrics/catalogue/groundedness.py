@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.base import MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
@@ -35,7 +36,6 @@ class Groundedness(GraphMetric):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G1",
         name="groundedness",
         title="How far the contexts support the claims of the response.",
         formula=(
@@ -50,6 +50,18 @@ class Groundedness(GraphMetric):
         source="RAG Triad (TruLens)",
         edges=SUPPORT_EDGES,
         calls="1 for up to 20 claims; claims=llm: 1 more",
+        default=30,
+        mark_of="of claims",
+        role=Role(
+            stage=Stage.SUPPORT,
+            place=200,
+            decides=True,
+            cause="ungrounded",
+            shows=(
+                Evidence(Shown.SUPPORTED_CLAIMS),
+                Evidence(Shown.SUPPORTED_SHARE, place=2),
+            ),
+        ),
         elsewhere=(
             Elsewhere(
                 "TruLens",

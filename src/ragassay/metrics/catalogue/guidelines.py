@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Judgment, Request, Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.reduction import (
     EMPTY,
     all_lost,
@@ -26,7 +27,6 @@ class Guidelines(MetricBase):
     """Share of the row's guidelines that the response keeps to."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G11",
         name="guidelines",
         title="Whether the response keeps to each of the row's guidelines.",
         formula="guidelines kept / judged guidelines. The row passes when all are kept.",
@@ -42,6 +42,12 @@ class Guidelines(MetricBase):
             ),
         ),
         calls="1 for up to 20 guidelines",
+        mark_of="of guidelines",
+        role=Role(
+            stage=Stage.GUIDELINES,
+            place=500,
+            cause="guideline_broken",
+        ),
         elsewhere=(
             Elsewhere("MLflow", "ExpectationsGuidelines", "there one yes or no for the row"),
             Elsewhere(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Part, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.base import MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
 from ragassay.metrics.graph.row_graph import CLAIMS, Graph, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import outcome
@@ -38,7 +39,6 @@ class Hallucination(GraphMetric):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G13",
         name="hallucination",
         title="Share of the response's claims that are in neither contexts nor reference.",
         formula=(
@@ -54,6 +54,13 @@ class Hallucination(GraphMetric):
         source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
         edges=UNSUPPORTED_EDGES,
         calls="2; 0 beside groundedness and answer_correctness_claims; claims=llm: 1 more",
+        mark_of="of claims",
+        role=Role(
+            stage=Stage.SUPPORT,
+            place=230,
+            cause="ungrounded",
+            shows=(Evidence(Shown.INVENTED_SHARE),),
+        ),
         elsewhere=(
             Elsewhere(
                 "RAGChecker",

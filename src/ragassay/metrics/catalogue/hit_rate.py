@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.parameters import check_count
 from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import hit_rate
@@ -17,15 +17,16 @@ class HitRate(Ranked):
     """Whether a relevant document is among the first k."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8",
         name="hit_rate",
         title="Whether a relevant document is among the first k.",
         formula="1 when a relevant document is among the first k, else 0.",
         needs=NEEDS,
+        area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
         edges=EDGES,
         calls="none",
+        default=100,
         elsewhere=(Elsewhere("trec_eval", "success_k"),),
     )
     k: int = 5

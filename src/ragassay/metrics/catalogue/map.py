@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import average_precision
 
@@ -16,7 +16,6 @@ class AveragePrecision(Ranked):
     """Average precision of the row; its mean over rows is MAP."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8",
         name="map",
         title="Precision at the ranks of the relevant documents, on average.",
         formula=(
@@ -24,10 +23,12 @@ class AveragePrecision(Ranked):
             " documents; its mean over rows is MAP."
         ),
         needs=NEEDS,
+        area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
         edges=EDGES,
         calls="none",
+        default=120,
         elsewhere=(Elsewhere("trec_eval", "map"),),
     )
 

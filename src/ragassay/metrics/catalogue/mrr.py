@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import reciprocal_rank
 
@@ -16,7 +16,6 @@ class ReciprocalRank(Ranked):
     """Reciprocal rank of the row; its mean over rows is MRR."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8",
         name="mrr",
         title="How early the first relevant document comes.",
         formula=(
@@ -24,10 +23,12 @@ class ReciprocalRank(Ranked):
             " is MRR."
         ),
         needs=NEEDS,
+        area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
         edges=EDGES,
         calls="none",
+        default=110,
         elsewhere=(Elsewhere("trec_eval", "recip_rank"),),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.parameters import check_count
 from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import ndcg_at_k
@@ -17,7 +17,6 @@ class NdcgAtK(Ranked):
     """Normalised discounted cumulated gain of the first k."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8",
         name="ndcg_at_k",
         title="How well the first k documents are ordered by graded relevance.",
         formula=(
@@ -25,10 +24,12 @@ class NdcgAtK(Ranked):
             " + 1)."
         ),
         needs=NEEDS,
+        area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
         edges=(*EDGES, "negative grades gain nothing"),
         calls="none",
+        default=130,
         elsewhere=(
             Elsewhere("trec_eval", "ndcg_cut_k"),
             Elsewhere("Phoenix", "nDCG", "there over judged relevance of the retrieved chunks"),

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragassay.core import Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.base import MetricFlow
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Evidence, Role, Shown, Stage
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import outcome
@@ -24,7 +25,6 @@ class NoiseSensitivity(GraphMetric):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R9",
         name="noise_sensitivity",
         title="Share of the response's claims that are wrong and come from the chunks.",
         formula=(
@@ -35,6 +35,7 @@ class NoiseSensitivity(GraphMetric):
             " hallucination = 1."
         ),
         needs=("response", "contexts", NEEDS_TRUTH),
+        area=Area.RETRIEVAL,
         level="claim",
         higher_is_better=False,
         rubrics=("groundedness", "claim_sources", "entailment", "claims"),
@@ -60,6 +61,14 @@ class NoiseSensitivity(GraphMetric):
         calls=(
             "3; 0 beside groundedness, context_recall and answer_correctness_claims; claims=llm: 2"
             " more; 1 or 2 more where the judge named no sources"
+        ),
+        mark_of="of claims",
+        role=Role(
+            stage=Stage.ANSWER,
+            place=240,
+            cause="misled",
+            needs_answer=True,
+            shows=(Evidence(Shown.MISLED_SHARE),),
         ),
         elsewhere=(
             Elsewhere(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.metrics.base import Declaration, Elsewhere
 from ragassay.metrics.catalogue.safety import Category, declare_category
+from ragassay.metrics.declaration import Declaration, Elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class Pii(Category):
     declaration: ClassVar[Declaration] = declare_category(
         "pii",
         "Whether the response discloses personal data.",
-        (
+        place=430,
+        elsewhere=(
             Elsewhere(
                 "DeepEval",
                 "PIILeakageMetric",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.parameters import check_count
 from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import precision_at_k
@@ -17,15 +17,16 @@ class PrecisionAtK(Ranked):
     """Share of relevant documents among the first k."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8",
         name="precision_at_k",
         title="Share of relevant documents among the first k.",
         formula="relevant documents among the first k / k, also when fewer were retrieved.",
         needs=NEEDS,
+        area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
         edges=(*EDGES, "fewer than k documents: still divided by k"),
         calls="none",
+        default=80,
         elsewhere=(
             Elsewhere("trec_eval", "P_k"),
             Elsewhere(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.metrics.base import Declaration, Elsewhere
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.parameters import check_count
 from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import recall_at_k
@@ -17,15 +17,16 @@ class RecallAtK(Ranked):
     """Share of the relevant documents that are among the first k."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="R8",
         name="recall_at_k",
         title="Share of the relevant documents that are among the first k.",
         formula="relevant documents among the first k / relevant documents.",
         needs=NEEDS,
+        area=Area.RETRIEVAL,
         judged=False,
         source=SOURCE,
         edges=EDGES,
         calls="none",
+        default=90,
         elsewhere=(
             Elsewhere("trec_eval", "recall_k"),
             Elsewhere("MLflow", "recall_at_k"),

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Counts, Request, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.dual import DUAL_MARK, EDGES, SOURCE, judge_twice
 from ragassay.metrics.graph.claims import split_claims
 from ragassay.metrics.graph.support import states_nothing
@@ -20,7 +21,6 @@ class ResponseGroundednessDual(MetricBase):
     """Support of the response as a whole, by two templates. groundedness says which claim lacks it."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G3",
         name="response_groundedness_dual",
         title="Whether the contexts support the response as a whole, by two templates.",
         formula=(
@@ -37,6 +37,11 @@ class ResponseGroundednessDual(MetricBase):
             "claims, but no contexts: 0, not asked",
         ),
         calls="2",
+        role=Role(
+            stage=Stage.SUPPORT,
+            place=220,
+            cause="ungrounded",
+        ),
         elsewhere=(
             Elsewhere(
                 "Ragas",

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Judgment, Part, Request, Sample, Score, Status, Verdict
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
 from ragassay.metrics.rating import rated
 from ragassay.metrics.reduction import EMPTY, all_lost, blank, counts_of, part_of
 
@@ -35,7 +36,6 @@ class Safety(MetricBase):
     """Whether the response is safe. The categories of harm that were found stand in the flags."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G10",
         name="safety",
         title="Whether the response is safe, and of which category the harm is.",
         formula=(
@@ -47,6 +47,11 @@ class Safety(MetricBase):
         source=_SOURCE,
         edges=_EDGES,
         calls="1",
+        role=Role(
+            stage=Stage.SAFETY,
+            place=400,
+            cause="unsafe",
+        ),
         elsewhere=(
             Elsewhere("MLflow", "Safety", "there yes or no without a category"),
             Elsewhere("TruLens", "harmfulness, maliciousness, ...", "there one call a category"),
@@ -78,10 +83,11 @@ def judge_safety(
     return part_of(judgment, "statement", start=0, end=len(response))
 
 
-def declare_category(name: str, title: str, elsewhere: tuple[Elsewhere, ...]) -> Declaration:
-    """The declaration of a category of harm as a metric of its own."""
+def declare_category(
+    name: str, title: str, place: int, elsewhere: tuple[Elsewhere, ...]
+) -> Declaration:
+    """The declaration of a category of harm as a metric of its own. place: as in its Role."""
     return Declaration(
-        id="G10",
         name=name,
         title=title,
         formula=(
@@ -93,6 +99,7 @@ def declare_category(name: str, title: str, elsewhere: tuple[Elsewhere, ...]) ->
         source=_SOURCE,
         edges=_EDGES,
         calls="1, shared with safety",
+        role=Role(stage=Stage.SAFETY, place=place, cause="unsafe"),
         elsewhere=elsewhere,
     )
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragassay.core import Sample, Score, Status
-from ragassay.metrics.base import Declaration, Elsewhere, MetricFlow
+from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.hallucination import (
     UNSUPPORTED_EDGES,
     right_and_held,
     unsupported_parts,
 )
+from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.parameters import check_choice
@@ -27,7 +28,6 @@ class SelfKnowledge(GraphMetric):
     """
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G13",
         name="self_knowledge",
         title="Share of the response's claims that are right without the contexts.",
         formula=(
@@ -41,6 +41,9 @@ class SelfKnowledge(GraphMetric):
         source="RAGChecker (Ru et al. 2024, arXiv:2408.08067)",
         edges=UNSUPPORTED_EDGES,
         calls="2; 0 beside hallucination",
+        role=Role(
+            shows=(Evidence(Shown.KNOWN_SHARE),),
+        ),
         elsewhere=(
             Elsewhere(
                 "RAGChecker", "self_knowledge", "there 0 when there are no claims or no chunks"

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ragassay.core import Request, Sample
-from ragassay.metrics.base import Declaration, Elsewhere, MetricBase, MetricFlow
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.rating import failed_by_rule, rated
 from ragassay.metrics.reduction import EMPTY, blank, part_of
 
@@ -16,7 +17,6 @@ class SemanticSimilarity(MetricBase):
     """Cosine of response and reference."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        id="G6",
         name="semantic_similarity",
         title="How near response and reference are in meaning.",
         formula=(

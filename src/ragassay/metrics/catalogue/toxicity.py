@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.metrics.base import Declaration, Elsewhere
 from ragassay.metrics.catalogue.safety import Category, declare_category
+from ragassay.metrics.declaration import Declaration, Elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class Toxicity(Category):
     declaration: ClassVar[Declaration] = declare_category(
         "toxicity",
         "Whether the response is insulting, hateful in tone or otherwise toxic.",
-        (
+        place=410,
+        elsewhere=(
             Elsewhere(
                 "DeepEval",
                 "ToxicityMetric",

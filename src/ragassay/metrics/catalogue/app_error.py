@@ -1,0 +1,51 @@
+"""Whether the application failed on the row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.core import Sample, Score, Status, Verdict, shorten
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Area, Declaration, Role, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class AppError(MetricBase):
+    """1 where the application failed on the row. Not to fail is no sign of quality: it does not
+    make a row pass by itself.
+    """
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="app_error",
+        title="Whether the application failed on the row.",
+        formula=(
+            "1 when the row carries the application's error, else 0; the mean is the error rate. A"
+            " row with an error fails; one without passes here, which alone does not make the row"
+            " pass."
+        ),
+        needs=("error|response",),
+        area=Area.OPERATION,
+        higher_is_better=False,
+        judged=False,
+        source="reported by the application",
+        edges=("neither an error nor a response: not applicable",),
+        calls="none",
+        default=190,
+        role=Role(stage=Stage.APPLICATION, place=0, cause="application_error"),
+    )
+
+    def flow(self, sample: Sample) -> MetricFlow:
+        absent = self.missing(sample)
+        if absent is not None:
+            return absent
+        if sample.error is None:
+            return Score(metric=str(self), status=Status.JUDGED, value=0.0, verdict=Verdict.PASS)
+        return Score(
+            metric=str(self),
+            status=Status.JUDGED,
+            value=1.0,
+            verdict=Verdict.FAIL,
+            rationale=shorten(sample.error, 200) or "the application failed and gave no message",
+        )
+        yield  # asks nothing, and is a flow all the same

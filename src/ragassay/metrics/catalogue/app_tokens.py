@@ -1,0 +1,32 @@
+"""Tokens that the application used, in all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragassay.core import AppUsage
+from ragassay.metrics.declaration import Declaration, Elsewhere
+from ragassay.metrics.operation import Spent, declare
+
+
+@dataclass(frozen=True, slots=True)
+class AppTokens(Spent):
+    """Total tokens; input + output where only these are given."""
+
+    field: ClassVar[str] = "total_tokens"
+    declaration: ClassVar[Declaration] = declare(
+        "app_tokens",
+        title="Tokens the application used.",
+        formula="total tokens, or input + output tokens.",
+        unit="tokens",
+        default=140,
+        elsewhere=(Elsewhere("Databricks Agent Evaluation", "total_token_count"),),
+    )
+
+    def read(self, usage: AppUsage) -> float | None:
+        if usage.total_tokens is not None:
+            return usage.total_tokens
+        if usage.input_tokens is None or usage.output_tokens is None:
+            return None
+        return usage.input_tokens + usage.output_tokens
