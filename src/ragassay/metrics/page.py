@@ -29,7 +29,7 @@ Names of other tools, tool by tool, are on [Coming from another tool](coming-fro
 ## At a glance
 """
 
-_GROUPS = (
+_GROUPS: tuple[tuple[str, str, Area, bool | None], ...] = (
     ("Retrieval", "Was the right text found?", Area.RETRIEVAL, None),
     ("Generation", "What was made of it?", Area.RESPONSE, True),
     ("Exact", "Is the text the same? Without a judge.", Area.RESPONSE, False),
