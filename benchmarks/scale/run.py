@@ -186,7 +186,8 @@ def cpu_s() -> float:
 
 def planned(source: Path, metrics: str) -> Any:
     """The plan of a run by the judge that does not look."""
-    from ragassay.runs.plan import make_options, make_plan
+    from ragassay.runs.options import make_options
+    from ragassay.runs.plan import make_plan
 
     slices = ("kind",) if source.suffix == ".csv" else ()
     given = {"rows": source, "judge": "offline", "slices": slices}

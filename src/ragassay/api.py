@@ -17,16 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from ragassay.core import SetupError
 from ragassay.runs.commands import resume_command, store_option
 from ragassay.runs.event_loops import block_on
-from ragassay.runs.plan import (
-    LASTING,
-    Options,
-    check_kept,
-    make_options,
-    make_plan,
-    manifest_of,
-    restore,
-    say,
-)
+from ragassay.runs.options import Options, check_keep, make_options, restore
+from ragassay.runs.plan import make_plan, manifest_of, say
 from ragassay.runs.run import Run
 from ragassay.runs.run_ids import new_run_id
 from ragassay.version import __version__
@@ -200,7 +192,7 @@ async def aresume(
         )  # before it is read: what another process writes at its end must not be overwritten
         stored = opened.run(run_id)
         options = restore(stored.manifest, changes)
-        check_kept(keep)
+        check_keep(keep)
         source = rows if rows is not None else stored.manifest.source
         if rows is None and stored.manifest.source == "memory":
             raise SetupError(
@@ -261,7 +253,7 @@ async def aresume(
             stored.manifest,
             options={
                 **stored.manifest.options,
-                **{name: getattr(options, name) for name in LASTING},
+                **options.lasting(),
             },
             kept={**stored.manifest.kept, **(keep or {})},
         )
@@ -387,7 +379,7 @@ async def _evaluate(
     from ragassay import distributed
     from ragassay.runs.session import drive
 
-    check_kept(keep)
+    check_keep(keep)
     plan = make_plan(rows, options, metrics, app=app, here=here)
     say(plan, tell)
     if plan.options.engine == "ray":

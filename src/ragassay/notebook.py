@@ -32,7 +32,8 @@ from ragassay.core import (
     nearest,
 )
 from ragassay.metrics import Metric, catalogue
-from ragassay.runs.plan import Plan, make_options, make_plan, manifest_of
+from ragassay.runs.options import make_options
+from ragassay.runs.plan import Plan, make_plan, manifest_of
 from ragassay.version import __version__
 
 if TYPE_CHECKING:

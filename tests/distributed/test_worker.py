@@ -16,7 +16,8 @@ from ragassay.distributed.lease import Lease
 from ragassay.distributed.messages import Job, PartResult, Ready
 from ragassay.distributed.parts import Part
 from ragassay.distributed.worker import Worker
-from ragassay.runs.plan import Options, Plan, make_plan, manifest_of, plain_options
+from ragassay.runs.options import Options
+from ragassay.runs.plan import Plan, make_plan, manifest_of
 from ragassay.store import Store
 from ragassay.testing import LLMServer
 from ragassay.version import __version__
@@ -48,7 +49,7 @@ def drive(plan: Plan, tmp_path: Path, act: Any) -> PartResult:
             job = Job(
                 version=__version__,
                 manifest=manifest,
-                options=plain_options(plan.options),
+                options=plan.options.to_json(),
                 store=tmp_path / "store.db",
                 folder=tmp_path / "shared",
                 journals=False,

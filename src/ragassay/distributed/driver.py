@@ -45,7 +45,6 @@ from ragassay.distributed.parts import (
 )
 from ragassay.distributed.worker import Worker
 from ragassay.runs import Outcome, Progress, boot_id
-from ragassay.runs.plan import plain_options
 from ragassay.version import __version__
 
 if TYPE_CHECKING:
@@ -410,7 +409,7 @@ class RayEngine:
         job = Job(
             version=__version__,
             manifest=self._manifest,
-            options=plain_options(self._plan.options),
+            options=self._plan.options.to_json(),
             store=self._store.address,
             folder=self._folder,
             journals=self._journals,

@@ -35,7 +35,8 @@ from ragassay.distributed.parts import (
     writing,
 )
 from ragassay.runs import ReplyLog, Watchdog, boot_id
-from ragassay.runs.plan import make_setup, open_dataset, options_of
+from ragassay.runs.options import Options
+from ragassay.runs.plan import make_setup, open_dataset
 from ragassay.version import __version__
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Worker:
             os.chdir(job.home)
         if job.home not in sys.path:
             sys.path.insert(0, job.home)
-        options = replace(options_of(job.options), concurrency=job.concurrency)
+        options = replace(Options.from_json(job.options), concurrency=job.concurrency)
         setup = make_setup(options, None)
         if tuple(map(str, setup.metrics)) != job.manifest.metrics:
             raise self._differs("the metrics", ", ".join(map(str, setup.metrics)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ragassay.core import BadRow, JudgeInfo, Manifest, Sample, SetupError, nearest, shorten
@@ -20,7 +20,8 @@ from ragassay.metrics import (
     parse,
     parse_list,
 )
-from ragassay.runs.application import App, Application, name_of, open_application
+from ragassay.runs.application import App, Application, open_application
+from ragassay.runs.options import Options
 
 if TYPE_CHECKING:
     from ragassay.datasets import Dataset, Scan
@@ -29,122 +30,6 @@ if TYPE_CHECKING:
     from ragassay.models import Model
     from ragassay.models.batch import BatchModel
     from ragassay.runs import Engine, ReplyLog
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Everything that shapes a run, as the manifest keeps it. Fields are `evaluate`'s arguments.
-
-    What only says how hard to drive (concurrency, timeouts, caps) is kept too, and may be changed
-    when resuming. sample: judgments of another number are asked anew and not taken from the cache,
-    to see how far they repeat. engine: "local", or "ray" for `workers` processes (None: as many as
-    the cluster has CPUs).
-    """
-
-    metrics: tuple[str, ...] = ()
-    preset: str | None = None
-    judge: str = "offline"
-    base_url: str | None = None
-    api_key_env: str | None = None
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    slices: tuple[str, ...] = ()
-    format: str | None = None
-    make_ids: bool = False
-    limit: int | None = None
-    rubrics: tuple[str, ...] = ()
-    claims: str = "sentences"
-    single_calls: bool = False
-    temperature: float | None = 0.0
-    concurrency: int = 32
-    call_timeout: float = 120.0
-    attempts: int = 5
-    max_calls: int | None = None
-    max_cost: float | None = None
-    price: str | None = None
-    cache: bool = True
-    no_network: bool = False
-    app: str | None = None
-    app_timeout: float = 120.0
-    app_concurrency: int = 8
-    metric_timeout: float = 120.0
-    controls: Literal["auto", "always", "off"] = "auto"
-    sample: int = 0
-    batch: bool = False
-    wait: bool = True
-    engine: Literal["local", "ray"] = "local"
-    workers: int | None = None
-
-    def check(self) -> None:
-        """Raise SetupError for a value no run can have."""
-        limits: tuple[tuple[str, float | None, float], ...] = (
-            ("limit", self.limit, 1),
-            ("concurrency", self.concurrency, 1),
-            ("max_calls", self.max_calls, 0),
-            ("max_cost", self.max_cost, 0),
-            ("call_timeout", self.call_timeout, 0.001),
-            ("attempts", self.attempts, 1),
-            ("app_timeout", self.app_timeout, 0.001),
-            ("app_concurrency", self.app_concurrency, 1),
-            ("metric_timeout", self.metric_timeout, 0.001),
-            ("sample", self.sample, 0),
-            ("workers", self.workers, 1),
-            ("temperature", self.temperature, 0),
-        )
-        for name, value, low in limits:
-            if value is not None and not low <= value < float("inf"):
-                raise SetupError(
-                    "E0101",
-                    f"{name} must be a number from {low:g} up.",
-                    where=f"--{name.replace('_', '-')}",
-                    why=str(value),
-                    fix=f"give {name} a value of {low:g} or more, or leave it out",
-                )
-        if self.claims not in ("sentences", "llm"):
-            raise SetupError(
-                "E0101",
-                "claims is either 'sentences' or 'llm'.",
-                where="--claims",
-                why=str(self.claims),
-                fix="use --claims sentences (no extra call) or --claims llm (one extra call a row)",
-            )
-        if not (self.wait or self.batch):
-            raise SetupError(
-                "E0104",
-                "--no-wait is for runs whose calls go through batches.",
-                where="--no-wait",
-                fix="add --batch, or leave --no-wait out",
-            )
-        if self.batch and self.engine == "ray":
-            raise SetupError(
-                "E0104",
-                "A run whose calls go through batches waits for the provider, and not for"
-                " processes.",
-                where="--engine ray",
-                why="--batch",
-                fix="leave one of them out",
-            )
-        if self.engine not in ("local", "ray"):
-            raise SetupError(
-                "E0101",
-                "engine is either 'local' or 'ray'.",
-                where="--engine",
-                why=str(self.engine),
-                fix=(
-                    "leave it out to run in this process, or --engine ray for several processes or"
-                    " machines"
-                ),
-            )
-        if self.controls not in ("auto", "always", "off"):
-            raise SetupError(
-                "E0101",
-                "controls is 'auto', 'always' or 'off'.",
-                where="--controls",
-                why=str(self.controls),
-                fix=(
-                    "leave it out: control claims are then planted where the texts look like an"
-                    " attack"
-                ),
-            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,117 +90,6 @@ class Plan(Setup):
         return itertools.takewhile(
             lambda one: limit is None or one[0] < limit, self.dataset.rest(done)
         )
-
-
-def make_options(given: Mapping[str, Any]) -> Options:
-    """The Options among `evaluate`'s arguments. Raises TypeError for an argument that is none,
-    SetupError as `check`.
-    """
-    names = Options.__dataclass_fields__
-    values = {k: v for k, v in given.items() if k in names and k != "metrics" and v is not None}
-    if values.get("workers") is not None and values.get("engine", "local") == "local":
-        raise SetupError(
-            "E0104",
-            "Workers are processes of a distributed run, and this one runs in one process.",
-            where="--workers",
-            why=f"{values['workers']} workers and no --engine ray",
-            fix="add --engine ray, or leave --workers out",
-        )
-    unknown = (
-        set(given) - set(names) - {"rows", "metrics", "store", "name", "keep", "watch", "tell"}
-    )
-    if given.get("app") is not None and not isinstance(given["app"], str):
-        values["app"] = name_of(given["app"])
-    if unknown:
-        raise TypeError(f"evaluate() got unexpected arguments {sorted(unknown)}")
-    values["mapping"] = dict(given.get("mapping") or {})
-    values["slices"] = tuple(given.get("slices") or ())
-    values["rubrics"] = tuple(os.path.abspath(p) for p in given.get("rubrics") or ())
-    if "temperature" in given:  # None means: leave the server's default
-        values["temperature"] = given["temperature"]
-    options = Options(**values)
-    options.check()
-    return options
-
-
-def check_kept(keep: Mapping[str, object] | None) -> None:
-    """Refuse, before anything is judged, what a manifest cannot keep. Raises SetupError E0101."""
-    from ragassay.store.codec import finite
-
-    try:
-        if keep is not None and not isinstance(keep, Mapping):
-            raise TypeError(f"it is a {type(keep).__name__}, and no mapping")
-        _check_integers(finite(keep))
-    except (TypeError, ValueError) as error:
-        raise SetupError(
-            "E0101",
-            "What is to be kept with the run is not JSON.",
-            where="keep",
-            why=str(error),
-            fix="give a dict of texts, finite numbers, True, False, None, lists and dicts of them",
-        ) from None
-
-
-def _check_integers(value: object) -> None:
-    """Readers of JSON do not agree on integers of more than 64 bit. Raises ValueError."""
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise ValueError("an integer has more than 64 bit")
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for item in inner:
-        _check_integers(item)
-
-
-LASTING = ("max_calls", "max_cost", "price")
-"""What holds for all later resumes too where a resume sets it: a cap is one of the run, and so is
-what a call costs.
-"""
-
-
-def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
-    """The Options of a run with changes that only say how hard to drive. Raises SetupError E0101
-    for any other change.
-    """
-    free = (
-        "app_timeout",
-        "app_concurrency",
-        "metric_timeout",
-        "concurrency",
-        "call_timeout",
-        "attempts",
-        "max_calls",
-        "max_cost",
-        "price",
-        "no_network",
-        "api_key_env",
-        "wait",
-        "engine",
-        "workers",
-    )
-    for name in changes:
-        if name not in free:
-            raise SetupError(
-                "E0101",
-                f"{name} cannot be changed when resuming.",
-                where=name,
-                fix=f"resume without it, or start a new run; free to change: {', '.join(free)}",
-            )
-    kept = {**manifest.options, "wait": True}
-    options = replace(options_of(kept), **{k: v for k, v in changes.items() if v is not None})
-    options.check()
-    return options
-
-
-def options_of(kept: Mapping[str, object]) -> Options:
-    """The Options that `plain_options` wrote."""
-    values = dict(kept)
-    for name in ("metrics", "slices", "rubrics"):
-        values[name] = tuple(values.get(name) or ())  # type: ignore[arg-type]
-    return Options(**values)  # type: ignore[arg-type]
-
-
-def plain_options(options: Options) -> dict[str, object]:
-    """The Options as JSON can hold them."""
-    return {f: _plain(getattr(options, f)) for f in Options.__dataclass_fields__}
 
 
 def make_plan(
@@ -620,17 +394,11 @@ def manifest_of(
         judge=plan.info,
         name=name,
         kept=dict(kept or {}),
-        options=plain_options(plan.options),
+        options=plan.options.to_json(),
         units={name: d.unit for name, d in declared.items() if d.unit},
         lower_is_better=tuple(name for name, d in declared.items() if d.higher_is_better is False),
         neutral=tuple(name for name, d in declared.items() if d.higher_is_better is None),
     )
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(value)
-    return dict(value) if isinstance(value, Mapping) else value
 
 
 def say(plan: Plan, tell: Callable[[str], None] | None) -> None:

@@ -501,7 +501,8 @@ def _confidence(run: Run, asked: Mapping[int, Sequence[str]], n: int) -> Any:
     import numpy as np
 
     from ragassay.judges.cascade import confidence
-    from ragassay.runs.plan import restore, rubric_book
+    from ragassay.runs.options import restore
+    from ragassay.runs.plan import rubric_book
 
     keys = {key for each in asked.values() for key in each}
     if not keys:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.api import evaluate
 from ragassay.core import MEASURING, BudgetExhausted, RunState
-from ragassay.runs.plan import make_options
+from ragassay.runs.options import make_options
 
 if TYPE_CHECKING:
     from ragassay.api import Run
