@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from ragassay.core import Role, Shown, Stage
 from ragassay.diagnosis import CAUSES
 from ragassay.metrics import (
     Declaration,
-    Role,
-    Shown,
-    Stage,
     catalogue,
     declaration_of,
     default_metrics,

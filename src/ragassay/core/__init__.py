@@ -35,6 +35,7 @@ from ragassay.core.errors import (
 from ragassay.core.fingerprint import digest
 from ragassay.core.judgment import Evidence, Judgment, Spend, Status
 from ragassay.core.memory import TO_READ, claim_memory
+from ragassay.core.metric_role import NO_ROLE, Role, Showing, Shown, Stage
 from ragassay.core.request import Request
 from ragassay.core.run import (
     MEASURING,
@@ -125,17 +126,22 @@ __all__ = [
     "ReliabilityBin",
     "Reply",
     "Request",
+    "Role",
     "RowResult",
     "MEASURING",
+    "NO_ROLE",
     "RunState",
     "Sample",
     "Score",
     "SetUp",
     "SetupError",
     "Shift",
+    "Showing",
+    "Shown",
     "SliceFigures",
     "SliceSummary",
     "Spend",
+    "Stage",
     "Status",
     "Summary",
     "Verdict",

@@ -8,11 +8,7 @@ from ragassay.metrics.declaration import (
     Area,
     Declaration,
     Elsewhere,
-    Evidence,
     PartWords,
-    Role,
-    Shown,
-    Stage,
 )
 from ragassay.metrics.decorated import is_users_own, metric
 from ragassay.metrics.graph.claims import Piece, split_claims
@@ -31,7 +27,6 @@ __all__ = [
     "Area",
     "Declaration",
     "Elsewhere",
-    "Evidence",
     "Metric",
     "MetricBase",
     "MetricFlow",
@@ -39,9 +34,6 @@ __all__ = [
     "PartWords",
     "Piece",
     "Preset",
-    "Role",
-    "Shown",
-    "Stage",
     "catalogue",
     "custom_metric",
     "declaration_of",

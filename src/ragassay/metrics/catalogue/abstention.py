@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Request, Sample, Score, Status, Verdict
+from ragassay.core import Request, Role, Sample, Score, Showing, Shown, Stage, Status, Verdict
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, all_lost, blank, counts_of, part_of
 
 
@@ -43,7 +43,7 @@ class Abstention(MetricBase):
             stage=Stage.ANSWER,
             place=370,
             cause="failed_abstention",
-            shows=(Evidence(Shown.DECLINED),),
+            shows=(Showing(Shown.DECLINED),),
         ),
         elsewhere=(
             Elsewhere(

@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Request, Sample
+from ragassay.core import Request, Role, Sample, Showing, Shown, Stage
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.dual import DUAL_MARK, EDGES, SOURCE, judge_twice
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.rating import failed_by_rule
@@ -46,7 +46,7 @@ class AnswerAccuracyDual(MetricBase):
             place=320,
             cause="incorrect",
             needs_answer=True,
-            shows=(Evidence(Shown.ANSWER_RIGHT, place=3),),
+            shows=(Showing(Shown.ANSWER_RIGHT, place=3),),
         ),
         elsewhere=(
             Elsewhere(

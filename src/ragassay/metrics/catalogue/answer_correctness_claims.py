@@ -7,17 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Part, Request, Sample, Score, Status
+from ragassay.core import Part, Request, Role, Sample, Score, Showing, Shown, Stage, Status
 from ragassay.metrics.base import MetricFlow
-from ragassay.metrics.declaration import (
-    Declaration,
-    Elsewhere,
-    Evidence,
-    PartWords,
-    Role,
-    Shown,
-    Stage,
-)
+from ragassay.metrics.declaration import Declaration, Elsewhere, PartWords
 from ragassay.metrics.graph.row_graph import CLAIMS, Graph, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH, truth_of
 from ragassay.metrics.graph.support import Flow
@@ -87,8 +79,8 @@ class AnswerCorrectnessClaims(GraphMetric):
             cause="incorrect",
             needs_answer=True,
             shows=(
-                Evidence(Shown.ANSWER_RIGHT, place=2),
-                Evidence(Shown.TRUE_CLAIMS),
+                Showing(Shown.ANSWER_RIGHT, place=2),
+                Showing(Shown.TRUE_CLAIMS),
             ),
         ),
         elsewhere=(

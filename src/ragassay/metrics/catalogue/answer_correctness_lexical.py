@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Request, Sample, Score, Status
+from ragassay.core import Request, Role, Sample, Score, Stage, Status
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.lexical import longer_than_compared
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.rating import failed_by_rule

@@ -5,9 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Counts, Request, Sample, Score, Status, Verdict
+from ragassay.core import (
+    Counts,
+    Request,
+    Role,
+    Sample,
+    Score,
+    Showing,
+    Shown,
+    Stage,
+    Status,
+    Verdict,
+)
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import (
     ABSTENTION,
@@ -48,8 +59,8 @@ class AnswerRelevance(MetricBase):
             cause="answer_irrelevant",
             needs_answer=True,
             shows=(
-                Evidence(Shown.ANSWER_RELEVANT),
-                Evidence(Shown.DECLINED),
+                Showing(Shown.ANSWER_RELEVANT),
+                Showing(Shown.DECLINED),
             ),
         ),
         elsewhere=(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Counts, Part, Request, Sample, Score, Status
+from ragassay.core import Counts, Part, Request, Role, Sample, Score, Stage, Status
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.parameters import check_count, refuse
 from ragassay.metrics.rating import failed_by_rule
 from ragassay.metrics.reduction import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Sample, Score, Status, Verdict, shorten
+from ragassay.core import Role, Sample, Score, Stage, Status, Verdict, shorten
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Area, Declaration, Role, Stage
+from ragassay.metrics.declaration import Area, Declaration
 
 
 @dataclass(frozen=True, slots=True)

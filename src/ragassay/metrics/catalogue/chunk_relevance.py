@@ -5,19 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Sample, Score, Status, Verdict
+from ragassay.core import Role, Sample, Score, Showing, Shown, Stage, Status, Verdict
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.catalogue.context_relevance import chunk_parts, chunk_requests
-from ragassay.metrics.declaration import (
-    Area,
-    Declaration,
-    Elsewhere,
-    Evidence,
-    PartWords,
-    Role,
-    Shown,
-    Stage,
-)
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, PartWords
 from ragassay.metrics.parameters import check_choice
 from ragassay.metrics.reduction import (
     GRADE_MARK,
@@ -69,8 +60,8 @@ class ChunkRelevance(MetricBase):
             needs_answer=True,
             yields_to=("document_recall",),
             shows=(
-                Evidence(Shown.EVIDENCE_PRESENT),
-                Evidence(Shown.RELEVANT_CHUNKS, place=2),
+                Showing(Shown.EVIDENCE_PRESENT),
+                Showing(Shown.RELEVANT_CHUNKS, place=2),
             ),
         ),
         elsewhere=(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Part, Sample, Score, Status
+from ragassay.core import Part, Role, Sample, Score, Stage, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.citations import MARK, cited_chunks
-from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.graph.row_graph import GraphMetric, Wants, judge_graph
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.reduction import all_lost, counts_of, judged, lost, partial

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Request, Sample
+from ragassay.core import Request, Role, Sample, Stage
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.rating import failed_by_rule, rated
 from ragassay.metrics.reduction import EMPTY, blank, part_of
 

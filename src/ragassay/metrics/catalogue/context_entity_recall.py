@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Counts, Part, Request, Sample, Score, Status
+from ragassay.core import Counts, Part, Request, Role, Sample, Score, Stage, Status
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.catalogue.correctness import right_statements
-from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Role, Stage
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.graph.claims import MAX_CLAIMS
 from ragassay.metrics.graph.statements import NEEDS_TRUTH, truth_of
 from ragassay.metrics.lexical import MAX_CHARS

@@ -6,19 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Part, Sample, Score, Status, Verdict
+from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Stage, Status, Verdict
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.context_relevance import chunk_parts, chunk_requests
-from ragassay.metrics.declaration import (
-    Area,
-    Declaration,
-    Elsewhere,
-    Evidence,
-    PartWords,
-    Role,
-    Shown,
-    Stage,
-)
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, PartWords
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import Flow
@@ -77,7 +68,7 @@ class ContextPrecision(GraphMetric):
             cause="context_diluted",
             cause_at_zero="retrieval_irrelevant",
             needs_answer=True,
-            shows=(Evidence(Shown.RELEVANT_CHUNKS),),
+            shows=(Showing(Shown.RELEVANT_CHUNKS),),
         ),
         elsewhere=(
             Elsewhere(

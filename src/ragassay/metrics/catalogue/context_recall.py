@@ -5,18 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Sample, Score, Status
+from ragassay.core import Role, Sample, Score, Showing, Shown, Stage, Status
 from ragassay.metrics.base import MetricFlow
-from ragassay.metrics.declaration import (
-    Area,
-    Declaration,
-    Elsewhere,
-    Evidence,
-    PartWords,
-    Role,
-    Shown,
-    Stage,
-)
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, PartWords
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.parameters import check_choice, check_share
@@ -68,8 +59,8 @@ class ContextRecall(GraphMetric):
             cause="insufficient_context",
             needs_answer=True,
             shows=(
-                Evidence(Shown.EVIDENCE_PRESENT),
-                Evidence(Shown.REFERENCE_SUPPORTED),
+                Showing(Shown.EVIDENCE_PRESENT),
+                Showing(Shown.REFERENCE_SUPPORTED),
             ),
         ),
         elsewhere=(

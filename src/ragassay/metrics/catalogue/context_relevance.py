@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Judgment, Part, Request, Sample, Score, Status
-from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import (
-    Area,
-    Declaration,
-    Elsewhere,
-    Evidence,
-    PartWords,
+from ragassay.core import (
+    Judgment,
+    Part,
+    Request,
     Role,
+    Sample,
+    Score,
+    Showing,
     Shown,
     Stage,
+    Status,
 )
+from ragassay.metrics.base import MetricBase, MetricFlow
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, PartWords
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.reduction import (
     GRADE_MARK,
@@ -69,8 +71,8 @@ class ContextRelevance(MetricBase):
             needs_answer=True,
             yields_to=("document_recall",),
             shows=(
-                Evidence(Shown.EVIDENCE_PRESENT),
-                Evidence(Shown.RELEVANT_CHUNKS, place=3),
+                Showing(Shown.EVIDENCE_PRESENT),
+                Showing(Shown.RELEVANT_CHUNKS, place=3),
             ),
         ),
         elsewhere=(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Request, Sample
+from ragassay.core import Request, Role, Sample, Stage
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Role, Stage
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.dual import DUAL_MARK, EDGES, SOURCE, judge_twice
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.rating import failed_by_rule

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Evidence, Judgment, Part, Sample, Score, Status
+from ragassay.core import Evidence, Judgment, Part, Role, Sample, Score, Stage, Status
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.catalogue.context_relevance import chunk_requests
-from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Role, Stage
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.graph.claims import sentence_spans
 from ragassay.metrics.reduction import all_lost, blank, counts_of, judged, partial
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Request, Sample, Score
+from ragassay.core import Request, Role, Sample, Score, Showing, Shown, Stage
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.catalogue.correctness import right_statements
-from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Evidence, Role, Shown, Stage
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.parameters import check_choice
 from ragassay.metrics.rating import failed_by_rule, rated
@@ -54,8 +54,8 @@ class ContextSufficiency(MetricBase):
             cause="insufficient_context",
             needs_answer=True,
             shows=(
-                Evidence(Shown.EVIDENCE_PRESENT),
-                Evidence(Shown.REFERENCE_SUPPORTED),
+                Showing(Shown.EVIDENCE_PRESENT),
+                Showing(Shown.REFERENCE_SUPPORTED),
             ),
         ),
         elsewhere=(

@@ -5,17 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Part, Sample, Score, Status
+from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Status
 from ragassay.metrics.base import MetricFlow
-from ragassay.metrics.declaration import (
-    Area,
-    Declaration,
-    Elsewhere,
-    Evidence,
-    PartWords,
-    Role,
-    Shown,
-)
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere, PartWords
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import outcome
@@ -60,7 +52,7 @@ class ContextUtilization(GraphMetric):
         ),
         role=Role(
             needs_answer=True,
-            shows=(Evidence(Shown.EVIDENCE_USED),),
+            shows=(Showing(Shown.EVIDENCE_USED),),
         ),
         elsewhere=(
             Elsewhere(

@@ -5,9 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Counts, Request, Sample, Score, Status, Verdict
+from ragassay.core import (
+    Counts,
+    Request,
+    Role,
+    Sample,
+    Score,
+    Showing,
+    Shown,
+    Stage,
+    Status,
+    Verdict,
+)
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.graph.claims import MAX_CLAIMS
 from ragassay.metrics.graph.statements import NEEDS_TRUTH, no_truth, statements_of
 from ragassay.metrics.graph.support import admits
@@ -53,7 +64,7 @@ class Correctness(MetricBase):
             decides=True,
             cause="incorrect",
             needs_answer=True,
-            shows=(Evidence(Shown.ANSWER_RIGHT),),
+            shows=(Showing(Shown.ANSWER_RIGHT),),
         ),
         elsewhere=(
             Elsewhere("MLflow", "Correctness", "there every expected fact has to be there"),

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Score
-from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Role, Stage
+from ragassay.core import Role, Score, Stage
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.ranking import NEEDS, SOURCE, Ranked
 from ragassay.scoring import precision_at_k
 

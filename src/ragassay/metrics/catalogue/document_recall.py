@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Score, Verdict
-from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Evidence, Role, Shown, Stage
+from ragassay.core import Role, Score, Showing, Shown, Stage, Verdict
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.ranking import EDGES, NEEDS, SOURCE, Ranked
 from ragassay.scoring import document_recall
@@ -40,7 +40,7 @@ class DocumentRecall(Ranked):
             place=140,
             cause="document_missed",
             needs_answer=True,
-            shows=(Evidence(Shown.DOCUMENTS_RETRIEVED),),
+            shows=(Showing(Shown.DOCUMENTS_RETRIEVED),),
         ),
         elsewhere=(
             Elsewhere("trec_eval", "set_recall"),

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Part, Sample, Score, Status, Verdict
+from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Stage, Status, Verdict
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.groundedness import SUPPORT_EDGES
-from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
@@ -48,8 +48,8 @@ class Faithfulness(GraphMetric):
             place=210,
             cause="ungrounded",
             shows=(
-                Evidence(Shown.SUPPORTED_CLAIMS, place=2),
-                Evidence(Shown.SUPPORTED_SHARE),
+                Showing(Shown.SUPPORTED_CLAIMS, place=2),
+                Showing(Shown.SUPPORTED_SHARE),
             ),
         ),
         elsewhere=(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Sample, Score, Status
+from ragassay.core import Role, Sample, Score, Showing, Shown, Stage, Status
 from ragassay.metrics.base import MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
@@ -58,8 +58,8 @@ class Groundedness(GraphMetric):
             decides=True,
             cause="ungrounded",
             shows=(
-                Evidence(Shown.SUPPORTED_CLAIMS),
-                Evidence(Shown.SUPPORTED_SHARE, place=2),
+                Showing(Shown.SUPPORTED_CLAIMS),
+                Showing(Shown.SUPPORTED_SHARE, place=2),
             ),
         ),
         elsewhere=(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Judgment, Request, Sample, Score, Status
+from ragassay.core import Judgment, Request, Role, Sample, Score, Stage, Status
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.reduction import (
     EMPTY,
     all_lost,

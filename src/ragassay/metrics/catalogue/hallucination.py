@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Part, Sample, Score, Status, Verdict
+from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Stage, Status, Verdict
 from ragassay.metrics.base import MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.graph.row_graph import CLAIMS, Graph, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import outcome
@@ -59,7 +59,7 @@ class Hallucination(GraphMetric):
             stage=Stage.SUPPORT,
             place=230,
             cause="ungrounded",
-            shows=(Evidence(Shown.INVENTED_SHARE),),
+            shows=(Showing(Shown.INVENTED_SHARE),),
         ),
         elsewhere=(
             Elsewhere(

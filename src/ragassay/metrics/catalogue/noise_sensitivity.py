@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ragassay.core import Sample, Score, Status
+from ragassay.core import Role, Sample, Score, Showing, Shown, Stage, Status
 from ragassay.metrics.base import MetricFlow
-from ragassay.metrics.declaration import Area, Declaration, Elsewhere, Evidence, Role, Shown, Stage
+from ragassay.metrics.declaration import Area, Declaration, Elsewhere
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import outcome
@@ -68,7 +68,7 @@ class NoiseSensitivity(GraphMetric):
             place=240,
             cause="misled",
             needs_answer=True,
-            shows=(Evidence(Shown.MISLED_SHARE),),
+            shows=(Showing(Shown.MISLED_SHARE),),
         ),
         elsewhere=(
             Elsewhere(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Counts, Request, Sample, Score, Status, Verdict
+from ragassay.core import Counts, Request, Role, Sample, Score, Stage, Status, Verdict
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.dual import DUAL_MARK, EDGES, SOURCE, judge_twice
 from ragassay.metrics.graph.claims import split_claims
 from ragassay.metrics.graph.support import states_nothing

@@ -6,9 +6,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Judgment, Part, Request, Sample, Score, Status, Verdict
+from ragassay.core import Judgment, Part, Request, Role, Sample, Score, Stage, Status, Verdict
 from ragassay.metrics.base import MetricBase, MetricFlow
-from ragassay.metrics.declaration import Declaration, Elsewhere, Role, Stage
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.rating import rated
 from ragassay.metrics.reduction import EMPTY, all_lost, blank, counts_of, part_of
 

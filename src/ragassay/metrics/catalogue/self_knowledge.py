@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Sample, Score, Status
+from ragassay.core import Role, Sample, Score, Showing, Shown, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.hallucination import (
     UNSUPPORTED_EDGES,
     right_and_held,
     unsupported_parts,
 )
-from ragassay.metrics.declaration import Declaration, Elsewhere, Evidence, Role, Shown
+from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.parameters import check_choice
@@ -42,7 +42,7 @@ class SelfKnowledge(GraphMetric):
         edges=UNSUPPORTED_EDGES,
         calls="2; 0 beside hallucination",
         role=Role(
-            shows=(Evidence(Shown.KNOWN_SHARE),),
+            shows=(Showing(Shown.KNOWN_SHARE),),
         ),
         elsewhere=(
             Elsewhere(
