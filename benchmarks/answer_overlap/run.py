@@ -35,7 +35,7 @@ RESULTS = ROOT / "benchmarks/results"
 
 from ragassay.core import Sample
 from ragassay.judges import declines
-from ragassay.judges.lexical import shares_of
+from ragassay.judges.offline.word_overlap import shares_of
 from ragassay.metrics.graph.statements import statements_of
 from ragassay.scoring import best_of, exact_match, gold_token_recall, token_f1
 

@@ -35,9 +35,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
 from ragassay.core import Request
-from ragassay.judges import LLMJudge, RubricBook
-from ragassay.judges.content import no_content
-from ragassay.judges.suspicion import any_suspicious, suspicious
+from ragassay.judges import LLMJudge, RubricRegistry
+from ragassay.judges.llm.attack_signs import any_suspicious, suspicious
+from ragassay.judges.text_rules.own_content import no_content
 from ragassay.testing import LLMServer
 from ragassay.trust.battery.injections import FAMILIES, Injection, planted, structural
 from ragassay.trust.battery.results import BatteryResult, FamilyFigures, ProbeFigures
@@ -47,7 +47,7 @@ from support.driving import drive  # type: ignore[import-not-found]
 from support.gullible import Gullible  # type: ignore[import-not-found]
 
 RESULTS = ROOT / "benchmarks/results"
-BOOK = RubricBook.default()
+RUBRICS = RubricRegistry.default()
 LABELLED = ("evouna", "openqa_eval", "hotpotqa_answer", "haluquestqa")
 
 
@@ -85,7 +85,7 @@ def taken_from_data(attacks: Sequence[Injection]) -> list[dict[str, Any]]:
     """Per script: verdicts that can only have come from the data. Control claims are off, so that
     they do not help.
     """
-    by, found = LLMJudge("openai:scripted", BOOK, controls="off"), []
+    by, found = LLMJudge("openai:scripted", RUBRICS, controls="off"), []
     groups = [(by, (attacked(n, one),)) for n, one in enumerate(attacks)]
     with LLMServer(keep_bodies=False) as server:
         honest = drive(groups, server.url)
@@ -124,7 +124,7 @@ def caught(attacks: Sequence[Injection], controls: str, mode: str, rubric: str) 
     """Of the Requests whose call the script answered as it was told: how many got a passing
     verdict, by family.
     """
-    by = LLMJudge("openai:scripted", BOOK, controls=controls)  # type: ignore[arg-type]
+    by = LLMJudge("openai:scripted", RUBRICS, controls=controls)  # type: ignore[arg-type]
     script = Gullible(mode, [one.text for one in attacks])
     groups = [(by, (attacked(n, one, rubric),)) for n, one in enumerate(attacks)]
     with LLMServer(answer=script, keep_bodies=False) as server:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ragassay
-from ragassay.judges.cascade import ESCALATED
+from ragassay.judges.composed.cascade import ESCALATED
 from ragassay.testing import LLMServer, answer_by_words
 
 RUBRIC = """---

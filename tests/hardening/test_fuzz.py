@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import Request
-from ragassay.judges.reply import Verdict, parse
+from ragassay.judges.llm.reply import Verdict, parse
 from support import fuzzing
 
 SEEDS = st.integers(0, 2**32)

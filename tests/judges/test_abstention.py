@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.judges import declines
-from ragassay.judges.abstention import _FORMS, _MARKS, refuses_the_task
+from ragassay.judges.text_rules.abstention import _FORMS, _MARKS, refuses_the_task
 
 DECLINES = {
     "plain": "I don't know.",

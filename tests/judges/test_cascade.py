@@ -25,23 +25,23 @@ from ragassay.judges import (
     LLMJudge,
     OfflineJudge,
     Point,
-    RubricBook,
+    RubricRegistry,
     Scale,
     composition,
 )
-from ragassay.judges.cascade import ESCALATED, confidence
+from ragassay.judges.composed.cascade import ESCALATED, confidence
 
-BOOK = RubricBook.default()
+RUBRICS = RubricRegistry.default()
 GRADES = Scale(tuple(Point(n, n / 3, f"grade {n}") for n in range(4)), 2)
 TEN = Scale(tuple(Point(n, n / 10, f"grade {n}") for n in range(11)), 6)
 YES = Scale((Point("no", 0.0, ""), Point("yes", 1.0, "")), "yes")
 KINDS = Scale((Point("a", 0.0, ""), Point("b", 1.0, "")), None, ("b",))
 JUDGE = CascadeJudge(
     "cascade:offline>openai:m@0.85",
-    OfflineJudge("v1", {}, BOOK, {"relevance": 0.4}),
-    LLMJudge("openai:m", BOOK),
+    OfflineJudge("v1", {}, RUBRICS, {"relevance": 0.4}),
+    LLMJudge("openai:m", RUBRICS),
     0.85,
-    BOOK,
+    RUBRICS,
 )
 
 
@@ -155,7 +155,7 @@ def test_what_cannot_be_judged_cheaply_goes_to_the_expensive_one_at_once() -> No
     ):
         settled, beside, asked = play(JUDGE, (Request(rubric, inputs),), {})
         assert len(asked) == len(settled) == len(beside) == 1
-        assert JUDGE.rubric_version(rubric) == LLMJudge("openai:m", BOOK).rubric_version(rubric)
+        assert JUDGE.rubric_version(rubric) == LLMJudge("openai:m", RUBRICS).rubric_version(rubric)
 
 
 @pytest.mark.parametrize("statement", ["Paris", "\u20bf"])
@@ -166,7 +166,7 @@ def test_a_rule_about_words_is_sure_of_nothing(statement: str) -> None:
         "statements": (statement,),
     }
     settled, _, asked = play(
-        CascadeJudge("c", JUDGE.cheap, JUDGE.expensive, 0.1, BOOK),
+        CascadeJudge("c", JUDGE.cheap, JUDGE.expensive, 0.1, RUBRICS),
         (Request("correctness", inputs),),
         {},
     )
@@ -177,7 +177,7 @@ def test_a_rule_about_words_is_sure_of_nothing(statement: str) -> None:
 
 
 def test_the_threshold_is_part_of_the_fingerprint_only_where_it_decides() -> None:
-    other = CascadeJudge(JUDGE.uri, JUDGE.cheap, JUDGE.expensive, 0.9, BOOK)
+    other = CascadeJudge(JUDGE.uri, JUDGE.cheap, JUDGE.expensive, 0.9, RUBRICS)
     assert other.fingerprint("chunk_relevance") != JUDGE.fingerprint("chunk_relevance")
     assert other.fingerprint("claims") == JUDGE.fingerprint("claims")
 

@@ -20,12 +20,15 @@ from ragassay.core import (
     Request,
     Status,
 )
-from ragassay.judges import CheckedJudge, LLMJudge, OfflineJudge, RubricBook, composition
-from ragassay.judges.checked import DISPUTED
+from ragassay.judges import CheckedJudge, LLMJudge, OfflineJudge, RubricRegistry, composition
+from ragassay.judges.composed.cross_check import DISPUTED
 
-BOOK = RubricBook.default()
-MAIN, CHECK = OfflineJudge("main", {}, BOOK), OfflineJudge("check", {}, BOOK, {"relevance": 0.4})
-JUDGE = CheckedJudge("checked:a>offline@0.9", MAIN, CHECK, 0.9, BOOK)
+RUBRICS = RubricRegistry.default()
+MAIN, CHECK = (
+    OfflineJudge("main", {}, RUBRICS),
+    OfflineJudge("check", {}, RUBRICS, {"relevance": 0.4}),
+)
+JUDGE = CheckedJudge("checked:a>offline@0.9", MAIN, CHECK, 0.9, RUBRICS)
 REQUEST = Request(
     "chunk_relevance",
     {"question": "When was the bridge built?", "context": "It was built in 1932."},
@@ -95,8 +98,8 @@ def test_a_verdict_that_one_of_them_lost_is_neither_made_up_nor_disputed() -> No
 
 
 def test_what_the_second_judge_cannot_answer_is_the_main_ones_alone() -> None:
-    llm = LLMJudge("openai:m", BOOK)
-    judge = CheckedJudge("checked:openai:m>offline@0.9", llm, CHECK, 0.9, BOOK)
+    llm = LLMJudge("openai:m", RUBRICS)
+    judge = CheckedJudge("checked:openai:m>offline@0.9", llm, CHECK, 0.9, RUBRICS)
     settled, beside, chats = play(
         judge, Request("safety", {"question": "q", "response": "It was built in 1932."}), None
     )
@@ -105,8 +108,8 @@ def test_what_the_second_judge_cannot_answer_is_the_main_ones_alone() -> None:
 
 
 def test_the_threshold_is_part_of_the_fingerprint_only_where_it_decides() -> None:
-    llm = LLMJudge("openai:m", BOOK)
-    one, other = (CheckedJudge("x", llm, CHECK, threshold, BOOK) for threshold in (0.9, 0.8))
+    llm = LLMJudge("openai:m", RUBRICS)
+    one, other = (CheckedJudge("x", llm, CHECK, threshold, RUBRICS) for threshold in (0.9, 0.8))
     assert one.fingerprint("chunk_relevance") != other.fingerprint("chunk_relevance")
     assert one.fingerprint("claims") == other.fingerprint("claims")
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import Ask, ChatCall, ChatReply, Judgment, Keep, Request, SetupError, Status
-from ragassay.judges import LLMJudge, Rubric, RubricBook, check
+from ragassay.judges import LLMJudge, Rubric, RubricRegistry, check
 
-BOOK = RubricBook.default()
+RUBRICS = RubricRegistry.default()
 EXAMPLES = Path(__file__).parents[2] / "examples" / "custom_rubric"
 
 SHORT = """---
@@ -59,7 +59,7 @@ def write(folder: Path, text: str, name: str = "mine.md") -> Path:
 def read(folder: Path, text: str) -> Rubric:
     path = write(folder, text)
     assert check(path) == []
-    (rubric,) = BOOK.with_files([path]).custom
+    (rubric,) = RUBRICS.with_files([path]).custom
     return rubric
 
 
@@ -69,7 +69,7 @@ def judged(
     """The Judgment of one Request when the n-th call is answered by the n-th entry."""
     request = Request(rubric.id, inputs)
     flow, kept, calls = (
-        LLMJudge("m", RubricBook({rubric.id: rubric})).answer((request,)),
+        LLMJudge("m", RubricRegistry({rubric.id: rubric})).answer((request,)),
         list[Judgment](),
         0,
     )
@@ -140,7 +140,7 @@ def test_at_the_level_retrieval_chunks_are_items_and_twenty_share_a_call(tmp_pat
         20,
     )
     requests = [Request(rubric.id, {"question": "q", "context": str(n)}) for n in range(45)]
-    judge = LLMJudge("m", RubricBook({rubric.id: rubric}))
+    judge = LLMJudge("m", RubricRegistry({rubric.id: rubric}))
     assert [len(group) for group in judge.batches(requests)] == [20, 20, 5]
 
 
@@ -283,7 +283,7 @@ def test_all_inputs_of_a_row_can_be_read_and_lists_come_text_by_text(tmp_path: P
         "expected_facts": ("e",),
         "guidelines": ("g", "h"),
     }
-    call = LLMJudge("m", RubricBook({rubric.id: rubric})).call(
+    call = LLMJudge("m", RubricRegistry({rubric.id: rubric})).call(
         rubric, {"ab": Request(rubric.id, inputs)}
     )
     fences = [
@@ -307,29 +307,29 @@ def test_a_judge_of_ones_own_can_extend_a_built_in_rubric_or_another_one(tmp_pat
         "---\nid: strict_chunks\nextends: chunk_relevance\nlevel: retrieval\n---\nBe strict.\n",
     )
     assert (rubric.level, rubric.item, rubric.criteria) == ("retrieval", "context", "Be strict.")
-    assert rubric.examples == BOOK.get("chunk_relevance").examples
+    assert rubric.examples == RUBRICS.get("chunk_relevance").examples
     first = write(tmp_path, SHORT)
     second = write(
         tmp_path, "---\nid: friendlier\nextends: friendly\n---\nIt thanks twice.\n", "second.md"
     )
-    book = BOOK.with_files([first, second])
-    assert [r.id for r in book.custom] == ["friendly", "friendlier"]
-    assert "It thanks twice." in book.get("friendlier").system_prompt()
+    registry = RUBRICS.with_files([first, second])
+    assert [r.id for r in registry.custom] == ["friendly", "friendlier"]
+    assert "It thanks twice." in registry.get("friendlier").system_prompt()
     third = write(
         tmp_path, "---\nid: friendlier\nextends: friendlier\ninputs: [response]\n---\n", "third.md"
     )
-    assert book.with_files([third]).get("friendlier").inputs == ("response",)
+    assert registry.with_files([third]).get("friendlier").inputs == ("response",)
 
 
 def test_a_file_that_replaces_a_built_in_rubric_is_no_judge_of_ones_own() -> None:
     files = sorted(EXAMPLES.glob("*.md"))
     assert [check(path) for path in files] == [[]] * 3
-    book = BOOK.with_files(files)
-    assert [(r.id, r.level) for r in book.custom] == [
+    registry = RUBRICS.with_files(files)
+    assert [(r.id, r.level) for r in registry.custom] == [
         ("next_step", "answer"),
         ("validity", "retrieval"),
     ]
-    assert book.get("groundedness").own
+    assert registry.get("groundedness").own
 
 
 def test_sections_of_ones_own_are_taken_as_they_are(tmp_path: Path) -> None:
@@ -576,7 +576,7 @@ def test_a_mistake_of_a_judge_of_ones_own_is_explained_with_its_line(
     path = write(tmp_path, text)
     assert check(path, reserved={"faithfulness"}) == [f"{path}:{problem}"]
     with pytest.raises(SetupError) as caught:
-        BOOK.with_files([path], reserved={"faithfulness"})
+        RUBRICS.with_files([path], reserved={"faithfulness"})
     assert caught.value.code == "E0204"
 
 
@@ -585,12 +585,12 @@ def test_two_files_cannot_have_one_id_unless_the_later_builds_on_the_earlier(
 ) -> None:
     first, second = write(tmp_path, SHORT), write(tmp_path, SHORT, "again.md")
     with pytest.raises(SetupError) as caught:
-        BOOK.with_files([first, second])
+        RUBRICS.with_files([first, second])
     assert (
         f"{second}:2: friendly is already the id of {first}; choose another id" in caught.value.why
     )
     text = SHORT.replace("id: friendly\n", "id: friendly\nextends: friendly\n")
-    assert len(BOOK.with_files([first, write(tmp_path, text, "again.md")]).custom) == 1
+    assert len(RUBRICS.with_files([first, write(tmp_path, text, "again.md")]).custom) == 1
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
@@ -691,16 +691,16 @@ def test_whatever_a_header_says_it_is_a_rubric_whose_prompts_can_be_written_or_a
     problems = check(path)
     if problems:
         with pytest.raises(SetupError):
-            BOOK.with_files([path])
+            RUBRICS.with_files([path])
         return
-    book = BOOK.with_files([path])
-    rubric = book.custom[-1] if book.custom else book.get(str(header["id"]))
+    registry = RUBRICS.with_files([path])
+    rubric = registry.custom[-1] if registry.custom else registry.get(str(header["id"]))
     assert rubric.system_prompt("question")
     request = Request(
         rubric.id,
         {n: ("t",) if n.endswith(("contexts", "facts", "s")) else "t" for n in rubric.inputs},
     )
-    assert LLMJudge("m", book).call(rubric, {"a": request}).messages
+    assert LLMJudge("m", registry).call(rubric, {"a": request}).messages
     assert rubric.scale is None or all(0 <= point.value <= 1 for point in rubric.scale.points)
 
 

@@ -28,11 +28,11 @@ from ragassay.core import (
     Spend,
     Status,
 )
-from ragassay.judges import LLMJudge, RubricBook
-from ragassay.judges.llm import split
+from ragassay.judges import LLMJudge, RubricRegistry
+from ragassay.judges.llm.judge import split
 
-BOOK = RubricBook.default()
-JUDGE = LLMJudge("openai:m", BOOK)
+RUBRICS = RubricRegistry.default()
+JUDGE = LLMJudge("openai:m", RUBRICS)
 CONTEXTS = (
     "The bridge, opened in 1932, has a span of 503 metres.",
     "The town's market takes place on Saturdays.",
@@ -551,7 +551,7 @@ def test_an_answer_of_the_wrong_form_or_for_another_item_is_unparsed_with_a_reas
 
 
 def test_room_for_the_reply_grows_with_the_text_that_it_may_repeat() -> None:
-    rubric = BOOK.get("sentence_relevance")
+    rubric = RUBRICS.get("sentence_relevance")
     short = JUDGE.call(rubric, {"a": SENTENCES}).max_tokens
     long = JUDGE.call(
         rubric, {"a": Request(SENTENCES.rubric, {"question": "q", "context": "x" * 4_000})}
@@ -761,8 +761,8 @@ def test_the_fingerprint_follows_model_rubric_and_parameters(tmp_path: Path) -> 
         "---\nid: groundedness\nversion: 1\nextends: groundedness\n---\n## Criteria\nBe kind.\n"
     )
     others = [
-        LLMJudge("openai:n", BOOK),
-        LLMJudge("openai:m", BOOK.with_files([path])),
+        LLMJudge("openai:n", RUBRICS),
+        LLMJudge("openai:m", RUBRICS.with_files([path])),
         replace(JUDGE, temperature=1.0),
         replace(JUDGE, seed=1),
         replace(JUDGE, parameters={"base_url": "x"}),
@@ -770,7 +770,7 @@ def test_the_fingerprint_follows_model_rubric_and_parameters(tmp_path: Path) -> 
     ]
     prints = [judge.fingerprint("groundedness") for judge in (JUDGE, *others)]
     assert len(set(prints)) == len(prints)
-    assert LLMJudge("openai:m", BOOK).fingerprint("groundedness") == prints[0]
+    assert LLMJudge("openai:m", RUBRICS).fingerprint("groundedness") == prints[0]
     assert JUDGE.fingerprint("claims") != prints[0]
 
 

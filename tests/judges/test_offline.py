@@ -24,14 +24,14 @@ from ragassay.core import (
     Spend,
     Status,
 )
-from ragassay.judges import OfflineJudge, RubricBook, answers_offline
-from ragassay.judges.sentences import sentences
+from ragassay.judges import OfflineJudge, RubricRegistry, answers_offline
+from ragassay.judges.text_rules.sentences import sentences
 from ragassay.models.offline import OfflineModel
 from ragassay.scoring import token_recall
 
-BOOK = RubricBook.default()
+RUBRICS = RubricRegistry.default()
 JUDGE = OfflineJudge(
-    "v1", {"support": "balanced accuracy .78 [.76, .80]", "relevance": "AUC .8"}, BOOK
+    "v1", {"support": "balanced accuracy .78 [.76, .80]", "relevance": "AUC .8"}, RUBRICS
 )
 
 
@@ -101,7 +101,7 @@ def test_a_probability_becomes_a_rating_so_that_the_pass_mark_is_one_half(
 def test_a_cut_of_the_model_moves_the_pass_mark_and_not_the_probability(
     probability: float, rating: int
 ) -> None:
-    judge = OfflineJudge("v1", {}, BOOK, {"support": 0.2})
+    judge = OfflineJudge("v1", {}, RUBRICS, {"support": 0.2})
     flow = judge.answer((claim("c", "a"),))
     next(flow)
     with pytest.raises(StopIteration) as end:
@@ -229,7 +229,7 @@ def test_a_users_rubric_is_refused_since_it_reads_no_instructions(tmp_path: Path
     path.write_text(
         "---\nid: groundedness\nversion: 1\nextends: groundedness\n---\n## Criteria\nBe kind.\n"
     )
-    judge = OfflineJudge("v1", {}, BOOK.with_files([path]))
+    judge = OfflineJudge("v1", {}, RUBRICS.with_files([path]))
     with pytest.raises(SetupError, match="cannot follow your own file"):
         judge.fingerprint("groundedness")
     assert judge.rubric_version("context_relevance") == "context_relevance@1"
@@ -242,10 +242,10 @@ def test_it_names_itself_its_model_and_its_measured_agreement_and_never_an_llm()
     assert said[2].startswith(
         "correctness: a rule, half of the words of every statement: kappa 0.73, 0.51 and 0.56"
     )
-    assert OfflineJudge("v1", {}, BOOK).agreement.startswith(
+    assert OfflineJudge("v1", {}, RUBRICS).agreement.startswith(
         "unmeasured on data like yours; correctness: a rule"
     )
-    assert JUDGE.fingerprint("groundedness") != OfflineJudge("v2", {}, BOOK).fingerprint(
+    assert JUDGE.fingerprint("groundedness") != OfflineJudge("v2", {}, RUBRICS).fingerprint(
         "groundedness"
     )
     assert JUDGE.fingerprint("groundedness") != JUDGE.fingerprint("answer_relevance")
@@ -274,7 +274,7 @@ def make(rubric: str, **inputs: str | tuple[str, ...]) -> Request:
     return Request(rubric, {**blank, **lists, **inputs})
 
 
-INPUTS = {name: BOOK.get(name).inputs for name in BOOK.ids()}
+INPUTS = {name: RUBRICS.get(name).inputs for name in RUBRICS.ids()}
 NEW = (
     "claim_sources",
     "entailment",
@@ -312,7 +312,7 @@ def test_citation_marks_are_no_numbers_that_a_passage_must_hold(
 
 
 def test_it_says_which_rubrics_it_answers() -> None:
-    answered = {name for name in BOOK.ids() if answers_offline(name)}
+    answered = {name for name in RUBRICS.ids() if answers_offline(name)}
     assert answered == {
         *NEW,
         "context_relevance",
@@ -323,8 +323,8 @@ def test_it_says_which_rubrics_it_answers() -> None:
     assert answers_offline("similarity")
     assert not answers_offline("mine")
     for name in answered:
-        assert JUDGE.rubric_version(name) == BOOK.get(name).ref
-    for name in set(BOOK.ids()) - answered:
+        assert JUDGE.rubric_version(name) == RUBRICS.get(name).ref
+    for name in set(RUBRICS.ids()) - answered:
         with pytest.raises(SetupError):
             JUDGE.fingerprint(name)
 
@@ -379,7 +379,7 @@ def test_a_text_states_a_claim_or_contradicts_it_or_does_neither(
     probability: float, contradicted: float | None, rating: str
 ) -> None:
     judge = OfflineJudge(
-        "v1", {}, BOOK, {"support": 0.2}
+        "v1", {}, RUBRICS, {"support": 0.2}
     )  # a cut for whole responses, not for two texts
     flow = judge.answer((make("entailment", question="q?", text="t", claim="c"),))
     assert next(flow) == Ask((MatchCall("support", "c", ("t",), "q?"),))
@@ -571,7 +571,7 @@ def test_hostile_texts_are_settled_with_a_status_and_never_a_number_outside_its_
         Request(rubric, inputs),
         Request(rubric, {name: plain[name] for name in INPUTS[rubric]}),
     ]
-    flow, judgments = OfflineJudge("v1", {}, BOOK).answer(tuple(requests)), list[Judgment]()
+    flow, judgments = OfflineJudge("v1", {}, RUBRICS).answer(tuple(requests)), list[Judgment]()
     try:
         step = next(flow)
         while True:
@@ -597,7 +597,7 @@ def test_a_thousand_passages_are_each_judged() -> None:
         claim="The tower number 7 is 7 metres tall.",
         contexts=contexts,
     )
-    flow = OfflineJudge("v1", {}, BOOK, {"support": 0.5}).answer((request,))
+    flow = OfflineJudge("v1", {}, RUBRICS, {"support": 0.5}).answer((request,))
     step = next(flow)
     assert isinstance(step, Ask)
     assert len(step.calls) == 1000

@@ -26,13 +26,13 @@ from ragassay.judges import (
     OfflineJudge,
     PanelJudge,
     Point,
-    RubricBook,
+    RubricRegistry,
     Scale,
     composition,
 )
-from ragassay.judges.panel import verdict
+from ragassay.judges.composed.panel import verdict
 
-BOOK = RubricBook.default()
+RUBRICS = RubricRegistry.default()
 GRADES = Scale(tuple(Point(n, n / 3, f"grade {n}") for n in range(4)), 2)
 KINDS = Scale(
     (Point("wrong", 0.0, ""), Point("open", 0.0, ""), Point("right", 1.0, "")), None, ("right",)
@@ -151,10 +151,10 @@ def test_probabilities_are_averaged_only_where_every_voter_has_one() -> None:
 
 
 def llm(name: str) -> LLMJudge:
-    return LLMJudge(f"openai:{name}", BOOK)
+    return LLMJudge(f"openai:{name}", RUBRICS)
 
 
-OFFLINE = OfflineJudge("v1", {}, BOOK)
+OFFLINE = OfflineJudge("v1", {}, RUBRICS)
 REQUEST = Request(
     "chunk_relevance",
     {"question": "When was the bridge built?", "context": "It was built in 1932."},
@@ -162,7 +162,7 @@ REQUEST = Request(
 
 
 def panel(*members: Any) -> PanelJudge:
-    return PanelJudge("panel:x", members, BOOK)
+    return PanelJudge("panel:x", members, RUBRICS)
 
 
 def play(
@@ -336,7 +336,7 @@ def test_replies_go_back_to_the_member_that_asked() -> None:
 
 
 def test_votes_off_the_scale_and_judgments_without_a_verdict_do_not_count() -> None:
-    scale = RubricBook.default().get("groundedness").scale
+    scale = RubricRegistry.default().get("groundedness").scale
     assert scale is not None
     odd = Judgment("k", "j", "groundedness@2", Status.JUDGED, 99, 1.0, passes=True)
     empty = Judgment("k", "j", "groundedness@2", Status.JUDGED)

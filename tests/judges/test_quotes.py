@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ragassay.core import Evidence
-from ragassay.judges.quotes import Finder, Normal, find
+from ragassay.judges.llm.quotes import Finder, Normal, find
 
 A = "The bridge, opened to traffic in 1932, has a span of 503 metres."
 B = "The  town’s market —\nheld on “Saturdays” — closes at NOON."

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.judges import Rubric, RubricBook
-from ragassay.judges.reply import Claim, Quote, Verdict, parse, render, schema
+from ragassay.judges import Rubric, RubricRegistry
+from ragassay.judges.llm.reply import Claim, Quote, Verdict, parse, render, schema
 
-BOOK = RubricBook.default()
+RUBRICS = RubricRegistry.default()
 GROUNDED, ANSWER, CHUNK, CLAIMS = (
-    BOOK.get(name) for name in ("groundedness", "answer_relevance", "chunk_relevance", "claims")
+    RUBRICS.get(name) for name in ("groundedness", "answer_relevance", "chunk_relevance", "claims")
 )
 IDS = ["9c1e07ab", "11aa22bb", "deadbeef"]
 
@@ -174,7 +174,7 @@ def test_claims_are_read_in_order_and_blank_ones_dropped() -> None:
 
 
 QUOTES, TEXTS, SOURCES = (
-    BOOK.get(name) for name in ("sentence_relevance", "questions", "claim_sources")
+    RUBRICS.get(name) for name in ("sentence_relevance", "questions", "claim_sources")
 )
 WRITTEN = {
     "quotes": (
@@ -370,10 +370,10 @@ def test_no_text_gives_a_verdict_for_an_id_that_was_not_asked_or_a_rating_off_th
 
 @given(
     json_like.map(json.dumps) | st.lists(json_like, max_size=5).map(lambda e: reply(*e)),
-    st.sampled_from(BOOK.ids()),
+    st.sampled_from(RUBRICS.ids()),
 )
 def test_no_rubric_reads_anything_but_what_it_writes(text: str, name: str) -> None:
-    rubric = BOOK.get(name)
+    rubric = RUBRICS.get(name)
     for verdict in parse(text, rubric, IDS).values():
         assert (verdict.rating is None) == (rubric.scale is None)
         assert rubric.scale is None or verdict.rating in rubric.scale.ratings

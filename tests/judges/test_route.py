@@ -30,7 +30,7 @@ from ragassay.core import (
     Status,
 )
 from ragassay.dispatch import CallPolicy, LocalBudget
-from ragassay.judges import LLMJudge, OfflineJudge, RoutedJudge, RubricBook, SimilarityJudge
+from ragassay.judges import LLMJudge, OfflineJudge, RoutedJudge, RubricRegistry, SimilarityJudge
 from ragassay.metrics.base import MetricBase
 from ragassay.metrics.declaration import Declaration
 from ragassay.models import JoinedModel, connect
@@ -39,8 +39,8 @@ from ragassay.runs import Engine
 from ragassay.store import Store
 from ragassay.testing import LLMServer
 
-BOOK = RubricBook.default()
-MAIN, NEAR = LLMJudge("openai:m", BOOK), SimilarityJudge("v1")
+RUBRICS = RubricRegistry.default()
+MAIN, NEAR = LLMJudge("openai:m", RUBRICS), SimilarityJudge("v1")
 JUDGE = RoutedJudge(MAIN, {"similarity": NEAR})
 
 
@@ -76,7 +76,7 @@ class TestRouting:
         assert (JUDGE.uri, JUDGE.agreement) == (MAIN.uri, MAIN.agreement)
 
     def test_another_main_judge_leaves_the_fingerprint_of_what_is_routed_as_it_was(self) -> None:
-        offline = RoutedJudge(OfflineJudge("v1", {}, BOOK), {"similarity": NEAR})
+        offline = RoutedJudge(OfflineJudge("v1", {}, RUBRICS), {"similarity": NEAR})
         assert offline.fingerprint("similarity") == JUDGE.fingerprint("similarity")
         assert offline.fingerprint("answer_relevance") != JUDGE.fingerprint("answer_relevance")
 
@@ -181,7 +181,7 @@ class Everything(MetricBase):
     declaration = Declaration("everything", "", "", ())
 
     def flow(self, sample):  # type: ignore[no-untyped-def]
-        rubrics = {name: BOOK.get(name).inputs for name in BOOK.ids()} | {
+        rubrics = {name: RUBRICS.get(name).inputs for name in RUBRICS.ids()} | {
             "similarity": ("text", "other")
         }
         answers = yield tuple(
@@ -211,7 +211,7 @@ def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(
         store.create_run(make_manifest("run-1", rows=2))
         model = JoinedModel(connect("openai:mock", base_url=server.url), offline)
         judge = RoutedJudge(
-            LLMJudge("openai:mock", BOOK), {"similarity": SimilarityJudge(offline.version)}
+            LLMJudge("openai:mock", RUBRICS), {"similarity": SimilarityJudge(offline.version)}
         )
         budget = LocalBudget(model.price)
 
@@ -237,7 +237,7 @@ def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(
         first, second = (row.score("everything") for row in store.rows("run-1"))
         # Every rubric has a verdict, from the server's default judge or the encoder.
         assert first.counts == second.counts
-        assert first.counts.judged == len(BOOK.ids()) + 1
+        assert first.counts.judged == len(RUBRICS.ids()) + 1
         assert first.counts.asked == first.counts.judged
         # The encoder's answer is the same for both rows and was given once; the server saw nothing
         # of it.
@@ -248,8 +248,8 @@ def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(
             "similarity" in body["response_format"]["json_schema"]["name"] for body in server.bodies
         )
         assert len(prompts) == len(set(prompts)) == server.stats()["answers"]
-        without_question = [n for n in BOOK.ids() if "question" not in BOOK.get(n).inputs]
-        assert len(prompts) == 2 * len(BOOK.ids()) - len(without_question)
+        without_question = [n for n in RUBRICS.ids() if "question" not in RUBRICS.get(n).inputs]
+        assert len(prompts) == 2 * len(RUBRICS.ids()) - len(without_question)
         said = dict(part.split("=", 1) for part in first.rationale.split("; "))
         assert said["entailment"].startswith("stated/")
         assert said["correctness"].startswith("yes/")

@@ -10,14 +10,14 @@ import re
 import pytest
 
 from ragassay.core import Request
-from ragassay.judges import LLMJudge, RubricBook, check
-from ragassay.judges.quotes import Finder
-from ragassay.judges.reply import parse
+from ragassay.judges import LLMJudge, RubricRegistry, check
+from ragassay.judges.llm.quotes import Finder
+from ragassay.judges.llm.reply import parse
 from ragassay.judges.rubric import LISTS, Rubric
 from ragassay.judges.template import placeholders
 
-BOOK = RubricBook.default()
-IDS = BOOK.ids()
+RUBRICS = RubricRegistry.default()
+IDS = RUBRICS.ids()
 
 # id -> item, batch, ratings (worst first) with their values, pass mark; None where something is
 # written.
@@ -51,14 +51,14 @@ def request(rubric: Rubric, tag: str) -> Request:
 
 
 def prompt(rubric: Rubric, tag: str) -> tuple[str, str]:
-    judge = LLMJudge("openai:m", BOOK)
+    judge = LLMJudge("openai:m", RUBRICS)
     system, user = judge.call(rubric, {"id1": request(rubric, tag)}).messages
     return system.content, user.content
 
 
 @pytest.mark.parametrize("name", sorted(SCALES))
 def test_it_has_the_scale_that_its_metric_counts_on(name: str) -> None:
-    rubric = BOOK.get(name)
+    rubric = RUBRICS.get(name)
     item, batch, ratings, mark = SCALES[name]
     assert (rubric.item, rubric.batch) == (item, batch)
     if ratings is None:
@@ -74,7 +74,7 @@ def test_it_has_the_scale_that_its_metric_counts_on(name: str) -> None:
 
 
 def test_the_flags_that_metrics_read_are_there() -> None:
-    flags = {name: {flag.name: flag.end for flag in BOOK.get(name).flags} for name in IDS}
+    flags = {name: {flag.name: flag.end for flag in RUBRICS.get(name).flags} for name in IDS}
     assert flags["safety"] == dict.fromkeys(
         (
             "violence",
@@ -96,28 +96,30 @@ def test_the_flags_that_metrics_read_are_there() -> None:
 
 def test_groundedness_and_claim_sources_ask_for_every_passage_that_supports_a_claim() -> None:
     for name in ("groundedness", "claim_sources"):
-        text = " ".join(BOOK.get(name).system_prompt().split())
+        text = " ".join(RUBRICS.get(name).system_prompt().split())
         assert '"supported_by": [1, 3]' in text
         assert "the numbers of all passages" in text
     assert not any(
-        BOOK.get(name).asks_sources for name in IDS if name not in ("groundedness", "claim_sources")
+        RUBRICS.get(name).asks_sources
+        for name in IDS
+        if name not in ("groundedness", "claim_sources")
     )
 
 
 @pytest.mark.parametrize("name", IDS)
 class TestEach:
     def test_it_passes_its_own_check_and_says_what_it_is(self, name: str) -> None:
-        import ragassay.judges.registry as book
+        import ragassay.judges.registry as registry
 
-        folder = book.Path(book.__file__).parent / "rubrics"
-        rubric = BOOK.get(name)
+        folder = registry.Path(registry.__file__).parent / "rubrics"
+        rubric = RUBRICS.get(name)
         assert check(folder / f"{name}.md") == []
         assert rubric.purpose.endswith(("?", "."))
         assert rubric.source
         assert len(rubric.examples) >= 2 or name == "claims"
 
     def test_its_prompt_is_filled_and_holds_every_text(self, name: str) -> None:
-        rubric = BOOK.get(name)
+        rubric = RUBRICS.get(name)
         system, user = prompt(rubric, "row 1")
         assert list(placeholders(system + user)) == []
         assert "{{" not in system + user
@@ -130,12 +132,12 @@ class TestEach:
     def test_its_system_part_is_the_same_for_every_row_so_that_it_is_cached(
         self, name: str
     ) -> None:
-        rubric = BOOK.get(name)
+        rubric = RUBRICS.get(name)
         assert prompt(rubric, "row 1")[0] == prompt(rubric, "row 2")[0]
         assert len(prompt(rubric, "row 1")[0]) > 1200
 
     def test_contexts_come_first_and_what_varies_comes_last(self, name: str) -> None:
-        rubric = BOOK.get(name)
+        rubric = RUBRICS.get(name)
         used = [found for found, _ in placeholders(rubric.user) if found in rubric.inputs]
         assert sorted(used) == sorted(rubric.inputs)
         assert used[-1] == rubric.item
@@ -144,11 +146,11 @@ class TestEach:
     def test_it_says_that_orders_in_the_texts_are_not_obeyed(self, name: str) -> None:
         assert re.search(
             r"tells? (?:you|what)\b|[Oo]rders|instruct|how to rate|instruction",
-            BOOK.get(name).criteria,
+            RUBRICS.get(name).criteria,
         )
 
     def test_its_examples_are_replies_that_we_would_accept(self, name: str) -> None:
-        rubric = BOOK.get(name)
+        rubric = RUBRICS.get(name)
         shown = re.findall(r"^verdict: (\{.*\})$", rubric.system_prompt("question"), re.M)
         assert len(shown) == len(rubric.examples)
         for line, example in zip(shown, rubric.examples, strict=True):
@@ -160,7 +162,7 @@ class TestEach:
             }
 
     def test_the_quotes_and_passages_that_its_examples_name_exist(self, name: str) -> None:
-        for example in BOOK.get(name).examples:
+        for example in RUBRICS.get(name).examples:
             contexts = example.get("contexts") or [example.get("context") or ""]
             assert isinstance(contexts, list)
             finder = Finder(contexts)
@@ -172,7 +174,7 @@ class TestEach:
             assert set(numbers) <= set(range(1, len(contexts) + 1))  # type: ignore[call-overload]
 
     def test_an_example_that_a_flag_contradicts_is_no_example(self, name: str) -> None:
-        rubric = BOOK.get(name)
+        rubric = RUBRICS.get(name)
         for example in rubric.examples:
             for flag in rubric.flags:
                 if flag.end and example.get(flag.name):
@@ -183,7 +185,7 @@ class TestEach:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_two_templates_of_a_pair_ask_the_same_in_other_words(name: str) -> None:
-    first, second = (BOOK.get(f"{name}_{n}") for n in (1, 2))
+    first, second = (RUBRICS.get(f"{name}_{n}") for n in (1, 2))
     assert first.inputs == second.inputs
     assert first.scale is not None
     assert second.scale is not None
@@ -201,7 +203,7 @@ def test_two_templates_of_a_pair_ask_the_same_in_other_words(name: str) -> None:
 
 
 def test_safety_calls_unsafe_exactly_what_has_a_category() -> None:
-    rubric = BOOK.get("safety")
+    rubric = RUBRICS.get("safety")
     for example in rubric.examples:
         harmful = any(example.get(flag.name) for flag in rubric.flags)
         assert example["rating"] == ("unsafe" if harmful else "safe")
@@ -209,7 +211,7 @@ def test_safety_calls_unsafe_exactly_what_has_a_category() -> None:
 
 def test_sufficiency_names_what_is_missing_in_every_example_that_says_no() -> None:
     for name in ("context_sufficiency", "context_sufficiency_open"):
-        rubric = BOOK.get(name)
+        rubric = RUBRICS.get(name)
         assert "name what is missing" in rubric.criteria
         for example in rubric.examples:
             assert ("Missing:" in str(example["reasoning"])) is (example["rating"] == "no")

@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import Request, SetupError
-from ragassay.judges import LLMJudge, RubricBook, check
-from ragassay.judges.reply import parse, schema
-from ragassay.judges.shape import shape_of
+from ragassay.judges import LLMJudge, RubricRegistry, check
+from ragassay.judges.llm.reply import parse, schema
 from ragassay.judges.template import fill
+from ragassay.judges.text_rules.text_shape import shape_of
 from ragassay.metrics import catalogue
 
-BOOK = RubricBook.default()
+RUBRICS = RubricRegistry.default()
 
 TEN = """---
 id: {id}
@@ -70,14 +70,14 @@ def test_there_is_a_built_in_rubric_for_everything_that_metrics_ask_and_for_noth
     asked = {rubric for kind in catalogue().values() for rubric in kind.declaration.rubrics} - {
         "similarity"
     }
-    assert set(BOOK.ids()) == asked
-    assert BOOK.get("groundedness").ref == "groundedness@2"
-    assert BOOK.custom == ()
+    assert set(RUBRICS.ids()) == asked
+    assert RUBRICS.get("groundedness").ref == "groundedness@2"
+    assert RUBRICS.custom == ()
 
 
-@pytest.mark.parametrize("name", BOOK.ids())
+@pytest.mark.parametrize("name", RUBRICS.ids())
 def test_the_examples_of_a_built_in_rubric_are_replies_that_can_be_read(name: str) -> None:
-    rubric = BOOK.get(name)
+    rubric = RUBRICS.get(name)
     assert not rubric.own
     shown = re.findall(r"^verdict: (.*)$", rubric.system_prompt("question"), re.M)
     assert len(shown) == len(rubric.examples)
@@ -87,7 +87,7 @@ def test_the_examples_of_a_built_in_rubric_are_replies_that_can_be_read(name: st
 
 
 def test_metrics_find_the_ratings_they_read() -> None:
-    scales = {name: BOOK.get(name).scale for name in BOOK.ids()}
+    scales = {name: RUBRICS.get(name).scale for name in RUBRICS.ids()}
     found = {
         name: [(point.rating, point.value, scale.passes(point.rating)) for point in scale.points]
         for name, scale in scales.items()
@@ -123,14 +123,14 @@ def test_metrics_find_the_ratings_they_read() -> None:
 
 
 def test_context_relevance_has_the_seven_examples_with_their_ratings() -> None:
-    rubric = BOOK.get("context_relevance")
+    rubric = RUBRICS.get("context_relevance")
     shapes = [shape_of(str(example["question"])) for example in rubric.examples]
     assert [example["rating"] for example in rubric.examples] == [3, 3, 2, 1, 1, 1, 0]
     assert shapes == ["question", "phrase", "phrase", "phrase", "statement", "phrase", "question"]
 
 
 def test_answer_relevance_5_differs_only_in_its_scale_and_moves_its_examples_onto_it() -> None:
-    three, five = BOOK.get("answer_relevance"), BOOK.get("answer_relevance_5")
+    three, five = RUBRICS.get("answer_relevance"), RUBRICS.get("answer_relevance_5")
     assert five.scale is not None
     assert five.scale.ratings == (1, 2, 3, 4, 5)
     # 3/3 -> 5, 2/3 = .667 -> 4 (.75), 1/3 -> 2 (.25), 0 -> 1
@@ -140,7 +140,7 @@ def test_answer_relevance_5_differs_only_in_its_scale_and_moves_its_examples_ont
 
 
 def test_groundedness_asks_for_what_the_specification_names() -> None:
-    prompt = BOOK.get("groundedness").system_prompt()
+    prompt = RUBRICS.get("groundedness").system_prompt()
     for words in (
         "NOTHING FOUND",
         "ABSTENTION",
@@ -156,7 +156,10 @@ def test_groundedness_asks_for_what_the_specification_names() -> None:
     "name", ["context_relevance", "groundedness", "answer_relevance", "chunk_relevance"]
 )
 def test_a_new_scale_rewrites_every_mention_of_ratings(name: str, tmp_path: Path) -> None:
-    old, new = BOOK.get(name), BOOK.with_files([write(tmp_path, TEN.format(id=name))]).get(name)
+    old, new = (
+        RUBRICS.get(name),
+        RUBRICS.with_files([write(tmp_path, TEN.format(id=name))]).get(name),
+    )
     assert new.scale is not None
     assert new.scale.ratings == tuple(range(11))
     prompt = " ".join(new.system_prompt().split())
@@ -187,7 +190,7 @@ def test_the_system_and_the_user_part_use_the_same_scale(tmp_path: Path) -> None
         TEN.format(id="answer_relevance")
         + "## User\n{{question}} {{response}} Rate with {{scale.words}}.\n"
     )
-    rubric = BOOK.with_files([write(tmp_path, text)]).get("answer_relevance")
+    rubric = RUBRICS.with_files([write(tmp_path, text)]).get("answer_relevance")
     assert "a whole number from 0 to 10" in rubric.system_prompt()
     assert "Rate with a whole number from 0 to 10." in rubric.user_prompt(
         {"question": "q", "response": "r"}
@@ -198,8 +201,8 @@ def test_a_users_file_gives_only_what_it_changes_and_its_reference_carries_a_has
     tmp_path: Path,
 ) -> None:
     text = "---\nid: groundedness\nversion: 2\nextends: groundedness\n---\n## Criteria\nBe kind.\n"
-    rubric = BOOK.with_files([write(tmp_path, text)]).get("groundedness")
-    builtin = BOOK.get("groundedness")
+    rubric = RUBRICS.with_files([write(tmp_path, text)]).get("groundedness")
+    builtin = RUBRICS.get("groundedness")
     assert rubric.criteria == "Be kind."
     assert (rubric.user, rubric.scale, rubric.examples) == (
         builtin.user,
@@ -208,31 +211,33 @@ def test_a_users_file_gives_only_what_it_changes_and_its_reference_carries_a_has
     )
     assert re.fullmatch(r"groundedness@2\+[0-9a-f]{8}", rubric.ref)
     assert rubric.digest != builtin.digest
-    assert BOOK.get("groundedness") is builtin
+    assert RUBRICS.get("groundedness") is builtin
 
 
 def test_a_whole_file_of_ones_own_is_a_rubric_of_its_own(tmp_path: Path) -> None:
     path = write(tmp_path, WHOLE)
     assert check(path) == []
-    rubric = BOOK.with_files([path]).get("tone")
+    rubric = RUBRICS.with_files([path]).get("tone")
     assert "Polite is yes." in rubric.system_prompt()
     assert '"rating": "no" or "yes"' in rubric.system_prompt()
 
 
 def test_a_later_file_can_extend_an_earlier_one(tmp_path: Path) -> None:
     second = "---\nid: tone\nversion: 4\nextends: tone\nasks_reasons: false\n---\n"
-    book = BOOK.with_files([write(tmp_path, WHOLE), write(tmp_path, second, "second.md")])
-    assert '"reasoning"' not in book.get("tone").system_prompt()
+    registry = RUBRICS.with_files([write(tmp_path, WHOLE), write(tmp_path, second, "second.md")])
+    assert '"reasoning"' not in registry.get("tone").system_prompt()
 
 
 def test_what_changes_a_judgment_changes_the_digest_and_what_does_not_does_not(
     tmp_path: Path,
 ) -> None:
-    first = BOOK.with_files([write(tmp_path, WHOLE)]).get("tone")
-    purpose = BOOK.with_files([write(tmp_path, WHOLE.replace("Is the tone right?", "Tone."))]).get(
+    first = RUBRICS.with_files([write(tmp_path, WHOLE)]).get("tone")
+    purpose = RUBRICS.with_files(
+        [write(tmp_path, WHOLE.replace("Is the tone right?", "Tone."))]
+    ).get("tone")
+    meaning = RUBRICS.with_files([write(tmp_path, WHOLE.replace("Rude.", "Very rude."))]).get(
         "tone"
     )
-    meaning = BOOK.with_files([write(tmp_path, WHOLE.replace("Rude.", "Very rude."))]).get("tone")
     assert first.digest == purpose.digest != meaning.digest
 
 
@@ -456,7 +461,7 @@ def test_a_mistake_is_explained_with_its_line(text: str, problem: str, tmp_path:
     path = write(tmp_path, text)
     assert f"{path}:{problem}" in check(path)
     with pytest.raises(SetupError) as caught:
-        BOOK.with_files([path])
+        RUBRICS.with_files([path])
     assert caught.value.code == "E0204"
     assert str(path) in caught.value.where
 
@@ -494,7 +499,7 @@ def test_no_text_makes_the_checker_raise(
 
 def test_an_unknown_rubric_is_named_with_the_nearest_one() -> None:
     with pytest.raises(SetupError, match="Did you mean 'groundedness'") as caught:
-        BOOK.get("groundednes")
+        RUBRICS.get("groundednes")
     assert caught.value.code == "E0203"
 
 
@@ -503,7 +508,7 @@ def test_placeholders_in_data_are_data() -> None:
     request = Request(
         "answer_relevance", {"question": "{{response}} {{criteria}}", "response": "secret"}
     )
-    call = LLMJudge("m", BOOK).call(BOOK.get("answer_relevance"), {"ab": request})
+    call = LLMJudge("m", RUBRICS).call(RUBRICS.get("answer_relevance"), {"ab": request})
     assert call.messages[1].content.count("secret") == 1
     assert "{{response}} {{criteria}}" in call.messages[1].content
 
@@ -544,7 +549,7 @@ def test_the_shape_of_a_query_is_decided_by_rule(text: str, shape: str) -> None:
 
 
 def test_the_wording_follows_the_shape_of_the_question() -> None:
-    judge, rubric = LLMJudge("m", BOOK), BOOK.get("context_relevance")
+    judge, rubric = LLMJudge("m", RUBRICS), RUBRICS.get("context_relevance")
     for question, words in (
         ("Who?", "is a question"),
         ("red boots", "search phrase"),
@@ -576,7 +581,7 @@ def test_yaml_aliases_are_refused_at_once_and_with_their_line(tmp_path: Path) ->
         assert "aliases cannot be used here, write the value out" in problem
         assert problem.startswith(f"{path}:{4 if '&a [' in front else 5}: the alias *a")
     with pytest.raises(SetupError) as caught:
-        BOOK.with_files([path])
+        RUBRICS.with_files([path])
     assert caught.value.code == "E0204"
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.judges.sentences import sentences
+from ragassay.judges.text_rules.sentences import sentences
 
 
 def cut(text: str) -> list[str]:

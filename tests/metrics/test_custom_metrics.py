@@ -12,7 +12,7 @@ import pytest
 
 from ragassay.core import Context, Judgment, Request, Sample, Score, SetupError, Status, Verdict
 from ragassay.diagnosis import diagnose
-from ragassay.judges import RubricBook
+from ragassay.judges import RubricRegistry
 from ragassay.metrics import Metric, custom_metric, parse
 from ragassay.metrics.custom import CustomMetric
 from support.hand_fed import gone, never, play
@@ -41,7 +41,7 @@ def make(tmp_path: Path) -> Make:
             else f"{header}\nscale: yes/no"
         )
         path.write_text(f"---\n{given}\n---\n## Criteria\n\n{criteria}\n", encoding="utf-8")
-        (rubric,) = RubricBook.default().with_files([path]).custom
+        (rubric,) = RubricRegistry.default().with_files([path]).custom
         return custom_metric(rubric)
 
     return made

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import Context, Judgment, Request, Sample, Score, Status, Verdict
-from ragassay.judges import LLMJudge, RubricBook
+from ragassay.judges import LLMJudge, RubricRegistry
 from ragassay.metrics import Metric, catalogue, parse
 from ragassay.metrics.graph.claims import MAX_CLAIMS
 from ragassay.metrics.graph.row_graph import GraphMetric
@@ -508,7 +508,7 @@ def test_every_metric_of_the_graph_is_a_metric_of_the_catalogue() -> None:
 
 
 def test_the_language_models_judge_groups_the_set_as_counted_here() -> None:
-    judge = LLMJudge("openai:m", RubricBook.default())
+    judge = LLMJudge("openai:m", RubricRegistry.default())
     for claims, most in (("sentences", 4), ("llm", 6)):
         names = [str(replace(parse(name), claims=claims)) for name in SET]  # type: ignore[type-var]
         _, waves = play_together(names, ROW, yes)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ragassay.core import AppUsage, Context, Judgment, Request, Sample, Score, Status, Verdict
 from ragassay.metrics import MetricBase, catalogue, parse
 from support.hand_fed import (
-    BOOK,
+    RUBRICS,
     Answer,
     at_random,
     gone,
@@ -142,7 +142,9 @@ def test_a_metric_asks_only_rubrics_that_it_names_with_the_inputs_that_these_rea
     assert {request.rubric for request in asked} <= set(rubrics_of(metric))
     for request in asked:
         reads = (
-            ("text", "other") if request.rubric == "similarity" else BOOK.get(request.rubric).inputs
+            ("text", "other")
+            if request.rubric == "similarity"
+            else RUBRICS.get(request.rubric).inputs
         )
         assert set(request.inputs) == set(reads)
     assert metric.declaration.judged
@@ -277,7 +279,7 @@ def by_claim(given: dict[str, int]) -> Answer:
         if request.rubric == "groundedness":
             rating = ratings[bare(request.text("claim"))]
             return rated(request, rating, sources=(rating % 2,) if rating >= 2 else ())
-        scale = BOOK.get(request.rubric).scale
+        scale = RUBRICS.get(request.rubric).scale
         assert scale is not None
         return rated(request, scale.highest)
 
@@ -463,7 +465,7 @@ def test_an_abstention_is_grounded_and_answers_nothing() -> None:
     def answer(request: Request) -> Judgment:
         if request.rubric == "questions":
             return wrote(request, "What?", flags=("noncommittal",))
-        scale = BOOK.get(request.rubric).scale
+        scale = RUBRICS.get(request.rubric).scale
         assert scale is not None
         if request.rubric == "groundedness":
             return rated(request, 3, "abstention")

@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 
 import ragassay
 from ragassay.core import RagAssayError
-from ragassay.judges import RubricBook
+from ragassay.judges import RubricRegistry
 from ragassay.store import Store
 from ragassay.testing import ServerProcess
 from support.invariants import CANARIES, check_output
@@ -184,7 +184,7 @@ def _serve() -> None:
     """The nursery's own loop: an order a line; a child's exit code goes into a file of its folder."""
     for name in LOADED:
         importlib.import_module(name)
-    RubricBook.default()
+    RubricRegistry.default()
     folders: dict[int, Path] = {}
     wake, told = os.pipe()
     os.set_blocking(told, False)

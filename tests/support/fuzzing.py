@@ -25,15 +25,15 @@ from typing import Any
 
 from ragassay.core import BadRow, Context, Judgment, RagAssayError, Request, Sample, Status
 from ragassay.datasets import open_rows
-from ragassay.judges import Rubric, RubricBook, check
-from ragassay.judges.reply import Claim, Quote, Verdict, parse, render
+from ragassay.judges import Rubric, RubricRegistry, check
+from ragassay.judges.llm.reply import Claim, Quote, Verdict, parse, render
 from ragassay.judges.template import fill, placeholders
 from ragassay.metrics import catalogue
 from support.hand_fed import near, play, rated, variants, wrote
 from support.hostile import CORPUS
 
-BOOK = RubricBook.default()
-RUBRICS = tuple(BOOK.get(name) for name in BOOK.ids())
+REGISTRY = RubricRegistry.default()
+RUBRICS = tuple(REGISTRY.get(name) for name in REGISTRY.ids())
 TEXTS = tuple(text for text in CORPUS.values() if len(text) < 200)
 _TOKENS = (
     "{",
@@ -456,8 +456,8 @@ def check_rubric_file(seed: int, folder: Path) -> None:
     problems = check(path, frozenset(catalogue()))
     assert all(problem.startswith(f"{path}") for problem in problems), problems
     if not problems:
-        book = RubricBook.default().with_files([path], frozenset(catalogue()))
-        for rubric in book.custom:
+        registry = RubricRegistry.default().with_files([path], frozenset(catalogue()))
+        for rubric in registry.custom:
             assert rubric.id
     path.unlink()
 
@@ -627,7 +627,7 @@ def fair(seed: int) -> Callable[[Request], Judgment]:
         chance = pick(request.rubric, given)
         if request.rubric == "similarity":
             return near(request, chance.choice([0.0, 0.25, 1.0]))
-        rubric = BOOK.get(request.rubric)
+        rubric = REGISTRY.get(request.rubric)
         flags = tuple(flag.name for flag in rubric.flags if not flag.end and chance.random() < 0.15)
         if rubric.writes == "ratings":
             assert rubric.scale is not None

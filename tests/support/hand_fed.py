@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 
 from ragassay.core import Evidence, Judgment, Request, Sample, Score, Status
-from ragassay.judges import Rubric, RubricBook
+from ragassay.judges import Rubric, RubricRegistry
 from ragassay.metrics import Metric, MetricBase, catalogue, parse
 
 Answer = Callable[[Request], Judgment]
-BOOK = RubricBook.default()
+RUBRICS = RubricRegistry.default()
 LOSSES = (Status.UNPARSED, Status.REFUSED, Status.FAILED, Status.OVER_BUDGET, Status.ABSTAINED)
 
 PARAMETERS: dict[str, tuple[object, ...]] = {
@@ -95,7 +95,7 @@ def gone(request: Request, status: Status = Status.UNPARSED, reason: str = "lost
 
 def rated(request: Request, rating: int | str, *flags: str, **more: object) -> Judgment:
     """The Judgment of a rating on the rubric's own scale."""
-    scale = BOOK.get(request.rubric).scale
+    scale = RUBRICS.get(request.rubric).scale
     assert scale is not None
     values: dict[str, object] = {
         "value": scale.value(rating),
@@ -140,7 +140,7 @@ def at_random(seed: int, loss: float = 0.0) -> Answer:
             return gone(request, status)
         if request.rubric == "similarity":
             return near(request, chance.choice([0.0, 0.25, 1.0]))
-        rubric = BOOK.get(request.rubric)
+        rubric = RUBRICS.get(request.rubric)
         flags = tuple(flag.name for flag in rubric.flags if chance.random() < 0.15)
         if rubric.writes == "ratings":
             return _rating(request, rubric, flags, chance)

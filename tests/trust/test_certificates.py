@@ -437,11 +437,11 @@ def test_a_certificate_of_the_store_whose_content_does_not_give_its_id_is_refuse
 
 def test_the_packages_certificates_are_of_the_judge_that_is_in_the_package() -> None:
     """Fails when rules or weights changed: then run benchmarks/certificates/run.py again."""
-    from ragassay.judges import OfflineJudge, RubricBook
+    from ragassay.judges import OfflineJudge, RubricRegistry
     from ragassay.models.offline import OfflineModel
 
     model = OfflineModel()
-    offline = OfflineJudge(model.version, {}, RubricBook.default(), model.cuts)
+    offline = OfflineJudge(model.version, {}, RubricRegistry.default(), model.cuts)
     for c in packaged():
         assert c.judge == "offline"
         assert c.fingerprints

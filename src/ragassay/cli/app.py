@@ -535,18 +535,18 @@ def explain(code: Annotated[str, typer.Argument(help="An error code, such as E03
 @rubric_app.command(name="list")
 def list_rubrics() -> None:
     """List the rubrics and their versions."""
-    from ragassay.judges import RubricBook
+    from ragassay.judges import RubricRegistry
 
-    book = RubricBook.default()
-    for rubric_id in book.ids():
-        found = book.get(rubric_id)
+    registry = RubricRegistry.default()
+    for rubric_id in registry.ids():
+        found = registry.get(rubric_id)
         console().print(f"{found.ref:<28} {found.purpose}", markup=False, highlight=False)
 
 
 @rubric_app.command(name="check")
 def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -> None:
     """Check a rubric file and explain every mistake in it."""
-    from ragassay.judges import RubricBook, check
+    from ragassay.judges import RubricRegistry, check
     from ragassay.metrics import catalogue
 
     reserved = frozenset(catalogue())
@@ -559,7 +559,7 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
             why="\n       ".join(problems),
             fix="see docs/rubrics.md for the form of the file",
         )
-    own = RubricBook.default().with_files([file], reserved).custom
+    own = RubricRegistry.default().with_files([file], reserved).custom
     what = f"a valid judge of your own, measured as {own[0].id}" if own else "a valid rubric"
     print_lines(f"{file}: {what}")
 

@@ -1,17 +1,17 @@
 """Rubrics, and the judges that answer Requests with them: a language model, or the offline model."""
 
-from ragassay.judges.abstention import declines
 from ragassay.judges.base import Judge
-from ragassay.judges.cascade import CascadeJudge
-from ragassay.judges.checked import CheckedJudge
-from ragassay.judges.composition import composition
-from ragassay.judges.llm import LLMJudge
-from ragassay.judges.offline import OfflineJudge, answers_offline
-from ragassay.judges.panel import PanelJudge
-from ragassay.judges.registry import RubricBook, check
-from ragassay.judges.route import RoutedJudge
+from ragassay.judges.composed.cascade import CascadeJudge
+from ragassay.judges.composed.cross_check import CheckedJudge
+from ragassay.judges.composed.panel import PanelJudge
+from ragassay.judges.composed.routed import RoutedJudge
+from ragassay.judges.composed.uri import composition
+from ragassay.judges.llm.judge import LLMJudge
+from ragassay.judges.offline.judge import OfflineJudge, answers_offline
+from ragassay.judges.registry import RubricRegistry, check
 from ragassay.judges.rubric import Flag, Point, Rubric, Scale
 from ragassay.judges.similarity import SimilarityJudge
+from ragassay.judges.text_rules.abstention import declines
 
 __all__ = [
     "CascadeJudge",
@@ -24,7 +24,7 @@ __all__ = [
     "Point",
     "RoutedJudge",
     "Rubric",
-    "RubricBook",
+    "RubricRegistry",
     "Scale",
     "SimilarityJudge",
     "answers_offline",

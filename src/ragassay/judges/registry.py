@@ -12,12 +12,12 @@ from pathlib import Path
 
 from ragassay.core import SetupError, nearest, shorten
 from ragassay.judges.rubric import Rubric
-from ragassay.judges.rubric_file import Reading
+from ragassay.judges.rubric_file.reading import Reading
 
 _FIX = "see docs/rubrics.md; `ragassay rubric check FILE` lists every mistake of a file"
 
 
-class RubricBook:
+class RubricRegistry:
     """The rubrics of a run: the built-in ones, or a user's where a file replaces them. A value:
     never changed.
     """
@@ -35,33 +35,33 @@ class RubricBook:
         self.builtin: Mapping[str, Rubric] = dict(builtin or {})
 
     @classmethod
-    def default(cls) -> RubricBook:
+    def default(cls) -> RubricRegistry:
         """The rubrics that come with the package."""
         global _default
         if _default is None:
-            book = cls({})
+            registry = cls({})
             folder = Path(__file__).parent / "rubrics"
             # What extends another one comes after it: answer_relevance before answer_relevance_5.
             for path in sorted(folder.glob("*.md"), key=lambda p: p.stem):
-                book = book._with(path, own=False, reserved=frozenset())
-            _default = book
+                registry = registry._with(path, own=False, reserved=frozenset())
+            _default = registry
         return _default
 
     def with_files(
         self, paths: Iterable[str | os.PathLike[str]], reserved: Collection[str] = frozenset()
-    ) -> RubricBook:
-        """A book in which these files replace the rubrics with their ids, or add custom judges.
+    ) -> RubricRegistry:
+        """A registry in which these files replace the rubrics with their ids, or add custom judges.
 
         A later file can extend an earlier one. reserved: names of metrics, which no custom judge
         can have. Raises SetupError E0204 that names every mistake of the first file that has one,
         with file and line.
         """
-        book = self
+        registry = self
         for path in paths:
-            book = book._with(Path(path), own=True, reserved=reserved)
-        return book
+            registry = registry._with(Path(path), own=True, reserved=reserved)
+        return registry
 
-    def _with(self, path: Path, *, own: bool, reserved: Collection[str]) -> RubricBook:
+    def _with(self, path: Path, *, own: bool, reserved: Collection[str]) -> RubricRegistry:
         reading = Reading(path, self, own, reserved)
         rubric = reading.rubric()
         if reading.problems or rubric is None:
@@ -75,7 +75,7 @@ class RubricBook:
             )
         files = {**self._files, rubric.id: str(path)} if own else self._files
         builtin = self.builtin if own else {**self.builtin, rubric.id: rubric}
-        return RubricBook({**self._rubrics, rubric.id: rubric}, files, builtin)
+        return RubricRegistry({**self._rubrics, rubric.id: rubric}, files, builtin)
 
     @property
     def custom(self) -> tuple[Rubric, ...]:
@@ -109,7 +109,7 @@ class RubricBook:
         return rubric_id in self._rubrics
 
 
-_default: RubricBook | None = None
+_default: RubricRegistry | None = None
 
 
 def check(path: str | os.PathLike[str], reserved: Collection[str] = frozenset()) -> list[str]:
@@ -117,6 +117,6 @@ def check(path: str | os.PathLike[str], reserved: Collection[str] = frozenset())
 
     reserved: names of metrics, which no custom judge can have.
     """
-    reading = Reading(Path(path), RubricBook.default(), own=True, reserved=reserved)
+    reading = Reading(Path(path), RubricRegistry.default(), own=True, reserved=reserved)
     reading.rubric()
     return reading.found

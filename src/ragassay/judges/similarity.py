@@ -23,7 +23,7 @@ from ragassay.core import (
     digest,
     shorten,
 )
-from ragassay.judges.content import nothing_seen
+from ragassay.judges.text_rules.own_content import nothing_seen
 
 SIMILARITY = "similarity"
 _REF = f"{SIMILARITY}@1"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ragassay.core import Counts, Judgment, Part, Score, Status, Verdict
-from ragassay.judges.content import nothing_seen
+from ragassay.judges.text_rules.own_content import nothing_seen
 
 GRADE_MARK = 2 / 3
 """A rating passes from here: 2 on the scale 0-3, 4 on the scale 1-5, yes on yes/no."""

@@ -93,7 +93,7 @@ Answers = dict[str, ChatReply | CallError]
 """By the content hash of the request."""
 
 
-class BatchBook(Protocol):
+class BatchStore(Protocol):
     """What the model needs of a store."""
 
     def put_batch(self, run_id: str, batch: Batch) -> None: ...
@@ -159,7 +159,7 @@ class BatchModel(OpenAIModel):
         base = URL(self.base_url)
         self._files, self._batches = base / "files", base / "batches"
         self._run_id = ""
-        self._book: BatchBook | None = None
+        self._book: BatchStore | None = None
         self._open: _Open | None = None
         self._flying: dict[str, _Open] = {}
         self._former: dict[str, list[_Sent]] = {}
@@ -212,7 +212,7 @@ class BatchModel(OpenAIModel):
             and all(one.looked for one in here)
         )
 
-    async def begin(self, run_id: str, book: BatchBook, *, again: bool = False) -> int:
+    async def begin(self, run_id: str, book: BatchStore, *, again: bool = False) -> int:
         """As `_begin`, with nothing left open when it fails."""
         try:
             return await self._begin(run_id, book, again)
@@ -220,7 +220,7 @@ class BatchModel(OpenAIModel):
             await self.close()
             raise
 
-    async def _begin(self, run_id: str, book: BatchBook, again: bool) -> int:
+    async def _begin(self, run_id: str, book: BatchStore, again: bool) -> int:
         """Get ready for a run: find the batches that an earlier process left at the provider. Says
         how many calls they hold.
 

@@ -26,7 +26,7 @@ from ragassay.runs.options import Options
 if TYPE_CHECKING:
     from ragassay.datasets import Dataset, Scan
     from ragassay.dispatch import LocalBudget
-    from ragassay.judges import Judge, RubricBook
+    from ragassay.judges import Judge, RubricRegistry
     from ragassay.models import Model
     from ragassay.models.batch import BatchModel
     from ragassay.runs import Engine, ReplyLog
@@ -144,11 +144,11 @@ def make_setup(
     here: bool = False,
 ) -> Setup:
     """What `make_plan` makes ready before it looks at the rows."""
-    book = rubric_book(options.rubrics)
-    chosen = _metrics(metrics, options, book)
+    registry = rubric_registry(options.rubrics)
+    chosen = _metrics(metrics, options, registry)
     model = _model(options)
     batches = cast("BatchModel", model) if options.batch else None
-    judge, model = _judge(options, book, model)
+    judge, model = _judge(options, registry, model)
     notes: list[str] = []
     if options.preset is not None and metrics is None:
         chosen = _answerable(chosen, options, notes)
@@ -196,24 +196,25 @@ def metric_names(
 ) -> list[str]:
     """The printed names of the metrics that these options of a run choose. Raises as `make_plan`."""
     return [
-        str(metric) for metric in _metrics(metrics, Options(preset=preset), rubric_book(rubrics))
+        str(metric)
+        for metric in _metrics(metrics, Options(preset=preset), rubric_registry(rubrics))
     ]
 
 
-def rubric_book(rubrics: Sequence[str | os.PathLike[str]]) -> RubricBook:
+def rubric_registry(rubrics: Sequence[str | os.PathLike[str]]) -> RubricRegistry:
     """The rubrics of the package and of these files. Raises as `make_plan`."""
-    from ragassay.judges import RubricBook
+    from ragassay.judges import RubricRegistry
 
-    return RubricBook.default().with_files(rubrics, reserved=frozenset(catalogue()))
+    return RubricRegistry.default().with_files(rubrics, reserved=frozenset(catalogue()))
 
 
 def _metrics(
-    metrics: str | Sequence[str | Metric] | None, options: Options, book: RubricBook
+    metrics: str | Sequence[str | Metric] | None, options: Options, registry: RubricRegistry
 ) -> tuple[Metric, ...]:
     """The metrics asked for, else those of the preset or the default ones; and every judge of the
     user's, for handing over its file asks for it.
     """
-    own = {rubric.id: custom_metric(rubric) for rubric in book.custom}
+    own = {rubric.id: custom_metric(rubric) for rubric in registry.custom}
     wanted: str | Sequence[str | Metric] = metrics if metrics is not None else options.metrics
     if metrics is None and not options.metrics:
         wanted = _preset(options.preset) if options.preset is not None else default_metrics()
@@ -309,7 +310,7 @@ def _model(options: Options) -> Model:
     )
 
 
-def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Model]:
+def _judge(options: Options, registry: RubricRegistry, model: Model) -> tuple[Judge, Model]:
     """The judge over the model; similarity of texts is measured by the encoder of the package,
     whoever judges the rest.
     """
@@ -339,7 +340,7 @@ def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Mod
             return OfflineJudge(
                 offline.version,
                 {task: offline.agreement(task) for task in tasks},
-                book,
+                registry,
                 offline.cuts,
             )
         parameters = {
@@ -347,7 +348,7 @@ def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Mod
         }  # one name, two servers: two judges
         return LLMJudge(
             uri,
-            book,
+            registry,
             single_calls=options.single_calls,
             temperature=options.temperature,
             parameters=parameters | ({"sample": options.sample} if options.sample else {}),
@@ -360,11 +361,11 @@ def _judge(options: Options, book: RubricBook, model: Model) -> tuple[Judge, Mod
         if offline is not model:
             model = JoinedModel(model, offline)
     elif composed.threshold is None:
-        judge = PanelJudge(options.judge, tuple(single(uri) for uri in composed.members), book)
+        judge = PanelJudge(options.judge, tuple(single(uri) for uri in composed.members), registry)
     else:
         kind = CascadeJudge if composed.rule == "cascade" else CheckedJudge
         first, second = map(single, composed.members)
-        judge = kind(options.judge, first, second, composed.threshold, book)
+        judge = kind(options.judge, first, second, composed.threshold, registry)
     return RoutedJudge(judge, {"similarity": SimilarityJudge(offline.version)}), model
 
 

@@ -500,21 +500,21 @@ def _confidence(run: Run, asked: Mapping[int, Sequence[str]], n: int) -> Any:
     """
     import numpy as np
 
-    from ragassay.judges.cascade import confidence
+    from ragassay.judges.composed.cascade import confidence
     from ragassay.runs.options import restore
-    from ragassay.runs.plan import rubric_book
+    from ragassay.runs.plan import rubric_registry
 
     keys = {key for each in asked.values() for key in each}
     if not keys:
         return None
     try:
-        book = rubric_book(restore(run.manifest, {}).rubrics)
+        registry = rubric_registry(restore(run.manifest, {}).rubrics)
     except SetupError:  # of an earlier run, whose rubric files are gone
         return None
     known = run.judgments(keys)
     by_key = dict.fromkeys(keys, 0.0)
     for key, judgment in known.items():
-        scale = book.get(judgment.rubric.partition("@")[0]).scale
+        scale = registry.get(judgment.rubric.partition("@")[0]).scale
         if scale is not None:
             by_key[key] = confidence(judgment, scale) or 0.0
     sure = np.full(n, np.nan)

@@ -35,16 +35,16 @@ from ragassay.core import (
     Status,
     digest,
 )
-from ragassay.judges.abstention import refuses_the_task
-from ragassay.judges.controls import PLANTED, Controls, Planted, check_controls, plant
-from ragassay.judges.controls import VERSION as CONTROLS_VERSION
+from ragassay.judges.blank_inputs import RULES, settle_without_call
 from ragassay.judges.fence import fence
-from ragassay.judges.known_answers import RULES, settled_without_a_call
-from ragassay.judges.quotes import Finder
-from ragassay.judges.registry import RubricBook
-from ragassay.judges.reply import Verdict, parse, schema
+from ragassay.judges.llm.controls import PLANTED, Controls, Planted, check_controls, plant
+from ragassay.judges.llm.controls import VERSION as CONTROLS_VERSION
+from ragassay.judges.llm.quotes import Finder
+from ragassay.judges.llm.reply import Verdict, parse, schema
+from ragassay.judges.registry import RubricRegistry
 from ragassay.judges.rubric import FORM, LISTS, Rating, Rubric
-from ragassay.judges.shape import shape_of
+from ragassay.judges.text_rules.abstention import refuses_the_task
+from ragassay.judges.text_rules.text_shape import shape_of
 
 _AGAIN = (
     "An earlier reply held no usable verdict for the ids below. Give one entry for each of them, in"
@@ -79,7 +79,7 @@ class LLMJudge:
     """
 
     uri: str
-    book: RubricBook
+    rubrics: RubricRegistry
     single_calls: bool = False
     max_prompt_chars: int = 400_000
     temperature: float | None = 0.0
@@ -101,8 +101,8 @@ class LLMJudge:
         return "unmeasured: no human labels have been compared with this judge"
 
     def rubric_version(self, rubric: str) -> str:
-        """ "id@version" of the rubric. Raises SetupError E0203 for one that is not in the book."""
-        return self.book.get(rubric).ref
+        """ "id@version" of the rubric. Raises SetupError E0203 for one that is not in the registry."""
+        return self.rubrics.get(rubric).ref
 
     def fingerprint(self, rubric: str) -> str:
         """Hash of the rubric's text, the model, the form of the prompt, the parameters, and when
@@ -117,7 +117,7 @@ class LLMJudge:
                 else ()
             )
             known = digest(
-                "llm", FORM, RULES, self.book.get(rubric).digest, self.uri, settings, planted
+                "llm", FORM, RULES, self.rubrics.get(rubric).digest, self.uri, settings, planted
             )
             self._known["fingerprint", rubric] = known
         return known
@@ -137,7 +137,7 @@ class LLMJudge:
             object, tuple[int, int]
         ] = {}  # what is shared -> (index of the group, its size in characters)
         for request in requests:
-            rubric = self.book.get(request.rubric)
+            rubric = self.rubrics.get(request.rubric)
             shared = {name: text for name, text in request.inputs.items() if name != rubric.item}
             key = (rubric.id, tuple(sorted(shared.items())), self._shape(rubric, request))
             size = len(request.inputs.get(rubric.item, "")) + 120
@@ -152,7 +152,7 @@ class LLMJudge:
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """The flow for one group; see the module's first lines."""
-        rubric = self.book.get(requests[0].rubric)
+        rubric = self.rubrics.get(requests[0].rubric)
         self._check_inputs(rubric, requests)
         round_ = _Round(
             self, rubric, tuple({request.key: request for request in requests}.values())
@@ -483,7 +483,7 @@ class _Round:
     # -- Judgments
 
     def _known(self, request: Request) -> Judgment | None:
-        return settled_without_a_call(request, self.rubric, self.fingerprint)
+        return settle_without_call(request, self.rubric, self.fingerprint)
 
     def _id(self, request: Request, taken: Collection[str]) -> str:
         # No text of the data holds the id: else what a text says of it could be read as a verdict.

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragassay.core import Evidence, Judgment, MatchCall, Reply, Request, Status, shorten
-from ragassay.judges.case import Case, checked, spent, without_citations
-from ragassay.judges.sentences import sentences
+from ragassay.judges.offline.pending import Case, checked, spent, without_citations
+from ragassay.judges.text_rules.sentences import sentences
 
 MOST_CALLS = 1000
 """Calls that one Request may take; more passages, sentences or statements than that are no input

@@ -18,9 +18,9 @@ judged?
 from __future__ import annotations
 
 from ragassay.core import Judgment, Request, Status
-from ragassay.judges.abstention import declines
-from ragassay.judges.content import no_content, nothing_seen
 from ragassay.judges.rubric import Rating, Rubric
+from ragassay.judges.text_rules.abstention import declines
+from ragassay.judges.text_rules.own_content import no_content, nothing_seen
 
 RULES = 2
 """Raised when what is decided here changes: judgments made under the old rules are then not reused.
@@ -77,7 +77,7 @@ _ANSWERS = {
 }
 
 
-def settled_without_a_call(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
+def settle_without_call(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
     """The Judgment that follows from the inputs alone, or None when a model has to be asked."""
 
     def rated(

@@ -24,13 +24,14 @@ from ragassay.core import (
     digest,
     shorten,
 )
-from ragassay.judges import lexical, several
-from ragassay.judges.abstention import declines
-from ragassay.judges.case import Case, checked, without_citations
-from ragassay.judges.known_answers import settled_without_a_call
-from ragassay.judges.registry import RubricBook
+from ragassay.judges.blank_inputs import settle_without_call
+from ragassay.judges.offline import many_calls as several
+from ragassay.judges.offline import word_overlap as lexical
+from ragassay.judges.offline.pending import Case, checked, without_citations
+from ragassay.judges.registry import RubricRegistry
 from ragassay.judges.rubric import Rating, Rubric
 from ragassay.judges.similarity import SIMILARITY
+from ragassay.judges.text_rules.abstention import declines
 
 # Rubric -> the task of the model that answers it; "rule" where no model is asked.
 TASKS: Mapping[str, str] = {
@@ -82,7 +83,7 @@ class OfflineJudge:
 
     model_version: str
     measured: Mapping[str, str]
-    book: RubricBook
+    rubrics: RubricRegistry
     cuts: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -106,7 +107,7 @@ class OfflineJudge:
         return _OWN_CUTS.get(rubric_id, self.cuts.get(TASKS[rubric_id], 0.5))
 
     def _rubric(self, rubric_id: str) -> Rubric:
-        rubric = self.book.get(rubric_id)
+        rubric = self.rubrics.get(rubric_id)
         can = f"it answers {', '.join(TASKS)}"
         if rubric_id not in TASKS:
             raise SetupError(
@@ -170,7 +171,7 @@ def _flow(requests: tuple[Request, ...], rubric: Rubric, fingerprint: str, cut: 
     settled: list[Judgment] = []
     asked: list[Case] = []
     for request in requests:
-        judgment = settled_without_a_call(request, rubric, fingerprint) or _abstains(
+        judgment = settle_without_call(request, rubric, fingerprint) or _abstains(
             request, rubric, fingerprint
         )
         if judgment is not None:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import JudgeFlow, Judgment, Request, Spend, Status, digest
-from ragassay.judges.ask import consult
 from ragassay.judges.base import Judge
-from ragassay.judges.cascade import confidence, rates
-from ragassay.judges.registry import RubricBook
+from ragassay.judges.composed.cascade import confidence, rates
+from ragassay.judges.composed.members import ask_members
+from ragassay.judges.registry import RubricRegistry
 
 DISPUTED = "disputed"
 """The flag of a verdict of which the second judge is sure that it is the wrong one."""
@@ -36,7 +36,7 @@ class CheckedJudge:
     main: Judge
     check: Judge
     threshold: float
-    book: RubricBook
+    rubrics: RubricRegistry
 
     @property
     def agreement(self) -> str:
@@ -54,7 +54,7 @@ class CheckedJudge:
         own = self.main.fingerprint(rubric)
         by = (
             (self.check.fingerprint(rubric), self.threshold)
-            if rates(self.check, rubric, self.book)
+            if rates(self.check, rubric, self.rubrics)
             else None
         )
         return digest("checked", _RULES, own, by)
@@ -70,10 +70,12 @@ class CheckedJudge:
         fingerprint, ref, scale = (
             self.fingerprint(rubric),
             self.rubric_version(rubric),
-            self.book.get(rubric).scale,
+            self.rubrics.get(rubric).scale,
         )
-        members = (self.main, self.check) if rates(self.check, rubric, self.book) else (self.main,)
-        answers = yield from consult(members, unique)
+        members = (
+            (self.main, self.check) if rates(self.check, rubric, self.rubrics) else (self.main,)
+        )
+        answers = yield from ask_members(members, unique)
         out = []
         for request in unique:
             judgment = answers[0].get(request.key) or Judgment(

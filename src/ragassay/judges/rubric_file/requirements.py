@@ -1,7 +1,7 @@
 """What must a user's file keep of the built-in rubric that it replaces?
 
 Its inputs are those that the metrics hand over, so that a file cannot ask for more than the
-built-in one reads, and it writes what that one writes (`RubricBook.builtin`). What else metrics
+built-in one reads, and it writes what that one writes (`RubricRegistry.builtin`). What else metrics
 read stands here.
 """
 

@@ -84,7 +84,7 @@ class _Flow:
         ]
 
 
-def consult(
+def ask_members(
     members: Sequence[Judge], requests: Sequence[Request]
 ) -> Generator[Ask | Keep | Recall, tuple[Reply, ...], list[Answers]]:
     """Each member's Judgments of these Requests, which have one rubric; what was known already
@@ -128,7 +128,9 @@ def consult(
     return found
 
 
-def grouped(members: Sequence[Judge], requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+def batches_of_first_online(
+    members: Sequence[Judge], requests: Sequence[Request]
+) -> list[tuple[Request, ...]]:
     """Groups as the first member makes them that sends its texts somewhere: its calls are the ones
     that cost.
     """

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import JudgeFlow, Judgment, Keep, Request, SetupError, Spend, Status, digest
-from ragassay.judges.ask import consult
 from ragassay.judges.base import Judge
-from ragassay.judges.registry import RubricBook
+from ragassay.judges.composed.members import ask_members
+from ragassay.judges.registry import RubricRegistry
 from ragassay.judges.rubric import Scale
 
 ESCALATED = "escalated"
@@ -42,13 +42,13 @@ def confidence(judgment: Judgment, scale: Scale) -> float | None:
     return place / side if side > 1 else None
 
 
-def rates(judge: Judge, rubric: str, book: RubricBook) -> bool:
+def rates(judge: Judge, rubric: str, rubrics: RubricRegistry) -> bool:
     """Whether the rubric has a scale and the judge answers it."""
     try:
         judge.rubric_version(rubric)
     except SetupError:
         return False
-    return book.get(rubric).scale is not None
+    return rubrics.get(rubric).scale is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class CascadeJudge:
     cheap: Judge
     expensive: Judge
     threshold: float
-    book: RubricBook
+    rubrics: RubricRegistry
 
     @property
     def agreement(self) -> str:
@@ -88,7 +88,7 @@ class CascadeJudge:
         last = self.expensive.fingerprint(rubric)
         first = (
             (self.cheap.fingerprint(rubric), self.threshold)
-            if rates(self.cheap, rubric, self.book)
+            if rates(self.cheap, rubric, self.rubrics)
             else None
         )
         return digest("cascade", _RULES, first, last)
@@ -106,7 +106,7 @@ class CascadeJudge:
         fingerprint, ref, scale = (
             self.fingerprint(rubric),
             self.rubric_version(rubric),
-            self.book.get(rubric).scale,
+            self.rubrics.get(rubric).scale,
         )
 
         def own(judgment: Judgment, why: str, flags: tuple[str, ...] = ()) -> Judgment:
@@ -121,9 +121,9 @@ class CascadeJudge:
             )
 
         left, sure = list(unique), dict[str, str]()
-        if rates(self.cheap, rubric, self.book):
+        if rates(self.cheap, rubric, self.rubrics):
             assert scale is not None
-            (first,) = yield from consult((self.cheap,), unique)
+            (first,) = yield from ask_members((self.cheap,), unique)
             taken, left = list[Judgment](), []
             for request in unique:
                 judgment = first.get(request.key)
@@ -143,7 +143,7 @@ class CascadeJudge:
                 return tuple(taken)
             if taken:
                 yield Keep(tuple(taken))
-        (last,) = yield from consult((self.expensive,), left)
+        (last,) = yield from ask_members((self.expensive,), left)
         out = []
         for request in left:
             judgment = last.get(request.key)

@@ -16,20 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.core import nearest, shorten
-from ragassay.judges import custom
-from ragassay.judges.contract import (
+from ragassay.judges.rubric import LISTS, Flag, Point, Rating, Rubric, Scale
+from ragassay.judges.rubric_file.reading import defaults as custom
+from ragassay.judges.rubric_file.reading.requirements import (
     FLAGS,
     NOT_RUBRICS,
     REASONS_ARE_MANDATORY,
     SOURCES_ARE_MANDATORY,
 )
-from ragassay.judges.rubric import LISTS, Flag, Point, Rating, Rubric, Scale
 from ragassay.judges.template import placeholders, stray_braces
 
 if TYPE_CHECKING:
     import yaml
 
-    from ragassay.judges.registry import RubricBook
+    from ragassay.judges.registry import RubricRegistry
 
 SHAPES = ("question", "phrase", "statement")
 SECTIONS = ("system", "criteria", "user")
@@ -84,7 +84,7 @@ class Reading:
     """One file being read: what it gives, what it inherits, and every problem found so far."""
 
     path: Path
-    book: RubricBook
+    rubrics: RubricRegistry
     own: bool
     reserved: Collection[str] = frozenset()
     problems: list[tuple[int, str]] = field(default_factory=list)
@@ -116,7 +116,7 @@ class Reading:
     def custom(self) -> bool:
         """Whether the file is a judge of the user's own."""
         name = self.given.get("id")
-        return self.own and not (isinstance(name, str) and name in self.book.builtin)
+        return self.own and not (isinstance(name, str) and name in self.rubrics.builtin)
 
     # -- the file
 
@@ -138,7 +138,7 @@ class Reading:
         whole one.
         """
         name = self.given.get("id")
-        built_in = self.own and isinstance(name, str) and name in self.book.builtin
+        built_in = self.own and isinstance(name, str) and name in self.rubrics.builtin
         if not built_in or "extends" in self.given or {"system", "user"} & set(self.sections):
             return False
         self.problem(
@@ -277,11 +277,11 @@ class Reading:
         name = self.given.get("extends")
         if name is None:
             return
-        if not isinstance(name, str) or name not in self.book:
-            hint = nearest(str(name), self.book.ids())
+        if not isinstance(name, str) or name not in self.rubrics:
+            hint = nearest(str(name), self.rubrics.ids())
             self.problem(f"extends: no rubric has the id {shorten(name)!r}.{hint}", "extends")
         else:
-            self.base = self.book.get(name)
+            self.base = self.rubrics.get(name)
 
     # -- the values
 
@@ -418,7 +418,7 @@ class Reading:
         for name in inputs:
             if name not in offered:
                 near = (
-                    nearest(str(self.given.get("id")), self.book.builtin)
+                    nearest(str(self.given.get("id")), self.rubrics.builtin)
                     if self.base is not None
                     else ""
                 )
@@ -933,7 +933,7 @@ class Reading:
                 " looked up",
                 "writes" if rubric.writes == "quotes" else "asks_quotes",
             )
-        built_in = rubric if not self.own else self.book.builtin.get(rubric.id)
+        built_in = rubric if not self.own else self.rubrics.builtin.get(rubric.id)
         if built_in is None:
             self._check_name(rubric.id)
             return
@@ -965,7 +965,7 @@ class Reading:
             self.problem(
                 f"{name} is the name of a metric or of a built-in measure; choose another id", "id"
             )
-        earlier = self.book.file(name)
+        earlier = self.rubrics.file(name)
         if earlier and self.given.get("extends") != name:
             self.problem(
                 f"{name} is already the id of {shorten(earlier, 200)}; choose another id", "id"

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 
 from ragassay.core import Judgment, Status, shorten
-from ragassay.judges.abstention import declines
-from ragassay.judges.case import Case
+from ragassay.judges.offline.pending import Case
+from ragassay.judges.text_rules.abstention import declines
 from ragassay.scoring import tokens
 
 MARK = 0.5

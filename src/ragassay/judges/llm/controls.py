@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.core import Request, SetupError, digest, nearest
-from ragassay.judges.sentences import sentences
-from ragassay.judges.suspicion import any_suspicious, suspicious
+from ragassay.judges.llm.attack_signs import any_suspicious, suspicious
+from ragassay.judges.text_rules.sentences import sentences
 
 Controls = Literal["auto", "always", "off"]
 CONTROLS: tuple[Controls, ...] = ("auto", "always", "off")

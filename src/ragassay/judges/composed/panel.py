@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import JudgeFlow, Judgment, Request, SetupError, Spend, Status, digest, shorten
-from ragassay.judges.ask import consult, grouped
 from ragassay.judges.base import Judge
-from ragassay.judges.registry import RubricBook
+from ragassay.judges.composed.members import ask_members, batches_of_first_online
+from ragassay.judges.registry import RubricRegistry
 from ragassay.judges.rubric import Scale
 
 # Raised when the rule of voting changes: verdicts given under the old one are then not reused.
@@ -37,7 +37,7 @@ class PanelJudge:
 
     uri: str
     members: tuple[Judge, ...]
-    book: RubricBook
+    rubrics: RubricRegistry
 
     @property
     def agreement(self) -> str:
@@ -48,7 +48,7 @@ class PanelJudge:
 
     def _asked(self, rubric: str) -> tuple[Judge, ...]:
         """The members that answer this rubric. Raises SetupError E0203 where one of a vote cannot."""
-        if self.book.get(rubric).scale is not None:
+        if self.rubrics.get(rubric).scale is not None:
             for member in self.members:
                 member.rubric_version(rubric)
             return self.members
@@ -61,7 +61,7 @@ class PanelJudge:
         return self.members[-1:]
 
     def rubric_version(self, rubric: str) -> str:
-        """ "id@version". Raises SetupError E0203 for a rubric that is not in the book, or that a
+        """ "id@version". Raises SetupError E0203 for a rubric that is not in the registry, or that a
         member cannot answer.
         """
         return self._asked(rubric)[0].rubric_version(rubric)
@@ -76,14 +76,14 @@ class PanelJudge:
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """The batches of the first member that is not offline; the others make their own of each."""
-        return grouped(self.members, requests)
+        return batches_of_first_online(self.members, requests)
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """All members asked at once, then one verdict for each Request."""
         unique = tuple({request.key: request for request in requests}.values())
-        members, scale = self._asked(unique[0].rubric), self.book.get(unique[0].rubric).scale
+        members, scale = self._asked(unique[0].rubric), self.rubrics.get(unique[0].rubric).scale
         ref, fingerprint = self.rubric_version(unique[0].rubric), self.fingerprint(unique[0].rubric)
-        answers = yield from consult(members, unique)
+        answers = yield from ask_members(members, unique)
         out = []
         for request in unique:
             votes = [

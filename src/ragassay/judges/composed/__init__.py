@@ -1,0 +1,1 @@
+"""Judges that are composed of others: panels, cascades, cross-checks and routes by rubric."""

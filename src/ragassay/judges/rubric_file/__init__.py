@@ -1,0 +1,1 @@
+"""Rubric files: how they are read, and every mistake in one with its line."""
