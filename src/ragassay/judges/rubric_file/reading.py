@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.core import nearest, shorten
 from ragassay.judges.rubric import LISTS, Flag, Point, Rating, Rubric, Scale
-from ragassay.judges.rubric_file.reading import defaults as custom
-from ragassay.judges.rubric_file.reading.requirements import (
+from ragassay.judges.rubric_file import defaults as custom
+from ragassay.judges.rubric_file.requirements import (
     FLAGS,
     NOT_RUBRICS,
     REASONS_ARE_MANDATORY,
