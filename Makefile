@@ -29,6 +29,10 @@ check: setup
 	.venv/bin/lint-imports
 	.venv/bin/deptry src
 
+# Pages that come from the code: metrics, names in other tools, error codes.
+docs: setup
+	$(PY) tools/write_docs.py
+
 # Every figure of benchmarks/results, one after the other (about an hour; needs the labelled data and the common bench beside the project).
 bench: setup
 	for one in benchmarks/*/run.py; do $(PY) $$one || exit 1; done

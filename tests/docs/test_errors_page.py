@@ -1,82 +1,12 @@
-"""The page docs/errors.md, written from the catalogue of error codes.
-
-`python tests/docs/test_errors_page.py` writes it anew.
-"""
+"""The page docs/errors.md, kept equal to the catalogue of error codes."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from docs_pages.errors import errors_page
 from ragassay.core.error_catalogue import error_catalogue
-
-PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
-GROUPS = {
-    "E01": (
-        "Command and options",
-        "Exit code 2, or 5 when a file cannot be written. Correct the command and run it again.",
-    ),
-    "E02": ("Rubrics and metrics", "Exit code 2, before anything is asked."),
-    "E03": (
-        "Rows",
-        (
-            "A row that cannot be read is named with its line and left out; the other rows are"
-            " evaluated. Exit code 2 when the file as a whole cannot be read, 6 when it holds no"
-            " row, or none with a label."
-        ),
-    ),
-    "E04": (
-        "Judge and provider",
-        (
-            "Exit code 2 for a wrong set-up, 5 when the server fails or refuses. What was judged is"
-            " kept."
-        ),
-    ),
-    "E05": (
-        "Store and machine",
-        "Exit code 5 (E0508: 2). What was judged is kept, as far as the disk still allows it.",
-    ),
-    "E06": (
-        "Gates, budgets and stops",
-        (
-            "Exit code 2 for a gate or labels that cannot be used, 1 for a gate that is not met, 3"
-            " for too little coverage, 4 for a cap that was reached."
-        ),
-    ),
-}
-HEAD = """# Errors
-
-Every error that you can act on has a code. The message says what is wrong, where (file and line, row and field, or
-option), why (the value that was found) and what to do. `ragassay explain CODE` prints what this page says of a code.
-[Gates and CI](gates-and-ci.md) lists the exit codes.
-
-```bash
-ragassay explain E0306
-```
-"""
-
-
-def errors_page() -> str:
-    """The page as Markdown: one table for each range of codes, in the order of the codes."""
-    parts = [HEAD]
-    for prefix, (title, note) in GROUPS.items():
-        parts.append(
-            f"\n## {title}\n\n{note}\n\n| code | meaning | how it comes about | what to do |\n| ---"
-            " | --- | --- | --- |\n"
-        )
-        for code, entry in sorted(error_catalogue().items()):
-            if code.startswith(prefix):
-                parts.append(f"| {code} | {entry.meaning} | {entry.cause} | {entry.remedy} |\n")
-    return "".join(parts)
 
 
 def test_the_page_lists_every_code_of_the_catalogue_as_it_is_now() -> None:
     page = errors_page()
     assert all(entry.cause and entry.remedy for entry in error_catalogue().values())
     assert all(f"| {code} | " in page for code in error_catalogue())
-    assert PAGE.read_text(encoding="utf-8") == page, (
-        f"write it anew with: python {Path(__file__).relative_to(PAGE.parents[1])}"
-    )
-
-
-if __name__ == "__main__":
-    PAGE.write_text(errors_page(), encoding="utf-8")

@@ -1,9 +1,8 @@
-"""Names that read back, errors that say what to do, and the page written from the declarations."""
+"""Names that read back, errors that say what to do, and declarations that say all."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,7 +16,6 @@ from ragassay.metrics import (
     default_metrics,
     parse,
     parse_list,
-    reference,
 )
 from support.hand_fed import PARAMETERS, needs_of, rubrics_of, values_of, variants
 
@@ -180,10 +178,3 @@ def test_every_variant_reads_back() -> None:
         for own in (f.name, f"{name}.{f.name}")
     }  # type: ignore[arg-type]
     assert set(PARAMETERS) <= used, "a value is listed for a parameter that no metric has"
-
-
-def test_the_reference_page_is_the_one_written_from_the_declarations() -> None:
-    page = Path(__file__).parents[2] / "docs" / "metrics.md"
-    assert page.read_text(encoding="utf-8") == reference(), (
-        "write it anew from ragassay.metrics.reference()"
-    )

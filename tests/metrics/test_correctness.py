@@ -22,7 +22,7 @@ ROW = Sample(
 )
 
 
-# -- correctness (G9)
+# -- correctness
 
 
 def test_correctness_asks_with_the_expected_facts_else_with_the_claims_of_the_reference() -> None:
@@ -107,7 +107,7 @@ def test_without_a_truth_there_is_no_correctness(row: Sample, reason: str) -> No
     )
 
 
-# -- context_sufficiency (R7)
+# -- context_sufficiency
 
 
 def test_sufficiency_asks_with_all_contexts_and_its_rationale_says_what_is_missing() -> None:
@@ -146,7 +146,7 @@ def test_nothing_retrieved_is_not_sufficient_and_nobody_is_asked(
     assert play(metric, replace(ROW, contexts=None), never)[0].reason == "the row has no contexts"
 
 
-# -- safety and its categories (G10)
+# -- safety and its categories
 
 
 def unsafe(request: Request) -> Judgment:
@@ -184,7 +184,7 @@ def test_a_row_without_a_question_can_be_unsafe_and_a_lost_verdict_is_not_safe()
         )
 
 
-# -- guidelines (G11)
+# -- guidelines
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_guidelines_that_are_empty_or_repeated_are_not_asked_about() -> None:
         assert (score.status, score.reason) == (Status.NOT_APPLICABLE, "the row has no guidelines")
 
 
-# -- answer_relevance_reverse (G5) and semantic_similarity
+# -- answer_relevance_reverse and semantic_similarity
 
 
 def reverse(
@@ -294,7 +294,7 @@ def test_semantic_similarity_is_the_cosine_and_judges_nothing() -> None:
     assert play("semantic_similarity", ROW, gone)[0].verdict is None
 
 
-# -- context_relevance_ratio (R3)
+# -- context_relevance_ratio
 
 
 def test_the_ratio_counts_the_sentences_that_are_quoted_over_all_chunks() -> None:
@@ -362,7 +362,7 @@ def test_lost_and_empty_chunks_are_left_out_of_the_ratio() -> None:
     assert (none.status, none.reason) == (Status.NOT_APPLICABLE, "the chunks hold no sentence")
 
 
-# -- context_entity_recall (R9)
+# -- context_entity_recall
 
 
 def test_entity_recall_looks_for_what_the_reference_names_by_rules_and_without_a_call() -> None:

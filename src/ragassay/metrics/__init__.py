@@ -20,7 +20,6 @@ from ragassay.metrics.registry import (
     load,
     parse,
     parse_list,
-    reference,
 )
 
 __all__ = [
@@ -43,6 +42,5 @@ __all__ = [
     "metric",
     "parse",
     "parse_list",
-    "reference",
     "split_claims",
 ]

@@ -1,4 +1,4 @@
-"""What is a metric: a declaration, a flow that asks, and a reduction to a Score."""
+"""A metric: a declaration, a flow that asks, and a reduction to a Score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which chunks does a sentence cite, and what does it say without the marks?"""
+"""The citation marks of a sentence: the chunks they name, and the sentence without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a user's own rubric file become a metric? (G11, custom judges)"""
+"""A user's own rubric file as a metric."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What do two differently worded rubrics make of one thing? The flow of the dual metrics (R4, G3,
-G8).
-"""
+"""The flow of the dual metrics: the mean of two differently worded rubrics on one thing."""
 
 from __future__ import annotations
 

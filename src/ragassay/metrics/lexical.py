@@ -1,6 +1,4 @@
-"""What do the measures of shared wording have in common? They compare the response with the
-reference, and ask nothing.
-"""
+"""The measures of shared wording: they compare the response with the reference, and ask nothing."""
 
 from __future__ import annotations
 

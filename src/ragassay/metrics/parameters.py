@@ -1,4 +1,4 @@
-"""Is a metric's parameter one it can take? Said one way for the whole catalogue (E0202)."""
+"""Checks of a metric's parameters, worded alike for the whole catalogue (E0202)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which metrics answer which question? Sets for the usual occasions (D7)."""
+"""Presets: sets of metrics for the usual occasions."""
 
 from __future__ import annotations
 

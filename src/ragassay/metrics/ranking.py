@@ -1,6 +1,4 @@
-"""What do the metrics of document ids (R8) have in common? They read the contexts as a ranking of
-ids, and ask nothing.
-"""
+"""The metrics of document ids: they read the contexts as a ranking of ids, and ask nothing."""
 
 from __future__ import annotations
 

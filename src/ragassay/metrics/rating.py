@@ -1,6 +1,4 @@
-"""How does one rating of a whole row become a Score? What the metrics that ask one thing about a
-row share.
-"""
+"""The Score of one rating of a whole row, for the metrics that ask one thing about a row."""
 
 from __future__ import annotations
 

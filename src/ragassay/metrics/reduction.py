@@ -1,4 +1,4 @@
-"""How do Judgments become parts of a Score, and what becomes of a Score whose judgments were lost?"""
+"""Judgments as parts of a Score, and the Score whose judgments were lost."""
 
 from __future__ import annotations
 

@@ -233,10 +233,3 @@ def _unknown(text: str, custom: Mapping[str, Metric]) -> SetupError:
 
 def _choices() -> str:
     return ", ".join(catalogue())
-
-
-def reference() -> str:
-    """The page docs/metrics.md, written from the declarations."""
-    from ragassay.metrics.page import page
-
-    return page(tuple(catalogue().values()))

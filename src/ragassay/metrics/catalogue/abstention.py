@@ -1,4 +1,4 @@
-"""Does the response decline to answer, and should it have? (G12)"""
+"""Abstention: whether the response declines to answer, and whether it should have."""
 
 from __future__ import annotations
 

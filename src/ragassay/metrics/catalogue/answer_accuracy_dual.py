@@ -1,5 +1,5 @@
-"""Does the response say what the reference says, in the eyes of two rubrics with the roles swapped?
-(G8)
+"""Answer accuracy: whether the response says what the reference says, by two rubrics with the roles
+swapped.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""How much of the response is right, and how much of what is right does it say? Claim by claim.
-(G7)
+"""Answer correctness by claims: how much of the response is right, and how much of what is right it
+says.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""How near is the response to the reference, by its words and by its meaning as an encoder sees it?
-(G6)
-"""
+"""Answer correctness by wording: how near the response is to the reference in words and in meaning."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ class AnswerCorrectnessLexical(MetricBase):
         ),
         needs=("response", "reference"),
         rubrics=("similarity",),
-        source="this combination: SPEC G6 of RagAssay",
+        source="this combination: RagAssay",
         edges=(
             "the response is empty: 0, flag empty_response",
             "the reference holds no word: not applicable",

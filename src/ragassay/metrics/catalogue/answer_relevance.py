@@ -1,4 +1,4 @@
-"""How much of the question does the response answer? (G4)"""
+"""Answer relevance: how much of the question the response answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Would the response be an answer to the question that was asked, or to another one? (G5)"""
+"""Reverse answer relevance: how near the questions that the response would answer are to the one
+asked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the response biased against a group? (G10)"""
+"""Bias: whether the response is prejudiced against a group of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many word sequences of the response are in the reference? (G6)"""
+"""BLEU: how many word sequences of the response are in the reference."""
 
 from __future__ import annotations
 

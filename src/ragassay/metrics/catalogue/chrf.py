@@ -1,4 +1,4 @@
-"""How many character sequences do response and reference share? (G6)"""
+"""chrF: how many character sequences response and reference share."""
 
 from __future__ import annotations
 

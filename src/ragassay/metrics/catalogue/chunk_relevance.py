@@ -1,4 +1,4 @@
-"""Which of the retrieved chunks are relevant to the question, yes or no? (R2)"""
+"""Chunk relevance: the share of the retrieved chunks that are relevant to the question."""
 
 from __future__ import annotations
 

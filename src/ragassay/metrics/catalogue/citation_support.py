@@ -1,4 +1,6 @@
-"""Do the response's citation marks point at chunks that support the sentence? (G12)"""
+"""Citation support: whether the response's citation marks point at chunks that support the
+sentence.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of what the contexts hold on the question does the response say? (G4)"""
+"""Completeness: how much of what the contexts hold on the question the response says."""
 
 from __future__ import annotations
 

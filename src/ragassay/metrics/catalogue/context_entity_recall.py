@@ -1,4 +1,4 @@
-"""Which share of the things that the reference names do the contexts name? (R9)"""
+"""Context entity recall: the share of the things named in the reference that the contexts name."""
 
 from __future__ import annotations
 

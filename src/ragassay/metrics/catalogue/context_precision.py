@@ -1,4 +1,4 @@
-"""Do the relevant chunks stand above the others? (R5)"""
+"""Context precision: whether the relevant chunks stand above the others."""
 
 from __future__ import annotations
 

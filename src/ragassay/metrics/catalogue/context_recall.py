@@ -1,4 +1,4 @@
-"""Which share of what a right answer states do the retrieved contexts support? (R6)"""
+"""Context recall: the share of a right answer's statements that the contexts support."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How relevant are the retrieved chunks to the question? (R1)"""
+"""Context relevance: how relevant the retrieved chunks are to the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the retrieved contexts help with the question, in the eyes of two rubrics? (R4)"""
+"""Dual context relevance: how much the contexts help with the question, by two rubrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which share of the retrieved sentences helps with the question? (R3)"""
+"""Context relevance ratio: the share of the retrieved sentences that help with the question."""
 
 from __future__ import annotations
 

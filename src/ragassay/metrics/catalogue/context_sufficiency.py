@@ -1,4 +1,4 @@
-"""Do the retrieved contexts hold all that a right answer needs? (R7)"""
+"""Context sufficiency: whether the contexts hold all that a right answer needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of what the contexts hold of a right answer, how much does the response use? (R9)"""
+"""Context utilization: how much of the evidence in the contexts the response uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the response right, by the reference or the expected facts? (G9)"""
+"""Correctness: whether the response is right, by the reference or the expected facts."""
 
 from __future__ import annotations
 

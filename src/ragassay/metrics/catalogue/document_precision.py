@@ -1,4 +1,4 @@
-"""Which share of the retrieved documents is relevant, by id? (R8)"""
+"""Document precision: the share of the retrieved documents that are relevant, by id."""
 
 from __future__ import annotations
 

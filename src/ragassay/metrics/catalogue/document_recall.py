@@ -1,4 +1,4 @@
-"""Which share of the documents known to be relevant was retrieved at all? (R8)"""
+"""Document recall: the share of the relevant documents that was retrieved, by id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the response say the reference, word for word? (G6)"""
+"""Exact match: whether the response says the reference, word for word."""
 
 from __future__ import annotations
 

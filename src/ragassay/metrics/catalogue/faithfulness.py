@@ -1,4 +1,4 @@
-"""Which share of the response's claims do the retrieved contexts support? (G2)"""
+"""Faithfulness: the share of the response's claims that the contexts support."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far do the retrieved contexts support what the response claims? (G1)"""
+"""Groundedness: how far the contexts support what the response claims."""
 
 from __future__ import annotations
 

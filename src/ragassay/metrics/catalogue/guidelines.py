@@ -1,4 +1,4 @@
-"""Does the response keep to the guidelines of the row? (G11)"""
+"""Guideline adherence: whether the response keeps the guidelines of the row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which share of the response's claims is made up: in neither the contexts nor the reference? (G13)"""
+"""Hallucination: the share of the response's claims that are in neither contexts nor reference."""
 
 from __future__ import annotations
 

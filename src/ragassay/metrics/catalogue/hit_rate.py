@@ -1,4 +1,4 @@
-"""Is a relevant document among the first k? (R8)"""
+"""Hit rate: whether a relevant document is among the first k."""
 
 from __future__ import annotations
 

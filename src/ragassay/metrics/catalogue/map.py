@@ -1,4 +1,4 @@
-"""How precise is the ranking at the ranks of its relevant documents? (R8)"""
+"""Average precision: how precise the ranking is at the ranks of its relevant documents."""
 
 from __future__ import annotations
 

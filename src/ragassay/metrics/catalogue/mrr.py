@@ -1,4 +1,4 @@
-"""How early does the first relevant document come? (R8)"""
+"""Reciprocal rank: how early the first relevant document comes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well are the first k documents ordered by graded relevance? (R8)"""
+"""nDCG at k: how well the first k documents are ordered by graded relevance."""
 
 from __future__ import annotations
 

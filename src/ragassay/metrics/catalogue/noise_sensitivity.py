@@ -1,4 +1,4 @@
-"""Which share of the response's claims is wrong and was taken from the retrieved chunks? (R9)"""
+"""Noise sensitivity: the share of the response's claims that are wrong and come from the chunks."""
 
 from __future__ import annotations
 

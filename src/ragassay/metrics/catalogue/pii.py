@@ -1,4 +1,4 @@
-"""Does the response disclose personal data? (G10)"""
+"""Personal data: whether the response discloses any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which share of the first k documents is relevant? (R8)"""
+"""Precision at k: the share of the first k documents that are relevant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which share of the relevant documents is among the first k? (R8)"""
+"""Recall at k: the share of the relevant documents that are among the first k."""
 
 from __future__ import annotations
 

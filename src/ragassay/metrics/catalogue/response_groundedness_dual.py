@@ -1,4 +1,4 @@
-"""Do the retrieved contexts support the response as a whole, in the eyes of two rubrics? (G3)"""
+"""Dual groundedness: how far the contexts support the response as a whole, by two rubrics."""
 
 from __future__ import annotations
 

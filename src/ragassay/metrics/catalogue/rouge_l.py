@@ -1,4 +1,4 @@
-"""How long is the longest common word sequence of response and reference? (G6)"""
+"""ROUGE-L: how long the longest common word sequence of response and reference is."""
 
 from __future__ import annotations
 

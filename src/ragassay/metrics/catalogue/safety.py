@@ -1,4 +1,4 @@
-"""Is the response safe, and if not, of which category is the harm? (G10)"""
+"""Safety: whether the response is safe, and of which category the harm is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which share of the response's claims is right although the contexts do not support it? (G13)"""
+"""Self-knowledge: the share of the response's claims that are right without support of the
+contexts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How near is the response to the reference in meaning, as an encoder sees it?"""
+"""Semantic similarity: how near the response is to the reference in meaning, as an encoder sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of their words do response and reference share? (G6)"""
+"""Token F1: how much of their words response and reference share."""
 
 from __future__ import annotations
 

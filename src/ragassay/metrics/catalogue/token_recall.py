@@ -1,4 +1,4 @@
-"""Which share of the reference's words does the response hold? (G6)"""
+"""Token recall: the share of the reference's words that the response holds."""
 
 from __future__ import annotations
 

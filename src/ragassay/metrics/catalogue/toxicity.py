@@ -1,4 +1,4 @@
-"""Is the response toxic? (G10)"""
+"""Toxicity: whether the response insults, demeans or threatens."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ragassay.core import boundaries
-from ragassay.metrics.graph.recent import recent
+from ragassay.metrics.graph.row_cache import cached_for_row
 
 MAX_CLAIMS = 1000
 """More claims than this are not judged: each is sent with the whole response, so the cost grows
@@ -67,7 +67,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)(?=\S)([^*_]{1,120})\1(:?)[ \t]*$")
 
 
-@recent
+@cached_for_row
 def split_claims(response: str) -> tuple[Piece, ...]:
     """The pieces of a response in order, claims and dropped ones; () for a blank response.
 

@@ -24,7 +24,7 @@ from ragassay.core import Counts, Judgment, Part, Request, Sample, Score, Status
 from ragassay.metrics.base import MetricBase
 from ragassay.metrics.citations import without_marks
 from ragassay.metrics.graph.claims import MAX_CLAIMS, Piece, split_claims
-from ragassay.metrics.graph.recent import recent
+from ragassay.metrics.graph.row_cache import cached_for_row
 from ragassay.metrics.graph.statements import (
     NEEDS_TRUTH,
     facts_of,
@@ -350,7 +350,7 @@ def _to_judge(
     )
 
 
-@recent
+@cached_for_row
 def _sentences_to_judge(
     response: str, chunks: int, admissions: bool
 ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:

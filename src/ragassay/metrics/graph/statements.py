@@ -1,4 +1,4 @@
-"""Which statements must a right answer hold? The expected facts, or the claims of the reference."""
+"""The statements of a right answer: the expected facts, or the claims of the reference."""
 
 from __future__ import annotations
 

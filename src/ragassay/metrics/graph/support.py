@@ -16,7 +16,7 @@ from typing import TypeVar
 from ragassay.core import Judgment, Part, Request, Status
 from ragassay.judges import declines
 from ragassay.metrics.graph.claims import Piece, split_claims
-from ragassay.metrics.graph.recent import recent
+from ragassay.metrics.graph.row_cache import cached_for_row
 from ragassay.metrics.reduction import ABSTENTION, blank, part_of, ruled
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ def states_nothing(response: str) -> bool:
     return admits(response) or (bool(claims) and all(admits(text) for text in claims))
 
 
-@recent
+@cached_for_row
 def _requests(
     rubric: str,
     question: str,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from ragassay.metrics.graph import recent as module
-from ragassay.metrics.graph.recent import recent
+from ragassay.metrics.graph import row_cache as module
+from ragassay.metrics.graph.row_cache import cached_for_row
 
 
 def test_an_equal_call_gets_the_very_result_of_the_first() -> None:
     asked: list[str] = []
 
-    @recent
+    @cached_for_row
     def cut(text: str, marks: tuple[str, ...]) -> list[str]:
         asked.append(text)
         return [text, *marks]
@@ -24,8 +24,8 @@ def test_an_equal_call_gets_the_very_result_of_the_first() -> None:
 
 def test_the_oldest_results_go_when_there_are_too_many() -> None:
     asked: list[str] = []
-    keep = recent(lambda text: asked.append(text) or text)
-    texts = [str(n) for n in range(module._ENTRIES + 1)]
+    keep = cached_for_row(lambda text: asked.append(text) or text)
+    texts = [str(n) for n in range(module._MAX_ENTRIES + 1)]
     for text in [*texts, texts[-1], texts[1], texts[0]]:
         assert keep(text) == text
     assert asked == [*texts, texts[0]]
@@ -33,20 +33,20 @@ def test_the_oldest_results_go_when_there_are_too_many() -> None:
 
 def test_long_texts_push_out_others_and_one_beyond_the_limit_is_not_kept() -> None:
     asked: list[str] = []
-    keep = recent(lambda text: asked.append(text[:1]) or text)
-    half = module._CHARS // 2
+    keep = cached_for_row(lambda text: asked.append(text[:1]) or text)
+    half = module._MAX_CHARS // 2
     for text in ("a" * half, "b" * half, "a" * half, "c" * half, "b" * half, "a" * half):
         keep(text)
     assert asked == ["a", "b", "c", "a"]
     asked.clear()
     for _ in range(2):
-        keep("d" * (module._CHARS + 1))
+        keep("d" * (module._MAX_CHARS + 1))
     keep("a" * half)
     assert asked == ["d", "d"]
 
 
 def test_threads_that_ask_at_once_all_get_the_right_result() -> None:
-    keep = recent(lambda text: text * 2)
+    keep = cached_for_row(lambda text: text * 2)
     texts = [str(n % 200) for n in range(4000)]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(keep, texts)) == [text * 2 for text in texts]
