@@ -117,9 +117,8 @@ async def ascore(metric: str | Metric, **given: Any) -> Score:
 
 
 async def _asked(plan: Plan, store: Store) -> Score:
-    from ragassay.diagnosis import diagnose
-    from ragassay.dispatch import CallPolicy, LocalBudget
-    from ragassay.runs import Engine
+    from ragassay.dispatch import LocalBudget
+    from ragassay.runs import Engine, RunContext
 
     ((_, sample),) = plan.rows()
     if isinstance(sample, BadRow):
@@ -134,19 +133,14 @@ async def _asked(plan: Plan, store: Store) -> Score:
     kept = _Kept(store)
     options = plan.options
     engine = Engine(
-        metrics=plan.metrics,
-        judge=plan.judge,
+        plan.measurement(),
+        plan.engine_settings(),
+        RunContext(run_id=RUN),
         model=plan.model,
         store=kept,
-        run_id=RUN,
-        diagnose=diagnose,
         budget=LocalBudget(
             plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=Ledger()
         ),
-        policy=CallPolicy(timeout=options.call_timeout, attempts=options.attempts),
-        concurrency=options.concurrency,
-        cache=options.cache,
-        metric_timeout=options.metric_timeout,
     )
     await engine.run(iter([(0, sample)]))
     ((found,),) = (result.scores for result in kept.rows)

@@ -128,7 +128,7 @@ def test_a_computation_that_holds_the_event_loop_is_named():
     told = []
 
     class Progress:
-        places, computing = {}, "rouge_l on row 7"
+        activities, computing = {}, "rouge_l on row 7"
 
     async def main():
         with Watchdog(Progress(), told.append, long=0.3, every=0.1):

@@ -35,7 +35,7 @@ from ragassay.metrics.base import MetricBase
 from ragassay.metrics.declaration import Declaration
 from ragassay.models import JoinedModel, connect
 from ragassay.models.offline import OfflineModel
-from ragassay.runs import Engine
+from ragassay.runs import Engine, EngineSettings, Measurement, RunContext
 from ragassay.store import Store
 from ragassay.testing import LLMServer
 
@@ -217,15 +217,16 @@ def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(
 
         async def drive():  # type: ignore[no-untyped-def]
             engine = Engine(
-                metrics=(Everything(),),
-                judge=judge,
+                Measurement(
+                    metrics=(Everything(),),
+                    judge=judge,
+                    diagnose=lambda sample, scores: Diagnosis(),
+                ),
+                EngineSettings(policy=CallPolicy(timeout=10)),
+                RunContext(run_id="run-1", rows=2),
                 model=model,
                 store=store,
-                run_id="run-1",
-                diagnose=lambda sample, scores: Diagnosis(),
                 budget=budget,
-                policy=CallPolicy(timeout=10),
-                total=2,
             )
             try:
                 return await engine.run(iter(enumerate([Sample("1"), Sample("2")])))

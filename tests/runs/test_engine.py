@@ -31,7 +31,7 @@ from ragassay.core import (
 from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.metrics.base import MetricBase
 from ragassay.metrics.declaration import Declaration
-from ragassay.runs import Engine
+from ragassay.runs import Engine, EngineSettings, Measurement, RunContext
 from ragassay.store import Store
 
 
@@ -145,20 +145,25 @@ def engine_for(
     cache=True,
     concurrency=4,
     total=10,
+    prepare=None,
 ):
     model = model or CountingModel()
     return Engine(
-        metrics=metrics,
-        judge=judge or EchoJudge(),
+        Measurement(
+            metrics=metrics,
+            judge=judge or EchoJudge(),
+            diagnose=lambda sample, scores: Diagnosis(),
+            prepare=prepare,
+        ),
+        EngineSettings(
+            policy=CallPolicy(timeout=5, attempts=2, backoff=0.001),
+            concurrency=concurrency,
+            cache=cache,
+        ),
+        RunContext(run_id="run-1", rows=total),
         model=model,
         store=store,
-        run_id="run-1",
-        diagnose=lambda sample, scores: Diagnosis(),
         budget=LocalBudget(model.price, max_calls=max_calls),
-        policy=CallPolicy(timeout=5, attempts=2, backoff=0.001),
-        concurrency=concurrency,
-        cache=cache,
-        total=total,
     )
 
 
@@ -338,11 +343,11 @@ def test_a_row_that_waits_for_its_turn_when_the_run_is_stopped_is_not_begun(stor
     begun, stopped_at = [], []
 
     async def main():
-        engine = engine_for(store, model=CountingModel(wait=0.05), concurrency=4)
-
         async def prepare(row, keep):
             begun.append(row.id)
             return row
+
+        engine = engine_for(store, model=CountingModel(wait=0.05), concurrency=4, prepare=prepare)
 
         def rows():
             for index, row in enumerate(samples([str(i) for i in range(100)])):
@@ -354,7 +359,6 @@ def test_a_row_that_waits_for_its_turn_when_the_run_is_stopped_is_not_begun(stor
                     asyncio.get_running_loop().call_soon(lambda: stopped_at.append(len(begun)))
                 yield index, row
 
-        engine._prepare, engine._takes_heaps = prepare, False
         return await engine.run(rows())
 
     assert asyncio.run(main()).state is RunState.INTERRUPTED
@@ -525,7 +529,7 @@ class AtOnce(EchoJudge):
 
 
 def results_of(store, tmp_path, heap, monkeypatch, make_manifest):
-    monkeypatch.setattr("ragassay.runs.engine.HEAP", heap)
+    monkeypatch.setattr("ragassay.runs.engine.BATCH_ROWS", heap)
     questions = [f"q{n % 90}" for n in range(200)]
     questions[50], questions[60], questions[70] = "crash", "forget", "nan"
     rows = [
@@ -539,7 +543,7 @@ def results_of(store, tmp_path, heap, monkeypatch, make_manifest):
         )
         assert run(engine, rows).state is RunState.FINISHED
         assert engine.progress.rows == len(rows)
-        assert engine.progress.places == {}
+        assert engine.progress.activities == {}
         return list(opened.rows("run-1"))
 
 
@@ -575,13 +579,13 @@ def test_what_a_judge_says_at_once_is_on_disk_before_it_is_used(store):
 
 
 def test_rows_of_many_megabytes_are_not_all_taken_in_hand_at_once(store, monkeypatch):
-    monkeypatch.setattr("ragassay.runs.engine.HELD", 1000)
+    monkeypatch.setattr("ragassay.runs.engine.MOST_IN_WORK", 1000)
     engine, most = engine_for(store, concurrency=32, model=CountingModel(wait=0.002)), 0
 
     def rows():
         nonlocal most
         for item in enumerate(samples([f"{n}" * 200 for n in range(10, 60)])):
-            most = max(most, engine._held)
+            most = max(most, engine._in_work)
             yield item
 
     assert asyncio.run(engine.run(rows())).state is RunState.FINISHED

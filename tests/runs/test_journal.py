@@ -93,7 +93,7 @@ def test_a_failure_to_write_rows_is_told_at_once_and_not_only_to_whoever_brings_
 
     async def main():
         async with Journal(watched, "run-1", on_failure=told.append) as journal:
-            await journal.rows([make_row_result(0)])
+            await journal.put_rows([make_row_result(0)])
             for _ in range(500):
                 if told:
                     break
@@ -152,7 +152,7 @@ def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row
         async with Journal(looking, "run-1", new=["judge"]) as journal:
             await journal.put([judgment("mine")])
             watched.store.put_judgments("run-2", [judgment("theirs")])
-            await journal.rows([make_row_result(n) for n in range(HEAP)])
+            await journal.put_rows([make_row_result(n) for n in range(HEAP)])
             deadline = asyncio.get_running_loop().time() + 5
             while not (found := await journal.lookup([("judge", "theirs")])):
                 assert asyncio.get_running_loop().time() < deadline

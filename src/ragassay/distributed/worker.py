@@ -34,7 +34,7 @@ from ragassay.distributed.parts import (
     replies_of,
     writing,
 )
-from ragassay.runs import ReplyLog, Watchdog, boot_id
+from ragassay.runs import ReplyLog, RunContext, Watchdog, boot_id
 from ragassay.runs.options import Options
 from ragassay.runs.plan import make_setup, open_dataset
 from ragassay.version import __version__
@@ -192,13 +192,9 @@ class Worker:
             if setup.application is not None:
                 prepared = whole.answered(run_id, here) | own.answered(run_id, here)
             self._budget = budget = LeasedBudget(setup.model.price, lease, base)
+            context = RunContext(run_id=run_id, rows=part.rows, answered=prepared)
             self._engine = engine = setup.engine(
-                budget,
-                log,
-                store=journal or whole,
-                run_id=run_id,
-                total=part.rows,
-                prepared=prepared,
+                context, store=journal or whole, budget=budget, log=log
             )
             # A server that has answered this worker is not taken for one that cannot be reached.
             engine.progress.traffic.answered = self._answered

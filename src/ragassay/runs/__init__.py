@@ -9,22 +9,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragassay.runs.engine import Engine, Outcome
+    from ragassay.runs.engine import Engine, EngineSettings, Outcome, RunContext
     from ragassay.runs.forecast import Forecast
     from ragassay.runs.journal import Journal
     from ragassay.runs.progress import Progress, Stall
     from ragassay.runs.reply_log import LoggedModel, Replies, ReplyLog, boot_id, cannot_write
+    from ragassay.runs.row_scorer import Measurement
     from ragassay.runs.watchdog import Watchdog
 
 _MODULES = {
     "Engine": "engine",
+    "EngineSettings": "engine",
     "Forecast": "forecast",
     "Journal": "journal",
     "LoggedModel": "reply_log",
+    "Measurement": "row_scorer",
     "Outcome": "engine",
     "Progress": "progress",
     "Replies": "reply_log",
     "ReplyLog": "reply_log",
+    "RunContext": "engine",
     "Stall": "progress",
     "Watchdog": "watchdog",
     "boot_id": "reply_log",
@@ -33,13 +37,16 @@ _MODULES = {
 
 __all__ = [
     "Engine",
+    "EngineSettings",
     "Forecast",
     "Journal",
     "LoggedModel",
+    "Measurement",
     "Outcome",
     "Progress",
     "Replies",
     "ReplyLog",
+    "RunContext",
     "Stall",
     "Watchdog",
     "boot_id",

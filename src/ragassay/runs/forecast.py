@@ -27,8 +27,8 @@ from ragassay.dispatch import worst_case_tokens
 from ragassay.judges import Judge
 from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
-from ragassay.runs.engine import step_of
 from ragassay.runs.journal import JournalStore, Pair
+from ragassay.runs.metric_steps import next_step
 from ragassay.runs.user_code import UserCode, UserCodeTimeout
 
 CHARS_PER_TOKEN = 4.2
@@ -127,7 +127,7 @@ def _waves(
         flow: MetricFlow | None = None
         answers: tuple[Judgment, ...] = ()
         while True:
-            step = partial(step_of, metric, sample, flow, answers)
+            step = partial(next_step, metric, sample, flow, answers)
             try:
                 found = own.wait(step, timeout) if is_users_own(metric) else step()
             except UserCodeTimeout:

@@ -123,7 +123,7 @@ class Journal:
         """Those of these Judgments that this run itself has bought, in an earlier part of it."""
         return frozenset(await self._submit("own", pairs))
 
-    async def rows(self, results: Sequence[RowResult]) -> None:
+    async def put_rows(self, results: Sequence[RowResult]) -> None:
         """Hand over rows; they are written with their heap, at the latest when the journal is
         closed.
 
@@ -144,7 +144,7 @@ class Journal:
     def _heap_is_full(self) -> bool:
         return len(self._rows) >= HEAP or self._rows_size >= HEAP_SIZE
 
-    async def answered(self, result: RowResult) -> None:
+    async def put_answered(self, result: RowResult) -> None:
         """Make durable a row that is not done yet, with what the application answered."""
         await self._submit("row", result)
 

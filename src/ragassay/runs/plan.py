@@ -8,9 +8,9 @@ import itertools
 import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
-from ragassay.core import BadRow, JudgeInfo, Manifest, Sample, SetupError, nearest, shorten
+from ragassay.core import BadRow, JudgeInfo, Ledger, Manifest, Sample, SetupError, nearest, shorten
 from ragassay.metrics import (
     PRESETS,
     Metric,
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from ragassay.judges import Judge, RubricRegistry
     from ragassay.models import Model
     from ragassay.models.batch import BatchModel
-    from ragassay.runs import Engine, ReplyLog
+    from ragassay.runs import Engine, EngineSettings, Measurement, ReplyLog, RunContext
+    from ragassay.runs.journal import JournalStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,24 +49,52 @@ class Setup:
     notes: tuple[str, ...] = ()
     batches: BatchModel | None = None
 
-    def engine(self, budget: LocalBudget, log: ReplyLog, **how: Any) -> Engine:
-        """The engine that drives these metrics; how: its other arguments."""
-        from ragassay.diagnosis import diagnose
-        from ragassay.dispatch import CallPolicy
+    def engine(
+        self,
+        run: RunContext,
+        *,
+        store: JournalStore,
+        budget: LocalBudget,
+        log: ReplyLog,
+        save_ledger: Callable[[Ledger], None] | None = None,
+    ) -> Engine:
+        """The engine that drives these metrics. Its model logs its replies."""
         from ragassay.runs import Engine, LoggedModel
 
         return Engine(
+            self.measurement(),
+            self.engine_settings(),
+            run,
+            model=LoggedModel(self.model, log, budget),
+            store=store,
+            budget=budget,
+            save_ledger=save_ledger,
+        )
+
+    def measurement(self) -> Measurement:
+        """What an engine does with a row."""
+        from ragassay.diagnosis import diagnose
+        from ragassay.runs import Measurement
+
+        return Measurement(
             metrics=self.metrics,
             judge=self.judge,
-            model=LoggedModel(self.model, log, budget),
-            budget=budget,
             diagnose=diagnose,
-            policy=CallPolicy(timeout=self.options.call_timeout, attempts=self.options.attempts),
-            concurrency=self.options.concurrency,
-            cache=self.options.cache,
             prepare=None if self.application is None else self.application.answer,
             metric_timeout=self.options.metric_timeout,
-            **how,
+        )
+
+    def engine_settings(self) -> EngineSettings:
+        """How an engine drives the rows."""
+        from ragassay.dispatch import CallPolicy
+        from ragassay.runs import EngineSettings
+
+        options = self.options
+        return EngineSettings(
+            policy=CallPolicy(timeout=options.call_timeout, attempts=options.attempts),
+            concurrency=options.concurrency,
+            cache=options.cache,
+            batched=self.batches is not None,
         )
 
     async def close(self) -> None:

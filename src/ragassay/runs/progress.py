@@ -11,16 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ragassay.core import Ledger
-from ragassay.dispatch.dispatcher import Traffic
+from ragassay.dispatch import Traffic
 from ragassay.metrics import Metric
 
-SLOW = 10.0
+SHOWN_AFTER = 10.0
 """Seconds from which a row's wait is shown."""
 
 
 @dataclass(slots=True)
 class RowActivity:
-    """Where a row stands: what is done for it, and since when (monotonic seconds)."""
+    """What is done for a row, and since when (monotonic seconds). reported: how long it had taken
+    when the watchdog last reported it.
+    """
 
     row: str
     doing: str
@@ -30,9 +32,7 @@ class RowActivity:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A row that has stood at one place for so many seconds. doing: which metrics, and what they
-    wait for.
-    """
+    """A row that has waited for so many seconds. doing: which metrics, and what they wait for."""
 
     row: str
     doing: str
@@ -44,9 +44,9 @@ class Stall:
 
 @dataclass(slots=True)
 class Progress:
-    """What a display may show of a run. rows counts finished ones, bad ones included. places: where
-    the rows in hand stand, by index; at: the metric and the row that hold the event loop now;
-    storage: why the store waits, "" when it does not.
+    """What a display may show of a run. rows counts finished ones, bad ones included. activities:
+    what is done for the rows in work, by index; computes: the metric and the row that hold the
+    event loop now; storage: why the store waits, "" when it does not.
     """
 
     total: int
@@ -55,27 +55,40 @@ class Progress:
     cached: int = 0
     traffic: Traffic = field(default_factory=Traffic)
     ledger: Callable[[], Ledger] = Ledger
-    places: dict[int, RowActivity] = field(default_factory=dict)
-    at: tuple[Metric, str] | None = None
+    activities: dict[int, RowActivity] = field(default_factory=dict)
+    computes: tuple[Metric, str] | None = None
     storage: Callable[[], str] = str
 
-    def stall(self, place: RowActivity, now: float) -> Stall:
-        """What a row's place looks like at `now` (monotonic seconds), with the reason why calls or
+    def stall(self, activity: RowActivity, now: float) -> Stall:
+        """The wait of a row as it stands at `now` (monotonic seconds), with the reason why calls or
         writes wait.
         """
+        doing = activity.doing
         why = self.traffic.waiting or self.storage()
-        return Stall(place.row, place.doing + (f" ({why})" if why else ""), now - place.since)
+        if why:
+            doing += f" ({why})"
+        return Stall(activity.row, doing, now - activity.since)
 
     @property
     def computing(self) -> str:
         """What holds the event loop now, "" when it is the engine's own work."""
-        at = self.at  # read once: the watchdog asks from its own thread
-        return "" if at is None else f"{at[0]} on row {at[1]}"
+        computes = self.computes  # read once: the watchdog asks from its own thread
+        if computes is None:
+            return ""
+        metric, row = computes
+        return f"{metric} on row {row}"
 
     @property
     def slowest(self) -> Stall | None:
-        """The row that has stood at its place longest, from 10 seconds on."""
+        """The row that has waited longest, from 10 seconds on; None while a provider's batch is
+        waited for, of which the display says more.
+        """
         now = time.monotonic()
-        place = min(self.places.values(), key=lambda one: one.since, default=None)
-        known = place is None or now - place.since < SLOW or self.traffic.elsewhere() != ""
-        return None if known or place is None else self.stall(place, now)
+        slowest = min(self.activities.values(), key=_since, default=None)
+        if slowest is None or now - slowest.since < SHOWN_AFTER or self.traffic.elsewhere():
+            return None
+        return self.stall(slowest, now)
+
+
+def _since(activity: RowActivity) -> float:
+    return activity.since

@@ -106,7 +106,7 @@ async def drive(
     resumed.
     """
     from ragassay.dispatch import LocalBudget
-    from ragassay.runs import ReplyLog, Watchdog
+    from ragassay.runs import ReplyLog, RunContext, Watchdog
 
     watch = harmless(watch, tell)
     run_id, options = manifest.run_id, plan.options
@@ -176,17 +176,19 @@ async def drive(
                     base=base,
                 )
                 budget = own_budget
-                engine = plan.engine(
-                    own_budget,
-                    log,
-                    store=store,
+                context = RunContext(
                     run_id=run_id,
-                    total=manifest.rows,
+                    rows=manifest.rows,
+                    resumed=before is not None,
+                    new_judges=_new_judges(plan, store, resumed=before is not None),
+                    answered={} if plan.application is None else store.answered(run_id),
+                )
+                engine = plan.engine(
+                    context,
+                    store=store,
+                    budget=own_budget,
+                    log=log,
                     save_ledger=lambda ledger: standing.save(RunState.RUNNING, "", lambda: ledger),
-                    prepared={} if plan.application is None else store.answered(run_id),
-                    new=_new_judges(plan, store, begun=before is not None),
-                    patient=plan.batches is not None,
-                    begun=before is not None,
                 )
             spent = budget.ledger
             engine.progress.rows = len(done)
@@ -250,11 +252,11 @@ async def drive(
     return Run(store, run_id)
 
 
-def _new_judges(plan: Plan, store: Store, *, begun: bool) -> tuple[str, ...]:
-    """The fingerprints of which a run that begins need not look up anything. Begun runs have
+def _new_judges(plan: Plan, store: Store, *, resumed: bool) -> frozenset[str]:
+    """The fingerprints of which a run that begins need not look up anything. Resumed runs have
     judgments of their own.
     """
     prints = tuple(dict.fromkeys(plan.info.fingerprints.values()))
     if plan.options.cache:
-        return store.unknown_judges(prints)
-    return () if begun else prints
+        return frozenset(store.unknown_judges(prints))
+    return frozenset() if resumed else frozenset(prints)

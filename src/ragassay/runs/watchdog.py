@@ -1,5 +1,7 @@
-"""What does a run wait for, when it waits long? Names row, metric and reason, also when the event
-loop itself is held.
+"""The watchdog of a run: it reports long waits, by row, metric and reason.
+
+It is a thread, because the wait may be the event loop's own: a computation that does not give the
+loop back.
 """
 
 from __future__ import annotations
@@ -15,31 +17,33 @@ LONG = 20.0
 """Seconds of one wait from which it is reported; again each time it has doubled."""
 
 EVERY = 2.0
+"""Seconds between two looks."""
 
 
 class Watchdog:
-    """A thread beside a running loop that tells of long waits. Use as a context manager inside the
+    """Reports the long waits of a running loop to `notify`. Use as a context manager inside the
     loop.
-
-    It is a thread because the wait may be the loop's own: a computation that does not give it back.
     """
 
     def __init__(
         self,
         progress: Progress,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         *,
         long: float = LONG,
         every: float = EVERY,
     ) -> None:
-        self._progress, self._tell, self._long, self._every = progress, tell, long, every
+        self._progress = progress
+        self._notify = notify
+        self._long = long
+        self._every = every
         self._end = threading.Event()
-        self._beat = time.monotonic()
-        self._thread = threading.Thread(target=self._work, name="ragassay-watchdog", daemon=True)
+        self._alive_at = time.monotonic()  # when the loop last ran something for the watchdog
+        self._thread = threading.Thread(target=self._watch, name="ragassay-watchdog", daemon=True)
 
     def __enter__(self) -> Watchdog:
         self._loop = asyncio.get_running_loop()
-        self._beat = time.monotonic()
+        self._alive_at = time.monotonic()
         self._thread.start()
         return self
 
@@ -47,38 +51,35 @@ class Watchdog:
         self._end.set()
         self._thread.join()
 
-    def _work(self) -> None:
-        told = 0.0
+    def _watch(self) -> None:
+        reported = 0.0
         while not self._end.wait(self._every):
             try:
-                self._loop.call_soon_threadsafe(self._set_beat)
-            except RuntimeError:  # the loop is gone
+                self._loop.call_soon_threadsafe(self._note_alive)
+            except RuntimeError:  # the loop is closed
                 return
-            held = time.monotonic() - self._beat - self._every
-            if held < self._long:
-                told = 0.0
-                self._tell_of_rows()
-            elif held > 2 * told:
-                told = held
-                self._tell(
-                    f"nothing moves for {held:.0f} s:"
-                    f" {self._progress.computing or 'the event loop'} does not give way"
-                )
+            blocked = time.monotonic() - self._alive_at - self._every
+            if blocked < self._long:
+                reported = 0.0
+                self._report_rows()
+            elif blocked > 2 * reported:
+                reported = blocked
+                what = self._progress.computing or "the event loop"
+                self._notify(f"nothing moves for {blocked:.0f} s: {what} does not give way")
 
-    def _set_beat(self) -> None:
-        self._beat = time.monotonic()
+    def _note_alive(self) -> None:
+        self._alive_at = time.monotonic()
 
-    def _tell_of_rows(self) -> None:
+    def _report_rows(self) -> None:
         now = time.monotonic()
-        new = [
-            place
-            for place in list(self._progress.places.values())
-            if now - place.since >= max(self._long, 2 * place.reported)
-        ]
-        if not new:
+        long_waits = []
+        for activity in list(self._progress.activities.values()):
+            if now - activity.since >= max(self._long, 2 * activity.reported):
+                long_waits.append(activity)
+        if not long_waits:
             return
-        first = min(new, key=lambda place: place.since)
-        for place in new:
-            place.reported = now - place.since
-        others = f" (and {len(new) - 1} more rows)" if len(new) > 1 else ""
-        self._tell(f"{self._progress.stall(first, now)}{others}")
+        for activity in long_waits:
+            activity.reported = now - activity.since
+        longest = max(long_waits, key=lambda activity: activity.reported)
+        others = f" (and {len(long_waits) - 1} more rows)" if len(long_waits) > 1 else ""
+        self._notify(f"{self._progress.stall(longest, now)}{others}")

@@ -1,0 +1,242 @@
+"""The runner of the judge's flows: its calls are made, its judgments are durable before use.
+
+Requests that a judge answers together are a group, and each group is a task of its own, so that an
+answer that is paid for reaches the disk although the row that asked has given up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from ragassay.core import (
+    Ask,
+    CallFailed,
+    JudgeFlow,
+    Judgment,
+    Keep,
+    RagAssayError,
+    Recall,
+    Reply,
+    Request,
+    Status,
+    is_fault,
+    memory_failure,
+    shorten,
+)
+from ragassay.dispatch import Dispatcher, Stopped
+from ragassay.judges import Judge
+from ragassay.runs.journal import Journal, Pair
+from ragassay.runs.pending import PendingJudgments
+
+NO_VERDICT = "the judge gave no verdict"
+
+
+@dataclass(slots=True)
+class _Group:
+    """Requests of one rubric that a judge answers together. open: those not settled yet, by key."""
+
+    rubric: str
+    open: dict[str, Pair]
+
+
+class JudgeRunner:
+    """Has a judge answer Requests. Whatever happens, every Request is settled or failed in
+    `pending`.
+
+    abort: called with the error that ends the whole run.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        journal: Journal,
+        dispatcher: Dispatcher,
+        pending: PendingJudgments,
+        abort: Callable[[BaseException], None],
+    ) -> None:
+        self._judge = judge
+        self._journal = journal
+        self._dispatcher = dispatcher
+        self._pending = pending
+        self._abort = abort
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.asked = 0
+        """How often a flow asked for calls."""
+
+    async def begin(self, rows: Iterable[dict[str, tuple[Pair, Request]]]) -> None:
+        """Have the judge answer the Requests of each row, by key, each group on its own; what it
+        settles at once is stored together.
+        """
+        at_once: list[tuple[_Group, Sequence[Judgment]]] = []
+        for asked in rows:
+            for requests in self._judge.batches([request for _, request in asked.values()]):
+                await self._dispatcher.turn()  # a prompt takes long to write
+                group = _Group(
+                    requests[0].rubric, {request.key: asked[request.key][0] for request in requests}
+                )
+                try:
+                    flow = self._judge.answer(requests)
+                    first = next(flow)
+                except StopIteration as end:
+                    at_once.append((group, end.value))
+                except BaseException as error:
+                    if not is_fault(error):
+                        raise
+                    self._start(self._answer(group, None, error))
+                else:
+                    self._start(self._answer(group, flow, first))
+        if at_once:
+            self._start(self._store_together(at_once))
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _store_together(self, answers: list[tuple[_Group, Sequence[Judgment]]]) -> None:
+        """Settle what flows returned without asking anything: one hand-over to the journal for all
+        of them.
+        """
+        try:
+            judgments: list[Judgment] = []
+            for group, returned in answers:
+                judgments += returned
+                keys = {judgment.key for judgment in returned}
+                missing = [pair for key, pair in group.open.items() if key not in keys]
+                judgments += [self._failed(group.rubric, pair, NO_VERDICT) for pair in missing]
+            await self._journal.put(judgments)
+        except (RagAssayError, asyncio.CancelledError) as error:
+            for group, _ in answers:
+                self._give_up(group, error)
+        except Exception:
+            # One of them returned what is no judgment: each is settled, or fails, by itself.
+            for group, returned in answers:
+                self._start(self._answer(group, None, tuple(returned)))
+        else:
+            by_key = {judgment.key: judgment for judgment in judgments}
+            for group, _ in answers:
+                for key, pair in group.open.items():
+                    self._pending.settle(pair, by_key[key])
+
+    async def _answer(self, group: _Group, flow: JudgeFlow | None, step: object) -> None:
+        """Drive the judge's flow for one group; whatever happens, every Request of the group is
+        settled.
+
+        step: what the flow has yielded first; without a flow, what it returned or raised.
+        """
+        try:
+            await self._settle(group, await self._drive(group, flow, step))
+            if group.open:
+                await self._settle(group, self._all_failed(group, NO_VERDICT))
+        except (Stopped, RagAssayError, asyncio.CancelledError) as error:
+            self._give_up(group, error)
+        except BaseException as error:
+            await self._fail_group(group, error)
+
+    async def _drive(
+        self, group: _Group, flow: JudgeFlow | None, step: object
+    ) -> Sequence[Judgment]:
+        """What the flow returns in the end."""
+        try:
+            if isinstance(step, BaseException):
+                raise step
+            while flow is not None:
+                step = flow.send(await self._serve(group, step))
+            return cast(tuple[Judgment, ...], step)
+        except StopIteration as end:
+            return cast(tuple[Judgment, ...], end.value)
+
+    async def _serve(self, group: _Group, step: object) -> tuple[Reply, ...]:
+        """Do what a flow asks for; what it is sent for it."""
+        if isinstance(step, Keep):
+            if step.beside:
+                await self._journal.put(step.judgments)
+            else:
+                await self._settle(group, step.judgments)
+            return ()
+        if isinstance(step, Recall):
+            stored = await self._journal.lookup(step.pairs)
+            return cast(tuple[Reply, ...], tuple(stored.values()))
+        return await self._ask(cast(Ask, step))
+
+    async def _settle(self, group: _Group, judgments: Sequence[Judgment]) -> None:
+        await self._journal.put(judgments)
+        for judgment in judgments:
+            pair = group.open.pop(judgment.key, None)
+            if pair is not None:
+                self._pending.settle(pair, judgment)
+
+    async def _fail_group(self, group: _Group, error: BaseException) -> None:
+        """A judge's own fault is these requests' failure, not the run's end."""
+        if not is_fault(error):
+            self._give_up(group, error)
+            raise error
+        failure = memory_failure(error)
+        if failure is not None:
+            self._give_up(group, failure)
+            return
+        reason = f"the judge raised {type(error).__name__}: {shorten(str(error), 200)}"
+        try:
+            await self._settle(group, self._all_failed(group, reason))
+        except RagAssayError as second:
+            self._give_up(group, second)
+
+    def _give_up(self, group: _Group, error: BaseException) -> None:
+        seen = Stopped() if isinstance(error, asyncio.CancelledError) else error
+        for pair in group.open.values():
+            self._pending.fail(pair, seen)
+        if isinstance(error, RagAssayError):
+            self._abort(error)
+
+    async def _ask(self, step: Ask) -> tuple[Reply, ...]:
+        self.asked += 1
+        if len(step.calls) == 1:
+            return (await self._dispatcher.call(step.calls[0]),)
+        tasks = [asyncio.ensure_future(self._dispatcher.call(call)) for call in step.calls]
+        try:
+            ended, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            for task in ended:
+                error = task.exception()
+                if isinstance(error, RagAssayError):
+                    self._abort(error)
+            if left:
+                # Whatever the result of one is: the others are paid for, and their answers count.
+                await asyncio.wait(left)
+        finally:
+            # Where this group is out of time, each is settled before the ledger is written.
+            for task in tasks:
+                task.cancel()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+        return _replies(results)
+
+    def _all_failed(self, group: _Group, reason: str) -> list[Judgment]:
+        return [self._failed(group.rubric, pair, reason) for pair in group.open.values()]
+
+    def _failed(self, rubric: str, pair: Pair, reason: str) -> Judgment:
+        fingerprint, key = pair
+        version = self._judge.rubric_version(rubric)
+        return Judgment(key, fingerprint, version, Status.FAILED, reason=reason)
+
+
+def _replies(results: Sequence[Reply | BaseException]) -> tuple[Reply, ...]:
+    """The replies to calls that were made together. A call that was not made because the run stops
+    is a failed one where others were answered; raises Stopped where none was made.
+    """
+    stopped = 0
+    for result in results:
+        if isinstance(result, Stopped):
+            stopped += 1
+        elif isinstance(result, BaseException):
+            raise result
+    if not stopped:
+        return tuple(cast(list[Reply], results))
+    if stopped == len(results):
+        raise Stopped
+    # As over budget, so that the row is done again.
+    unsent = CallFailed("over_budget", "the run was stopped before this call")
+    return tuple(
+        unsent if isinstance(result, Stopped) else cast(Reply, result) for result in results
+    )

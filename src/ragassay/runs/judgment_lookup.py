@@ -1,0 +1,159 @@
+"""The lookup of the Judgments that rows ask for: each is asked of the judge once.
+
+A Judgment comes from memory, from an equal Request that is on its way, from the store, or from the
+judge, in this order. What comes from anywhere but the judge is counted as cached and costs the run
+nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ragassay.core import Judgment, Request, Spend
+from ragassay.dispatch import LocalBudget
+from ragassay.judges import Judge
+from ragassay.metrics import MetricFlow
+from ragassay.runs.journal import Journal, Pair
+from ragassay.runs.judge_runner import JudgeRunner
+from ragassay.runs.pending import PendingJudgments
+from ragassay.runs.progress import Progress
+
+
+class Question(NamedTuple):
+    """What a metric's flow asks about a row. row: its place in its batch; metric: its position."""
+
+    row: int
+    metric: int
+    flow: MetricFlow
+    requests: list[tuple[Pair, Request]]
+
+
+class JudgmentLookup:
+    """Finds the Judgments for Requests. resumed: an earlier part of the run may have bought some."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        journal: Journal,
+        runner: JudgeRunner,
+        pending: PendingJudgments,
+        budget: LocalBudget,
+        progress: Progress,
+        *,
+        resumed: bool,
+    ) -> None:
+        self._judge = judge
+        self._journal = journal
+        self._runner = runner
+        self._pending = pending
+        self._budget = budget
+        self._progress = progress
+        self._resumed = resumed
+        self._fingerprints: dict[str, str] = {}
+
+    def pair(self, request: Request) -> Pair:
+        """The content address of the Request's Judgment."""
+        fingerprint = self._fingerprints.get(request.rubric)
+        if fingerprint is None:
+            fingerprint = self._judge.fingerprint(request.rubric)
+            self._fingerprints[request.rubric] = fingerprint
+        return fingerprint, request.key
+
+    async def resolve(self, questions: Sequence[Question]) -> dict[Pair, Judgment]:
+        """The Judgments that the questions ask for."""
+        judgments: dict[Pair, Judgment] = {}
+        waits: dict[Pair, asyncio.Future[Judgment]] = {}
+        new: dict[Pair, Request] = {}  # to look up in the store, or to ask
+        pending = self._pending
+        loop = asyncio.get_running_loop()
+        for question in questions:
+            for pair, request in question.requests:
+                if pair in judgments or pair in waits:
+                    continue
+                recent = pending.recent.get(pair)
+                if recent is not None:
+                    judgments[pair] = replace(recent, spend=Spend())
+                    self._count_cached(1)
+                    continue
+                future = pending.futures.get(pair)
+                if future is None:
+                    new[pair] = request
+                    future = pending.futures[pair] = loop.create_future()
+                waits[pair] = future
+        if new:
+            await self._look_up_or_ask(questions, new)
+        if waits:
+            await _all_done(waits.values())
+            for pair, future in waits.items():
+                judgments[pair] = future.result()
+            # Asked by another row at this moment or a moment ago: reused either way, so that no
+            # figure depends on the order.
+            reused = [pair for pair in waits if pair not in new]
+            self._count_cached(sum(judgments[pair].judged for pair in reused))
+        return judgments
+
+    async def _look_up_or_ask(
+        self, questions: Sequence[Question], new: dict[Pair, Request]
+    ) -> None:
+        """Settle the Judgments that the store holds, and have the judge answer the others."""
+        try:
+            stored = await self._journal.lookup(list(new))
+        except BaseException as error:
+            self._fail(new, error)
+            raise
+        await self._reuse(stored)
+        try:
+            await self._runner.begin(_by_row(questions, new, stored).values())
+        except BaseException as error:
+            self._fail(new, error)
+            raise
+
+    async def _reuse(self, stored: dict[Pair, Judgment]) -> None:
+        # What the run had bought before it was stopped is in its ledger already, and saves it
+        # nothing.
+        bought = frozenset[Pair]()
+        if self._resumed and stored:
+            bought = await self._journal.bought(list(stored))
+        for pair, judgment in stored.items():
+            # What was paid before is not paid again: a Judgment from the cache costs this run
+            # nothing.
+            if pair not in bought:
+                self._budget.save(judgment.spend)
+            self._pending.settle(pair, replace(judgment, spend=Spend()))
+        self._count_cached(len(stored) - len(bought))
+
+    def _fail(self, pairs: dict[Pair, Request], error: BaseException) -> None:
+        for pair in pairs:
+            self._pending.fail(pair, error)
+
+    def _count_cached(self, count: int) -> None:
+        self._progress.cached += count
+        self._budget.cached += count
+
+
+def _by_row(
+    questions: Sequence[Question], new: dict[Pair, Request], stored: dict[Pair, Judgment]
+) -> dict[int, dict[str, tuple[Pair, Request]]]:
+    """The Requests to ask, by row and key, each under the first row that asks it.
+
+    The judge is given the Requests of one row at a time: what stands in one prompt never depends on
+    which rows are driven together.
+    """
+    rows: dict[int, dict[str, tuple[Pair, Request]]] = {}
+    left = {pair for pair in new if pair not in stored}
+    for question in questions:
+        for pair, _ in question.requests:
+            if pair in left:
+                left.discard(pair)
+                rows.setdefault(question.row, {})[pair[1]] = pair, new[pair]
+    return rows
+
+
+async def _all_done(futures: Iterable[asyncio.Future[Judgment]]) -> None:
+    """Wait until all futures are done, whatever with."""
+    pending = [future for future in futures if not future.done()]
+    if pending:
+        await asyncio.wait(pending)

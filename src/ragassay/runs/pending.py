@@ -1,0 +1,44 @@
+"""The Judgments that are on their way, and those that have just come: equal Requests are asked once.
+
+Rows that are driven at the same time often ask the same (a shared context, a shared claim). The
+first asker opens the Judgment, all wait for it, and those who come a moment later find it in memory
+without a look at the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from ragassay.core import Judgment
+from ragassay.runs.journal import Pair
+
+RECENT = 1024
+"""Judgments kept in memory, so that rows that share contexts do not go to the disk for what was
+just judged.
+"""
+
+
+class PendingJudgments:
+    """Futures of Judgments that are on their way, by pair, and the most recent ones that came."""
+
+    def __init__(self) -> None:
+        self.recent: OrderedDict[Pair, Judgment] = OrderedDict()
+        self.futures: dict[Pair, asyncio.Future[Judgment]] = {}
+
+    def settle(self, pair: Pair, judgment: Judgment) -> None:
+        """A Judgment has come, and is durable: whoever waits for it goes on."""
+        future = self.futures.pop(pair, None)
+        if future is not None and not future.done():
+            future.set_result(judgment)
+        if judgment.judged:
+            self.recent[pair] = judgment
+            if len(self.recent) > RECENT:
+                self.recent.popitem(last=False)
+
+    def fail(self, pair: Pair, error: BaseException) -> None:
+        """A Judgment will not come: the error is raised in whoever waits for it."""
+        future = self.futures.pop(pair, None)
+        if future is not None and not future.done():
+            future.set_exception(error)
+            future.exception()  # marked as seen: a row that has given up does not come to fetch it

@@ -1,0 +1,267 @@
+"""The scoring of rows: the application answers, the metrics' flows are advanced, the scores are
+diagnosed.
+
+All flows of the rows in a batch advance together, so that what several metrics ask is asked once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from ragassay.core import (
+    BadRow,
+    Diagnosis,
+    Judgment,
+    RowResult,
+    Sample,
+    Score,
+    Status,
+    Verdict,
+)
+from ragassay.dispatch import Dispatcher
+from ragassay.judges import Judge
+from ragassay.metrics import Metric, MetricFlow, is_users_own
+from ragassay.runs.journal import Journal
+from ragassay.runs.judgment_lookup import JudgmentLookup, Question
+from ragassay.runs.metric_steps import Step, failed_score, next_step
+from ragassay.runs.progress import Progress, RowActivity
+from ragassay.runs.user_code import UserCode, UserCodeTimeout
+
+Diagnose = Callable[[Sample, Sequence[Score]], Diagnosis]
+Prepare = Callable[[Sample, Callable[[Sample], Awaitable[None]]], Awaitable[Sample]]
+"""Runs the application on a row: the row with its response, contexts, latency or error. Does not
+raise by itself; it awaits the function it is given, which makes the answer durable, before it takes
+the next row.
+"""
+
+IndexedRow = tuple[int, Sample | BadRow]
+"""A row with its index in the data."""
+
+_NextStep = tuple[int, int, MetricFlow | None, tuple[Judgment, ...]]
+"""(place of the row in its batch, position of the metric, its flow, what it asked for)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """What is done with a row: the application answers it (prepare, where there is one), the judge
+    answers what the metrics ask, the scores are diagnosed. metric_timeout: seconds that a metric of
+    the user's own may take for a row, without the time in which it waits for the judge.
+    """
+
+    metrics: Sequence[Metric]
+    judge: Judge
+    diagnose: Diagnose
+    prepare: Prepare | None = None
+    metric_timeout: float = 120.0
+
+
+class RowScorer:
+    """Makes the results of rows. answered: rows, by index, that the application answered in an
+    earlier part of the run.
+    """
+
+    def __init__(
+        self,
+        measurement: Measurement,
+        answered: Mapping[int, Sample],
+        lookup: JudgmentLookup,
+        dispatcher: Dispatcher,
+        journal: Journal,
+        progress: Progress,
+    ) -> None:
+        self.metrics = tuple(measurement.metrics)
+        self.metric_timeout = measurement.metric_timeout
+        self._diagnose = measurement.diagnose
+        self._prepare = measurement.prepare
+        self._answered = dict(answered)
+        self.lookup = lookup
+        self.dispatcher = dispatcher
+        self._journal = journal
+        self.progress = progress
+        self.users_own = frozenset(
+            position for position, metric in enumerate(self.metrics) if is_users_own(metric)
+        )
+        self.user_code = UserCode()
+        self._waits: dict[tuple[str, tuple[int, ...]], str] = {}
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether rows may be scored together: not where code of the user's may take its time over
+        each.
+        """
+        return self._prepare is None and not self.users_own
+
+    def close(self) -> None:
+        """End the threads of the user's own code."""
+        self.user_code.close()
+
+    async def score(self, batch: Sequence[IndexedRow]) -> list[RowResult]:
+        """The results of the rows, bad ones first, else in their order."""
+        results: list[RowResult] = []
+        samples: list[tuple[int, Sample]] = []
+        now = time.monotonic()
+        for index, row in batch:
+            if isinstance(row, BadRow):
+                results.append(RowResult(index, None, bad=row))
+                self.progress.bad += 1
+                continue
+            self.progress.activities[index] = RowActivity(row.id, "the application", now)
+            sample = row if self._prepare is None else await self._ask_application(index, row)
+            samples.append((index, sample))
+        outcomes = await _BatchScoring(self, samples).run()
+        for (index, sample), (scores, capped) in zip(samples, outcomes, strict=True):
+            diagnosis = self._diagnose(sample, scores)
+            results.append(RowResult(index, sample, scores, diagnosis, done=not capped))
+        return results
+
+    async def _ask_application(self, index: int, row: Sample) -> Sample:
+        """The row as the application answered it: its answer is paid for as well, and stored before
+        anything rests on it.
+        """
+        answered = self._answered.pop(index, None)
+        if answered is not None:
+            return answered
+        assert self._prepare is not None
+
+        async def store(answer: Sample) -> None:
+            await self._journal.put_answered(RowResult(index, answer, done=False))
+
+        return await self._prepare(row, store)
+
+    def note_wait(
+        self,
+        samples: Sequence[tuple[int, Sample]],
+        flows: Sequence[tuple[int, int]],
+        wait: str,
+    ) -> None:
+        """Note in the progress what the rows wait for. flows: (place of the row in its batch,
+        position of the metric).
+        """
+        metrics_of: dict[int, tuple[int, ...]] = {}
+        for row, position in flows:
+            metrics_of[row] = (*metrics_of.get(row, ()), position)
+        now = time.monotonic()
+        for row, positions in metrics_of.items():
+            activity = self.progress.activities[samples[row][0]]
+            activity.since = now
+            activity.reported = 0.0
+            activity.doing = self._wait_text(wait, positions)
+
+    def _wait_text(self, wait: str, positions: tuple[int, ...]) -> str:
+        text = self._waits.get((wait, positions))
+        if text is None:
+            names = ", ".join(str(self.metrics[position]) for position in positions)
+            text = self._waits[wait, positions] = f"{wait} {names}"
+        return text
+
+
+class _BatchScoring:
+    """The flows of one batch of rows, from their first step to their Scores."""
+
+    def __init__(self, scorer: RowScorer, samples: Sequence[tuple[int, Sample]]) -> None:
+        self._scorer = scorer
+        self._samples = samples
+        self._scores: list[list[Score | None]] = [[None] * len(scorer.metrics) for _ in samples]
+        self._capped = [False] * len(samples)
+        # Seconds that each of the user's own metrics may still take for each row.
+        self._seconds_left = [
+            dict.fromkeys(scorer.users_own, scorer.metric_timeout) for _ in samples
+        ]
+        self._questions: list[Question] = []
+
+    async def run(self) -> list[tuple[tuple[Score, ...], bool]]:
+        """Of each row its scores, and whether a cap kept a judgment from it: then it is to be done
+        again.
+        """
+        scorer = self._scorer
+        places = product(range(len(self._samples)), range(len(scorer.metrics)))
+        await self._advance([(row, position, None, ()) for row, position in places])
+        while self._questions:
+            questions, self._questions = self._questions, []
+            flows = [(question.row, question.metric) for question in questions]
+            scorer.note_wait(self._samples, flows, "the judge's answer for")
+            judgments = await scorer.lookup.resolve(questions)
+            steps: list[_NextStep] = []
+            for row, position, flow, requests in questions:
+                answers = tuple([judgments[pair] for pair, _ in requests])
+                for judgment in answers:
+                    if judgment.status is Status.OVER_BUDGET:
+                        self._capped[row] = True
+                steps.append((row, position, flow, answers))
+            await scorer.dispatcher.turn()
+            await self._advance(steps)
+        results: list[tuple[tuple[Score, ...], bool]] = []
+        for scores, capped in zip(self._scores, self._capped, strict=True):
+            results.append((tuple([score for score in scores if score is not None]), capped))
+        return results
+
+    async def _advance(self, steps: Sequence[_NextStep]) -> None:
+        scorer = self._scorer
+        metrics, progress = scorer.metrics, scorer.progress
+        slow: list[tuple[int, int]] = []
+        running: list[Awaitable[Step]] = []
+        for row, position, flow, answers in steps:
+            sample = self._samples[row][1]
+            metric = metrics[position]
+            progress.computes = metric, sample.id
+            if position in scorer.users_own:
+                slow.append((row, position))
+                running.append(self._users_step(row, position, flow, answers))
+            else:
+                self._note(row, position, next_step(metric, sample, flow, answers))
+        progress.computes = None
+        if slow:
+            scorer.note_wait(self._samples, slow, "the user's own")
+            for (row, position), step in zip(slow, await asyncio.gather(*running), strict=True):
+                self._note(row, position, step)
+            # What is asked together does not depend on which thread was first.
+            self._questions.sort(key=_place)
+
+    def _note(self, row: int, position: int, step: Step) -> None:
+        if isinstance(step, Score):
+            self._scores[row][position] = step
+            return
+        flow, asked = step
+        pair = self._scorer.lookup.pair
+        requests = [(pair(request), request) for request in asked]
+        self._questions.append(Question(row, position, flow, requests))
+
+    async def _users_step(
+        self, row: int, position: int, flow: MetricFlow | None, answers: tuple[Judgment, ...]
+    ) -> Step:
+        """A step of a metric of the user's own, away from the event loop."""
+        scorer = self._scorer
+        metric = scorer.metrics[position]
+        sample = self._samples[row][1]
+        left = self._seconds_left[row]
+        started = 0.0
+
+        def work() -> Step:
+            nonlocal started
+            started = time.monotonic()
+            return next_step(metric, sample, flow, answers)
+
+        try:
+            return await scorer.user_code.run(work, left[position])
+        except UserCodeTimeout as error:
+            why = str(error) or f"it did not return within {scorer.metric_timeout:g} s"
+            return Score(
+                str(metric),
+                Status.FAILED,
+                verdict=Verdict.UNDECIDED,
+                reason=f"no score of the metric: {why}",
+            )
+        except Exception as error:
+            # RagAssayErrors as well: they are the user's code's, and no fault of the set-up.
+            return failed_score(metric, error)
+        finally:
+            if started:
+                left[position] -= time.monotonic() - started
+
+
+def _place(question: Question) -> tuple[int, int]:
+    return question.row, question.metric
