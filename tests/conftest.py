@@ -1,17 +1,46 @@
-"""What all tests share: no key, no store and no network of the user's reaches a test."""
+"""Fixtures of all tests: no key, no store and no network of the user's reaches a test."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from ragassay.core import JudgeInfo, Manifest
 from support.postgres import Postgres
 
+STARTUP = Path(__file__).parent / "support" / "startup"
+REPLIES = "RAGASSAY_TEST_REPLIES"
+# Tests of what the offline model itself says, takes and holds: its replies are never remembered.
+OWN_REPLIES = ("models_offline", "judges", "hardening", "training", "benchmarks", "distributed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set up the memory of the offline model's replies (see support/startup) for all processes."""
+    if REPLIES not in os.environ:  # a worker of pytest-xdist has the folder of the main process
+        folder = tempfile.mkdtemp(prefix="ragassay-replies-")
+        os.environ[REPLIES] = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if str(STARTUP) not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(STARTUP), *filter(None, paths)])
+    if str(STARTUP) not in sys.path:
+        sys.path.append(str(STARTUP))
+    from sitecustomize import install
+
+    install()
+
 
 @pytest.fixture(autouse=True)
-def _own_world(monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(request.path).relative_to(Path(__file__).parent).parts[0]
+    if folder in OWN_REPLIES:
+        monkeypatch.delenv(REPLIES)
     for name in (
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",

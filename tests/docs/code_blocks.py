@@ -73,6 +73,7 @@ def run(block: Block, folder: Path) -> str:
         "COLUMNS": "120",
         "LANG": "C.UTF-8",
         "NO_COLOR": "1",
+        "RAGASSAY_TEST_REPLIES": os.environ.get("RAGASSAY_TEST_REPLIES", ""),
     }
     for script, expected in (
         [(block.code, None)] if block.language == "python" else steps(block.code)
