@@ -201,7 +201,7 @@ def evaluate(source: Path, store: Path, metrics: str) -> dict[str, float]:
     """A whole run."""
     from ragassay import distributed
     from ragassay.runs.plan import manifest_of
-    from ragassay.runs.session import drive  # what `ragassay.evaluate` does with a plan
+    from ragassay.runs.session import Session  # what `ragassay.evaluate` does with a plan
     from ragassay.store import Store
 
     started, cpu = time.perf_counter(), cpu_s()
@@ -213,7 +213,7 @@ def evaluate(source: Path, store: Path, metrics: str) -> dict[str, float]:
     )
     opened.create_run(manifest)
     opened.acquire(manifest.run_id)
-    run = asyncio.run(drive(plan, opened, manifest, None, False, None, distribution=distributed))
+    run = asyncio.run(Session(plan, opened, manifest, distribution=distributed).run())
     seconds = time.perf_counter() - started
     rows = run.manifest.rows
     run.close()

@@ -182,7 +182,7 @@ async def aresume(
 ) -> Run:
     """`resume` for callers inside an event loop."""
     from ragassay import distributed
-    from ragassay.runs.session import drive
+    from ragassay.runs.session import Session
 
     opened = open_store(store, make=False)
     try:
@@ -257,9 +257,17 @@ async def aresume(
             },
             kept={**stored.manifest.kept, **(keep or {})},
         )
-        return await drive(
-            plan, opened, manifest, stored, retry_failed, watch, tell, distribution=distributed
+        session = Session(
+            plan,
+            opened,
+            manifest,
+            distribution=distributed,
+            before=stored,
+            retry_failed=retry_failed,
+            watch=watch,
+            tell=tell,
         )
+        return await session.run()
     except BaseException:
         opened.close()
         raise
@@ -377,7 +385,7 @@ async def _evaluate(
     here: bool = False,
 ) -> Run:
     from ragassay import distributed
-    from ragassay.runs.session import drive
+    from ragassay.runs.session import Session
 
     check_keep(keep)
     plan = make_plan(rows, options, metrics, app=app, here=here)
@@ -392,9 +400,8 @@ async def _evaluate(
         manifest = manifest_of(plan, new_run_id(opened.newest()), created, __version__, name, keep)
         opened.create_run(manifest)
         opened.acquire(manifest.run_id)
-        return await drive(
-            plan, opened, manifest, None, False, watch, tell, distribution=distributed
-        )
+        session = Session(plan, opened, manifest, distribution=distributed, watch=watch, tell=tell)
+        return await session.run()
     except BaseException:
         opened.close()
         raise

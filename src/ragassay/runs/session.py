@@ -1,262 +1,288 @@
-"""A run driven from its start or resume to its end."""
+"""A run driven from its start, or from a resume, to its end.
+
+What an earlier part of the run left is recovered, the rows are driven, and the store is told how it
+ended, whatever ends it. Nothing is forgotten before what replaces it is stored.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import TYPE_CHECKING
 
-from ragassay.core import Ledger, Manifest, RagAssayError, RunState, memory_failure
+from ragassay.core import (
+    EnvironmentFailure,
+    Ledger,
+    Manifest,
+    RagAssayError,
+    RunState,
+    memory_failure,
+)
 from ragassay.runs.commands import resume_command
 from ragassay.runs.garbage import RARER_COLLECTIONS
 from ragassay.runs.ledger_recovery import ledger_of_log, spent_before, without_waiting_batches
-from ragassay.runs.plan import Plan
 from ragassay.runs.run import Run
 from ragassay.runs.run_state import StateWriter
 from ragassay.runs.signals import stop_on_signals
-from ragassay.runs.ticker import Tell, Watch, harmless, tick
+from ragassay.runs.ticker import harmless, ticking
 
 if TYPE_CHECKING:
-    from ragassay.core import BadRow, Sample
+    from collections.abc import Callable
+
+    from ragassay.dispatch import Budget
+    from ragassay.runs.distribution import Distribution, Driver, Leftovers
     from ragassay.runs.engine import Outcome
-    from ragassay.runs.progress import Progress
-    from ragassay.runs.reply_log import Replies, ReplyLog
+    from ragassay.runs.plan import Plan
+    from ragassay.runs.reply_log import ReplyLog
+    from ragassay.runs.ticker import Tell, Watch
     from ragassay.store import IndexSet, Store, StoredRun
 
 
-class RunBudget(Protocol):
-    """What a run may spend and has spent, as its session needs it."""
+class Session:
+    """Drives one run, which the store has acquired, to its end. One instance, one `run`.
 
-    def ledger(self) -> Ledger:
-        """What is spent so far."""
-
-    def snapshot(self) -> Ledger:
-        """What is spent so far, with the calls in flight as uncertain."""
-
-
-class Driver(Protocol):
-    """What drives the rows of a run: the engine of this process, or one over several processes."""
-
-    progress: Progress
-
-    @property
-    def without_usage(self) -> int:
-        """How many replies said nothing about tokens."""
-
-    def stop(self, state: RunState = RunState.INTERRUPTED, reason: str = "") -> None:
-        """Stop cleanly; called from the event loop."""
-
-    async def run(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> Outcome:
-        """Drive all rows that are not done."""
-
-
-class Leftovers(Protocol):
-    """What the workers of a killed driver left."""
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """What the run had spent by the logs of its parts, None where that is not known."""
-
-    @property
-    def replies(self) -> Replies:
-        """Replies that had arrived."""
-
-    def remove(self) -> None:
-        """Remove them from the disk, once what they say is stored elsewhere."""
-
-
-class Distribution(Protocol):
-    """Runs over several processes: `ragassay.distributed`, which whoever starts a session hands in,
-    because it is built on runs.
+    before: how the run stood, where it is resumed. retry_failed: rows are done again in which a
+    judgment failed. watch and tell: as for `ragassay.evaluate`.
     """
 
-    def recover_parts(self, store: Store, run_id: str, writer: str) -> Leftovers:
-        """Take in what the workers of a killed driver left."""
-
-    def open_driver(
+    def __init__(
         self,
         plan: Plan,
         store: Store,
         manifest: Manifest,
-        base: Ledger,
-        done: IndexSet,
         *,
-        log: ReplyLog,
-        share_replies: bool,
-        save: Callable[[], None],
-        tell: Tell | None,
-    ) -> tuple[RunBudget, Driver]:
-        """What drives the run over several processes, and the budget that they share."""
+        distribution: Distribution,
+        before: StoredRun | None = None,
+        retry_failed: bool = False,
+        watch: Watch | None = None,
+        tell: Tell | None = None,
+    ) -> None:
+        self._plan = plan
+        self._store = store
+        self._manifest = manifest
+        self._distribution = distribution
+        self._before = before
+        self._retry_failed = retry_failed
+        self._watch = harmless(watch, tell)
+        self._tell = tell
+        self._resume_command = resume_command(manifest.run_id, store.location)
+        seconds_before = 0.0 if before is None else before.seconds
+        self._state = StateWriter(store, manifest.run_id, seconds_before)
+        self._ledger: Callable[[], Ledger] = Ledger
+        """What the run has spent so far, as well as it is known at this point."""
+        self._snapshot: Callable[[], Ledger] = Ledger
+        """The same with the calls in flight as uncertain, as a kill would leave them."""
 
+    @property
+    def _over_ray(self) -> bool:
+        return self._plan.options.engine == "ray"
 
-async def drive(
-    plan: Plan,
-    store: Store,
-    manifest: Manifest,
-    before: StoredRun | None,
-    retry_failed: bool,
-    watch: Watch | None,
-    tell: Tell | None = None,
-    *,
-    distribution: Distribution,
-) -> Run:
-    """Drive a run, which the store has acquired, to its end. before: how it stood, where it is
-    resumed.
-    """
-    from ragassay.dispatch import LocalBudget
-    from ragassay.runs import ReplyLog, RunContext, Watchdog
-
-    watch = harmless(watch, tell)
-    run_id, options = manifest.run_id, plan.options
-    go_on = resume_command(run_id, store.location)
-    if before is not None and manifest != before.manifest:
-        store.put_manifest(manifest)
-    standing = StateWriter(store, run_id, 0.0 if before is None else before.seconds)
-    try:
-        log = ReplyLog(
-            store.beside(f"ragassay-{run_id}.replies")
-        )  # not longer than a store's own name may be
-        ticker: asyncio.Task[None] | None = None
-        needless = False
-
-        def save_snapshot() -> None:
-            standing.save(RunState.RUNNING, "", budget.snapshot)
-
+    async def run(self) -> Run:
+        """Drive the run and return it. Raises RagAssayError, with the command that goes on, where
+        the set-up or the machine fails.
+        """
+        run_id = self._manifest.run_id
+        if self._before is not None and self._manifest != self._before.manifest:
+            self._store.put_manifest(self._manifest)
         try:
-            left = distribution.recover_parts(
-                store, run_id, "" if before is None else before.writer
-            )
-            base = (
-                Ledger()
-                if before is None
-                else spent_before(before, store, left.ledger or ledger_of_log(log, before))
-            )
-            if plan.batches is not None:
-                base = await without_waiting_batches(
-                    plan.batches, store, run_id, base, retry_failed, tell
-                )
-            spent: Callable[[], Ledger] = lambda: base  # noqa: E731
-            standing.save(RunState.RUNNING, "", spent)
-            # Only now, with the ledger in the store, may what it was read from go.
-            over_ray = options.engine == "ray"  # whose workers have logs of their own
-            log.begin(
-                None if over_ray else base,
-                owner=store.token,
-                anew=over_ray and log.ledger is not None,
-            )
-            if retry_failed:
-                log.forget()
-            else:
-                log.keep(left.replies)
-            left.remove()
-            if retry_failed:
-                store.reopen_failed(run_id)
-            done = store.done(run_id)
-            budget: RunBudget
-            engine: Driver
-            if over_ray:
-                budget, engine = distribution.open_driver(
-                    plan,
-                    store,
-                    manifest,
-                    base,
-                    done,
-                    log=log,
-                    share_replies=not retry_failed,
-                    save=save_snapshot,
-                    tell=tell,
-                )
-            else:
-                own_budget = LocalBudget(
-                    plan.model.price,
-                    max_calls=options.max_calls,
-                    max_cost=options.max_cost,
-                    base=base,
-                )
-                budget = own_budget
-                context = RunContext(
-                    run_id=run_id,
-                    rows=manifest.rows,
-                    resumed=before is not None,
-                    new_judges=_new_judges(plan, store, resumed=before is not None),
-                    answered={} if plan.application is None else store.answered(run_id),
-                )
-                engine = plan.engine(
-                    context,
-                    store=store,
-                    budget=own_budget,
-                    log=log,
-                    save_ledger=lambda ledger: standing.save(RunState.RUNNING, "", lambda: ledger),
-                )
-            spent = budget.ledger
-            engine.progress.rows = len(done)
-            todo = plan.rows(done)
-            parked = plan.batches if plan.batches is not None and not options.wait else None
-            ticker = asyncio.create_task(tick(engine, watch, save_snapshot, parked))
-            watchdog = (
-                nullcontext()
-                if tell is None or plan.batches is not None
-                else Watchdog(engine.progress, tell)
-            )
-            with (
-                stop_on_signals(engine, go_on, tell, plan.batches is not None),
-                watchdog,
-                RARER_COLLECTIONS.during_run(),
-            ):
-                outcome = await engine.run(todo)
+            await self._run_to_its_end()
+        finally:
+            with suppress(RagAssayError):
+                self._store.release(run_id)
+        return Run(self._store, run_id)
+
+    async def _run_to_its_end(self) -> None:
+        from ragassay.runs.reply_log import ReplyLog
+
+        # The name is no longer than a store's own may be.
+        log = ReplyLog(self._store.beside(f"ragassay-{self._manifest.run_id}.replies"))
+        log_is_needless = False
+        try:
+            base = await self._recover(log)
+            done = self._store.done(self._manifest.run_id)
+            budget, driver = self._open_driver(base, done, log)
+            self._ledger = budget.ledger
+            self._snapshot = budget.snapshot
+            outcome = await self._drive_rows(driver, done)
         except RagAssayError as error:
-            if standing.begun:
-                with suppress(RagAssayError):  # the store itself may be what failed
-                    standing.save(RunState.FAILED, str(error), spent)
-                    needless = log.holds_no_reply
-            error.fix = (
-                f"{error.fix}; then go on with: {go_on}" if error.fix else f"go on with: {go_on}"
-            )
+            if self._save_failure(RunState.FAILED, str(error)):
+                log_is_needless = log.holds_no_reply
+            self._add_resume_command(error)
             raise
         except BaseException as error:
-            failure = memory_failure(error)
-            if standing.begun:
-                with suppress(RagAssayError):
-                    state = RunState.INTERRUPTED if failure is None else RunState.FAILED
-                    standing.save(state, type(error).__name__, spent)
-            if failure is None:
+            starved = memory_failure(error)
+            state = RunState.INTERRUPTED if starved is None else RunState.FAILED
+            self._save_failure(state, type(error).__name__)
+            if starved is None:
                 raise
-            failure.fix += (
-                f"; then go on with: {go_on} --concurrency {max(1, options.concurrency // 4)}"
-            )
-            raise failure from error
+            self._add_smaller_resume_command(starved)
+            raise starved from error
         finally:
-            if ticker is not None:
-                ticker.cancel()
-                await asyncio.gather(ticker, return_exceptions=True)
-            await plan.close()
-            log.close(finished=needless)
-        if plan.batches is not None and isinstance(budget, LocalBudget):
-            budget.add_unclaimed(plan.batches.unclaimed())
-            outcome = replace(outcome, ledger=budget.ledger())
-        standing.save(outcome.state, outcome.reason, lambda: outcome.ledger)
-        log.close(finished=outcome.state is RunState.FINISHED or log.holds_no_reply)
-        silent = engine.without_usage
-        if tell is not None and silent:
-            tell(
-                f"{silent} replies said nothing about tokens: tokens are counted without them, and"
-                " what they may have cost at most counts as uncertain"
+            await self._plan.close()
+            log.close(finished=log_is_needless)
+        self._finish(outcome, driver, budget, log)
+
+    # -- what an earlier part of the run left
+
+    async def _recover(self, log: ReplyLog) -> Ledger:
+        """The ledger with which the run begins or goes on, stored; what it was read from is tidied
+        away. Raises RagAssayError.
+        """
+        writer = "" if self._before is None else self._before.writer
+        leftovers = self._distribution.recover_parts(self._store, self._manifest.run_id, writer)
+        base = await self._ledger_so_far(leftovers, log)
+        self._ledger = lambda: base
+        self._state.save(RunState.RUNNING, "", self._ledger)
+        # Only now, with the ledger in the store, may what it was read from go.
+        self._begin_log(log, base)
+        if self._retry_failed:
+            log.forget()
+        else:
+            log.keep(leftovers.replies)
+        leftovers.remove()
+        if self._retry_failed:
+            self._store.reopen_failed(self._manifest.run_id)
+        return base
+
+    async def _ledger_so_far(self, leftovers: Leftovers, log: ReplyLog) -> Ledger:
+        """What the run has spent, without the calls that wait at a provider."""
+        base = Ledger()
+        if self._before is not None:
+            logged = leftovers.ledger or ledger_of_log(log, self._before)
+            base = spent_before(self._before, self._store, logged)
+        if self._plan.batches is None:
+            return base
+        return await without_waiting_batches(
+            self._plan.batches,
+            self._store,
+            self._manifest.run_id,
+            base,
+            self._retry_failed,
+            self._tell,
+        )
+
+    def _begin_log(self, log: ReplyLog, base: Ledger) -> None:
+        if self._over_ray:
+            # Its workers have logs of their own, which count what is spent.
+            log.begin(None, owner=self._store.token, anew=log.ledger is not None)
+        else:
+            log.begin(base, owner=self._store.token)
+
+    # -- the rows
+
+    def _open_driver(self, base: Ledger, done: IndexSet, log: ReplyLog) -> tuple[Budget, Driver]:
+        """What drives the rows, in this process or over several, and the budget it keeps."""
+        if self._over_ray:
+            return self._distribution.open_driver(
+                self._plan,
+                self._store,
+                self._manifest,
+                base,
+                done,
+                log=log,
+                share_replies=not self._retry_failed,
+                save=self._save_snapshot,
+                tell=self._tell,
             )
-        if watch is not None:
-            watch(engine.progress)
-    finally:
-        with suppress(RagAssayError):
-            store.release(run_id)
-    return Run(store, run_id)
+        return self._open_engine(base, log)
 
+    def _open_engine(self, base: Ledger, log: ReplyLog) -> tuple[Budget, Driver]:
+        from ragassay.dispatch import LocalBudget
+        from ragassay.runs.engine import RunContext
 
-def _new_judges(plan: Plan, store: Store, *, resumed: bool) -> frozenset[str]:
-    """The fingerprints of which a run that begins need not look up anything. Resumed runs have
-    judgments of their own.
-    """
-    prints = tuple(dict.fromkeys(plan.info.fingerprints.values()))
-    if plan.options.cache:
-        return frozenset(store.unknown_judges(prints))
-    return frozenset() if resumed else frozenset(prints)
+        plan = self._plan
+        budget = LocalBudget(
+            plan.model.price,
+            max_calls=plan.options.max_calls,
+            max_cost=plan.options.max_cost,
+            base=base,
+        )
+        run_id = self._manifest.run_id
+        context = RunContext(
+            run_id=run_id,
+            rows=self._manifest.rows,
+            resumed=self._before is not None,
+            new_judges=self._new_judges(),
+            answered={} if plan.application is None else self._store.answered(run_id),
+        )
+        engine = plan.engine(
+            context, store=self._store, budget=budget, log=log, save_ledger=self._save_ledger
+        )
+        return budget, engine
+
+    def _new_judges(self) -> frozenset[str]:
+        """The fingerprints of which nothing can be stored that this run may use. A run that goes on
+        has judgments of its own.
+        """
+        fingerprints = frozenset(self._plan.info.fingerprints.values())
+        if self._plan.options.cache:
+            return frozenset(self._store.unknown_judges(fingerprints))
+        return frozenset() if self._before is not None else fingerprints
+
+    async def _drive_rows(self, driver: Driver, done: IndexSet) -> Outcome:
+        """Drive the rows that are not done, with progress shown, the ledger stored every second and
+        signals heeded.
+        """
+        plan = self._plan
+        driver.progress.rows = len(done)
+        rows = plan.rows(done)
+        parked = None if plan.options.wait else plan.batches
+        batched = plan.batches is not None
+        async with ticking(driver, self._watch, self._save_snapshot, parked):
+            with (
+                stop_on_signals(driver, self._resume_command, self._tell, batched),
+                self._watchdog(driver),
+                RARER_COLLECTIONS.during_run(),
+            ):
+                return await driver.run(rows)
+
+    def _watchdog(self, driver: Driver) -> AbstractContextManager[object]:
+        """Reports long waits. Batches at a provider take hours, of which nothing is said."""
+        from ragassay.runs.watchdog import Watchdog
+
+        if self._tell is None or self._plan.batches is not None:
+            return nullcontext()
+        return Watchdog(driver.progress, self._tell)
+
+    # -- how the run stands, in the store
+
+    def _save_snapshot(self) -> None:
+        self._state.save(RunState.RUNNING, "", self._snapshot)
+
+    def _save_ledger(self, ledger: Ledger) -> None:
+        self._state.save(RunState.RUNNING, "", lambda: ledger)
+
+    def _save_failure(self, state: RunState, reason: str) -> bool:
+        """Store how the run failed; whether that was possible."""
+        if not self._state.begun:
+            return False
+        with suppress(RagAssayError):  # the store itself may be what failed
+            self._state.save(state, reason, self._ledger)
+            return True
+        return False
+
+    def _finish(self, outcome: Outcome, driver: Driver, budget: Budget, log: ReplyLog) -> None:
+        """Store how the run ended, drop what a resume would not need, and report."""
+        from ragassay.dispatch import LocalBudget
+
+        ledger = outcome.ledger
+        if self._plan.batches is not None and isinstance(budget, LocalBudget):
+            budget.add_unclaimed(self._plan.batches.unclaimed())
+            ledger = budget.ledger()
+        self._state.save(outcome.state, outcome.reason, lambda: ledger)
+        log.close(finished=outcome.state is RunState.FINISHED or log.holds_no_reply)
+        if self._tell is not None and driver.without_usage:
+            self._tell(
+                f"{driver.without_usage} replies said nothing about tokens: tokens are counted"
+                " without them, and what they may have cost at most counts as uncertain"
+            )
+        if self._watch is not None:
+            self._watch(driver.progress)
+
+    def _add_resume_command(self, error: RagAssayError) -> None:
+        advice = f"go on with: {self._resume_command}"
+        error.fix = f"{error.fix}; then {advice}" if error.fix else advice
+
+    def _add_smaller_resume_command(self, error: EnvironmentFailure) -> None:
+        """With fewer calls at once a run takes less memory."""
+        concurrency = max(1, self._plan.options.concurrency // 4)
+        error.fix += f"; then go on with: {self._resume_command} --concurrency {concurrency}"

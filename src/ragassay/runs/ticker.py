@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from ragassay.core import RagAssayError
@@ -21,8 +21,12 @@ Tell = Callable[[str], None]
 """Called with each line about how the rows are read ("read user_input as question")."""
 
 
+TICK_S = 0.2
+TICKS_A_SAVE = 5
+
+
 class Ticked(Protocol):
-    """The engine of a run, as far as the ticker needs it."""
+    """The driver of a run, as far as the ticker needs it."""
 
     progress: Progress
 
@@ -51,8 +55,24 @@ def harmless(watch: Watch | None, tell: Tell | None) -> Watch | None:
     return None if watch is None else call
 
 
+@asynccontextmanager
+async def ticking(
+    driver: Ticked,
+    watch: Watch | None,
+    save: Callable[[], None],
+    parked: BatchModel | None = None,
+) -> AsyncIterator[None]:
+    """Tick while the block runs; arguments as for `tick`."""
+    task = asyncio.create_task(tick(driver, watch, save, parked))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 async def tick(
-    engine: Ticked,
+    driver: Ticked,
     watch: Watch | None,
     save: Callable[[], None],
     parked: BatchModel | None = None,
@@ -60,14 +80,15 @@ async def tick(
     """Show progress five times a second; write the ledger down every second, so that a kill loses
     little of it.
 
-    parked: the model with which the run ends when it can only wait.
+    parked: the batch model of a run that does not wait for its batches: the run ends when it could
+    do nothing else.
     """
-    for beat in itertools.count(1):
-        await asyncio.sleep(0.2)
+    for count in itertools.count(1):
+        await asyncio.sleep(TICK_S)
         if parked is not None and parked.parked:
-            engine.stop(reason=f"all calls are handed over ({parked.status.partition(',')[0]})")
+            driver.stop(reason=f"all calls are handed over ({parked.status.partition(',')[0]})")
         if watch is not None:
-            watch(engine.progress)
-        if beat % 5 == 0:
+            watch(driver.progress)
+        if count % TICKS_A_SAVE == 0:
             with suppress(RagAssayError):
                 await asyncio.to_thread(save)
