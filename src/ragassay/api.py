@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragassay.core import SetupError
 from ragassay.runs.commands import resume_command, store_option
 from ragassay.runs.event_loops import block_on
-from ragassay.runs.options import Options, check_keep, make_options, restore
+from ragassay.runs.options import Options, check_keep, make_options
 from ragassay.runs.plan import make_plan, manifest_of, say
+from ragassay.runs.resume import manifest_of_resume, plan_of_resume
 from ragassay.runs.run import Run
 from ragassay.runs.run_ids import new_run_id
 from ragassay.version import __version__
@@ -187,76 +186,12 @@ async def aresume(
     opened = open_store(store, make=False)
     try:
         run_id = opened.resolve(run)
-        opened.acquire(
-            run_id
-        )  # before it is read: what another process writes at its end must not be overwritten
+        # Before it is read: what another process writes at its end must not be overwritten.
+        opened.acquire(run_id)
         stored = opened.run(run_id)
-        options = restore(stored.manifest, changes)
         check_keep(keep)
-        source = rows if rows is not None else stored.manifest.source
-        if rows is None and stored.manifest.source == "memory":
-            raise SetupError(
-                "E0106",
-                "The run's rows came from memory, so the program has to hand them over again.",
-                where=f"run {run_id}",
-                fix=f"in Python: ragassay.resume({run_id!r}, rows=the_same_rows)",
-            )
-        if rows is None and not os.path.exists(str(source)):
-            raise SetupError(
-                "E0106",
-                "The rows are not where they were when the run began.",
-                where=str(source),
-                fix=(
-                    "put the file back, or start a new run with `ragassay evaluate` (the cache"
-                    " keeps it cheap)"
-                ),
-            )
-        plan = make_plan(source, options, metrics, app=app, known=stored.manifest)
-        if tuple(map(str, plan.metrics)) != stored.manifest.metrics:
-            raise SetupError(
-                "E0106",
-                "The metrics are not those the run began with.",
-                where=f"run {run_id}",
-                why=f"it began with {', '.join(stored.manifest.metrics)}",
-                fix=(
-                    "hand over the same metrics in the same order, or start a new run (the cache"
-                    " keeps it cheap)"
-                ),
-            )
-        if plan.scan.source_hash != stored.manifest.source_hash:
-            raise SetupError(
-                "E0106",
-                "The rows are not those the run began with.",
-                where=str(stored.manifest.source),
-                fix=(
-                    "put the file back as it was, or start a new run with `ragassay evaluate` (the"
-                    " cache keeps it cheap)"
-                ),
-            )
-        changed = [
-            r
-            for r, f in stored.manifest.judge.fingerprints.items()
-            if plan.info.fingerprints.get(r) != f
-        ]
-        if changed:
-            raise SetupError(
-                "E0106",
-                "The judge is not the one the run began with.",
-                where=f"rubric {', '.join(changed)}",
-                why="its rubric file, model or RagAssay's version has changed since",
-                fix=(
-                    "start a new run with `ragassay evaluate`; unchanged judgments come from the"
-                    " cache"
-                ),
-            )
-        manifest = replace(
-            stored.manifest,
-            options={
-                **stored.manifest.options,
-                **options.lasting(),
-            },
-            kept={**stored.manifest.kept, **(keep or {})},
-        )
+        plan = plan_of_resume(stored.manifest, changes, rows=rows, metrics=metrics, app=app)
+        manifest = manifest_of_resume(stored.manifest, plan.options, keep)
         session = Session(
             plan,
             opened,
