@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         compare,
         evaluate,
         forecast,
+        list_runs,
         open_run,
         resume,
-        runs,
     )
     from ragassay.core import Context, RagAssayError, Request, Sample, Score
     from ragassay.metrics import metric
@@ -53,9 +53,9 @@ _HOMES = {
         "compare",
         "evaluate",
         "forecast",
+        "list_runs",
         "open_run",
         "resume",
-        "runs",
     ),
     "ragassay.trust.measure": (
         "benchmark",
@@ -96,6 +96,7 @@ __all__ = [
     "forecast",
     "import_labels",
     "judge",
+    "list_runs",
     "metric",
     "next_rows",
     "open_run",
@@ -104,7 +105,6 @@ __all__ = [
     "probe",
     "repeat",
     "resume",
-    "runs",
 ]
 
 

@@ -256,7 +256,7 @@ def open_run(run: str | Run = "last", *, store: str | os.PathLike[str] | None = 
         raise
 
 
-def runs(*, store: str | os.PathLike[str] | None = None, limit: int = 50) -> list[StoredRun]:
+def list_runs(*, store: str | os.PathLike[str] | None = None, limit: int = 50) -> list[StoredRun]:
     """The newest runs of the store; none where nothing was ever stored at the usual place."""
     from ragassay.store import default_location, is_there
 
@@ -351,10 +351,10 @@ __all__ = [
     "compare",
     "evaluate",
     "forecast",
+    "list_runs",
     "open_run",
     "open_store",
     "resume",
     "resume_command",
-    "runs",
     "store_option",
 ]

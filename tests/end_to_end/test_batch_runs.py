@@ -242,10 +242,10 @@ def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_
         with pytest.raises(ProviderError, match="E0412") as caught:
             evaluate(server, rows(5), store)
         assert "batch_1 are there and cannot be fetched" in str(caught.value)
-        assert [one.ledger.uncertain_calls for one in ragassay.runs(store=store)] == [15]
+        assert [one.ledger.uncertain_calls for one in ragassay.list_runs(store=store)] == [15]
         with pytest.raises(ProviderError, match="E0412"):  # nor may the one who resumes
             ragassay.resume("last", store=store, rows=rows(5))
-        assert [one.ledger.uncertain_calls for one in ragassay.runs(store=store)] == [15]
+        assert [one.ledger.uncertain_calls for one in ragassay.list_runs(store=store)] == [15]
         with ragassay.resume("last", store=store, rows=rows(5)) as run:
             assert run.state is RunState.FINISHED
             assert results(run) == expected

@@ -188,7 +188,7 @@ def test_a_wrong_key_or_model_ends_the_run_with_the_fix(store, settings, code):
         evaluate(server, rows(50), store, concurrency=4)
     assert caught.value.code == code
     assert server.stats()["calls"] <= 8
-    assert ragassay.runs(store=store)[0].state is RunState.FAILED
+    assert ragassay.list_runs(store=store)[0].state is RunState.FAILED
     assert (
         list(Path(store).parent.glob("*.replies.*")) == []
     )  # no reply came, so there is nothing to keep
@@ -550,7 +550,7 @@ def test_a_run_that_is_stopped_before_its_first_reply_leaves_no_log_of_replies(t
         process.communicate(timeout=30)
     assert process.returncode == 130
     assert not any(tmp_path.glob("*.replies.*"))
-    (run,) = ragassay.runs(store=store)
+    (run,) = ragassay.list_runs(store=store)
     assert run.ledger.uncertain_calls > 0  # what may be billed is in the store
 
 

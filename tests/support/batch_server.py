@@ -152,8 +152,8 @@ class BatchServer(LLMServer):
             name, body = line["custom_id"], line["body"]
             if fault in ("expire", "cancel") and at >= len(asked) // 2:
                 code = "batch_expired" if fault == "expire" else "batch_cancelled"
-                error = {"code": code, "message": "This request could not be executed."}
-                wrong.append(_line(name, None, error))
+                expired = {"code": code, "message": "This request could not be executed."}
+                wrong.append(_line(name, None, expired))
                 continue
             if fault == "missing" and at == 0:
                 continue

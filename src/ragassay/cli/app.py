@@ -373,7 +373,7 @@ def list_runs(
     from ragassay import api
     from ragassay.report import render_runs, run_json
 
-    found = api.runs(store=store, limit=limit)
+    found = api.list_runs(store=store, limit=limit)
     if json_:
         print_json({"schema": 1, "runs": [run_json(r) for r in found]})
     else:
