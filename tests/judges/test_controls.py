@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import ChatCall, Request, SetupError, Status
 from ragassay.judges import LLMJudge, RubricRegistry
-from ragassay.judges.blank_inputs import settle_without_call
+from ragassay.judges.input_rules import settle_without_call
 from ragassay.judges.llm import attack_signs as suspicion_module
 from ragassay.judges.llm.attack_signs import suspicious
 from ragassay.judges.llm.controls import PLANTED, plant

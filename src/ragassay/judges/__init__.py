@@ -9,7 +9,8 @@ from ragassay.judges.composed.uri import composition
 from ragassay.judges.llm.judge import LLMJudge
 from ragassay.judges.offline.judge import OfflineJudge, answers_offline
 from ragassay.judges.registry import RubricRegistry, check
-from ragassay.judges.rubric import Flag, Point, Rubric, Scale
+from ragassay.judges.rubric import Flag, Rubric
+from ragassay.judges.scale import Point, Scale
 from ragassay.judges.similarity import SimilarityJudge
 from ragassay.judges.text_rules.abstention import declines
 

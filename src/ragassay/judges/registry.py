@@ -1,4 +1,4 @@
-"""Which rubrics are there? The ones of the package, and the user's files.
+"""The rubrics of a run: those of the package, and the user's files.
 
 A file of the user's replaces the rubric with its id, and with `extends: ID` gives only what it
 changes; with an id of its own it is a custom judge, and a metric.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ragassay.core import SetupError, nearest, shorten
 from ragassay.judges.rubric import Rubric
-from ragassay.judges.rubric_file.reading import Reading
+from ragassay.judges.rubric_file import ReadingContext, read_rubric
 
 _FIX = "see docs/rubrics.md; `ragassay rubric check FILE` lists every mistake of a file"
 
@@ -62,10 +62,8 @@ class RubricRegistry:
         return registry
 
     def _with(self, path: Path, *, own: bool, reserved: Collection[str]) -> RubricRegistry:
-        reading = Reading(path, self, own, reserved)
-        rubric = reading.rubric()
-        if reading.problems or rubric is None:
-            problems = reading.found
+        rubric, problems = read_rubric(path, self._reading_context(own=own, reserved=reserved))
+        if rubric is None:
             raise SetupError(
                 "E0204",
                 f"The rubric file has {len(problems)} mistake{'s' if len(problems) > 1 else ''}.",
@@ -73,9 +71,13 @@ class RubricRegistry:
                 why="\n       ".join(problems),
                 fix=_FIX,
             )
-        files = {**self._files, rubric.id: str(path)} if own else self._files
-        builtin = self.builtin if own else {**self.builtin, rubric.id: rubric}
-        return RubricRegistry({**self._rubrics, rubric.id: rubric}, files, builtin)
+        rubrics = {**self._rubrics, rubric.id: rubric}
+        if own:
+            return RubricRegistry(rubrics, {**self._files, rubric.id: str(path)}, self.builtin)
+        return RubricRegistry(rubrics, self._files, {**self.builtin, rubric.id: rubric})
+
+    def _reading_context(self, *, own: bool, reserved: Collection[str]) -> ReadingContext:
+        return ReadingContext(self._rubrics, self.builtin, self._files, own, reserved)
 
     @property
     def custom(self) -> tuple[Rubric, ...]:
@@ -117,6 +119,6 @@ def check(path: str | os.PathLike[str], reserved: Collection[str] = frozenset())
 
     reserved: names of metrics, which no custom judge can have.
     """
-    reading = Reading(Path(path), RubricRegistry.default(), own=True, reserved=reserved)
-    reading.rubric()
-    return reading.found
+    context = RubricRegistry.default()._reading_context(own=True, reserved=reserved)
+    _, problems = read_rubric(Path(path), context)
+    return problems

@@ -1,7 +1,6 @@
-"""What is a rubric: how one kind of Request is judged, as a frozen value, with the texts that
-follow from it.
+"""A rubric: how one kind of Request is judged, as a frozen value, with the texts that follow.
 
-The scale is said once. Everything in a prompt that speaks of ratings (the list of points, "the
+The scale is given once. Everything in a prompt that speaks of ratings (the list of points, "the
 highest", the examples, the form of the reply, the JSON schema) is written from it.
 """
 
@@ -9,14 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 
 from ragassay.core import digest
 from ragassay.judges.fence import NOTICE
+from ragassay.judges.scale import Rating, Scale
 from ragassay.judges.template import fill
-
-Rating = int | str
 
 # Raised when the form of the reply or of the prompt around a rubric's text changes: old judgments
 # are then not reused.
@@ -33,101 +31,6 @@ LISTS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """One rating: what it means, and its value in [0, 1]."""
-
-    rating: Rating
-    value: float
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """The ratings a rubric offers: worst first; categories, which have no order, as the file lists
-    them.
-
-    pass_mark: the lowest rating that passes, None for categories. passing: the categories that
-    pass, () where there is an order.
-    """
-
-    points: tuple[Point, ...]
-    pass_mark: Rating | None
-    passing: tuple[Rating, ...] = ()
-    ratings: tuple[Rating, ...] = field(init=False, repr=False, compare=False)
-    """All ratings, in the order of the points."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ratings", tuple(point.rating for point in self.points))
-
-    @property
-    def lowest(self) -> Rating:
-        """The worst rating; of categories the first that has the lowest value."""
-        return min(self.points, key=lambda point: point.value).rating
-
-    @property
-    def highest(self) -> Rating:
-        """The best rating; of categories the last that has the highest value."""
-        return max(reversed(self.points), key=lambda point: point.value).rating
-
-    def value(self, rating: Rating) -> float:
-        """The rating mapped to [0, 1]. Raises ValueError for a rating the scale does not offer."""
-        return self.points[self.ratings.index(rating)].value
-
-    def passes(self, rating: Rating) -> bool:
-        """Whether the rating reaches the pass mark, or is one of the categories that pass."""
-        if self.pass_mark is None:
-            return rating in self.passing
-        return self.ratings.index(rating) >= self.ratings.index(self.pass_mark)
-
-    def nearest(self, value: float) -> Rating:
-        """The rating whose value is nearest to `value`; the lower one when two are equally near."""
-        return min(self.points, key=lambda point: abs(point.value - value)).rating
-
-    @property
-    def words(self) -> str:
-        """The ratings in words: "0, 1, 2 or 3", or '"no" or "yes"', or "a whole number from 0 to
-        10".
-        """
-        low, high = self.ratings[0], self.ratings[-1]
-        if (
-            len(self.points) > 6
-            and isinstance(low, int)
-            and isinstance(high, int)
-            and high - low < len(self.points)
-        ):
-            return f"a whole number from {low} to {high}"
-        return _or([json.dumps(rating, ensure_ascii=False) for rating in self.ratings])
-
-    @property
-    def listing(self) -> str:
-        """One line a point (points in a row that mean the same share a line), worst first."""
-        groups: list[list[Point]] = []
-        for point in self.points:
-            if groups and groups[-1][-1].meaning == point.meaning:
-                groups[-1].append(point)
-            else:
-                groups.append([point])
-        return "\n".join(f"- {_span(group)}: {group[0].meaning}" for group in groups)
-
-    @property
-    def placeholders(self) -> dict[str, str]:
-        """What a rubric's text may say of its scale; categories have no lowest and no highest one."""
-        words = {"scale": self.listing, "scale.words": self.words}
-        if self.pass_mark is None:
-            return {**words, "scale.pass": _or([str(rating) for rating in self.passing])}
-        ends = {"scale.lowest": str(self.lowest), "scale.highest": str(self.highest)}
-        return {**words, **ends, "scale.pass": str(self.pass_mark)}
-
-
-def _or(names: list[str]) -> str:
-    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _span(group: list[Point]) -> str:
-    return str(group[0].rating) if len(group) == 1 else f"{group[0].rating} to {group[-1].rating}"
-
-
-@dataclass(frozen=True, slots=True)
 class Flag:
     """A yes/no field of the reply. end: "lowest" or "highest" when a true flag fixes the rating,
     else "".
@@ -136,6 +39,24 @@ class Flag:
     name: str
     meaning: str
     end: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InputRule:
+    """A verdict that follows from the inputs of a Request alone.
+
+    conditions: (condition, input) pairs that all hold, see `judges.input_rules`. not_applicable:
+    the reason why nothing can be judged, "" for a verdict. rating: "lowest", "highest" or one of
+    the scale, which is the lowest where the scale does not offer it; None where texts are written,
+    and there are none. nothing_supports: whether it is known that no context supports the item.
+    """
+
+    conditions: tuple[tuple[str, str], ...]
+    not_applicable: str = ""
+    rating: Rating | None = None
+    reasoning: str = ""
+    flags: tuple[str, ...] = ()
+    nothing_supports: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,6 +72,9 @@ class Rubric:
     level: "" for a built-in id; of a custom judge "answer" (one Request a row) or "retrieval" (one
     a context). row: at the level "retrieval", whether a row passes when "any" of its contexts does,
     or "all". guidelines: each of them is an item "guideline" of its own.
+
+    input_rules: what is settled without asking a model; the first that fits counts. rules_are_own:
+    a user's file gives them.
     """
 
     id: str
@@ -176,16 +100,18 @@ class Rubric:
     level: str = ""
     row: str = "any"
     guidelines: tuple[str, ...] = ()
+    input_rules: tuple[InputRule, ...] = ()
+    rules_are_own: bool = False
 
     @cached_property
     def digest(self) -> str:
         """Hash of everything in the rubric that can change a judgment.
 
         Not: purpose and source; level, row and guidelines, which only say which Requests there are
-        and what becomes of their Judgments.
+        and what becomes of their Judgments; and the rules on inputs of the built-in rubrics, for
+        which `judges.input_rules.RULES` stands.
         """
-        scale = self.scale
-        return digest(
+        parts: list[object] = [
             FORM,
             self.id,
             (
@@ -198,22 +124,29 @@ class Rubric:
                 self.writes,
             ),
             [(flag.name, flag.meaning, flag.end) for flag in self.flags],
-            scale
-            and (
-                [(p.rating, p.value, p.meaning) for p in scale.points],
-                scale.pass_mark,
-                scale.passing,
-            ),
+            self._scale_parts(),
             (self.wording_by, dict(self.wordings), [dict(example) for example in self.examples]),
             (self.system, self.criteria, self.user),
-        )
+        ]
+        if self.rules_are_own:
+            parts.append([astuple(rule) for rule in self.input_rules])
+        return digest(*parts)
+
+    def _scale_parts(self) -> object:
+        scale = self.scale
+        if scale is None:
+            return None
+        points = [(point.rating, point.value, point.meaning) for point in scale.points]
+        return points, scale.pass_mark, scale.passing
 
     @property
     def ref(self) -> str:
-        """ "id@version", with a short hash behind it for a user's file, whose version nobody keeps."""
+        """ "id@version"; a user's file, whose version nobody keeps, has a short hash behind it."""
+        name = f"{self.id}@{self.version}"
         if not self.own:
-            return f"{self.id}@{self.version}"
-        return f"{self.id}@{self.version}+{digest(self.digest, self.level, self.row, self.guidelines)[:8]}"
+            return name
+        content = digest(self.digest, self.level, self.row, self.guidelines)
+        return f"{name}+{content[:8]}"
 
     # -- the texts that follow from it
 

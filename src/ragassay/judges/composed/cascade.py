@@ -14,7 +14,7 @@ from ragassay.core import JudgeFlow, Judgment, Keep, Request, SetupError, Spend,
 from ragassay.judges.base import Judge
 from ragassay.judges.composed.members import ask_members
 from ragassay.judges.registry import RubricRegistry
-from ragassay.judges.rubric import Scale
+from ragassay.judges.scale import Scale
 
 ESCALATED = "escalated"
 """The flag of a verdict that the expensive judge gave."""

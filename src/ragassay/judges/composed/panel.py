@@ -15,7 +15,7 @@ from ragassay.core import JudgeFlow, Judgment, Request, SetupError, Spend, Statu
 from ragassay.judges.base import Judge
 from ragassay.judges.composed.members import ask_members, batches_of_first_online
 from ragassay.judges.registry import RubricRegistry
-from ragassay.judges.rubric import Scale
+from ragassay.judges.scale import Scale
 
 # Raised when the rule of voting changes: verdicts given under the old one are then not reused.
 _RULES = 1

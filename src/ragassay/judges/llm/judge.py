@@ -35,14 +35,15 @@ from ragassay.core import (
     Status,
     digest,
 )
-from ragassay.judges.blank_inputs import RULES, settle_without_call
 from ragassay.judges.fence import fence
+from ragassay.judges.input_rules import RULES, settle_without_call
 from ragassay.judges.llm.controls import PLANTED, Controls, Planted, check_controls, plant
 from ragassay.judges.llm.controls import VERSION as CONTROLS_VERSION
 from ragassay.judges.llm.quotes import Finder
 from ragassay.judges.llm.reply import Verdict, parse, schema
 from ragassay.judges.registry import RubricRegistry
-from ragassay.judges.rubric import FORM, LISTS, Rating, Rubric
+from ragassay.judges.rubric import FORM, LISTS, Rubric
+from ragassay.judges.scale import Rating
 from ragassay.judges.text_rules.abstention import refuses_the_task
 from ragassay.judges.text_rules.text_shape import shape_of
 

@@ -23,7 +23,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragassay.core.fast_init import fast_init
-from ragassay.judges.rubric import Rating, Rubric
+from ragassay.judges.rubric import Rubric
+from ragassay.judges.scale import Rating
 
 # How many JSON-like starts are looked at before the rest of a reply is left unread.
 _MOST_STARTS, _MOST_FAILURES = 400, 40

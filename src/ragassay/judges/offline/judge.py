@@ -24,12 +24,13 @@ from ragassay.core import (
     digest,
     shorten,
 )
-from ragassay.judges.blank_inputs import settle_without_call
+from ragassay.judges.input_rules import settle_without_call
 from ragassay.judges.offline import many_calls as several
 from ragassay.judges.offline import word_overlap as lexical
 from ragassay.judges.offline.pending import Case, checked, without_citations
 from ragassay.judges.registry import RubricRegistry
-from ragassay.judges.rubric import Rating, Rubric
+from ragassay.judges.rubric import Rubric
+from ragassay.judges.scale import Rating
 from ragassay.judges.similarity import SIMILARITY
 from ragassay.judges.text_rules.abstention import declines
 

@@ -19,7 +19,8 @@ from ragassay.core import (
     Spend,
     Status,
 )
-from ragassay.judges.rubric import Rating, Rubric
+from ragassay.judges.rubric import Rubric
+from ragassay.judges.scale import Rating
 
 _CITATION = re.compile(
     r"\s?(?:\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【\d{1,3}(?:†[^】\n]{0,60})?】)"

@@ -1,5 +1,4 @@
-"""What is filled in for a judge of the user's own, whose file may be as short as a header and
-criteria?
+"""What is filled in for a judge of the user's own, whose file may be a header and criteria.
 
 A rubric file whose id is no built-in one is a custom judge. At the level "answer" it rates a row
 once; with `guidelines` once for each guideline; at the level "retrieval" once for each context.
@@ -10,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ragassay.judges.rubric import LISTS, Point, Scale
+from ragassay.judges.rubric import LISTS
+from ragassay.judges.scale import Point, Scale
 
 LEVELS = ("answer", "retrieval")
 ROWS = ("any", "all")
@@ -65,17 +65,19 @@ _TITLES: Mapping[str, str] = {
 
 
 def default_inputs(level: str) -> tuple[str, ...]:
-    """What is read where a file does not say."""
+    """The inputs that are read where a file names none."""
     return ("question", "context" if level == "retrieval" else "response")
 
 
 def default_item(level: str, inputs: Sequence[str], guidelines: Sequence[str]) -> str:
     """The input that varies within a call; "" where the inputs hold no single text."""
-    if guidelines or level == "retrieval":
-        return GUIDELINE if guidelines else "context"
-    return next(
-        (name for name in ("response", *inputs) if name in inputs and name not in LISTS), ""
-    )
+    if guidelines:
+        return GUIDELINE
+    if level == "retrieval":
+        return "context"
+    if "response" in inputs:
+        return "response"
+    return next((name for name in inputs if name not in LISTS), "")
 
 
 def default_batch(level: str, guidelines: Sequence[str]) -> int:
@@ -84,22 +86,31 @@ def default_batch(level: str, guidelines: Sequence[str]) -> int:
 
 
 def system_text(purpose: str, item: str, *, criteria: bool, wordings: bool, examples: bool) -> str:
-    """The section System of a file that has none. The flags: whether there are criteria, wordings,
-    examples to show.
+    """The section System of a file that has none.
+
+    criteria, wordings, examples: whether there are some to show.
     """
     parts = [
         _TASKS.get(item, _TASKS["response"]),
         f"What is to be judged: {' '.join(purpose.split())}",
-        *(["{{wording}}"] if wordings else []),
-        *(["{{criteria}}"] if criteria else []),
-        "The ratings are:\n{{scale}}",
-        *(["{{examples}}"] if examples else []),
-        "{{reply}}",
     ]
+    if wordings:
+        parts.append("{{wording}}")
+    if criteria:
+        parts.append("{{criteria}}")
+    parts.append("The ratings are:\n{{scale}}")
+    if examples:
+        parts.append("{{examples}}")
+    parts.append("{{reply}}")
     return "\n\n".join(parts)
 
 
 def user_text(inputs: Sequence[str], item: str) -> str:
     """The section User of a file that has none: the inputs under their titles, what varies last."""
-    order = [*(name for name in inputs if name != item), item]
-    return "\n\n".join(f"{_TITLES.get(name, f'The {name}:')}\n\n{{{{{name}}}}}" for name in order)
+    order = [name for name in inputs if name != item]
+    order.append(item)
+    parts: list[str] = []
+    for name in order:
+        title = _TITLES.get(name, f"The {name}:")
+        parts.append(f"{title}\n\n{{{{{name}}}}}")
+    return "\n\n".join(parts)
