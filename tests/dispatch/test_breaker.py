@@ -4,7 +4,7 @@ import pytest
 
 from ragassay.core import CallError
 from ragassay.dispatch.throttle.breaker import Breaker, speaks_of_the_service
-from ragassay.dispatch.throttle.retries import DRIP, PURSE, SHARE, RetryBudget
+from ragassay.dispatch.throttle.retries import A_SECOND, MOST, SHARE, RetryBudget
 
 DOWN = CallError("server", "503", retryable=True, status=503)
 
@@ -80,19 +80,19 @@ def test_only_what_says_nothing_of_the_call_is_blamed_on_the_service(error, expe
     assert speaks_of_the_service(error) is expected
 
 
-def test_retries_are_a_share_of_the_calls_once_the_purse_is_spent():
-    purse, made = RetryBudget(), 0
+def test_retries_are_a_share_of_the_calls_once_the_budget_is_spent():
+    budget, made = RetryBudget(), 0
     for _ in range(1000):
-        purse.first()
-        made += purse.take(5.0) == 0.0
-        made += purse.take(5.0) == 0.0  # each call would retry twice
-    assert made == pytest.approx(PURSE + 1000 * SHARE, abs=2)
+        budget.add_call()
+        made += budget.take(5.0) == 0.0
+        made += budget.take(5.0) == 0.0  # each call would retry twice
+    assert made == pytest.approx(MOST + 1000 * SHARE, abs=2)
 
 
-def test_an_empty_purse_says_when_to_ask_again_and_never_dries_up():
-    purse = RetryBudget()
-    while purse.take(7.0) == 0.0:
+def test_an_empty_budget_says_when_to_ask_again_and_never_dries_up():
+    budget = RetryBudget()
+    while budget.take(7.0) == 0.0:
         pass
-    wait = purse.take(7.0)
-    assert 0 < wait <= 1 / DRIP
-    assert purse.take(7.0 + wait + 1e-9) == 0.0
+    wait = budget.take(7.0)
+    assert 0 < wait <= 1 / A_SECOND
+    assert budget.take(7.0 + wait + 1e-9) == 0.0

@@ -280,7 +280,7 @@ def test_that_a_provider_which_is_down_is_still_down_narrows_no_window():
         ends = await asyncio.gather(
             *(dispatcher.call(CALL) for _ in range(16)), return_exceptions=True
         )
-        return ends, dispatcher._window.limit
+        return ends, dispatcher._concurrency.limit
 
     ends, limit = asyncio.run(main())
     assert {type(end) for end in ends} == {ProviderError, Stopped}

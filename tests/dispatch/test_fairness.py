@@ -23,12 +23,12 @@ class Rounds:
         self._handle.cancel()
 
 
-async def wait_all(turns, rounds, count):
+async def wait_all(queue, rounds, count):
     """In which round each of `count` steps had its turn, in the order in which they asked."""
     at = []
 
     async def step():
-        await turns.turn()
+        await queue.turn()
         at.append(rounds.n)
 
     await asyncio.gather(*[step() for _ in range(count)])
@@ -38,15 +38,15 @@ async def wait_all(turns, rounds, count):
 
 def test_of_steps_that_wait_one_is_made_ready_a_round_in_order():
     async def main():
-        turns, order = FairnessQueue(lambda: True), []
+        queue, order = FairnessQueue(lambda: True), []
 
         async def step(name):
-            await turns.turn()
+            await queue.turn()
             order.append(name)
 
         await asyncio.gather(*[step(n) for n in range(5)])
         assert order == [0, 1, 2, 3, 4]
-        at = await wait_all(turns, Rounds(), 6)
+        at = await wait_all(queue, Rounds(), 6)
         assert [b - a for a, b in itertools.pairwise(at)] == [1] * 5
 
     asyncio.run(main())
@@ -54,15 +54,15 @@ def test_of_steps_that_wait_one_is_made_ready_a_round_in_order():
 
 def test_a_step_waits_while_calls_move_but_not_for_ever():
     async def main():
-        turns, rounds = FairnessQueue(lambda: True), Rounds()
+        queue, rounds = FairnessQueue(lambda: True), Rounds()
 
         def keep_moving():
-            turns.moving()
+            queue.moving()
             asyncio.get_running_loop().call_soon(keep_moving)
 
         keep_moving()
         started = rounds.n
-        await turns.turn()
+        await queue.turn()
         rounds.stop()
         assert PATIENCE <= rounds.n - started <= PATIENCE + 3
 
@@ -71,10 +71,10 @@ def test_a_step_waits_while_calls_move_but_not_for_ever():
 
 def test_where_no_call_waits_to_be_sent_nothing_is_held_back():
     async def main():
-        turns, rounds = FairnessQueue(lambda: False), Rounds()
-        turns.moving()
+        queue, rounds = FairnessQueue(lambda: False), Rounds()
+        queue.moving()
         started = rounds.n
-        await turns.turn()
+        await queue.turn()
         rounds.stop()
         assert rounds.n - started <= 2
 
@@ -83,27 +83,27 @@ def test_where_no_call_waits_to_be_sent_nothing_is_held_back():
 
 def test_a_step_that_is_cancelled_takes_nobodys_turn():
     async def main():
-        turns = FairnessQueue(lambda: True)
-        gone = asyncio.ensure_future(turns.turn())
+        queue = FairnessQueue(lambda: True)
+        gone = asyncio.ensure_future(queue.turn())
         await asyncio.sleep(0)
         gone.cancel()
-        await asyncio.wait_for(turns.turn(), 5)
+        await asyncio.wait_for(queue.turn(), 5)
         with pytest.raises(asyncio.CancelledError):
             await gone
-        await asyncio.wait_for(turns.turn(), 5)  # and the rounds begin again after a pause
+        await asyncio.wait_for(queue.turn(), 5)  # and the rounds begin again after a pause
 
     asyncio.run(main())
 
 
 def test_when_the_run_stops_whoever_waits_goes_on_at_once():
     async def main():
-        turns, rounds = FairnessQueue(lambda: True), Rounds()
-        waiting = [asyncio.ensure_future(turns.turn()) for _ in range(100)]
+        queue, rounds = FairnessQueue(lambda: True), Rounds()
+        waiting = [asyncio.ensure_future(queue.turn()) for _ in range(100)]
         await asyncio.sleep(0)
-        turns.end()
+        queue.end()
         started = rounds.n
         await asyncio.gather(*waiting)
-        await turns.turn()
+        await queue.turn()
         rounds.stop()
         assert rounds.n - started <= 5  # of the hundred that each would have had
 

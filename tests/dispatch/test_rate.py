@@ -61,10 +61,10 @@ def simulate(
 
 
 def test_nothing_is_held_back_until_a_provider_refuses():
-    pace = RateLimiter.of("k")
-    assert [pace.claim() for _ in range(1000)] == [0.0] * 1000
-    assert pace.rate is None
-    pace.close()
+    limiter = RateLimiter.of("k")
+    assert [limiter.claim() for _ in range(1000)] == [0.0] * 1000
+    assert limiter.rate is None
+    limiter.close()
 
 
 def state(rate, accepted_before, accepted_now):
@@ -209,19 +209,19 @@ def test_whatever_happens_the_rate_is_finite_and_positive_and_no_wait_is_negativ
 CLAIMS = """
 import time
 from ragassay.dispatch.throttle.rate import RateLimiter
-pace, n, end = RateLimiter.of("shared"), 0, time.monotonic() + 3.0
+limiter, n, end = RateLimiter.of("shared"), 0, time.monotonic() + 3.0
 while time.monotonic() < end:
-    time.sleep(pace.claim())
+    time.sleep(limiter.claim())
     n += 1
-pace.close()
+limiter.close()
 print(n)
 """
 
 
 def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder):
-    pace = RateLimiter.of("shared")
-    pace.refused(0.0)
-    with pace._shared.hold() as shared:
+    limiter = RateLimiter.of("shared")
+    limiter.refused(0.0)
+    with limiter._shared.locked() as shared:
         shared.rate, shared.next, shared.refused = 40.0, 0.0, time.monotonic()
     each = [
         subprocess.Popen([sys.executable, "-c", CLAIMS], stdout=subprocess.PIPE, text=True)
@@ -232,7 +232,7 @@ def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder):
     # would have 240.
     assert sum(counts) <= 1.6 * 3.0 * 40
     assert min(counts) >= 0.5 * max(counts)
-    pace.close()
+    limiter.close()
     assert list(own_folder.rglob("pace-*")) == []
 
 
@@ -251,27 +251,27 @@ def test_the_file_is_the_users_alone_holds_no_key_and_the_last_user_removes_it(o
 
 
 def test_a_file_that_a_kill_left_behind_tells_nothing_after_a_minute(own_folder):
-    pace = RateLimiter.of("k")
-    pace.refused(500.0)
-    with pace._shared.hold() as state:
+    limiter = RateLimiter.of("k")
+    limiter.refused(500.0)
+    with limiter._shared.locked() as state:
         state.blocked = time.monotonic() + 500
     now = time.monotonic
     module_time = SimpleNamespace(monotonic=lambda: now() + module.STALE + 1)
     module.time, kept = module_time, module.time
     try:
-        assert pace.claim() == 0.0
-        assert pace.rate is None
+        assert limiter.claim() == 0.0
+        assert limiter.rate is None
     finally:
         module.time = kept
-        pace.close()
+        limiter.close()
 
 
 def test_a_folder_that_is_not_ours_alone_is_not_used(own_folder):
     folder = Path(own_folder) / f"ragassay-{os.getuid()}"
     folder.mkdir()
     folder.chmod(0o777)
-    pace = RateLimiter.of("k")
-    pace.refused(0.2)
-    assert pace.blocked() > 0  # it paces itself
-    pace.close()
+    limiter = RateLimiter.of("k")
+    limiter.refused(0.2)
+    assert limiter.blocked() > 0  # it limiters itself
+    limiter.close()
     assert list(folder.iterdir()) == []

@@ -1,8 +1,7 @@
-"""How are calls made that are answered in hours: through a provider's batches, with no deadline,
-window or rate of ours?
+"""The dispatcher of calls that wait in a provider's batches and are answered within hours.
 
-The model says what it waits for and when it gives up; here are the budget, the retries of single
-calls and the clean stop.
+The model says what it waits for and when it gives up, so there is no deadline, concurrency limit or
+rate here: only the budget, the retries of single calls, and the clean stop.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from ragassay.core import Call, CallError, CallFailed, ChatCall, Reply
+from ragassay.dispatch import run_errors
 from ragassay.dispatch.dispatcher import Dispatcher, Stopped
 from ragassay.models import NOT_SENT
 
@@ -25,15 +25,15 @@ TRIES = 3
 class BatchedDispatcher(Dispatcher):
     """A Dispatcher for a model whose calls wait in batches; arguments as there."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._freed = asyncio.Event()
         self.traffic.elsewhere = lambda: str(getattr(self._model, "status", ""))
 
     async def call(self, call: Call) -> Reply:
         """The reply, or CallFailed when all attempts failed. Raises as a Dispatcher's."""
         if not isinstance(call, ChatCall):
-            return await self._local(call)
+            return await self._call_locally(call)
         for attempt in range(1, TRIES + 1):
             if self._stop.is_set():
                 raise Stopped
@@ -41,28 +41,22 @@ class BatchedDispatcher(Dispatcher):
             if reserved is None:
                 self._on_budget()
                 return CallFailed("over_budget", self._budget.stop_reason())
-            outcome = await self._hand_in(call, reserved)
+            outcome = await self._submit(call, reserved)
             if not isinstance(outcome, CallError):
                 return outcome
             error = outcome
             if error.kind == "batch":
-                self._give_up(
-                    "E0412",
-                    "The provider refuses a batch.",
-                    why=error.message,
-                    fix="see what it says above; without --batch it has to be a new run",
-                )
+                self._give_up(run_errors.batch_refused(self._model.uri, error))
             self._raise_if_hopeless(error)
             if not error.retryable or attempt == TRIES:
                 break
             self.traffic.retries += 1
             self._budget.retries += 1
         self._raise_if_unreachable(error)
-        return CallFailed(
-            error.kind, error.message + (f" (tried {attempt} times)" if attempt > 1 else "")
-        )
+        tries = f" (tried {attempt} times)" if attempt > 1 else ""
+        return CallFailed(error.kind, error.message + tries)
 
-    async def _hand_in(self, call: ChatCall, reserved: Decimal) -> Reply | CallError:
+    async def _submit(self, call: ChatCall, reserved: Decimal) -> Reply | CallError:
         """One request, settled with the budget."""
         self.traffic.sent += 1
         self.traffic.in_flight += 1
@@ -86,4 +80,5 @@ class BatchedDispatcher(Dispatcher):
         return reply
 
     async def _until_freed(self) -> None:
-        await self._freed.wait()  # not a moment's matter: no use to look all the time
+        # Calls end after minutes or hours here: a look every moment would be of no use.
+        await self._freed.wait()

@@ -1,4 +1,4 @@
-"""Who goes first in the event loop? Calls; then, one a round, the steps that take longer.
+"""The fairness queue of the event loop: calls go first, longer steps go one in a round.
 
 A place in flight that is empty while the loop reads what another reply says is time the endpoint
 stands idle. The loop runs everything that is ready before it looks at its sockets again; so of the
@@ -17,15 +17,17 @@ PATIENCE = 8
 
 
 class FairnessQueue:
-    """First come, first served. For one event loop. ready: whether a call waits to be sent; where
-    none does, no round is passed over, for longer work is what brings the next.
+    """First come, first served. For one event loop. calls_wait: whether a call waits to be sent;
+    where none does, no round is passed over, for longer work is what brings the next.
     """
 
-    def __init__(self, ready: Callable[[], bool]) -> None:
-        self._ready = ready
+    def __init__(self, calls_wait: Callable[[], bool]) -> None:
+        self._calls_wait = calls_wait
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._scheduled = self._moving = self._over = False
-        self._passed = 0
+        self._scheduled = False
+        self._moving = False
+        self._over = False
+        self._passed = 0  # rounds in a row in which nobody was released
 
     def moving(self) -> None:
         """A call has just ended, or is about to go."""
@@ -50,7 +52,7 @@ class FairnessQueue:
         await mine
 
     def _round(self) -> None:
-        if self._moving and self._passed < PATIENCE and self._ready():
+        if self._moving and self._passed < PATIENCE and self._calls_wait():
             self._passed += 1
         else:
             self._passed = 0
@@ -63,7 +65,7 @@ class FairnessQueue:
     def _release(self) -> None:
         """Let the first go on who still waits."""
         while self._waiting:
-            mine = self._waiting.popleft()
-            if not mine.done():  # not cancelled meanwhile
-                mine.set_result(None)
+            first = self._waiting.popleft()
+            if not first.done():  # not cancelled meanwhile
+                first.set_result(None)
                 return

@@ -5,4 +5,4 @@ from ragassay.dispatch.throttle.concurrency import ConcurrencyLimit
 from ragassay.dispatch.throttle.rate import RateLimiter
 from ragassay.dispatch.throttle.retries import RetryBudget
 
-__all__ = ["Breaker", "RateLimiter", "RetryBudget", "ConcurrencyLimit", "speaks_of_the_service"]
+__all__ = ["Breaker", "ConcurrencyLimit", "RateLimiter", "RetryBudget", "speaks_of_the_service"]

@@ -1,5 +1,6 @@
-"""How many calls at once does the server stand? At most what the user allows; fewer where it
-buckles or only queues them.
+"""The limit on calls in flight: what the user allows, and less where the server cannot take it.
+
+Servers do not say how many calls at once they stand; it shows in failures and in latency.
 """
 
 from __future__ import annotations
@@ -7,30 +8,33 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-EPOCH_S, EPOCH_CALLS = 1.0, 200
+EPOCH_SECONDS = 1.0
+EPOCH_CALLS = 200
 """A look at the figures after so many seconds and so many answers, or FAILING failures."""
 
 FAILING = 0.3
 """Share of failed calls from which the server counts as overloaded; single faults do not."""
 
-CUT, RISE = 0.7, 0.05
+CUT = 0.7
+RISE = 0.05
 """Multiplicative decrease; additive increase an epoch, as a share of what the user allows."""
 
 SLOW = 2.0
 """Latency, as a multiple of the best seen, from which fewer calls at once are tried."""
 
-EASE, WORTH = 0.8, 0.9
-"""What a trial leaves of the window, and the share of the speed that it has to keep."""
+EASE = 0.8
+WORTH = 0.9
+"""What a trial leaves of the limit, and the share of the speed that it has to keep."""
 
 
 class ConcurrencyLimit:
-    """The gate of calls in flight, first come first served; `limit` moves by AIMD between 1 and
-    `ceiling`.
+    """The gate of calls in flight, first come first served; `limit` moves by AIMD (additive
+    increase, multiplicative decrease) between 1 and `ceiling`.
 
-    Two signs narrow it. Many failures: the server is overloaded, and the window is cut. Latency at
-    SLOW times its best: the calls may only queue at the server, so a narrower window is tried, and
-    kept if as many answers a second come; if not, the calls are simply longer now, the window is
-    given back and the latency is the new best.
+    Two signs narrow it. Many failures: the server is overloaded, and the limit is cut. Latency at
+    SLOW times its best: the calls may only queue at the server, so a lower limit is tried, and kept
+    if as many answers a second come; if not, the calls are simply longer now, the limit is restored
+    and the latency is the new best.
     """
 
     def __init__(self, ceiling: int) -> None:
@@ -38,14 +42,14 @@ class ConcurrencyLimit:
         self.limit = float(ceiling)
         self.in_flight = 0
         self._waiters: deque[asyncio.Future[None]] = deque()
-        self._full = False
-        self._begun: float | None = None
-        self._answers = self._failures = 0
-        self._seconds = 0.0
-        self._best = float("inf")
-        self._trial: tuple[float, float] | None = (
-            None  # the limit and the answers a second before it
-        )
+        self._epoch_began: float | None = None
+        self._answers = 0
+        self._failures = 0
+        self._seconds = 0.0  # the sum of the answers' latencies
+        self._full = False  # whether a call had to wait in this epoch
+        self._best_latency = float("inf")
+        # While a lower limit is tried: the limit and the answers a second before it.
+        self._trial: tuple[float, float] | None = None
 
     @property
     def waiting(self) -> bool:
@@ -83,49 +87,51 @@ class ConcurrencyLimit:
 
     def observe(self, now: float, seconds: float | None) -> None:
         """A call ended: answered after so many seconds, or (None) failed for want of the server's
-        strength.
+        strength. now: the event loop's seconds.
         """
-        if self._begun is None:
-            self._begun = now
+        if self._epoch_began is None:
+            self._epoch_began = now
         if seconds is None:
             self._failures += 1
         else:
             self._answers += 1
             self._seconds += seconds
-        passed = now - self._begun
-        # Few answers come to a narrow window: it must not have to wait for as many as a wide one.
+        passed = now - self._epoch_began
+        if passed < EPOCH_SECONDS:
+            return
+        # Few answers come under a low limit: it must not have to wait for as many as a high one.
         enough = min(EPOCH_CALLS, 8 * int(self.limit))
-        if passed >= EPOCH_S and (
-            self._answers >= enough or self._failures >= max(3, FAILING * self.limit)
-        ):
-            self._look(passed)
-            self._begun, self._answers, self._failures, self._seconds, self._full = (
-                now,
-                0,
-                0,
-                0.0,
-                False,
-            )
+        if self._answers >= enough or self._failures >= max(3, FAILING * self.limit):
+            self._adjust(passed)
+            self._epoch_began = now
+            self._answers = 0
+            self._failures = 0
+            self._seconds = 0.0
+            self._full = False
 
-    def _look(self, passed: float) -> None:
+    def _adjust(self, passed: float) -> None:
+        """Move the limit by the figures of an epoch of `passed` seconds."""
         ended = self._answers + self._failures
         if self._failures >= FAILING * ended:
             self._trial = None
             self._set(self.limit * CUT)
             return
-        speed, latency = self._answers / passed, self._seconds / self._answers
+        speed = self._answers / passed
+        latency = self._seconds / self._answers
         if self._trial is not None and self._full:
-            before, speed_before = self._trial
+            limit_before, speed_before = self._trial
             self._trial = None
             if speed < WORTH * speed_before:
-                self._best = latency
-                self._set(before)
+                self._best_latency = latency
+                self._set(limit_before)
                 return
-        self._best = min(self._best, latency)
-        if latency >= SLOW * self._best and self.limit > 4 and self._full:
+        self._best_latency = min(self._best_latency, latency)
+        if not self._full:
+            return
+        if latency >= SLOW * self._best_latency and self.limit > 4:
             self._trial = self.limit, speed
             self._set(self.limit * EASE)
-        elif self._full and self.limit < self.ceiling and latency < SLOW * EASE * self._best:
+        elif self.limit < self.ceiling and latency < SLOW * EASE * self._best_latency:
             self._set(self.limit + max(1.0, RISE * self.ceiling))
 
     def _set(self, limit: float) -> None:

@@ -1,5 +1,4 @@
-"""How fast may calls go out under one key? The rate that a provider's refusals teach, shared by the
-processes of a machine.
+"""The rate limiter of a key: the rate that a provider's refusals teach, shared on one machine.
 
 Nothing is held back until a provider refuses a call with "too many requests". From then on calls go
 out one by one at a rate that follows AIMD (Chiu and Jain, 1989: additive increase, multiplicative
@@ -32,7 +31,7 @@ from typing import TypeVar
 
 try:
     import fcntl
-except ImportError:  # Windows: each process paces itself
+except ImportError:  # Windows: each process limits itself
     fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
@@ -43,22 +42,28 @@ DOWN = 0.95
 LATELY = 0.97
 """The new rate, as a share of what was accepted lately."""
 
-HALF, STEEPLY = 0.5, 0.1
+HALF = 0.5
+STEEPLY = 0.1
 """What an event of refusals leaves of the rate at least; where it shows in many calls how few are
 accepted.
 """
 
-SHORT, BLIND = 0.3, 0.8
+SHORT = 0.3
+BLIND = 0.8
 """Seconds in which too little is accepted to tell a rate by it, and what a refusal within them
 leaves of the rate.
 """
 
-CLIMB, CLIMB_FAST, SETTLED = 0.002, 0.03, 25.0
+CLIMB = 0.002
+CLIMB_FAST = 0.03
+SETTLED = 25.0
 """Growth of the rate a second: as a share of it while it was lowered less than SETTLED seconds ago,
 and after.
 """
 
-FEW, ENOUGH, MEMORY = 0.03, 100.0, 400.0
+FEW = 0.03
+ENOUGH = 100.0
+MEMORY = 400.0
 """Refusals are few that are no larger share of the calls, and of no fewer calls than that; so many
 calls are remembered.
 """
@@ -110,11 +115,11 @@ class _State:
         if not self.rate:
             return max(0.0, self.blocked - now)
         place = max(self.next, self.blocked, now - SLACK)
-        if (
-            self.next > now - SLACK
-        ):  # the rate binds: only then does it say anything, and only then is it raised
+        # Where the rate does not bind, it says nothing, and is not raised.
+        if self.next > now - SLACK:
             passed = min(1.0, max(0.0, now - self.grown))
-            self.rate *= 1 + passed * (CLIMB if now - self.lowered < SETTLED else CLIMB_FAST)
+            growth = CLIMB if now - self.lowered < SETTLED else CLIMB_FAST
+            self.rate *= 1 + passed * growth
         self.grown = now
         self.next = place + 1.0 / self.rate
         return max(0.0, place - now)
@@ -137,12 +142,16 @@ class _State:
             self._lower(now)
         self.refused = now
         # What is accepted is counted anew from when calls may go out again.
-        self.now_accepted = self.now_sent = self.before_accepted = self.before_sent = 0.0
-        self.second = self.began = now + pause
+        self.now_accepted = 0.0
+        self.now_sent = 0.0
+        self.before_accepted = 0.0
+        self.before_sent = 0.0
+        self.second = now + pause
+        self.began = now + pause
 
     def _lower(self, now: float) -> None:
         seconds = min(1.0 + now - self.second, now - self.began)
-        # what was just sent was too much; how much too much shows in what is accepted from now on
+        # What was just sent was too much; how much too much shows in what is accepted from now on.
         if not self.rate:
             self.rate = DOWN * (self.now_sent + self.before_sent) / max(0.05, seconds)
         elif seconds < SHORT:
@@ -160,49 +169,55 @@ class _State:
             self.before_accepted = self.now_accepted if fresh else 0.0
             self.before_sent = self.now_sent if fresh else 0.0
             self.began = self.began if fresh else now
-            self.now_accepted, self.now_sent, self.second = 0.0, 0.0, now
+            self.now_accepted = 0.0
+            self.now_sent = 0.0
+            self.second = now
 
 
 _FORMAT = struct.Struct(f"<8s{len(fields(_State))}d")
-_MAGIC = b"RAPACE02"
+_MAGIC = b"RAPACE02"  # of the file's layout: processes of other versions share it
 
 
 class RateLimiter:
-    """The rate of one key. `RateLimiter.of(key)` gives the one of this process, `close` gives it back.
-    Thread-safe.
+    """The rate of one key. `RateLimiter.of(key)` gives the one of this process, `close` gives it
+    back. Thread-safe.
     """
 
-    _known: dict[str, RateLimiter] = {}  # noqa: RUF012 - the process's own register, guarded by _register
-    _register = threading.Lock()
+    # The limiters of this process, guarded by the lock.
+    _registered: dict[str, RateLimiter] = {}  # noqa: RUF012 - shared on purpose
+    _register_lock = threading.Lock()
 
     def __init__(self, key: str) -> None:
-        self._key, self._users = key, 0
+        self._key = key
+        self._users = 0
         self._state = _State()
         self._lock = threading.Lock()
         self._shared: _SharedFile | None = None
 
     @classmethod
     def of(cls, key: str) -> RateLimiter:
-        """The pace of this key, joined to that of other processes where there is one; without a key
-        one of its own.
+        """The limiter of this key, joined to that of other processes where there is one; without a
+        key one of its own.
         """
         if not key:
             return cls(key)
-        with cls._register:
-            pace = cls._known.get(key)
-            if pace is None:
-                pace = cls._known[key] = cls(key)
-                pace._shared = _SharedFile.join(key, create=False)
-            pace._users += 1
-            return pace
+        with cls._register_lock:
+            limiter = cls._registered.get(key)
+            if limiter is None:
+                limiter = cls._registered[key] = cls(key)
+                limiter._shared = _SharedFile.join(key, create=False)
+            limiter._users += 1
+            return limiter
 
     def close(self) -> None:
-        """Give it back; the last user in this process leaves the file, the last process removes it."""
-        with self._register:
+        """Give it back; the last user in this process leaves the file, the last process removes
+        it.
+        """
+        with self._register_lock:
             self._users -= 1
             if self._users > 0:
                 return
-            self._known.pop(self._key, None)
+            self._registered.pop(self._key, None)
             with self._lock:
                 if self._shared is not None:
                     self._shared.leave()
@@ -211,33 +226,46 @@ class RateLimiter:
     @property
     def rate(self) -> float | None:
         """Calls a second at the moment; None while nothing limits them."""
-        return self._do(lambda state, _: state.rate) or None
+        return self._apply(_rate) or None
 
     def claim(self) -> float:
         """Take the next place: seconds to wait for it, 0 = now."""
-        return self._do(_State.claim)
+        return self._apply(_State.claim)
 
     def blocked(self) -> float:
         """Seconds until anybody may send; 0 = now."""
-        return self._do(lambda state, now: max(0.0, state.blocked - now))
+        return self._apply(_blocked)
 
     def accepted(self) -> None:
         """A call was not refused."""
-        self._do(_State.accept)
+        self._apply(_State.accept)
 
     def refused(self, pause: float) -> None:
         """A call was refused for the rate; the provider wants nobody for `pause` seconds."""
-        with self._register, self._lock:
+        with self._register_lock, self._lock:
             if self._shared is None and self._users > 0:
                 self._shared = _SharedFile.join(self._key, create=True, start=self._state)
-        self._do(lambda state, now: state.refuse(now, pause))
 
-    def _do(self, what: Callable[[_State, float], T]) -> T:
+        def refuse(state: _State, now: float) -> None:
+            state.refuse(now, pause)
+
+        self._apply(refuse)
+
+    def _apply(self, action: Callable[[_State, float], T]) -> T:
+        """Look at or change the numbers, at the present second."""
         with self._lock:
             if self._shared is None:
-                return what(self._state, time.monotonic())
-            with self._shared.hold() as state:
-                return what(state, time.monotonic())
+                return action(self._state, time.monotonic())
+            with self._shared.locked() as state:
+                return action(state, time.monotonic())
+
+
+def _rate(state: _State, _: float) -> float:
+    return state.rate
+
+
+def _blocked(state: _State, now: float) -> float:
+    return max(0.0, state.blocked - now)
 
 
 class _SharedFile:
@@ -246,7 +274,8 @@ class _SharedFile:
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
-        self._path, self._descriptor = path, descriptor
+        self._path = path
+        self._descriptor = descriptor
         self._memory = mmap.mmap(descriptor, _FORMAT.size)
 
     @classmethod
@@ -258,28 +287,24 @@ class _SharedFile:
             return None
         try:
             folder = _folder(create=create)
-            return (
-                None
-                if folder is None
-                else cls._join(folder / f"pace-{key}", create, start or _State())
-            )
+            if folder is None:
+                return None
+            return cls._join(folder / f"pace-{key}", create, start or _State())
         except OSError:
-            return None  # the process paces itself
+            return None  # the process limits itself
 
     @classmethod
     def _join(cls, path: Path, create: bool, start: _State) -> _SharedFile | None:
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        if create:
+            flags |= os.O_CREAT
         while True:
             try:
-                descriptor = os.open(
-                    path,
-                    os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0),
-                    0o600,
-                )
+                descriptor = os.open(path, flags, 0o600)
             except FileNotFoundError:
                 return None
-            fcntl.flock(
-                descriptor, fcntl.LOCK_SH
-            )  # "I use it"; let go by the end of the process too
+            # "I use it": the end of the process lets go of it too.
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
             with contextlib.suppress(FileNotFoundError):
                 if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
                     break
@@ -293,16 +318,15 @@ class _SharedFile:
         return cls(path, descriptor)
 
     @contextlib.contextmanager
-    def hold(self) -> Iterator[_State]:
+    def locked(self) -> Iterator[_State]:
         """The numbers, written back when the block ends."""
         fcntl.lockf(self._descriptor, fcntl.LOCK_EX)
         try:
             magic, *numbers = _FORMAT.unpack_from(self._memory)
-            state, now = _State(*numbers), time.monotonic()
-            if (
-                magic != _MAGIC or not now - STALE < state.used <= now
-            ):  # left by a kill, or before the machine's start
-                state = _State()
+            state = _State(*numbers)
+            now = time.monotonic()
+            if magic != _MAGIC or not now - STALE < state.used <= now:
+                state = _State()  # what was there was left by a kill, or before the machine's start
             yield state
             state.used = time.monotonic()
             self._memory[:] = _packed(state)
@@ -316,9 +340,7 @@ class _SharedFile:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
-                os.rmdir(
-                    self._path.parent
-                )  # fails, as it should, while it holds another key's file
+                os.rmdir(self._path.parent)  # fails while it holds another key's file, as it should
         except BlockingIOError:
             pass  # others go on using it
         finally:
@@ -331,16 +353,16 @@ def _packed(state: _State) -> bytes:
 
 def _folder(*, create: bool) -> Path | None:
     """The user's own folder for such files. Raises OSError where it is not ours alone."""
-    folder = (
-        Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"ragassay-{os.getuid()}"
-    )
+    parent = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    folder = parent / f"ragassay-{os.getuid()}"
     if create:
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except FileNotFoundError:
         return None
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    if not is_ours or status.st_mode & 0o077:
         raise PermissionError(f"{folder} is not a folder of this user alone")
     return folder

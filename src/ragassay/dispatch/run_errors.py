@@ -1,0 +1,107 @@
+"""The errors that end a whole run: no call can succeed, or none may be waited for any longer."""
+
+from __future__ import annotations
+
+from ragassay.core import CallError, ProviderError
+
+
+def rejected_for_good(uri: str, error: CallError) -> ProviderError:
+    """The server rejects every call, for a reason that concerns the set-up."""
+    if error.kind == "auth":
+        return ProviderError(
+            "E0403",
+            "The server rejects the API key.",
+            where=uri,
+            why=error.message,
+            fix=(
+                "set the right key in the environment variable that holds it (OPENAI_API_KEY"
+                " unless you named another)"
+            ),
+        )
+    if error.kind == "no_model":
+        return ProviderError(
+            "E0404",
+            "The server does not know the model.",
+            where=uri,
+            why=error.message,
+            fix=(
+                "begin a new run with a model that the server has and a --base-url whose path"
+                " is right (most end in /v1); or make the server serve this model"
+            ),
+        )
+    fix = "see what the server says above, and check --base-url: it must serve chat completions"
+    if error.kind == "quota":
+        fix = "see what the server says above; a limit of the account has to be raised there"
+    return ProviderError(
+        "E0408", "The server rejects every call.", where=uri, why=error.message, fix=fix
+    )
+
+
+def first_calls_rejected(uri: str, count: int, error: CallError) -> ProviderError:
+    """The first calls were rejected as malformed, and none was answered."""
+    return ProviderError(
+        "E0408",
+        f"The server rejected the first {count} calls and answered none.",
+        where=uri,
+        why=error.message,
+        fix="check --base-url and the model: it must serve chat completions",
+    )
+
+
+def unreachable(uri: str, error: CallError) -> ProviderError:
+    """No call has ever reached the server."""
+    return ProviderError(
+        "E0405",
+        "The server cannot be reached.",
+        where=uri,
+        why=error.message,
+        fix="check that it runs and that --base-url is right (another address needs a new run)",
+    )
+
+
+def asked_to_wait_too_long(uri: str, pause: float, patience: float) -> ProviderError:
+    """The server asks for a pause (seconds) that is longer than a run waits."""
+    return ProviderError(
+        "E0409",
+        "The server asks to wait longer than a run waits.",
+        where=uri,
+        why=f"calls may go out again in {pause:.0f} s; a run waits {patience:.0f} s at most",
+        fix="come back when its limit allows it",
+    )
+
+
+def all_refused(uri: str, patience: float, error: CallError) -> ProviderError:
+    """A limit of the server has refused all calls for as long as a run waits (seconds)."""
+    return ProviderError(
+        "E0409",
+        f"The server has refused all calls for {_duration(patience)}.",
+        where=uri,
+        why=error.message,
+        fix="come back when its limit allows it",
+    )
+
+
+def down_for_good(uri: str, seconds: float, last: CallError | None) -> ProviderError:
+    """The provider has been down for longer than a run waits."""
+    return ProviderError(
+        "E0411",
+        f"The provider has been down for {_duration(seconds)}.",
+        where=uri,
+        why="" if last is None else f"the last answer: {last.message}",
+        fix="wait until it is back: what was judged is kept",
+    )
+
+
+def batch_refused(uri: str, error: CallError) -> ProviderError:
+    """The provider does not take a batch."""
+    return ProviderError(
+        "E0412",
+        "The provider refuses a batch.",
+        where=uri,
+        why=error.message,
+        fix="see what it says above; without --batch it has to be a new run",
+    )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} s"
