@@ -65,9 +65,9 @@ def rubrics_of(metric: Metric) -> tuple[str, ...]:
 
 def needs_of(metric: Metric) -> tuple[str, ...]:
     """The fields that it needs under its parameters."""
-    wants = getattr(metric, "wants", None)
+    edges = getattr(metric, "edges", None)
     return tuple(
-        getattr(metric, "needs", wants.needs if wants is not None else metric.declaration.needs)
+        getattr(metric, "needs", edges.needs if edges is not None else metric.declaration.needs)
     )
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ragassay.core import Part, Request, Role, Sample, Score, Showing, Shown, Stage, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere, PartWords
-from ragassay.metrics.graph.row_graph import CLAIMS, Graph, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.row_graph import CLAIMS, Edges, Graph, GraphMetric, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH, truth_of
 from ragassay.metrics.graph.support import Flow
 from ragassay.metrics.parameters import check_choice, check_share, refuse
@@ -124,9 +124,9 @@ class AnswerCorrectnessClaims(GraphMetric):
         check_choice("answer_correctness_claims", "claims", self.claims, CLAIMS)
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """Claim x truth for the precision, statement x response for the recall."""
-        return Wants(
+        return Edges(
             self.claims,
             claim_truth=self.part != "recall",
             statement_response=self.part != "precision",
@@ -136,7 +136,7 @@ class AnswerCorrectnessClaims(GraphMetric):
     @property
     def rubrics(self) -> tuple[str, ...]:
         """The rubrics that these parameters ask."""
-        return (*self.wants.rubrics, *(("similarity",) if self.similarity_weight else ()))
+        return (*self.edges.rubrics, *(("similarity",) if self.similarity_weight else ()))
 
     def flow(self, sample: Sample) -> MetricFlow:
         graph = yield from judge_graph(self, sample)

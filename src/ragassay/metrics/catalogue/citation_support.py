@@ -11,7 +11,7 @@ from ragassay.core import Part, Role, Sample, Score, Stage, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.citations import MARK, cited_chunks
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.graph.row_graph import GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.row_graph import Edges, GraphMetric, judge_graph
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.reduction import all_lost, counts_of, judged, lost, partial
 from ragassay.scoring import decide, supported_share
@@ -67,9 +67,9 @@ class CitationSupport(GraphMetric):
         check_share("citation_support", "pass_mark", self.pass_mark)
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """Claim x contexts with sources; always of sentences, which is where marks stand."""
-        return Wants(claim_contexts=True, sources=True)
+        return Edges(claim_contexts=True, sources=True)
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)

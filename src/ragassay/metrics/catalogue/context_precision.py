@@ -10,7 +10,7 @@ from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Stage, Stat
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.context_relevance import chunk_parts, chunk_requests
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere, PartWords
-from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import Flow
 from ragassay.metrics.parameters import check_choice, check_share
@@ -110,21 +110,21 @@ class ContextPrecision(GraphMetric):
         check_choice("context_precision", "claims", self.claims, CLAIMS)
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """Statement x contexts, or claim x contexts, with sources."""
         if self.against == "response":
-            return Wants(self.claims, claim_contexts=True, sources=True)
-        return Wants(self.claims, statement_contexts=self.against == "reference", sources=True)
+            return Edges(self.claims, claim_contexts=True, sources=True)
+        return Edges(self.claims, statement_contexts=self.against == "reference", sources=True)
 
     @property
     def rubrics(self) -> tuple[str, ...]:
         """The rubrics that these parameters ask."""
-        return ("context_relevance",) if self.against == "question" else self.wants.rubrics
+        return ("context_relevance",) if self.against == "question" else self.edges.rubrics
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The fields that these parameters need."""
-        return ("question", "contexts") if self.against == "question" else self.wants.needs
+        return ("question", "contexts") if self.against == "question" else self.edges.needs
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragassay.core import Role, Sample, Score, Showing, Shown, Stage, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere, PartWords
-from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import all_lost, counts_of, judged, lost, partial
@@ -91,9 +91,9 @@ class ContextRecall(GraphMetric):
         check_choice("context_recall", "claims", self.claims, CLAIMS)
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """Statement x contexts."""
-        return Wants(self.claims, statement_contexts=True)
+        return Edges(self.claims, statement_contexts=True)
 
     def flow(self, sample: Sample) -> MetricFlow:
         graph = yield from judge_graph(self, sample)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere, PartWords
-from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import outcome
 from ragassay.metrics.parameters import check_choice
@@ -73,9 +73,9 @@ class ContextUtilization(GraphMetric):
         check_choice("context_utilization", "claims", self.claims, CLAIMS)
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """Statement x contexts and statement x response."""
-        return Wants(self.claims, statement_contexts=True, statement_response=True)
+        return Edges(self.claims, statement_contexts=True, statement_response=True)
 
     def flow(self, sample: Sample) -> MetricFlow:
         graph = yield from judge_graph(self, sample)

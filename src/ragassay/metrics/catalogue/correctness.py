@@ -19,9 +19,9 @@ from ragassay.core import (
 )
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
+from ragassay.metrics.graph.admissions import admits
 from ragassay.metrics.graph.claims import MAX_CLAIMS
 from ragassay.metrics.graph.statements import NEEDS_TRUTH, no_truth, statements_of
-from ragassay.metrics.graph.support import admits
 from ragassay.metrics.parameters import check_choice
 from ragassay.metrics.rating import failed_by_rule, rated
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, GRADE_MARK, blank, part_of

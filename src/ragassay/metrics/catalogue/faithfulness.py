@@ -11,7 +11,7 @@ from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Stage, Stat
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.groundedness import SUPPORT_EDGES
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
 from ragassay.scoring import all_supported, claim_weight, decide, supported_share, weighted_share
@@ -82,9 +82,9 @@ class Faithfulness(GraphMetric):
         check_choice("faithfulness", "claims", self.claims, CLAIMS)
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """Claim x contexts, as groundedness."""
-        return Wants(self.claims, claim_contexts=True, admissions=True)
+        return Edges(self.claims, claim_contexts=True, admissions=True)
 
     def flow(self, sample: Sample) -> MetricFlow:
         graph = yield from judge_graph(self, sample)

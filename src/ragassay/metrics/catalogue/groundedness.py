@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragassay.core import Role, Sample, Score, Showing, Shown, Stage, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_graph
 from ragassay.metrics.parameters import check_choice, check_share
 from ragassay.metrics.reduction import abstained, all_lost, counts_of, judged, lost, partial
 from ragassay.scoring import decide, mean
@@ -82,9 +82,9 @@ class Groundedness(GraphMetric):
         check_choice("groundedness", "claims", self.claims, CLAIMS)
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """Claim x contexts."""
-        return Wants(self.claims, claim_contexts=True, admissions=True)
+        return Edges(self.claims, claim_contexts=True, admissions=True)
 
     def flow(self, sample: Sample) -> MetricFlow:
         graph = yield from judge_graph(self, sample)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Stage, Status, Verdict
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.graph.row_graph import CLAIMS, Graph, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.row_graph import CLAIMS, Edges, Graph, GraphMetric, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import outcome
 from ragassay.metrics.parameters import check_choice, check_share
@@ -90,9 +90,9 @@ class Hallucination(GraphMetric):
         check_choice("hallucination", "claims", self.claims, CLAIMS)
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """Claim x contexts, and claim x truth where that counts."""
-        return Wants(self.claims, claim_contexts=True, claim_truth=self.against == "both")
+        return Edges(self.claims, claim_contexts=True, claim_truth=self.against == "both")
 
     def flow(self, sample: Sample) -> MetricFlow:
         graph = yield from judge_graph(self, sample)

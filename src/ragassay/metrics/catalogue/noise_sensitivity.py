@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from ragassay.core import Role, Sample, Score, Showing, Shown, Stage, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
-from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import outcome
 from ragassay.metrics.parameters import check_choice, check_share
@@ -92,9 +92,9 @@ class NoiseSensitivity(GraphMetric):
         check_choice("noise_sensitivity", "claims", self.claims, CLAIMS)
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """Claim x contexts and statement x contexts with sources, claim x truth."""
-        return Wants(
+        return Edges(
             self.claims,
             claim_contexts=True,
             claim_truth=True,
@@ -107,7 +107,7 @@ class NoiseSensitivity(GraphMetric):
         """The rubrics that these parameters ask; whether the response declines is asked only where
         nothing was retrieved, which is not measured here.
         """
-        return tuple(rubric for rubric in self.wants.rubrics if rubric != "answer_relevance")
+        return tuple(rubric for rubric in self.edges.rubrics if rubric != "answer_relevance")
 
     def flow(self, sample: Sample) -> MetricFlow:
         absent = self.missing(sample)

@@ -9,8 +9,8 @@ from ragassay.core import Counts, Request, Role, Sample, Score, Stage, Status, V
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.declaration import Declaration, Elsewhere
 from ragassay.metrics.dual import DUAL_MARK, EDGES, SOURCE, judge_twice
+from ragassay.metrics.graph.admissions import states_nothing
 from ragassay.metrics.graph.claims import split_claims
-from ragassay.metrics.graph.support import states_nothing
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.rating import failed_by_rule
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, blank

@@ -15,7 +15,7 @@ from ragassay.metrics.catalogue.hallucination import (
     unsupported_parts,
 )
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.graph.row_graph import CLAIMS, GraphMetric, Wants, judge_graph
+from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.parameters import check_choice
 from ragassay.metrics.reduction import all_lost, counts_of, judged, partial
@@ -58,9 +58,9 @@ class SelfKnowledge(GraphMetric):
         check_choice("self_knowledge", "claims", self.claims, CLAIMS)
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """Claim x contexts and claim x truth."""
-        return Wants(self.claims, claim_contexts=True, claim_truth=True)
+        return Edges(self.claims, claim_contexts=True, claim_truth=True)
 
     def flow(self, sample: Sample) -> MetricFlow:
         graph = yield from judge_graph(self, sample)

@@ -1,15 +1,15 @@
-"""Which claims, statements and chunks does a row have, and which of them support which? The one
-claim graph of a row.
+"""The claim graph of a row: its claims, statements and chunks, and which of them support which.
 
 Claims of the response, statements of the truth (the expected facts, or the claims of the
-reference), chunks; a metric says which edges it wants, and they are asked in one wave once the
+reference), chunks; a metric says which edges it needs, and they are asked in one wave once the
 claims are known. What several metrics need is the same Request, so that the whole family costs what
 its largest set of edges does:
 
-    claim x contexts         rubric groundedness    does any of the contexts support the claim, and
-    which statement x contexts     rubric groundedness    does any of the contexts support the
-    statement, and which claim x truth            rubric entailment      does the truth state the
-    claim statement x response     rubric entailment      does the response state the statement
+    edge                   rubric         question to the judge
+    claim x contexts       groundedness   does any of the contexts support the claim?
+    statement x contexts   groundedness   does any of the contexts support the statement?
+    claim x truth          entailment     does the truth state the claim?
+    statement x response   entailment     does the response state the statement?
 
 Which contexts support a claim is part of the judgment on it; a judge that passed a claim and named
 none is asked for them once more (rubric claim_sources).
@@ -17,13 +17,20 @@ none is asked for them once more (rubric claim_sources).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ragassay.core import Counts, Judgment, Part, Request, Sample, Score, Status, Verdict
+from ragassay.core import Counts, Part, Sample, Score, Status, Verdict
 from ragassay.metrics.base import MetricBase
 from ragassay.metrics.citations import without_marks
+from ragassay.metrics.graph.admissions import (
+    ADMISSION,
+    admits,
+    states_nothing,
+    without_admission,
+    without_admitted,
+)
 from ragassay.metrics.graph.claims import MAX_CLAIMS, Piece, split_claims
+from ragassay.metrics.graph.listing import list_claims
 from ragassay.metrics.graph.row_cache import cached_for_row
 from ragassay.metrics.graph.statements import (
     NEEDS_TRUTH,
@@ -32,15 +39,7 @@ from ragassay.metrics.graph.statements import (
     statements_of,
     truth_of,
 )
-from ragassay.metrics.graph.support import (
-    Flow,
-    admits,
-    entailed,
-    left_out,
-    states_nothing,
-    supported,
-    together,
-)
+from ragassay.metrics.graph.support import Flow, entailed, left_out, supported, together
 from ragassay.metrics.reduction import ABSTENTION, EMPTY, blank
 
 CLAIMS = ("sentences", "llm")
@@ -50,12 +49,12 @@ text.
 
 
 @dataclass(frozen=True, slots=True)
-class Wants:
-    """Which edges a metric needs.
+class Edges:
+    """The edges that a metric needs.
 
-    sources: also which contexts support each. admissions: admissions of not knowing are claims too,
-    else they are left out. silent: the metric has a value for a response that states nothing.
-    claims: one of CLAIMS.
+    claims: one of CLAIMS. sources: also which contexts support each. admissions: admissions of not
+    knowing are claims too, else they are left out. silent: the metric has a value for a response
+    that states nothing.
     """
 
     claims: str = "sentences"
@@ -78,6 +77,11 @@ class Wants:
         return self.statement_contexts or self.statement_response
 
     @property
+    def of_contexts(self) -> bool:
+        """Whether anything is looked for in the contexts."""
+        return self.claim_contexts or self.statement_contexts
+
+    @property
     def of_truth(self) -> bool:
         """Whether the row must say what is true."""
         return self.claim_truth or self.of_statements
@@ -85,11 +89,14 @@ class Wants:
     @property
     def needs(self) -> tuple[str, ...]:
         """The fields of a row that these edges join."""
-        return (
-            *(("response",) if self.of_claims or self.statement_response else ()),
-            *(("contexts",) if self.claim_contexts or self.statement_contexts else ()),
-            *((NEEDS_TRUTH,) if self.of_truth else ()),
-        )
+        needs = []
+        if self.of_claims or self.statement_response:
+            needs.append("response")
+        if self.of_contexts:
+            needs.append("contexts")
+        if self.of_truth:
+            needs.append(NEEDS_TRUTH)
+        return tuple(needs)
 
     @property
     def rubrics(self) -> tuple[str, ...]:
@@ -97,37 +104,37 @@ class Wants:
         whether the response admits it; claim_sources only where the judge of support named no
         source.
         """
-        support = self.claim_contexts or self.statement_contexts
-        return (
-            *(("groundedness",) if support else ()),
-            *(("answer_relevance",) if self.claim_contexts else ()),
-            *(("claim_sources",) if support and self.sources else ()),
-            *(("entailment",) if self.claim_truth or self.statement_response else ()),
-            *(
-                ("claims",)
-                if self.claims == "llm" and (self.of_claims or self.of_statements)
-                else ()
-            ),
-        )
+        rubrics = []
+        if self.of_contexts:
+            rubrics.append("groundedness")
+        if self.claim_contexts:
+            rubrics.append("answer_relevance")
+        if self.of_contexts and self.sources:
+            rubrics.append("claim_sources")
+        if self.claim_truth or self.statement_response:
+            rubrics.append("entailment")
+        if self.claims == "llm" and (self.of_claims or self.of_statements):
+            rubrics.append("claims")
+        return tuple(rubrics)
 
 
 class GraphMetric(MetricBase):
-    """A metric over the claim graph: it says what it `wants`, and reduces the Graph it is given."""
+    """A metric over the claim graph: it says which `edges` it needs, and reduces the Graph."""
 
     @property
-    def wants(self) -> Wants:
+    def edges(self) -> Edges:
         """The edges that these parameters need."""
         raise NotImplementedError
 
     @property
     def rubrics(self) -> tuple[str, ...]:
         """The rubrics that these parameters ask."""
-        return self.wants.rubrics
+        return self.edges.rubrics
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The fields that these parameters need."""
-        return self.wants.needs
+        return self.edges.needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,191 +153,115 @@ class Graph:
     flags: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The texts of a row that the graph is made of. pieces: the response, cut; of them `claims` are
+    judged. statements: what the truth states. truth is "" where no edge needs it.
+    """
+
+    question: str
+    response: str
+    truth: str
+    contexts: tuple[str, ...]
+    statements: tuple[str, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    claims: tuple[Piece, ...] = ()
+
+
 def judge_graph(metric: GraphMetric, sample: Sample) -> Flow[Graph | Score]:
-    """The edges that the metric wants; or its Score, where that is already settled."""
-    wants = metric.wants
+    """The edges that the metric needs; or its Score, where that is already settled."""
     absent = metric.missing(sample)
     if absent is not None:
         return absent
-    response, truth, question = sample.response or "", "", sample.question or ""
-    texts: tuple[str, ...] = ()
-    if wants.of_truth:
-        texts = statements_of(sample)
-        if len(texts) > MAX_CLAIMS:
-            return _too_many(metric, "truth", "statements", len(texts))
-        if not texts:
-            return metric.not_applicable(no_truth(sample))
-        if all(admits(text) for text in texts):
-            return metric.not_applicable(_DECLINES)
-        truth = truth_of(sample)
-    if wants.of_claims and not wants.silent and blank(response):
-        return _claimless(metric, "the response is empty", (), EMPTY)
+    texts = _texts_of(metric, sample)
+    if isinstance(texts, Score):
+        return texts
+    texts = yield from _cut(metric, sample, texts)
+    if isinstance(texts, Score):
+        return texts
+    return (yield from _judge_edges(metric, texts))
 
-    pieces: tuple[Piece, ...] = ()
-    if wants.claims == "llm":
-        listed = yield from _listed(metric, sample, wants)
+
+# -- the texts of a row
+
+
+def _texts_of(metric: GraphMetric, sample: Sample) -> _Texts | Score:
+    """The texts of the row as they are; a Score where the truth or the response holds nothing."""
+    edges = metric.edges
+    truth = ""
+    statements: tuple[str, ...] = ()
+    if edges.of_truth:
+        statements = statements_of(sample)
+        if len(statements) > MAX_CLAIMS:
+            return _too_many_statements(metric, statements)
+        if not statements:
+            return metric.not_applicable(no_truth(sample))
+        if all(admits(text) for text in statements):
+            return metric.not_applicable(_TRUTH_DECLINES)
+        truth = truth_of(sample)
+    response = sample.response or ""
+    if edges.of_claims and not edges.silent and blank(response):
+        return _claimless(metric, "the response is empty", (), EMPTY)
+    contexts = tuple(chunk.text for chunk in sample.contexts or ())
+    return _Texts(sample.question or "", response, truth, contexts, statements)
+
+
+def _cut(metric: GraphMetric, sample: Sample, texts: _Texts) -> Flow[_Texts | Score]:
+    """The texts with the response cut into pieces and claims, by rules or by a model; a Score where
+    nothing can be judged.
+    """
+    edges = metric.edges
+    if edges.claims == "llm":
+        listed = yield from _list(metric, sample, texts)
         if isinstance(listed, Score):
             return listed
-        pieces, texts = listed[0], listed[1] or texts
-    elif wants.of_claims:
-        pieces = split_claims(response)
-    count = sum(not piece.dropped for piece in pieces)
+        texts = listed
+    elif edges.of_claims:
+        texts = replace(texts, pieces=split_claims(texts.response))
+    count = sum(not piece.dropped for piece in texts.pieces)
     if count > MAX_CLAIMS:
         return _too_many(metric, "response", "claims", count)
-    if len(texts) > MAX_CLAIMS:
-        return _too_many(metric, "truth", "statements", len(texts))
-    if wants.of_claims and not wants.silent and not count:
-        return _claimless(metric, "the response makes no claim", tuple(map(_dropped, pieces)))
-    contexts, sources = tuple(chunk.text for chunk in sample.contexts or ()), wants.sources
-    claims: tuple[Piece, ...] = ()
-    if wants.claims == "llm":
-        pieces, claims = _to_judge(pieces, len(contexts), wants.admissions)
-    elif wants.of_claims:
-        pieces, claims = _sentences_to_judge(response, len(contexts), wants.admissions)
-    if wants.of_claims and not wants.silent and not claims:
-        return _claimless(metric, _ONLY_ADMITS, tuple(map(_dropped, pieces)), ABSTENTION)
-
-    statements = (
-        [Piece(-1, -1, text) for text in texts if not admits(text)] if wants.of_statements else []
-    )
-    held, right, there, said = yield from together(
-        supported(
-            "claim",
-            claims if wants.claim_contexts else (),
-            question,
-            response,
-            contexts,
-            sources=sources,
-        ),
-        entailed("claim", claims if wants.claim_truth else (), question, truth),
-        supported(
-            "statement",
-            statements if wants.statement_contexts else (),
-            question,
-            truth,
-            contexts,
-            sources=sources,
-        ),
-        entailed("statement", statements if wants.statement_response else (), question, response),
-    )
-    there = tuple(_without_admitted(part) for part in there)
-    if there and all(part.status is Status.NOT_APPLICABLE for part in there):
-        return metric.not_applicable(_DECLINES)
-    if not wants.admissions:
-        held = tuple(_without_admitted(part) for part in held)
-    graph = Graph(
-        claims=_among(pieces, held) if wants.claim_contexts else (),
-        truth=_among(pieces, right) if wants.claim_truth else (),
-        statements=there,
-        response=said,
-        flags=_stated(response) if wants.silent or wants.statement_response else (),
-    )
-    if held and all(part.status is Status.NOT_APPLICABLE for part in held):
-        if not any(ABSTENTION in part.flags for part in held):
-            return _claimless(metric, "the response states nothing", graph.claims)
-        return _claimless(metric, _ONLY_ADMITS, graph.claims, ABSTENTION)
-    return graph
+    if len(texts.statements) > MAX_CLAIMS:
+        return _too_many_statements(metric, texts.statements)
+    claims_needed = edges.of_claims and not edges.silent
+    if claims_needed and not count:
+        return _claimless(metric, "the response makes no claim", _dropped_parts(texts.pieces))
+    texts = _with_claims(edges, texts)
+    if claims_needed and not texts.claims:
+        return _claimless(metric, _ONLY_ADMITS, _dropped_parts(texts.pieces), ABSTENTION)
+    return texts
 
 
-def _stated(response: str) -> tuple[str, ...]:
-    if blank(response):
-        return (EMPTY,)
-    return (ABSTENTION,) if states_nothing(response) else ()
-
-
-# -- claims that a model lists
-
-
-def _listed(
-    metric: GraphMetric, sample: Sample, wants: Wants
-) -> Flow[tuple[tuple[Piece, ...], tuple[str, ...]] | Score]:
-    """The claims and statements that a model lists, or the Score when a list is lost. Expected
-    facts are never cut.
-    """
-    response, truth = sample.response or "", truth_of(sample)
-    of_claims, of_truth = (
-        wants.of_claims and not blank(response),
-        wants.of_statements and not facts_of(sample),
-    )
-    texts = (*((response,) if of_claims else ()), *((truth,) if of_truth else ()))
-    if not texts:
-        return (), ()
-    answers = yield tuple(
-        Request("claims", {"question": sample.question or "", "response": text}) for text in texts
-    )
-    gone = [answer for answer in answers if not answer.judged]
-    if gone:
+def _list(metric: GraphMetric, sample: Sample, texts: _Texts) -> Flow[_Texts | Score]:
+    """The texts with the claims and statements that a model lists. Expected facts are never cut."""
+    edges = metric.edges
+    response = texts.response if edges.of_claims and not blank(texts.response) else None
+    truth = texts.truth if edges.of_statements and not facts_of(sample) else None
+    lists = yield from list_claims(texts.question, response, truth)
+    if lists.lost is not None:
         # A list as a whole is what was asked and lost; it is no claim of the response.
-        states = [Status.FAILED if a.status is Status.NOT_APPLICABLE else a.status for a in answers]
-        mark = _mark(metric)
+        mark = _pass_mark(metric)
         return Score(
             metric=str(metric),
-            status=next(s for s in states if s is not Status.JUDGED),
-            counts=Counts.of(states),
-            reason=gone[0].reason or "no list of claims arrived",
+            status=lists.lost,
+            counts=lists.counts,
+            reason=lists.reason,
             pass_mark=mark,
             verdict=None if mark is None else Verdict.UNDECIDED,
         )
-    pieces = tuple(_written(answers[0], response)) if of_claims else ()
-    stated = (
-        [piece.text for piece in _written(answers[-1], truth) if not piece.dropped]
-        if of_truth
-        else []
-    )
-    return pieces, tuple(dict.fromkeys(stated))
+    return replace(texts, pieces=lists.pieces, statements=lists.statements or texts.statements)
 
 
-def _written(judgment: Judgment, text: str) -> Iterator[Piece]:
-    """The claims a model wrote, and those it calls trivial; those it took over word for word get
-    their place.
-
-    One claim more than is judged is enough to see that there are too many.
-    """
-    at = claims = 0
-    for i, written in enumerate(judgment.texts):
-        claim = written.strip()
-        drop = "trivial" if f"trivial:{i}" in judgment.flags else ""
-        if not claim or (drop and i > 5 * MAX_CLAIMS):
-            continue
-        start = text.find(claim, at)
-        start = start if start >= 0 else text.find(claim)
-        at = start + len(claim) if start >= 0 else at
-        yield Piece(start, at if start >= 0 else -1, claim, drop)
-        claims += not drop
-        if claims > MAX_CLAIMS:
-            return
-
-
-# -- what makes no claim
-
-_ADMISSION = "it admits not knowing"
-_DECLINES = "the reference declines to answer"
-_ONLY_ADMITS = "the response only admits that it does not know"
-
-
-def _without_admission(piece: Piece) -> Piece:
-    return (
-        piece
-        if piece.dropped or not admits(piece.text)
-        else Piece(piece.start, piece.end, piece.text, _ADMISSION)
-    )
-
-
-def _without_admitted(part: Part) -> Part:
-    """A claim or statement that only the judge finds to be an admission is left out as well."""
-    if part.status is not Status.JUDGED or ABSTENTION not in part.flags:
-        return part
-    return Part(
-        part.kind,
-        Status.NOT_APPLICABLE,
-        text=part.text,
-        start=part.start,
-        end=part.end,
-        rationale=part.rationale,
-        reason=f"no claim: {_ADMISSION}",
-        flags=(ABSTENTION,),
-        key=part.key,
-    )
+def _with_claims(edges: Edges, texts: _Texts) -> _Texts:
+    """The texts with the claims among the pieces as the judge is to read them."""
+    chunks = len(texts.contexts)
+    if edges.claims == "llm":
+        pieces, claims = _to_judge(texts.pieces, chunks, edges.admissions)
+    elif edges.of_claims:
+        pieces, claims = _sentences_to_judge(texts.response, chunks, edges.admissions)
+    else:
+        return texts
+    return replace(texts, pieces=pieces, claims=claims)
 
 
 def _to_judge(
@@ -340,14 +271,15 @@ def _to_judge(
     is to read them.
     """
     if not admissions:
-        pieces = tuple(_without_admission(piece) for piece in pieces)
+        pieces = tuple(without_admission(piece) for piece in pieces)
     # A mark such as [2] is judged by citation_support; to a judge of the claim it is a number
     # without support.
-    return pieces, tuple(
+    claims = [
         Piece(piece.start, piece.end, without_marks(piece.text, chunks))
         for piece in pieces
         if not piece.dropped
-    )
+    ]
+    return pieces, tuple(claims)
 
 
 @cached_for_row
@@ -357,28 +289,108 @@ def _sentences_to_judge(
     return _to_judge(split_claims(response), chunks, admissions)
 
 
-def _dropped(piece: Piece) -> Part:
-    return left_out(
-        "claim", piece, piece.dropped, ABSTENTION if piece.dropped == _ADMISSION else "trivial"
+# -- the edges between them
+
+
+def _judge_edges(metric: GraphMetric, texts: _Texts) -> Flow[Graph | Score]:
+    """Ask for all edges in one wave; a Score where the judge finds only admissions of not knowing."""
+    edges = metric.edges
+    statements: list[Piece] = []
+    if edges.of_statements:
+        statements = [Piece(-1, -1, text) for text in texts.statements if not admits(text)]
+    question, response, truth = texts.question, texts.response, texts.truth
+    claims_in_contexts, claims_in_truth, statements_in_contexts, in_response = yield from together(
+        supported(
+            "claim",
+            texts.claims if edges.claim_contexts else (),
+            question,
+            response,
+            texts.contexts,
+            sources=edges.sources,
+        ),
+        entailed("claim", texts.claims if edges.claim_truth else (), question, truth),
+        supported(
+            "statement",
+            statements if edges.statement_contexts else (),
+            question,
+            truth,
+            texts.contexts,
+            sources=edges.sources,
+        ),
+        entailed("statement", statements if edges.statement_response else (), question, response),
     )
+    if not edges.admissions:
+        claims_in_contexts = tuple(without_admitted(part) for part in claims_in_contexts)
+    flags: tuple[str, ...] = ()
+    if edges.silent or edges.statement_response:
+        flags = _flags_of(response)
+    graph = Graph(
+        claims=_among(texts.pieces, claims_in_contexts) if edges.claim_contexts else (),
+        truth=_among(texts.pieces, claims_in_truth) if edges.claim_truth else (),
+        statements=tuple(without_admitted(part) for part in statements_in_contexts),
+        response=in_response,
+        flags=flags,
+    )
+    return _settled_by_admissions(metric, graph, claims_in_contexts) or graph
 
 
 def _among(pieces: tuple[Piece, ...], parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """The parts of the claims, with the pieces that make none at their places."""
-    known = iter(parts)
-    return tuple(_dropped(piece) if piece.dropped else next(known) for piece in pieces)
+    judged = iter(parts)
+    return tuple(_dropped_part(piece) if piece.dropped else next(judged) for piece in pieces)
+
+
+def _dropped_parts(pieces: tuple[Piece, ...]) -> tuple[Part, ...]:
+    return tuple(_dropped_part(piece) for piece in pieces)
+
+
+def _dropped_part(piece: Piece) -> Part:
+    flag = ABSTENTION if piece.dropped == ADMISSION else "trivial"
+    return left_out("claim", piece, piece.dropped, flag)
+
+
+def _flags_of(response: str) -> tuple[str, ...]:
+    """The flag of a response that states nothing."""
+    if blank(response):
+        return (EMPTY,)
+    return (ABSTENTION,) if states_nothing(response) else ()
 
 
 # -- Scores that are settled without the metric
 
+_TRUTH_DECLINES = "the reference declines to answer"
+_ONLY_ADMITS = "the response only admits that it does not know"
 
-def _mark(metric: GraphMetric) -> float | None:
+
+def _settled_by_admissions(
+    metric: GraphMetric, graph: Graph, claims: tuple[Part, ...]
+) -> Score | None:
+    """The Score where the truth, or each of the judged claims, only admits not knowing."""
+    if _none_applies(graph.statements):
+        return metric.not_applicable(_TRUTH_DECLINES)
+    if not _none_applies(claims):
+        return None
+    if any(ABSTENTION in part.flags for part in claims):
+        return _claimless(metric, _ONLY_ADMITS, graph.claims, ABSTENTION)
+    return _claimless(metric, "the response states nothing", graph.claims)
+
+
+def _none_applies(parts: tuple[Part, ...]) -> bool:
+    """Whether there are parts, and the judge found nothing to judge in any of them."""
+    return bool(parts) and all(part.status is Status.NOT_APPLICABLE for part in parts)
+
+
+def _pass_mark(metric: GraphMetric) -> float | None:
     mark: float | None = getattr(metric, "pass_mark", None)
     return mark
 
 
+def _too_many_statements(metric: GraphMetric, statements: tuple[str, ...]) -> Score:
+    return _too_many(metric, "truth", "statements", len(statements))
+
+
 def _too_many(metric: GraphMetric, text: str, name: str, count: int) -> Score:
-    mark = _mark(metric)
+    mark = _pass_mark(metric)
     return Score(
         metric=str(metric),
         status=Status.FAILED,
@@ -390,6 +402,7 @@ def _too_many(metric: GraphMetric, text: str, name: str, count: int) -> Score:
 
 
 def _claimless(metric: GraphMetric, why: str, parts: tuple[Part, ...], flag: str = "") -> Score:
+    """The Score of a response in which there is nothing to judge."""
     return Score(
         metric=str(metric),
         status=Status.NOT_APPLICABLE,

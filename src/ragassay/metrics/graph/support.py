@@ -1,5 +1,4 @@
-"""Which texts support which claims? The edges of a row's claim graph: their Requests, and the parts
-made of the answers.
+"""The edges of a row's claim graph: their Requests, and the parts made of the answers.
 
 One place makes the Requests, so that equal questions of several metrics are one Request, and the
 very same object. Claims of the response are kind "claim", statements of the reference kind
@@ -10,35 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ragassay.core import Judgment, Part, Request, Status
-from ragassay.judges import declines
-from ragassay.metrics.graph.claims import Piece, split_claims
+from ragassay.metrics.graph.admissions import admits, states_nothing
+from ragassay.metrics.graph.claims import Piece
 from ragassay.metrics.graph.row_cache import cached_for_row
 from ragassay.metrics.reduction import ABSTENTION, blank, part_of, ruled
 
 T = TypeVar("T")
 Flow = Generator[tuple[Request, ...], tuple[Judgment, ...], T]
-
-_ADMITS = 1_000
-"""Characters past which a text is no mere admission (`declines` says so too, but need not keep it).
-"""
-_declines = lru_cache(maxsize=1024)(declines)
-
-
-def admits(text: str) -> bool:
-    """Whether the text only admits not knowing, by its words: it is no claim that could be right or
-    wrong.
-    """
-    return len(text) <= _ADMITS and _declines(text)
-
-
-def states_nothing(response: str) -> bool:
-    """Whether a response that is not blank declines as a whole, or each of its claims does."""
-    claims = [piece.text for piece in split_claims(response) if not piece.dropped]
-    return admits(response) or (bool(claims) and all(admits(text) for text in claims))
 
 
 @cached_for_row
@@ -57,27 +37,42 @@ def _requests(
     return tuple(Request(rubric, {**shared, "claim": claim}) for claim in claims)
 
 
+class _Running(NamedTuple):
+    """A flow that waits for the answers to what it asked. position: its position among them."""
+
+    position: int
+    flow: Flow[Any]
+    asked: tuple[Request, ...]
+
+
 def together(*flows: Flow[T]) -> Flow[tuple[T, ...]]:
     """Run flows side by side: what they ask at the same time is one wave."""
     results: dict[int, T] = {}
-    waiting: list[tuple[int, Flow[T], tuple[Request, ...]]] = []
+    running: list[_Running] = []
 
-    def advance(i: int, flow: Flow[T], answers: tuple[Judgment, ...] | None) -> None:
+    def advance(position: int, flow: Flow[T], answers: tuple[Judgment, ...] | None) -> None:
         try:
-            waiting.append((i, flow, next(flow) if answers is None else flow.send(answers)))
-        except StopIteration as done:
-            results[i] = done.value
+            asked = next(flow) if answers is None else flow.send(answers)
+        except StopIteration as stop:
+            results[position] = stop.value
+        else:
+            running.append(_Running(position, flow, asked))
 
-    for i, flow in enumerate(flows):
-        advance(i, flow, None)
-    while waiting:
-        wave, waiting = waiting, []
-        answers = yield tuple(request for _, _, asked in wave for request in asked)
+    for position, flow in enumerate(flows):
+        advance(position, flow, None)
+    while running:
+        wave = tuple(running)
+        running.clear()
+        requests: list[Request] = []
+        for waiting in wave:
+            requests += waiting.asked
+        answers = yield tuple(requests)
         at = 0
-        for i, flow, asked in wave:
-            advance(i, flow, answers[at : at + len(asked)])
-            at += len(asked)
-    return tuple(results[i] for i in range(len(flows)))
+        for waiting in wave:
+            after = at + len(waiting.asked)
+            advance(waiting.position, waiting.flow, answers[at:after])
+            at = after
+    return tuple(results[position] for position in range(len(flows)))
 
 
 # -- claim x contexts, statement x contexts
@@ -119,21 +114,15 @@ def _by_nothing(
     if kind == "claim" and not blank(question):
         (answer,) = yield (Request("answer_relevance", {"question": question, "response": text}),)
         declined = answer.judged and "declined" in answer.flags
-    admitted = [kind == "claim" and (declined or admits(piece.text)) for piece in pieces]
-    return tuple(
-        by_rule(
-            kind,
-            piece,
-            "The response declines to answer; an admission needs no support.",
-            1.0,
-            ABSTENTION,
-        )
-        if ok
-        else by_rule(
-            kind, piece, "Nothing was retrieved that could support it.", 0.0, "nothing_found"
-        )
-        for piece, ok in zip(pieces, admitted, strict=True)
-    )
+    parts = []
+    for piece in pieces:
+        if kind == "claim" and (declined or admits(piece.text)):
+            why = "The response declines to answer; an admission needs no support."
+            parts.append(by_rule(kind, piece, why, 1.0, ABSTENTION))
+        else:
+            why = "Nothing was retrieved that could support it."
+            parts.append(by_rule(kind, piece, why, 0.0, "nothing_found"))
+    return tuple(parts)
 
 
 def _locate(
@@ -143,40 +132,49 @@ def _locate(
     named none.
     """
     twins = _twins(contexts)
-    asked: list[int] = []
+    unlocated: list[int] = []
     for i, part in enumerate(parts):
         if part.status is not Status.JUDGED or ABSTENTION in part.flags:
             continue
-        found = _named(part.sources, twins) if part.passed else ()
-        if part.passed and not found and len(set(twins.values())) == 1:
-            found = next(iter(twins.values()))  # it can only be the one
-        if part.passed and not found:
-            asked.append(i)
-        elif found != part.sources:
-            parts[i] = replace(part, sources=found)
-    if not asked:
+        sources = _sources(part, twins)
+        if part.passed and not sources:
+            unlocated.append(i)
+        elif sources != part.sources:
+            parts[i] = replace(part, sources=sources)
+    if not unlocated:
         return
-    answers = yield _requests(
-        "claim_sources", question, "response", text, contexts, tuple(claims[i] for i in asked)
+    asked = tuple(claims[i] for i in unlocated)
+    answers = yield _requests("claim_sources", question, "response", text, contexts, asked)
+    for i, answer in zip(unlocated, answers, strict=True):
+        named: tuple[int, ...] = ()
+        if answer.judged and answer.passes is not False:
+            named = _with_twins(answer.sources, twins)
+        parts[i] = replace(parts[i], sources=named) if named else _unlocated(parts[i], answer)
+
+
+def _sources(part: Part, twins: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
+    """The contexts that support a judged part, () where it fails or they are not known."""
+    if not part.passed:
+        return ()
+    named = _with_twins(part.sources, twins)
+    if not named and len(set(twins.values())) == 1:
+        return next(iter(twins.values()))  # it can only be the one
+    return named
+
+
+def _unlocated(part: Part, answer: Judgment) -> Part:
+    """A supported part whose sources stay unknown counts as lost."""
+    why = "the judge named none" if answer.judged else answer.reason
+    return replace(
+        part,
+        status=Status.UNPARSED if answer.judged else _loss(answer.status),
+        rating=None,
+        value=None,
+        passed=None,
+        probability=None,
+        sources=None,
+        reason=f"which contexts support it is not known: {why}",
     )
-    for i, answer in zip(asked, answers, strict=True):
-        found = (
-            _named(answer.sources, twins) if answer.judged and answer.passes is not False else ()
-        )
-        if found:
-            parts[i] = replace(parts[i], sources=found)
-        else:
-            why = answer.reason if not answer.judged else "the judge named none"
-            parts[i] = replace(
-                parts[i],
-                status=Status.UNPARSED if answer.judged else _loss(answer.status),
-                rating=None,
-                value=None,
-                passed=None,
-                probability=None,
-                sources=None,
-                reason=f"which contexts support it is not known: {why}",
-            )
 
 
 def _loss(status: Status) -> Status:
@@ -192,12 +190,20 @@ def _twins(contexts: tuple[str, ...]) -> dict[int, tuple[int, ...]]:
     for i, context in enumerate(contexts):
         if not blank(context):
             alike.setdefault(context.strip(), []).append(i)
-    groups = [tuple(group) for group in alike.values()]
-    return {i: group for group in groups for i in group}
+    twins: dict[int, tuple[int, ...]] = {}
+    for group in alike.values():
+        twins.update(dict.fromkeys(group, tuple(group)))
+    return twins
 
 
-def _named(sources: tuple[int, ...] | None, twins: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
-    return tuple(sorted({j for i in sources or () for j in twins.get(i, ())}))
+def _with_twins(
+    sources: tuple[int, ...] | None, twins: dict[int, tuple[int, ...]]
+) -> tuple[int, ...]:
+    """The sources and all contexts of the same text; one that holds no text supports nothing."""
+    named: set[int] = set()
+    for source in sources or ():
+        named.update(twins.get(source, ()))
+    return tuple(sorted(named))
 
 
 # -- claim x truth, statement x response
@@ -234,13 +240,20 @@ def place(kind: str, piece: Piece, judgment: Judgment, *, evidence: bool = True)
     """The Judgment on a piece as a part that stands where the piece does, with or without the
     places it quotes.
     """
-    start, end, text = (None, None, piece.text) if piece.start < 0 else (piece.start, piece.end, "")
+    start, end, text = _place_of(piece)
     return part_of(judgment, kind, text=text, start=start, end=end, evidence=evidence)
+
+
+def _place_of(piece: Piece) -> tuple[int | None, int | None, str]:
+    """(start, end, text) of a part: the text stands only where the piece has no place."""
+    if piece.start < 0:
+        return None, None, piece.text
+    return piece.start, piece.end, ""
 
 
 def by_rule(kind: str, piece: Piece, why: str, value: float = 0.0, flag: str = "") -> Part:
     """A piece that is settled without a judge."""
-    start, end, text = (None, None, piece.text) if piece.start < 0 else (piece.start, piece.end, "")
+    start, end, text = _place_of(piece)
     return ruled(
         kind,
         text=text,
@@ -255,7 +268,7 @@ def by_rule(kind: str, piece: Piece, why: str, value: float = 0.0, flag: str = "
 
 def left_out(kind: str, piece: Piece, why: str, flag: str) -> Part:
     """A piece that makes no claim: it is not judged, and stays visible with the reason."""
-    start, end, text = (None, None, piece.text) if piece.start < 0 else (piece.start, piece.end, "")
+    start, end, text = _place_of(piece)
     return Part(
         kind,
         Status.NOT_APPLICABLE,
@@ -270,8 +283,8 @@ def left_out(kind: str, piece: Piece, why: str, flag: str) -> Part:
 def outcome(
     edges: Sequence[Part], counts: bool | None, *, good: bool | None, unknown: Sequence[Part] = ()
 ) -> Part:
-    """What becomes of a claim by several edges (the first against the contexts, where there is
-    one): 1 when it counts.
+    """A claim by several edges (the first against the contexts, where there is one): 1 when it
+    counts.
 
     counts None: it is not certain; then the part is lost as the first lost one of its edges, or of
     `unknown`, was. good: whether a part that counts passes, None where neither is good or bad.
@@ -279,10 +292,12 @@ def outcome(
     first = edges[0]
     if first.status is Status.NOT_APPLICABLE:
         return first
-    status, reason = Status.JUDGED, ""
+    status = Status.JUDGED
+    reason = ""
     if counts is None:
-        gone = next(edge for edge in (*edges, *unknown) if edge.passed is None)
-        status, reason = _loss(gone.status), gone.reason
+        lost = next(edge for edge in (*edges, *unknown) if edge.passed is None)
+        status = _loss(lost.status)
+        reason = lost.reason
     return Part(
         kind=first.kind,
         status=status,

@@ -1,0 +1,82 @@
+"""Claims that the judge's model lists, where a splitter is not to cut the texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ragassay.core import Counts, Judgment, Request, Status
+from ragassay.metrics.graph.claims import MAX_CLAIMS, Piece
+from ragassay.metrics.graph.support import Flow
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """What a model listed: pieces of the response, statements of the truth. lost: the status of the
+    first list that did not arrive, None where all did; then reason and counts say more.
+    """
+
+    pieces: tuple[Piece, ...] = ()
+    statements: tuple[str, ...] = ()
+    lost: Status | None = None
+    reason: str = ""
+    counts: Counts = field(default_factory=Counts)
+
+
+def list_claims(question: str, response: str | None, truth: str | None) -> Flow[Lists]:
+    """Ask a model to list the claims of the response and those of the truth; None = not that one."""
+    texts = [text for text in (response, truth) if text is not None]
+    if not texts:
+        return Lists()
+    answers = yield tuple(
+        Request("claims", {"question": question, "response": text}) for text in texts
+    )
+    lost = [answer for answer in answers if not answer.judged]
+    if lost:
+        statuses = [_asked_status(answer) for answer in answers]
+        return Lists(
+            lost=_asked_status(lost[0]),
+            reason=lost[0].reason or "no list of claims arrived",
+            counts=Counts.of(statuses),
+        )
+    pieces: tuple[Piece, ...] = ()
+    statements: dict[str, None] = {}  # each once, in order
+    if response is not None:
+        pieces = tuple(_pieces(answers[0], response))
+    if truth is not None:
+        claims = [piece.text for piece in _pieces(answers[-1], truth) if not piece.dropped]
+        statements = dict.fromkeys(claims)
+    return Lists(pieces, tuple(statements))
+
+
+def _asked_status(judgment: Judgment) -> Status:
+    """The status of a list that was asked for: it applies, so a missing one is lost."""
+    if judgment.status is Status.NOT_APPLICABLE:
+        return Status.FAILED
+    return judgment.status
+
+
+def _pieces(judgment: Judgment, text: str) -> Iterator[Piece]:
+    """The claims a model wrote, and those it calls trivial; those it took over word for word get
+    their place.
+
+    One claim more than is judged is enough to see that there are too many.
+    """
+    after = 0  # the last claim that was placed
+    claims = 0
+    for i, written in enumerate(judgment.texts):
+        claim = written.strip()
+        drop = "trivial" if f"trivial:{i}" in judgment.flags else ""
+        if not claim or (drop and i > 5 * MAX_CLAIMS):
+            continue
+        start = text.find(claim, after)
+        if start < 0:
+            start = text.find(claim)
+        if start < 0:
+            yield Piece(-1, -1, claim, drop)
+        else:
+            after = start + len(claim)
+            yield Piece(start, after, claim, drop)
+        claims += not drop
+        if claims > MAX_CLAIMS:
+            return
