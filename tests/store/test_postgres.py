@@ -25,7 +25,7 @@ from ragassay.core import (
     Status,
 )
 from ragassay.store import Store, migrate, schema
-from ragassay.store import store as store_module
+from ragassay.store import locks as run_locks
 from ragassay.store.postgres import PostgresDatabase
 from support.cutting_proxy import CuttingProxy
 from support.postgres import PASSWORD, USER, Postgres
@@ -523,7 +523,7 @@ def test_the_lock_of_another_machine_is_as_old_as_the_database_says(
 def test_the_owner_says_that_it_works_also_while_nothing_arrives_and_notices_when_it_is_none(
     postgres: Postgres, store: Store, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "BEAT_S", 0.05)
+    monkeypatch.setattr(run_locks, "BEAT_S", 0.05)
     store.acquire("run-1")
     seen = "SELECT seen FROM run_locks"
     first = postgres.sql(seen, database)
@@ -533,7 +533,7 @@ def test_the_owner_says_that_it_works_also_while_nothing_arrives_and_notices_whe
         time.sleep(0.05)
     store.put_judgments("run-1", [judgment("a")])
     postgres.sql("UPDATE run_locks SET token = 'another', host = 'elsewhere'", database)
-    while not store._lost:
+    while not store.locks.lost:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     with pytest.raises(EnvironmentFailure, match="taken the run over"):

@@ -282,9 +282,9 @@ def test_pages_of_any_size_give_the_same_rows(
     stored = [row(i, (i * 7 % 5) / 5, Verdict.FAIL if i % 2 else Verdict.PASS) for i in range(40)]
     either.put_rows("run-1", stored)
     worst = list(either.rows("run-1", order="worst"))
-    monkeypatch.setattr("ragassay.store.store.ROWS_A_PAGE", 3)
-    monkeypatch.setattr("ragassay.store.store.LINES_A_PAGE", 3)
-    monkeypatch.setattr("ragassay.store.store.BYTES_A_PAGE", 1)
+    monkeypatch.setattr("ragassay.store.paging.ROWS_A_PAGE", 3)
+    monkeypatch.setattr("ragassay.store.paging.LINES_A_PAGE", 3)
+    monkeypatch.setattr("ragassay.store.paging.BYTES_A_PAGE", 1)
     assert list(either.rows("run-1")) == stored
     assert list(either.rows("run-1", order="worst")) == worst
     assert [r.index for r in either.rows("run-1", limit=7, offset=30)] == list(range(30, 37))
@@ -541,12 +541,12 @@ def test_how_a_run_stands_is_sealed_as_a_whole(either: Store, column: dict[str, 
         "Ctrl-C",
         ledger,
     )
-    either._execute(update(schema.runs).values(**column))  # a bit of the file that turned
+    either.access.execute(update(schema.runs).values(**column))  # a bit of the file that turned
     with pytest.raises(EnvironmentFailure, match="E0503"):
         either.run("run-1")
     # Stores of before sealed the ledger alone.
     alone = codec.seal(codec.encode(ledger), "run-1")
-    either._execute(update(schema.runs).values(ledger=alone))
+    either.access.execute(update(schema.runs).values(ledger=alone))
     assert either.run("run-1").ledger == ledger
 
 
@@ -708,7 +708,7 @@ def test_a_former_owner_that_wakes_up_overwrites_nothing(tmp_path, make_manifest
     with Store.open(tmp_path / "s.db") as old, Store.open(tmp_path / "s.db") as new:
         old.create_run(make_manifest("run-1"))
         old.acquire("run-1")
-        old._execute(
+        old.access.execute(
             delete(schema.run_locks)
         )  # suspended for so long on another machine that its lock counts as left
         new.acquire("run-1")

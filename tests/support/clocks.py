@@ -12,7 +12,7 @@ from unittest import mock
 
 import ragassay
 import ragassay.runs.run_ids
-import ragassay.store.store
+import ragassay.store.access
 from ragassay.core import RunState
 from ragassay.store import Store
 from ragassay.testing import LLMServer
@@ -37,7 +37,7 @@ def wall_clock(read: Callable[[float], float]) -> Iterator[None]:
     with (
         mock.patch("time.time", new=lambda: read(true())),  # noqa: PT008
         mock.patch.object(ragassay.runs.run_ids, "datetime", Shown),
-        mock.patch.object(ragassay.store.store, "datetime", Shown),
+        mock.patch.object(ragassay.store.access, "datetime", Shown),
     ):
         yield
 

@@ -126,15 +126,15 @@ def left_behind(folder: Path) -> dict[str, str]:
         with Store.open(folder / "s.db") as held:
             run_id = held.resolve("last")
             if values:
-                held._execute(update(schema.run_locks).values(**values))
+                held.access.execute(update(schema.run_locks).values(**values))
             begun = time.monotonic()
             error = refused(partial(held.acquire, run_id))
             assert (error is None) is free, f"{name}: {error}"
             found[name] = "taken over" if error is None else "refused"
             if error is None:  # as the process that is gone had it
-                held._execute(update(schema.run_locks).values(token="gone", pid=2**22 + 1))
-                held._held.clear()
-                held._stop_beating()
+                held.access.execute(update(schema.run_locks).values(token="gone", pid=2**22 + 1))
+                held.locks._held.clear()
+                held.locks._end_heartbeat()
             else:
                 assert "elsewhere" in str(error)
             assert time.monotonic() - begun < 2

@@ -18,18 +18,14 @@ from typing import Any
 from sqlalchemy import delete, select, update
 
 from ragassay.core import DataError, SetupError
-from ragassay.store import codec, schema
-from ragassay.store.store import (
-    BATCH,
-    BODY,
-    COPYING,
-    IN_LIST,
-    JUDGMENT,
-    LINES_A_PAGE,
-    ROW,
-    Store,
-    portions,
-)
+from ragassay.store import codec, paging, schema
+from ragassay.store.access import IN_LIST
+from ragassay.store.batches import BATCH
+from ragassay.store.judgments import JUDGMENT
+from ragassay.store.paging import portions
+from ragassay.store.rows import BODY, ROW
+from ragassay.store.runs import COPYING
+from ragassay.store.store import Store
 
 Tell = Callable[[str], None]
 
@@ -66,7 +62,7 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
         )
     done, runs = Copied(), schema.runs.c
     query = select(runs.run_id, runs.id).where(runs.state != COPYING).order_by(runs.id)
-    every = [(codec.from_key(row.run_id), int(row.id)) for row in source._all(query)]
+    every = [(codec.from_key(row.run_id), int(row.id)) for row in source.access.all(query)]
     held: list[str] = []
     try:
         for (
@@ -74,7 +70,7 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
             number,
         ) in every:  # all first: nothing is copied while anything is still being written
             if source.database.read_only:
-                source._read(partial(source._refuse_owned, run_id=run_id, number=number))
+                source.access.read(partial(source.locks.refuse_owned, run_id=run_id, number=number))
                 continue
             source.acquire(run_id)
             held.append(run_id)
@@ -92,7 +88,7 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
         for run_id in held:
             source.release(run_id)
     labels = schema.labels.c
-    for (source_hash,) in source._all(
+    for (source_hash,) in source.access.all(
         select(labels.source_hash).where(labels.run == "").distinct()
     ):
         name = codec.from_key(source_hash)
@@ -108,10 +104,12 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
 def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -> bool:
     """Copy one run; False where the target has it already."""
     runs = schema.runs.c
-    (stands,) = source._all(
+    (stands,) = source.access.all(
         select(*(runs[name] for name in _HOW_A_RUN_STANDS)).where(runs.id == number)
     )
-    found = target._all(select(runs.id, runs.state).where(runs.run_id == codec.as_key(run_id)))
+    found = target.access.all(
+        select(runs.id, runs.state).where(runs.run_id == codec.as_key(run_id))
+    )
     if found and found[0].state != COPYING:
         if _content(source, run_id, number) != _content(target, run_id, found[0].id):
             raise DataError(
@@ -124,10 +122,12 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
         done.known += 1
         return False
     if not found:
-        target._new_run(run_id, codec.from_key(stands.name), stands.manifest, state=COPYING)
-        found = target._all(select(runs.id).where(runs.run_id == codec.as_key(run_id)))
+        target.run_records.create_sealed(
+            run_id, codec.from_key(stands.name), stands.manifest, state=COPYING
+        )
+        found = target.access.all(select(runs.id).where(runs.run_id == codec.as_key(run_id)))
     new = int(found[0].id)
-    target._acquire(run_id, new)
+    target.locks.acquire(run_id, new)
     try:
         _forget(target, new)
         for rows in _rows(source, run_id, number):
@@ -148,15 +148,15 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
             _insert(target, schema.batches, BATCH, [(new, *batch) for batch in batches])
             done.batches += len(batches)
         change = update(schema.runs).where(runs.id == new).values(**stands._mapping)
-        target._execute(change)
+        target.access.execute(change)
     finally:
-        target._release(new)
+        target.locks.release(new)
     done.runs += 1
     return True
 
 
 def _insert(store: Store, table: Any, names: Sequence[str], values: list[tuple[Any, ...]]) -> None:
-    store._write(lambda connection: store.database.insert(connection, table, names, values))
+    store.access.write(lambda connection: store.database.insert(connection, table, names, values))
 
 
 def _forget(store: Store, number: int) -> None:
@@ -169,10 +169,10 @@ def _forget(store: Store, number: int) -> None:
     ):
         while True:
             keys = select(key).where(table.c.run == number).order_by(key).limit(_BEGUN_ANEW)
-            here = [row[0] for row in store._all(keys)]
+            here = [row[0] for row in store.access.all(keys)]
             if not here:
                 break
-            store._execute(
+            store.access.execute(
                 delete(table).where(table.c.run == number, key.between(here[0], here[-1]))
             )
 
@@ -186,15 +186,15 @@ def _rows(store: Store, run_id: str, number: int) -> Iterator[list[Any]]:
     whole = select(*(rows[name] for name in ROW[1:]), bodies.payload).join_from(
         schema.rows, schema.bodies, (bodies.run == rows.run) & (bodies.idx == rows.idx)
     )
-    for page in store._pages(sizes, (rows.idx,), IN_LIST):
+    for page in store.access.pages(sizes, (rows.idx,), IN_LIST):
         for indices in portions([(row[1], row[0]) for row in page]):
             here = whole.where(rows.run == number, rows.idx.in_(indices)).order_by(rows.idx)
-            found = list(store._all(here))
+            found = list(store.access.all(here))
             if len(found) != len(indices):
-                store._checked(_missing, run_id)
+                store.access.checked(_missing, run_id)
             for row in found:
-                store._checked(codec.unseal, row.payload, run_id, "body", row.idx)
-                store._checked(codec.unseal, row.line, run_id, "line", row.idx)
+                store.access.checked(codec.unseal, row.payload, run_id, "body", row.idx)
+                store.access.checked(codec.unseal, row.line, run_id, "line", row.idx)
             yield found
 
 
@@ -210,9 +210,9 @@ def _judgments(store: Store, number: int) -> Iterator[Sequence[Any]]:
         .where(table.run == number)
         .order_by(table.id)
     )
-    for page in store._pages(query, (table.id,), LINES_A_PAGE):
+    for page in store.access.pages(query, (table.id,), paging.LINES_A_PAGE):
         for judge, key, _, payload, *_ in page:
-            store._checked(codec.unseal, payload, judge, key)
+            store.access.checked(codec.unseal, payload, judge, key)
         yield page
 
 
@@ -221,9 +221,9 @@ def _batches(store: Store, run_id: str, number: int) -> list[tuple[Any, ...]]:
     query = (
         select(*(table[name] for name in BATCH[1:])).where(table.run == number).order_by(table.id)
     )
-    found = [tuple(row) for row in store._all(query)]
+    found = [tuple(row) for row in store.access.all(query)]
     for batch, *_, payload in found:
-        store._checked(codec.unseal, payload, run_id, "batch", codec.from_key(batch))
+        store.access.checked(codec.unseal, payload, run_id, "batch", codec.from_key(batch))
     return found
 
 
@@ -236,7 +236,9 @@ def _content(store: Store, run_id: str, number: int) -> str:
             data = part if isinstance(part, bytes) else str(part).encode()
             total.update(len(data).to_bytes(8, "big") + data)
 
-    (stands,) = store._all(select(runs.state, runs.manifest, runs.ledger).where(runs.id == number))
+    (stands,) = store.access.all(
+        select(runs.state, runs.manifest, runs.ledger).where(runs.id == number)
+    )
     add(*stands)
     for rows in _rows(store, run_id, number):
         for row in rows:

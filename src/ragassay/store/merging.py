@@ -1,5 +1,4 @@
-"""How is a run's part, which was written into a store of its own, taken into the store of the run?
-Payloads as they are.
+"""The part of a run, which was written into a store of its own, taken into the store of the run.
 
 A payload is sealed for its run and row and not for its store, so it is checked and moved, and never
 decoded. Every page is a commit of its own; the whole may be broken off and repeated: what is there
@@ -8,114 +7,109 @@ already is not added again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
-from ragassay.store import codec, schema
-from ragassay.store.store import (
-    BODY,
-    IN_LIST,
-    JUDGMENT,
-    LINES_A_PAGE,
-    ROW,
-    ROWS_A_PAGE,
-    Store,
-    make_way,
-    portions,
-)
+from ragassay.store import codec, paging, schema
+from ragassay.store.access import IN_LIST
+from ragassay.store.judgments import JUDGMENT, group_by_judge
+from ragassay.store.paging import portions
+from ragassay.store.rows import BODY, ROW, make_way, touch_run
+from ragassay.store.store import Store
 
-T = TypeVar("T")
+Values = tuple[Any, ...]
+"""The values of a table's columns, the run's number first."""
 
 
 def take(store: Store, part: Store, run_id: str) -> None:
     """Add to a run the judgments and rows that another store holds of it. A row that is done stays
     as it is.
     """
-    _take_judgments(store, part, run_id)
-    _take_rows(store, part, run_id)
+    number = store.run_records.number(run_id)
+    number_in_part = part.run_records.number(run_id)
+    _take_judgments(store, number, part, number_in_part)
+    _take_rows(store, number, part, number_in_part)
 
 
-def _take_judgments(store: Store, part: Store, run_id: str) -> None:
-    number, table = store._number(run_id), schema.judgments
+def _take_judgments(store: Store, number: int, part: Store, number_in_part: int) -> None:
+    table = schema.judgments
     columns = [table.c[name] for name in (*JUDGMENT, "id")]
-    query = select(*columns).where(table.c.run == part._number(run_id)).order_by(table.c.id)
-    for page in part._pages(query, (table.c.id,), LINES_A_PAGE):
+    query = select(*columns).where(table.c.run == number_in_part).order_by(table.c.id)
+    for page in part.access.pages(query, (table.c.id,), paging.LINES_A_PAGE):
         values = [(number, row.judge, row.key, row.status, row.payload) for row in page]
         for _, judge, key, _, payload in values:
-            store._checked(codec.unseal, payload, judge, key)
-
-        def work(connection: Connection, values: list[tuple[Any, ...]] = values) -> None:
-            known = _known(connection, number, values)
-            fresh = [value for value in values if (value[1], value[2], value[4]) not in known]
-            if fresh:
-                store.database.insert(connection, table, JUDGMENT, fresh)
-
-        store._write(work)
+            store.access.checked(codec.unseal, payload, judge, key)
+        _add_judgments(store, number, values)
 
 
-def _known(
-    connection: Connection, number: int, values: list[tuple[Any, ...]]
+def _add_judgments(store: Store, number: int, values: Sequence[Values]) -> None:
+    """Add those judgments that the run does not have, in one commit."""
+
+    def work(connection: Connection) -> None:
+        present = _present(connection, number, values)
+        new = [value for value in values if (value[1], value[2], value[4]) not in present]
+        if new:
+            store.database.insert(connection, schema.judgments, JUDGMENT, new)
+
+    store.access.write(work)
+
+
+def _present(
+    connection: Connection, number: int, values: Sequence[Values]
 ) -> set[tuple[str, str, bytes]]:
     """Which of these judgments the run has: (judge, key, payload)."""
-    table, wanted = schema.judgments.c, dict[str, list[str]]()
-    for _, judge, key, *_ in values:
-        wanted.setdefault(judge, []).append(key)
-    known = set[tuple[str, str, bytes]]()
-    for judge, keys in wanted.items():
-        for some in _batched(keys):
-            here = select(table.key, table.payload).where(
+    table = schema.judgments.c
+    present = set[tuple[str, str, bytes]]()
+    for judge, keys in group_by_judge((value[1], value[2]) for value in values).items():
+        for start in range(0, len(keys), IN_LIST):
+            some = keys[start : start + IN_LIST]
+            query = select(table.key, table.payload).where(
                 table.run == number, table.judge == judge, table.key.in_(some)
             )
-            known.update((judge, row.key, row.payload) for row in connection.execute(here))
-    return known
+            present.update((judge, row.key, row.payload) for row in connection.execute(query))
+    return present
 
 
-def _take_rows(store: Store, part: Store, run_id: str) -> None:
-    number, theirs, rows, bodies = (
-        store._number(run_id),
-        part._number(run_id),
-        schema.rows,
-        schema.bodies,
-    )
-    sizes = select(rows.c.size, rows.c.idx).where(rows.c.run == theirs).order_by(rows.c.idx)
-    for page in part._pages(sizes, (rows.c.idx,), ROWS_A_PAGE):
+def _take_rows(store: Store, number: int, part: Store, number_in_part: int) -> None:
+    rows = schema.rows.c
+    sizes = select(rows.size, rows.idx).where(rows.run == number_in_part).order_by(rows.idx)
+    for page in part.access.pages(sizes, (rows.idx,), paging.ROWS_A_PAGE):
         for indices in portions([(row.idx, row.size) for row in page]):
-            lines, texts = (
-                part._all(select(table).where(table.c.run == theirs, table.c.idx.in_(indices)))
-                for table in (rows, bodies)
-            )
-
-            def work(
-                connection: Connection,
-                indices: Any = indices,
-                lines: Any = lines,
-                texts: Any = texts,
-            ) -> None:
-                # First of all, so that two who write rows of one run take turns and none sees half
-                # of the other's.
-                touched = (
-                    update(schema.runs)
-                    .where(schema.runs.c.id == number)
-                    .values(updated=schema.runs.c.updated)
-                )
-                connection.execute(touched)
-                final = make_way(connection, number, indices)
-                for table, names, found in ((rows, ROW, lines), (bodies, BODY, texts)):
-                    fresh = [
-                        (number, *(getattr(row, name) for name in names[1:]))
-                        for row in found
-                        if row.idx not in final
-                    ]
-                    if fresh:
-                        store.database.insert(connection, table, names, fresh)
-
-            store._write(work)
+            stored = {
+                name: _values(part, name, number_in_part, number, indices)
+                for name in ("rows", "bodies")
+            }
+            _add_rows(store, number, indices, stored)
 
 
-def _batched(values: Iterable[T]) -> Iterator[list[T]]:
-    rest = iter(values)
-    while some := list(islice(rest, IN_LIST)):
-        yield some
+def _values(
+    part: Store, table_name: str, number_in_part: int, number: int, indices: Sequence[int]
+) -> list[Values]:
+    """The rows of a table with these indices, with the number that the run has in its own store."""
+    table = schema.metadata.tables[table_name]
+    columns = [table.c[name] for name in COLUMNS[table_name][1:]]
+    query = select(*columns).where(table.c.run == number_in_part, table.c.idx.in_(indices))
+    return [(number, *row) for row in part.access.all(query)]
+
+
+COLUMNS = {"rows": ROW, "bodies": BODY}
+
+
+def _add_rows(
+    store: Store, number: int, indices: Sequence[int], stored: dict[str, list[Values]]
+) -> None:
+    """Add those rows, with their bodies, that are not done in the run, in one commit."""
+
+    def work(connection: Connection) -> None:
+        touch_run(connection, number, updated=schema.runs.c.updated)
+        final = make_way(connection, number, indices)
+        for table_name, values in stored.items():
+            index_at = COLUMNS[table_name].index("idx")
+            new = [value for value in values if value[index_at] not in final]
+            if new:
+                table = schema.metadata.tables[table_name]
+                store.database.insert(connection, table, COLUMNS[table_name], new)
+
+    store.access.write(work)

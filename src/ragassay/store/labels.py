@@ -1,0 +1,107 @@
+"""Labels that people gave to rows: one a person, a row and a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, delete, insert, select
+
+from ragassay.core import DataError, HumanLabel, shorten
+from ragassay.store import codec, schema
+from ragassay.store.access import Access, now_utc
+from ragassay.store.runs import RunRecords
+
+
+class LabelRecords:
+    """The labels of one open store. Thread-safe."""
+
+    def __init__(self, access: Access, runs: RunRecords) -> None:
+        self._access = access
+        self._runs = runs
+
+    def put(
+        self, run_id: str, labels: Sequence[HumanLabel], *, source_hash: str, replace: bool
+    ) -> int:
+        """Keep labels, all in one commit; returns how many are new or changed."""
+        if run_id:
+            self._runs.number(run_id)
+
+        def work(connection: Connection) -> int:
+            self._access.database.alone(connection, "labels")
+            written = 0
+            for label in labels:
+                place = _place(run_id, source_hash, label)
+                written += self._put_one(connection, label, place, replace)
+            return written
+
+        return self._access.write(work)
+
+    def _put_one(
+        self, connection: Connection, label: HumanLabel, place: dict[str, str], replace: bool
+    ) -> bool:
+        """Write a label; False where it is there already."""
+        table = schema.labels
+        here = [table.c[name] == value for name, value in place.items()]
+        here += self._access.database.hashed(table.c.row_id, place["row_id"])
+        stored = connection.scalar(select(table.c.value).where(*here))
+        if stored is not None and not replace:
+            if stored != label.value:
+                raise _two_labels(label, stored)
+            return False
+        if stored is not None:
+            connection.execute(delete(table).where(*here))
+        connection.execute(
+            insert(table).values(
+                **place,
+                value=label.value,
+                created=codec.as_key(label.created or now_utc()),
+                payload=codec.seal(codec.encode(label), *place.values()),
+            )
+        )
+        return True
+
+    def of_run(
+        self, run_id: str, name: str | None, *, source_hash: str | None
+    ) -> tuple[HumanLabel, ...]:
+        """The labels of a run's rows in the order in which they were stored."""
+        table = schema.labels.c
+        query = select(schema.labels).where(table.run == codec.as_key(run_id)).order_by(table.id)
+        if name is not None:
+            query = query.where(table.name == codec.as_key(name))
+        if source_hash is not None:
+            query = query.where(table.source_hash == codec.as_key(source_hash))
+        return tuple(
+            self._access.value(
+                HumanLabel,
+                row.payload,
+                row.run,
+                row.source_hash,
+                row.row_id,
+                row.name,
+                row.annotator,
+            )
+            for row in self._access.all(query)
+        )
+
+
+def _place(run_id: str, source_hash: str, label: HumanLabel) -> dict[str, str]:
+    """What there is one label of, as the columns hold it."""
+    place = {
+        "run": run_id,
+        "source_hash": source_hash,
+        "row_id": label.row_id,
+        "name": label.name,
+        "annotator": label.annotator,
+    }
+    return {name: codec.as_key(value) for name, value in place.items()}
+
+
+def _two_labels(label: HumanLabel, stored: float) -> DataError:
+    who = f"{shorten(label.annotator, 40)} has" if label.annotator else "there is"
+    return DataError(
+        "E0314",
+        "One row has two labels that differ.",
+        where=f"row {shorten(label.row_id, 60)!r}",
+        why=f"{who} {shorten(label.name, 40)} = {stored:g} already, and now {label.value:g}",
+        fix="keep one of them; --replace takes the new one",
+    )
