@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import Context, Part, Sample, Score, Status, Verdict
-from ragassay.diagnosis import CAUSES, PATTERNS, diagnose, pattern_of, shows
+from ragassay.diagnosis import CAUSES, PATTERNS
+from support.diagnosing import diagnose, pattern_of, shows
 
 ROW = Sample(
     "r",

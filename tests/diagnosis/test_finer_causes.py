@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import Context, Part, Sample, Score, Status, Verdict
-from ragassay.diagnosis import CAUSES, FINER, RULES, diagnose
+from ragassay.diagnosis import CAUSES, FINER, RULES
+from support.diagnosing import diagnose
 
 P, F, U = Verdict.PASS, Verdict.FAIL, Verdict.UNDECIDED
 CHUNKS = (

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ragassay.core import Context, Judgment, Request, Sample, Status, Verdict
-from ragassay.diagnosis import diagnose
+from support.diagnosing import diagnose
 from support.hand_fed import gone, near, never, play, quoted, rated, wrote
 
 ROW = Sample(

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ragassay.core import Context, Judgment, Request, Sample, Score, SetupError, Status, Verdict
-from ragassay.diagnosis import diagnose
 from ragassay.judges import RubricRegistry
 from ragassay.metrics import Metric, custom_metric, parse
 from ragassay.metrics.custom import CustomMetric
+from support.diagnosing import diagnose
 from support.hand_fed import gone, never, play
 
 ROW = Sample(

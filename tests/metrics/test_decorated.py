@@ -23,9 +23,9 @@ from ragassay.core import (
     Status,
     Verdict,
 )
-from ragassay.diagnosis import diagnose
 from ragassay.metrics import Metric, metric
 from ragassay.metrics.decorated import FIELDS
+from support.diagnosing import diagnose
 from support.hand_fed import gone, never, play, rated
 
 ROW = Sample(

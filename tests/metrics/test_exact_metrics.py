@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from ragassay.core import Context, Sample, Status, Verdict
-from ragassay.diagnosis import diagnose
 from ragassay.metrics import parse
+from support.diagnosing import diagnose
 from support.hand_fed import gone, near, never, play
 
 ROW = Sample("r", response="The tower opened in 1889, in Paris.", reference="It opened in 1889")

@@ -1,9 +1,10 @@
 """Pure rules: the row's verdict, its root cause, what lies behind it, and its score pattern."""
 
 from ragassay.diagnosis.causes import CAUSES, FINER
-from ragassay.diagnosis.evidence import part_text, quote_of, worst_part
+from ragassay.diagnosis.evidence import metric_name, part_text, quote_of, worst_part
 from ragassay.diagnosis.finer import RULES, Rule
 from ragassay.diagnosis.patterns import HIGH, LOW, PATTERNS, Pattern, pattern_of
+from ragassay.diagnosis.row import Roles, Row
 from ragassay.diagnosis.rules import diagnose, shows
 
 __all__ = [
@@ -14,8 +15,11 @@ __all__ = [
     "PATTERNS",
     "RULES",
     "Pattern",
+    "Roles",
+    "Row",
     "Rule",
     "diagnose",
+    "metric_name",
     "part_text",
     "pattern_of",
     "quote_of",

@@ -1,4 +1,4 @@
-"""Which causes are there, root and finer, and which remedy does each one point at? (D4, D5)"""
+"""The causes of failed rows, root and finer, each with its remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the four score patterns does a row show? (D3)"""
+"""The four score patterns, and the one that a row shows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.core import Score
-from ragassay.diagnosis.evidence import base
+from ragassay.core import Score, Shown
+from ragassay.diagnosis.evidence import metric_name
+from ragassay.diagnosis.row import Row
 
 HIGH = 2 / 3
 LOW = 0.5
@@ -36,63 +37,53 @@ PATTERNS: tuple[Pattern, ...] = (
 )
 """The first that fits is the row's."""
 
-_WANTED = [
-    (
-        pattern.says,
-        {
-            name: level
-            for name in ("context", "faithfulness", "answer_relevance")
-            if (level := getattr(pattern, name)) is not None
-        },
-    )
-    for pattern in PATTERNS
-]
 
-
-def pattern_of(scores: Sequence[Score]) -> str:
+def pattern_of(row: Row) -> str:
     """The row's pattern in words, "" when none fits or a score that it needs is absent.
 
     Context is the best chunk's relevance; faithfulness falls back on groundedness. A response that
     declines has not misread the question, whatever its answer relevance.
     """
-    declined = any(
-        "abstention" in score.flags
-        for score in scores
-        if base(score) in ("answer_relevance", "abstention")
-    )
-    seen = {
-        "context": _level(_context(scores)),
-        "faithfulness": _level(_value(scores, "faithfulness", "groundedness")),
-        "answer_relevance": _level(_value(scores, "answer_relevance")),
-    }
-    for says, wanted in _WANTED:
-        if "context" not in wanted and declined:
+    context = _level(_best_chunk(row.scores))
+    faithfulness = _level(_first_value(row.showing(Shown.SUPPORTED_SHARE)))
+    answer_relevance = _level(_first_value(row.showing(Shown.ANSWER_RELEVANT)))
+    for pattern in PATTERNS:
+        if pattern.context is None and row.declined:
             continue
-        if all(seen[name] == level for name, level in wanted.items()):
-            return says
+        if (
+            pattern.context in (None, context)
+            and pattern.faithfulness in (None, faithfulness)
+            and pattern.answer_relevance in (None, answer_relevance)
+        ):
+            return pattern.says
     return ""
 
 
-def _context(scores: Sequence[Score]) -> float | None:
+def _best_chunk(scores: Sequence[Score]) -> float | None:
+    """The relevance of the best chunk, None where it is not known. It is a figure of two metrics
+    alone, so they are named: `context_relevance` has it, and from `chunk_relevance` follows whether
+    any chunk is relevant.
+    """
+    shares = [score for score in scores if metric_name(score) == "chunk_relevance"]
+    if any("nothing_retrieved" in score.flags for score in shares):
+        return 0.0
     for score in scores:
-        if base(score) == "chunk_relevance" and "nothing_retrieved" in score.flags:
-            return 0.0
-    for score in scores:
-        if base(score) == "context_relevance" and "max" in score.extra:
+        if metric_name(score) == "context_relevance" and "max" in score.extra:
             return score.extra["max"]
-    share = _value(scores, "chunk_relevance")
+    share = _first_value(shares)
     return None if share is None else float(share > 0)
 
 
-def _value(scores: Sequence[Score], *names: str) -> float | None:
-    for name in names:
-        for score in scores:
-            if base(score) == name and score.value is not None:
-                return score.value
+def _first_value(scores: Sequence[Score]) -> float | None:
+    for score in scores:
+        if score.value is not None:
+            return score.value
     return None
 
 
-def _level(value: float | None) -> str:
+def _level(value: float | None) -> Level | None:
     if value is None:
-        return ""
-    return "high" if value >= HIGH else "low" if value < LOW else ""
+        return None
+    if value >= HIGH:
+        return "high"
+    return "low" if value < LOW else None

@@ -1,98 +1,37 @@
-"""Did the row pass, and if not, what broke first? (D1, D2)
+"""The rules for a row's verdict and its root cause: did it pass, and what broke first?
 
 Causal order: where the application failed, nothing else counts. An answer can hardly be good when
-its evidence is missing, so retrieval comes before groundedness, and groundedness before what the
-answer says. With ground truth, context_sufficiency and correctness decide; where one of these three
-gives no verdict, its stand-ins take its place. Safety follows, then guidelines, the user's own
-metrics, and whatever else failed, so that no failed row is without a cause.
+its evidence is missing, so retrieval comes before the support of the claims, and that before what
+the answer says. One metric decides each of these three stages (context_sufficiency, groundedness,
+correctness); where it gives no verdict, the others of the stage stand in. Safety follows, then
+guidelines, the user's own metrics, and whatever else failed, so that no failed row is without a
+cause. Each metric declares its stage, its place and its cause (`core.Role`).
 
 A question that the row marks as not answerable has no relevant chunk to be found and no relevant
 answer to be given: there the retrieval and relevance metrics say nothing about the application, and
 do not count once it declines. And where a document that people marked as relevant was retrieved, a
-judge that finds no chunk relevant does not count: what is known outranks what is judged.
+judge that finds no chunk relevant does not count: what people know outranks what is judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ragassay.core import Cause, Diagnosis, Sample, Score, Verdict, shorten
+from ragassay.core import Cause, Diagnosis, Role, Sample, Score, Shown, Stage, Verdict, shorten
 from ragassay.diagnosis.causes import CAUSES
-from ragassay.diagnosis.evidence import QUOTE, base, proof_of, quoted
+from ragassay.diagnosis.evidence import QUOTE, listed, metric_name, proof_of, quoted
 from ragassay.diagnosis.finer import finer_causes
 from ragassay.diagnosis.patterns import pattern_of
+from ragassay.diagnosis.row import ABSTENTION, Roles, Row
 
-_ORDER: Mapping[str, tuple[str, ...]] = {
-    "context_sufficiency": (
-        "chunk_relevance",
-        "context_relevance",
-        "context_relevance_dual",
-        "document_recall",
-        "document_precision",
-        "context_precision",
-        "context_relevance_ratio",
-        "context_recall",
-        "context_entity_recall",
-    ),
-    "groundedness": (
-        "faithfulness",
-        "response_groundedness_dual",
-        "hallucination",
-        "citation_support",
-    ),
-    "correctness": (
-        "noise_sensitivity",
-        "answer_correctness_claims",
-        "answer_accuracy_dual",
-        "answer_correctness_lexical",
-        "answer_relevance",
-        "answer_relevance_reverse",
-        "completeness",
-        "abstention",
-    ),
-    "safety": ("toxicity", "bias", "pii"),
-}
-"""The metrics in causal order, each with those that take its place where it gives no verdict."""
-_SAFETY = frozenset({"safety", *_ORDER["safety"]})  # no stand-ins: each says something of its own
+_STAGES = (Stage.RETRIEVAL, Stage.SUPPORT, Stage.ANSWER, Stage.SAFETY)
+"""The stages in causal order, between the application as a whole and its guidelines."""
 
-_CAUSE = {
-    "app_error": "application_error",
-    "context_sufficiency": "insufficient_context",
-    "chunk_relevance": "retrieval_irrelevant",
-    "context_relevance": "retrieval_irrelevant",
-    "context_relevance_dual": "retrieval_irrelevant",
-    "document_recall": "document_missed",
-    "document_precision": "context_diluted",
-    "context_precision": "context_diluted",
-    "context_relevance_ratio": "context_diluted",
-    "context_recall": "insufficient_context",
-    "context_entity_recall": "insufficient_context",
-    "groundedness": "ungrounded",
-    "faithfulness": "ungrounded",
-    "response_groundedness_dual": "ungrounded",
-    "hallucination": "ungrounded",
-    "noise_sensitivity": "misled",
-    "citation_support": "ungrounded",
-    "correctness": "incorrect",
-    "answer_correctness_claims": "incorrect",
-    "answer_accuracy_dual": "incorrect",
-    "answer_correctness_lexical": "incorrect",
-    "answer_relevance": "answer_irrelevant",
-    "answer_relevance_reverse": "answer_irrelevant",
-    "completeness": "incomplete_answer",
-    "abstention": "failed_abstention",
-    "safety": "unsafe",
-    "toxicity": "unsafe",
-    "bias": "unsafe",
-    "pii": "unsafe",
-    "guidelines": "guideline_broken",
-}
+_REST_ON_CHUNKS = (Stage.RETRIEVAL, Stage.SUPPORT)
 
-_RETRIEVAL = frozenset({"context_sufficiency", *_ORDER["context_sufficiency"]})
-_ANSWER = frozenset({"correctness", *_ORDER["correctness"]})
-_NEEDS_AN_ANSWER = (_RETRIEVAL | _ANSWER | {"context_utilization"}) - {"abstention"}
-_REST_ON_CHUNKS = _RETRIEVAL | {"groundedness", *_ORDER["groundedness"]}
+_DECIDED = (Verdict.PASS, Verdict.FAIL)
+
 _RETRIEVAL_CAUSES = frozenset(
     {
         "nothing_retrieved",
@@ -104,103 +43,143 @@ _RETRIEVAL_CAUSES = frozenset(
 )
 
 
-def shows(cause: str) -> tuple[str, ...]:
-    """The names of the metrics whose failure has this root cause or shows it, in causal order."""
-    if cause == "nothing_retrieved":
-        return tuple(name for name in _CAUSE if name in _REST_ON_CHUNKS)
-    if cause in ("declined", "no_answer"):
-        return ("answer_relevance", "abstention", *(name for name in _CAUSE if name in _ANSWER))
-    if cause == "retrieval_irrelevant":
-        return tuple(name for name in _CAUSE if _CAUSE[name] in (cause, "context_diluted"))
-    return tuple(name for name, shown in _CAUSE.items() if shown == cause)
-
-
-def diagnose(sample: Sample, scores: Sequence[Score]) -> Diagnosis:
+def diagnose(sample: Sample, scores: Sequence[Score], roles: Roles) -> Diagnosis:
     """The row's verdict, its root cause with quoted proof and what lies behind it, its further
     causes in causal order, and its pattern.
 
-    Verdict: FAIL when any score fails, UNDECIDED when none fails and one is undecided, PASS when
-    all that have one pass, None when none has one. Two metrics that fail for one reason
-    (groundedness and faithfulness) are one cause.
+    roles: those of the metrics, by their names without parameters. Verdict: FAIL when any score
+    fails, UNDECIDED when none fails and one is undecided, PASS when all that have one pass, None
+    when none has one. Two metrics that fail for one reason (groundedness and faithfulness) are one
+    cause.
     """
-    counted = [
-        score
-        for score in scores
-        if score.verdict is not None and not _excused(sample, scores, score)
-    ]
-    # That the application did not fail is nothing that a row could pass by.
-    verdicts = {
-        s.verdict for s in counted if base(s) != "app_error" or s.verdict is not Verdict.PASS
-    }
-    verdict = next(
-        (v for v in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS) if v in verdicts), None
+    row = Row(sample, scores, roles)
+    counted = [score for score in scores if score.verdict is not None and not _excused(row, score)]
+    failed = [score for score in counted if score.verdict is Verdict.FAIL]
+    causes = _causes_of(row, failed)
+    root = causes[0] if causes else None
+    return Diagnosis(
+        verdict=_verdict(row, counted),
+        cause=root,
+        others=tuple(causes[1:]),
+        pattern=pattern_of(row),
+        finer=finer_causes(root.name, row) if root is not None else (),
     )
+
+
+def _verdict(row: Row, counted: Sequence[Score]) -> Verdict | None:
+    verdicts = set()
+    for score in counted:
+        # That the application did not fail is nothing that a row could pass by.
+        of_application = row.role(score).stage is Stage.APPLICATION
+        if not (of_application and score.verdict is Verdict.PASS):
+            verdicts.add(score.verdict)
+    for verdict in (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS):
+        if verdict in verdicts:
+            return verdict
+    return None
+
+
+def _causes_of(row: Row, failed: Sequence[Score]) -> list[Cause]:
+    """The causes of the failed scores in causal order, each once."""
     causes: dict[str, Cause] = {}
-    for score in _in_order(sample, [s for s in counted if s.verdict is Verdict.FAIL], scores):
-        name = _cause(sample, score, scores)
+    for score in _in_causal_order(row, failed):
+        name = _cause(row, score)
         if name == "declined" and not _RETRIEVAL_CAUSES.isdisjoint(causes):
             continue  # it declined rightly: there was nothing to answer from
-        causes.setdefault(name, replace(CAUSES[name], detail=_detail(sample, score, name)))
-    first, *others = causes.values() or (None,)
-    return Diagnosis(
-        verdict=verdict,
-        cause=first,
-        others=tuple(cause for cause in others if cause),
-        pattern=pattern_of(scores),
-        finer=finer_causes(first.name, sample, scores) if first is not None else (),
-    )
+        if name not in causes:
+            causes[name] = replace(CAUSES[name], detail=_detail(row.sample, score, name))
+    return list(causes.values())
 
 
-def _declined(scores: Sequence[Score]) -> bool:
-    return any(
-        base(s) in ("answer_relevance", "abstention") and "abstention" in s.flags for s in scores
-    )
-
-
-def _excused(sample: Sample, scores: Sequence[Score], score: Score) -> bool:
+def _excused(row: Row, score: Score) -> bool:
     """Whether the score says nothing here: the question has no answer, and the response says so; or
     the chunks are judged although it is known that a relevant document is among them.
     """
-    if sample.answerable is False and base(score) in _NEEDS_AN_ANSWER and _declined(scores):
+    role = row.role(score)
+    if role.needs_answer and row.sample.answerable is False and row.declined:
         return True
-    return base(score) in ("chunk_relevance", "context_relevance") and any(
-        base(s) == "document_recall" and s.verdict is Verdict.PASS for s in scores
+    if not role.yields_to:
+        return False
+    return any(
+        other.verdict is Verdict.PASS and metric_name(other) in role.yields_to
+        for other in row.scores
     )
 
 
-def _in_order(sample: Sample, failed: Sequence[Score], scores: Sequence[Score]) -> list[Score]:
-    """The failed scores in causal order, whatever order they come in; metrics of one rank by their
-    printed names.
-    """
+def _in_causal_order(row: Row, failed: Sequence[Score]) -> list[Score]:
+    """The failed scores in causal order, whatever order they come in."""
     if not failed:
         return []
-    decided = {base(s) for s in scores if s.verdict in (Verdict.PASS, Verdict.FAIL)}
-    order = ["app_error"]
-    if sample.answerable is False:
-        order.append("abstention")  # it should have declined: no retrieval could have helped
-    for name, stand_ins in _ORDER.items():
-        order += [name] if name in decided and name not in _SAFETY else [name, *stand_ins]
-    # Outside the order: guidelines and the user's own metrics (""), then ours that another one has
-    # stood in for.
-    places = list(dict.fromkeys([*order, "guidelines", "", *_CAUSE]))
-    return sorted(
-        failed, key=lambda s: (places.index(base(s) if base(s) in places else ""), s.metric)
+    decided = frozenset(
+        row.role(score).stage
+        for score in row.scores
+        if row.role(score).decides and score.verdict in _DECIDED
     )
+    unanswerable = row.sample.answerable is False
+    ranked = [
+        (_causal_rank(row.role(score), decided, unanswerable), score.metric, i)
+        for i, score in enumerate(failed)
+    ]
+    ranked.sort()
+    return [failed[i] for _, _, i in ranked]
 
 
-def _cause(sample: Sample, score: Score, scores: Sequence[Score]) -> str:
-    name = base(score)
-    if "nothing_retrieved" in score.flags or (name in _REST_ON_CHUNKS and sample.contexts == ()):
+def _causal_rank(role: Role, decided: frozenset[Stage], unanswerable: bool) -> tuple[int, int, int]:
+    """What the failed scores are sorted by, the first cause first. decided: the stages whose
+    deciding metric gave a verdict.
+    """
+    if role.stage is Stage.APPLICATION:
+        return 0, 0, role.place
+    if unanswerable and role.cause == "failed_abstention":
+        return 1, 0, role.place  # it should have declined: no retrieval could have helped
+    if role.stage in _STAGES:
+        if role.decides:
+            return 2, _STAGES.index(role.stage), -1
+        if role.stage not in decided:
+            return 2, _STAGES.index(role.stage), role.place
+        return 5, 0, role.place  # the deciding metric of its stage said otherwise
+    if role.stage is Stage.GUIDELINES:
+        return 3, 0, role.place
+    return 4, 0, 0  # the user's own metrics
+
+
+def _cause(row: Row, score: Score) -> str:
+    """The name of the root cause that a failed score shows."""
+    role = row.role(score)
+    no_contexts = role.stage in _REST_ON_CHUNKS and row.sample.contexts == ()
+    if no_contexts or "nothing_retrieved" in score.flags:
         return "nothing_retrieved"  # nor could anything have supported the claims
-    if name in _ANSWER:
+    if role.stage is Stage.ANSWER:
         if "empty_response" in score.flags:
             return "no_answer"
-        if "abstention" in score.flags or (name != "abstention" and _declined(scores)):
+        should_decline = role.cause == "failed_abstention"
+        if ABSTENTION in score.flags or (row.declined and not should_decline):
             return "declined"
-    cause = _CAUSE.get(name, "other")
-    if cause == "context_diluted" and score.value == 0:
-        return "document_missed" if name == "document_precision" else "retrieval_irrelevant"
-    return cause
+    if role.cause_at_zero and score.value == 0:
+        return role.cause_at_zero
+    return role.cause
+
+
+def shows(cause: str, roles: Roles) -> tuple[str, ...]:
+    """The metrics, of those with a role, whose failure has this root cause or shows it, in causal
+    order.
+    """
+    placed = [(role.place, name) for name, role in roles.items() if role.stage is not Stage.OTHER]
+    names = [name for _, name in sorted(placed)]
+    if cause == "nothing_retrieved":
+        return tuple(name for name in names if roles[name].stage in _REST_ON_CHUNKS)
+    if cause in ("declined", "no_answer"):
+        looking = [name for name in names if _looks_for_declining(roles[name])]
+        of_answer = [name for name in names if roles[name].stage is Stage.ANSWER]
+        return tuple(dict.fromkeys([*looking, *of_answer]))
+    shown = {cause}
+    if cause == "retrieval_irrelevant":
+        shown.add("context_diluted")  # what that comes to where no chunk is relevant
+    return tuple(name for name in names if roles[name].cause in shown)
+
+
+def _looks_for_declining(role: Role) -> bool:
+    return any(showing.shown is Shown.DECLINED for showing in role.shows)
 
 
 def _detail(sample: Sample, score: Score, cause: str) -> str:
@@ -213,15 +192,17 @@ def _detail(sample: Sample, score: Score, cause: str) -> str:
     if cause == "nothing_retrieved":
         return f"no chunk for the question {quoted(sample.question or '')}"
     if cause == "document_missed":
-        have = {chunk.id for chunk in sample.contexts or ()}
-        missed = [
-            id_
-            for id_, grade in (sample.relevant_ids or {}).items()
-            if grade >= 1 and id_ not in have
-        ]
-        return "not retrieved: " + shorten(
-            ", ".join(missed[:5]) + (" ..." if len(missed) > 5 else ""), QUOTE
-        )
+        return "not retrieved: " + shorten(listed(_missed(sample)), QUOTE)
     if cause in ("declined", "failed_abstention", "answer_irrelevant", "no_answer"):
         return f"asked {quoted(sample.question or '')}, answered {quoted(sample.response or '')}"
     return proof_of(score, sample) or why
+
+
+def _missed(sample: Sample) -> list[str]:
+    """The documents known to be relevant that were not retrieved."""
+    retrieved = {chunk.id for chunk in sample.contexts or ()}
+    missed = []
+    for document, grade in (sample.relevant_ids or {}).items():
+        if grade >= 1 and document not in retrieved:
+            missed.append(document)
+    return missed

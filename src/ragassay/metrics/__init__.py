@@ -2,7 +2,7 @@
 catalogue by itself.
 """
 
-from ragassay.metrics.base import Metric, MetricBase, MetricFlow
+from ragassay.metrics.base import Metric, MetricBase, MetricFlow, roles_of
 from ragassay.metrics.custom import custom_metric
 from ragassay.metrics.declaration import (
     Area,
@@ -42,5 +42,6 @@ __all__ = [
     "metric",
     "parse",
     "parse_list",
+    "roles_of",
     "split_claims",
 ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import fields
 from functools import lru_cache
 from typing import ClassVar, Protocol, runtime_checkable
 
-from ragassay.core import Judgment, Request, Sample, Score, Status
+from ragassay.core import Judgment, Request, Role, Sample, Score, Status
 from ragassay.metrics.declaration import Declaration
 
 MetricFlow = Generator[tuple[Request, ...], tuple[Judgment, ...], Score]
@@ -23,6 +23,11 @@ class Metric(Protocol):
     def declaration(self) -> Declaration: ...
 
     def flow(self, sample: Sample) -> MetricFlow: ...
+
+
+def roles_of(metrics: Iterable[Metric]) -> dict[str, Role]:
+    """Metric, by its name without parameters -> its role in the diagnosis."""
+    return {metric.declaration.name: metric.declaration.role for metric in metrics}
 
 
 class MetricBase:

@@ -1,27 +1,38 @@
-"""Which claims does a row's response make, each once, although several metrics carry them?"""
+"""The claims of a row's response, each once, although several metrics carry them."""
 
 from __future__ import annotations
 
-from ragassay.core import Part, RowResult
-
-# Whose word on a claim is that the contexts support it; other metrics ask other things of the same
-# claims.
-_SUPPORT = ("groundedness", "faithfulness", "hallucination(against=contexts)")
+from ragassay.core import Part, RowResult, Shown
+from ragassay.report.wording import claim_place, declared_as
 
 
 def claims_of(row: RowResult) -> tuple[Part, ...]:
     """The claims of the scores that say whether the contexts support them, in reading order
     (located ones first); the first metric's word counts.
     """
-    seen: dict[tuple[int | None, int | None, str], Part] = {}
+    claims: dict[tuple[int | None, int | None, str], Part] = {}
     for score in row.scores:
-        for part in score.parts if score.metric.startswith(_SUPPORT) else ():
+        if not _says_what_is_supported(score.metric):
+            continue
+        for part in score.parts:
             if part.kind == "claim":
-                # A claim that is located in the response is the same one whether or not its text is
-                # repeated.
-                seen.setdefault(
-                    (part.start, part.end, part.text if part.start is None else ""), part
-                )
-    return tuple(
-        sorted(seen.values(), key=lambda part: (part.start is None, part.start or 0, part.end or 0))
-    )
+                claims.setdefault(claim_place(part), part)
+    return tuple(sorted(claims.values(), key=_reading_order))
+
+
+def _says_what_is_supported(metric: str) -> bool:
+    """Whether the metric's word on a claim is that the contexts support it; others ask other things
+    of the same claims.
+    """
+    declared = declared_as(metric)
+    if declared is None:
+        return False
+    shown = {showing.shown for showing in declared.role.shows}
+    if Shown.SUPPORTED_CLAIMS in shown:
+        return True
+    # Against the contexts alone, an invented claim is one that they do not support.
+    return Shown.INVENTED_SHARE in shown and metric.endswith("(against=contexts)")
+
+
+def _reading_order(part: Part) -> tuple[bool, int, int]:
+    return part.start is None, part.start or 0, part.end or 0

@@ -1,12 +1,13 @@
-"""Which score, claim or chunk made a row fail, and in which words?"""
+"""The proof of a failure: the score, claim or chunk that made a row fail, in words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ragassay.core import Evidence, Manifest, Part, RowResult, Sample, Score, Verdict
-from ragassay.diagnosis import quote_of, shows, worst_part
-from ragassay.report.wording import chunk_word, claim_word, lower_is_better, section
+from ragassay.core import Evidence, Manifest, Part, Role, RowResult, Sample, Score, Verdict
+from ragassay.diagnosis import metric_name, quote_of, shows, worst_part
+from ragassay.report.wording import chunk_word, claim_word, declared_as, lower_is_better, section
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +51,28 @@ def worst_score(row: RowResult, manifest: Manifest | None = None) -> Score | Non
     """The failing score that shows the root cause; else the failing one with the worst value; else
     the undecided one; else None. Ties go to the first.
     """
+    failed = [score for score in row.scores if score.verdict is Verdict.FAIL]
     cause = row.diagnosis.cause
-    for name in shows(cause.name) if cause is not None else ():
-        for score in row.scores:
-            if score.verdict is Verdict.FAIL and score.metric.partition("(")[0] == name:
-                return score
-    for verdict in (Verdict.FAIL, Verdict.UNDECIDED):
-        found = [score for score in row.scores if score.verdict is verdict]
-        if found:
-            return max(found, key=lambda score: badness(score, manifest))
-    return None
+    if cause is not None:
+        for name in shows(cause.name, _roles(failed)):
+            for score in failed:
+                if metric_name(score) == name:
+                    return score
+    undecided = [score for score in row.scores if score.verdict is Verdict.UNDECIDED]
+    candidates = failed or undecided
+    if not candidates:
+        return None
+    return max(candidates, key=lambda score: badness(score, manifest))
+
+
+def _roles(scores: Iterable[Score]) -> dict[str, Role]:
+    """The roles of the scores' metrics; the user's own metrics have none here."""
+    roles = {}
+    for score in scores:
+        declared = declared_as(score.metric)
+        if declared is not None:
+            roles[declared.name] = declared.role
+    return roles
 
 
 def proof(score: Score, sample: Sample | None) -> Proof:
@@ -70,23 +83,26 @@ def proof(score: Score, sample: Sample | None) -> Proof:
     if worst is None:
         return Proof("", "", score.rationale or score.reason)
     i, part = worst
-    title, word = section(score.metric, part)
-    if title:
-        what = (
-            f"{part.kind} {i + 1} is {word}"
-            if part.kind != "citation"
-            else f"citation {i + 1}: {word}"
-        )
-    elif part.kind == "chunk":
-        word = chunk_word(part, score.metric)
-        number = part.context + 1 if part.context is not None else i + 1
-        what = (
-            f"context {number} {'is ' if word.split()[-1] in ('relevant', 'judged') else ''}{word}"
-        )
-    elif part.kind == "statement":  # a rating of the response or of the contexts as a whole
-        whole = "the contexts" if score.metric.startswith("context_") else "the response"
-        lost, short = ("are", "fall") if whole == "the contexts" else ("is", "falls")
-        what = f"{whole} {lost} not judged" if part.passed is None else f"{whole} {short} short"
-    else:
-        what = f"claim {i + 1} is {claim_word(part)}"
+    what = _what_fails(score.metric, part, i + 1)
     return Proof(what, quote_of(part, sample), part.rationale or part.reason or score.reason)
+
+
+def _what_fails(metric: str, part: Part, number: int) -> str:
+    """ "claim 2 is not supported", "the response falls short". number: of the part, from 1."""
+    title, word = section(metric, part)
+    if title and part.kind == "citation":
+        return f"citation {number}: {word}"
+    if title:
+        return f"{part.kind} {number} is {word}"
+    if part.kind == "chunk":
+        word = chunk_word(part, metric)
+        place = part.context + 1 if part.context is not None else number
+        verb = "is " if word.split()[-1] in ("relevant", "judged") else ""
+        return f"context {place} {verb}{word}"
+    if part.kind == "statement":  # a rating of the response or of the contexts as a whole
+        if metric.startswith("context_"):
+            return (
+                "the contexts are not judged" if part.passed is None else "the contexts fall short"
+            )
+        return "the response is not judged" if part.passed is None else "the response falls short"
+    return f"claim {number} is {claim_word(part)}"

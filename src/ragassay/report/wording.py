@@ -1,9 +1,14 @@
-"""How are figures, verdicts and statuses said in words, the same way in every report?"""
+"""The words for figures, verdicts and statuses, the same ones in every report.
+
+What is particular to one metric (its unit, its good end, what its pass mark is compared with) is
+read from the run's manifest or from the metric's declaration.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragassay.core import (
     AppUsage,
@@ -21,6 +26,9 @@ from ragassay.core import (
     Summary,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from ragassay.metrics import Declaration
 
 STATUS_WORDS: Mapping[Status, str] = {
     Status.JUDGED: "judged",
@@ -46,6 +54,14 @@ STATE_WORDS: Mapping[RunState, str] = {
 }
 
 
+def declared_as(metric: str) -> Declaration | None:
+    """What the metric of this printed name declares of itself; None for the user's own metrics."""
+    # Deferred: pages of benchmarks and certificates show no metric.
+    from ragassay.metrics import declaration_of
+
+    return declaration_of(metric)
+
+
 @dataclass(frozen=True, slots=True)
 class AppTotals(AppUsage):
     """What the application spent over a run. rows: figure ("cost", "latency" ...) -> how many rows
@@ -55,41 +71,45 @@ class AppTotals(AppUsage):
     rows: Mapping[str, int] = field(default_factory=dict)
 
 
+_UNIT_BY_ENDING = {"tokens": "tokens", "cost": "USD", "latency": "s"}
+
+
 def unit_of(metric: str, manifest: Manifest | None = None) -> str:
     """The metric's unit: "" for a ratio in [0, 1], else "USD", "s" or "tokens".
 
-    From the manifest where it says so, else (runs of old, rows without their run) by the metric's
-    name.
+    From the manifest where it says so, else (a row without its run) as the metric declares it. A
+    metric of the user's own has the unit that its name ends in.
     """
     if manifest is not None and metric in manifest.units:
         return manifest.units[metric]
-    base = metric.split("(")[0]
-    if base.endswith("tokens"):
-        return "tokens"
-    if base.endswith("cost"):
-        return "USD"
-    return "s" if base.endswith("latency") else ""
-
-
-_LOWER = frozenset({"hallucination", "noise_sensitivity", "toxicity", "bias", "pii", "app_error"})
-_NEUTRAL = frozenset({"abstention", "self_knowledge"})
+    declared = declared_as(metric)
+    if declared is not None:
+        return declared.unit
+    name = metric.partition("(")[0]
+    for ending, unit in _UNIT_BY_ENDING.items():
+        if name.endswith(ending):
+            return unit
+    return ""
 
 
 def lower_is_better(metric: str, manifest: Manifest | None = None) -> bool:
-    """Whether low values of the metric are the good ones: by the manifest, without one by the
-    metric's name.
+    """Whether low values of the metric are the good ones: by the manifest, without one as the
+    metric declares it.
     """
-    if manifest is not None and metric in manifest.lower_is_better:
-        return True
-    known = manifest is not None and manifest.lower_is_better
-    return not known and (metric.partition("(")[0] in _LOWER or unit_of(metric, manifest) != "")
+    if manifest is not None and manifest.lower_is_better:
+        return metric in manifest.lower_is_better
+    declared = declared_as(metric)
+    if declared is not None:
+        return declared.higher_is_better is False
+    return unit_of(metric, manifest) != ""
 
 
 def neutral(metric: str, manifest: Manifest | None = None) -> bool:
     """Whether neither end of the metric's range is the good one."""
     if manifest is not None and (manifest.neutral or manifest.lower_is_better):
         return metric in manifest.neutral
-    return metric.partition("(")[0] in _NEUTRAL
+    declared = declared_as(metric)
+    return declared is not None and declared.higher_is_better is None
 
 
 def better_end(metric: str, manifest: Manifest | None = None) -> str:
@@ -234,7 +254,7 @@ def headline(summary: Summary) -> str:
 
 
 def claim_word(part: Part) -> str:
-    """What became of a claim: supported or not (and whether a second judge disputes it), not
+    """The result of a claim: supported or not (and whether a second judge disputes it), not
     judged, not a claim ...
     """
     if part.status is Status.NOT_APPLICABLE:
@@ -248,53 +268,51 @@ def claim_word(part: Part) -> str:
     )
 
 
-_WORDS: Mapping[tuple[str, str], tuple[str, str, str]] = {
-    # (metric, kind): title of the section, word for a part that passes, for one that fails
-    ("answer_correctness_claims", "claim"): (
-        "Claims of the response, against the reference",
-        "in the reference",
-        "not in the reference",
-    ),
-    ("answer_correctness_claims", "statement"): (
-        "Statements of the reference, in the response",
-        "stated",
-        "missing",
-    ),
-    ("context_recall", "statement"): (
-        "Statements of the reference, in the contexts",
-        "supported",
-        "not supported",
-    ),
-    ("context_utilization", "statement"): (
-        "Statements that the contexts support",
-        "used",
-        "not used",
-    ),
-    ("", "guideline"): ("Guidelines", "kept", "broken"),
-    ("", "entity"): ("Entities of the reference", "found", "not found"),
-    ("", "citation"): ("Citations", "supports it", "does not support it"),
-    ("", "question"): (
+class PartWords(NamedTuple):
+    """The title of the section that lists parts, and the words for one that passes or fails."""
+
+    title: str
+    passed: str
+    failed: str
+
+
+_KINDS: Mapping[str, PartWords] = {
+    "guideline": PartWords("Guidelines", "kept", "broken"),
+    "entity": PartWords("Entities of the reference", "found", "not found"),
+    "citation": PartWords("Citations", "supports it", "does not support it"),
+    "question": PartWords(
         "Questions that the response would answer",
         "close to the question",
         "far from the question",
     ),
 }
+"""Kinds of parts that are worded the same way in every metric."""
+
+
+def _part_words(metric: str, kind: str) -> PartWords | None:
+    """How parts of this kind are worded: as the metric declares it, else as for every metric."""
+    declared = declared_as(metric)
+    if declared is not None:
+        for words in declared.part_words:
+            if words.kind == kind:
+                return PartWords(words.title, words.passed, words.failed)
+    return _KINDS.get(kind)
 
 
 def section(metric: str, part: Part) -> tuple[str, str]:
-    """The title under which the part of this metric is listed in a row's view, and what became of
-    it; ("", "") where it is shown elsewhere: claims with the response, chunks with the contexts,
-    ratings of the whole with the scores.
+    """The title under which the part of this metric is listed in a row's view, and the result of
+    the part; ("", "") where it is shown elsewhere: claims with the response, chunks with the
+    contexts, ratings of the whole with the scores.
     """
-    known = _WORDS.get((metric.partition("(")[0], part.kind)) or _WORDS.get(("", part.kind))
-    if known is None:
+    words = _part_words(metric, part.kind)
+    if words is None or not words.title:
         return "", ""
-    title, good, bad = known
     if part.status is Status.NOT_APPLICABLE:
-        return title, claim_word(part)
+        return words.title, claim_word(part)
     if part.passed is None:
-        return title, f"{part.value:.2f}" if part.value is not None else "not judged"
-    return title, good if part.passed else bad
+        value = f"{part.value:.2f}" if part.value is not None else "not judged"
+        return words.title, value
+    return words.title, words.passed if part.passed else words.failed
 
 
 def finer_of(diagnosis: Diagnosis) -> tuple[Cause, ...]:
@@ -336,27 +354,15 @@ def sources(part: Part) -> str:
     return "supported by context " + ", ".join(str(i + 1) for i in part.sources)
 
 
-_ABOUT_RELEVANCE = frozenset({"context_relevance", "chunk_relevance", "context_precision"})
-
-
 def chunk_word(part: Part, metric: str = "chunk_relevance") -> str:
-    """What became of a chunk: relevant, not relevant, not judged; of a metric that is about
+    """The result of a chunk: relevant, not relevant, not judged; of a metric that is about
     something else: passes, does not pass, or its value where there is no verdict.
     """
-    about = metric.partition("(")[0] in _ABOUT_RELEVANCE
-    if part.passed is not None:
-        return (
-            ("relevant" if about else "passes")
-            if part.passed
-            else "not relevant"
-            if about
-            else "does not pass"
-        )
-    return (
-        f"{part.value:.2f}"
-        if part.status is Status.JUDGED and part.value is not None
-        else "not judged"
-    )
+    if part.passed is None:
+        valued = part.status is Status.JUDGED and part.value is not None
+        return f"{part.value:.2f}" if valued else "not judged"
+    words = _part_words(metric, "chunk") or PartWords("", "passes", "does not pass")
+    return words.passed if part.passed else words.failed
 
 
 def why_unjudged(part: Part) -> str:
@@ -397,35 +403,24 @@ def weight(value: float | None) -> str:
     return "" if value is None else f"weight {value:g}"
 
 
-# What a pass mark is compared with, where that is not the row's value.
-_MARKED = {
-    "groundedness": "of claims",
-    "faithfulness": "of claims",
-    "context_relevance": "in the best chunk",
-    "document_recall": "of documents",
-    "context_recall": "of statements",
-    "citation_support": "of marks",
-    "hallucination": "of claims",
-    "noise_sensitivity": "of claims",
-    "guidelines": "of guidelines",
-}
-
-
 def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = None) -> str:
     """A pass mark as shown, with what it is compared with: "≥ 90 % of claims", "≥ 0.667 in the best
     chunk"; for a metric that is better when lower "≤ 10 % of claims".
     """
     if mark is None:
         return ""
-    if metric.partition("(")[0] == "document_recall" and mark == 0.01:
-        return "≥ 1 document of up to 100"  # what the default comes to
-    of, sign = (
-        _MARKED.get(metric.partition("(")[0], ""),
-        "≤" if lower_is_better(metric, manifest) else "≥",
-    )
-    if of.startswith("of "):
-        return f"{sign} {100 * mark:.{1 if mark < 0.01 else 0}f} % {of}"
-    return f"{sign} {mark:.3g} {of}".rstrip()
+    declared = declared_as(metric)
+    compared = ""
+    if declared is not None:
+        for value, words in declared.mark_words:
+            if value == mark:
+                return words
+        compared = declared.mark_of
+    sign = "≤" if lower_is_better(metric, manifest) else "≥"
+    if not compared.startswith("of "):
+        return f"{sign} {mark:.3g} {compared}".rstrip()
+    places = 1 if mark < 0.01 else 0
+    return f"{sign} {100 * mark:.{places}f} % {compared}"
 
 
 def signed(value: float | None, unit: str = "") -> str:

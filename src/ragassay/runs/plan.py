@@ -8,6 +8,7 @@ import itertools
 import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, cast
 
 from ragassay.core import BadRow, JudgeInfo, Ledger, Manifest, Sample, SetupError, nearest, shorten
@@ -19,6 +20,7 @@ from ragassay.metrics import (
     default_metrics,
     parse,
     parse_list,
+    roles_of,
 )
 from ragassay.runs.application import App, Application, open_application
 from ragassay.runs.options import Options
@@ -79,7 +81,7 @@ class Setup:
         return Measurement(
             metrics=self.metrics,
             judge=self.judge,
-            diagnose=diagnose,
+            diagnose=partial(diagnose, roles=roles_of(self.metrics)),
             prepare=None if self.application is None else self.application.answer,
             metric_timeout=self.options.metric_timeout,
         )
