@@ -67,7 +67,7 @@ def timed_merges() -> Iterator[list[float]]:
     from ragassay.distributed import driver
 
     seconds: list[float] = []
-    real: Any = getattr(driver, "take_in")  # noqa: B009
+    real: Any = getattr(driver, "merge_part")  # noqa: B009
 
     def timed(*given: Any) -> Any:
         begun = time.perf_counter()
@@ -76,11 +76,11 @@ def timed_merges() -> Iterator[list[float]]:
         finally:
             seconds.append(time.perf_counter() - begun)
 
-    setattr(driver, "take_in", timed)  # noqa: B010 - for as long as it is measured
+    setattr(driver, "merge_part", timed)  # noqa: B010 - for as long as it is measured
     try:
         yield seconds
     finally:
-        setattr(driver, "take_in", real)  # noqa: B010
+        setattr(driver, "merge_part", real)  # noqa: B010
 
 
 def measure(

@@ -326,7 +326,7 @@ async def _evaluate(
     plan = make_plan(rows, options, metrics, app=app, here=here)
     say(plan, tell)
     if plan.options.engine == "ray":
-        from ragassay.distributed.driver import load
+        from ragassay.distributed.ray_cluster import load
 
         load()  # where it is missing no run is begun
     created = datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,6 +1,4 @@
-"""What does the driver make of workers that give up, fail, or never start? Without Ray: the workers
-are answers.
-"""
+"""The driver with workers that give up, fail or never start; without Ray workers are answers."""
 
 from __future__ import annotations
 
@@ -45,8 +43,8 @@ def driver(shared: SharedBudget) -> RayEngine:
     engine._ray = SimpleNamespace(
         exceptions=SimpleNamespace(RayActorError=ActorDied), kill=lambda _: None
     )
-    engine._budget, engine._ended, engine.without_usage = shared, Heartbeat(), 0
-    engine._folder, engine._journals, engine._book = Path("nowhere"), False, None
+    engine._budget, engine._ended_parts, engine.without_usage = shared, Heartbeat(), 0
+    engine._folder, engine._journals, engine._parts_ledger = Path("nowhere"), False, None
     engine._log, engine._merging, engine._merges = (
         ReplyLog(Path("nowhere") / "run"),
         asyncio.Lock(),
@@ -58,15 +56,15 @@ def driver(shared: SharedBudget) -> RayEngine:
         None,
         asyncio.Event(),
     )
-    engine._given = engine._saved = 0
-    engine._saving, engine._cutting = asyncio.Lock(), asyncio.Lock()
+    engine._leases_granted = engine._leases_saved = 0
+    engine._saving, engine._splitting = asyncio.Lock(), asyncio.Lock()
     engine._save, engine._tell = lambda: None, lambda _: None
     engine._parts = iter([(Part(0, 64), None)])
     return engine
 
 
 def handle_of(run_part: Callable[..., Any]) -> _WorkerHandle:
-    """A handle_of that reports what it has paid, and ends its part as it is told."""
+    """A worker that reports what it has paid, and ends its part as it is told."""
 
     def answer(value: Any) -> Any:
         future: Future[Any] = Future()
@@ -76,8 +74,8 @@ def handle_of(run_part: Callable[..., Any]) -> _WorkerHandle:
     worker = _WorkerHandle(1, 4)
     worker.actor = SimpleNamespace(
         run_part=SimpleNamespace(remote=run_part),
-        beat=SimpleNamespace(remote=lambda: answer(Heartbeat(rows=10, use=PAID))),
-        allow=SimpleNamespace(remote=lambda _: None),
+        heartbeat=SimpleNamespace(remote=lambda: answer(Heartbeat(rows=10, use=PAID))),
+        extend_lease=SimpleNamespace(remote=lambda _: None),
     )
     return worker
 
@@ -97,7 +95,7 @@ async def test_a_part_that_a_worker_gave_up_is_driven_again_and_counted_once() -
     engine = driver(shared)
     await asyncio.wait_for(engine._work(handle_of(run_part)), 10)
     assert calls == [Ledger(), PAID.ledger]
-    assert engine._ended.rows == 64
+    assert engine._ended_parts.rows == 64
     assert shared.ledger().confirmed.calls == 40
 
 
@@ -143,8 +141,8 @@ async def test_what_a_worker_paid_counts_when_its_part_ends_in_an_error() -> Non
 
 
 @in_a_loop
-async def test_beats_go_on_while_leave_is_written_to_disk() -> None:
-    shared, beats = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
+async def test_heartbeats_go_on_while_a_lease_is_written_to_disk() -> None:
+    shared, heartbeats = SharedBudget(max_calls=1000, max_cost=None, base=Ledger()), list[int]()
     engine, written, future = driver(shared), threading.Event(), Future[Any]()
     saves: list[int] = []
 
@@ -155,33 +153,35 @@ async def test_beats_go_on_while_leave_is_written_to_disk() -> None:
 
     engine._save = save
     handle = handle_of(lambda *_: SimpleNamespace(future=lambda: future))
-    beat = handle.actor.beat.remote
+    heartbeat = handle.actor.heartbeat.remote
 
     def counted() -> Any:
-        beats.append(len(saves))
-        if beats.count(2) == 3:
+        heartbeats.append(len(saves))
+        if heartbeats.count(2) == 3:
             future.set_result(PartResult(RunState.FINISHED, "", Heartbeat(rows=64, use=PAID)))
-        return beat()
+        return heartbeat()
 
-    handle.actor.beat.remote = counted
+    handle.actor.heartbeat.remote = counted
     try:
         await asyncio.wait_for(engine._work(handle), 8)
     finally:
         written.set()
-    assert beats.count(2) == 3
+    assert heartbeats.count(2) == 3
 
 
 @in_a_loop
 async def test_a_stop_while_workers_start_is_no_error() -> None:
     engine = driver(SharedBudget(max_calls=None, max_cost=None, base=Ledger()))
-    engine._hands = [_WorkerHandle(1, 1), _WorkerHandle(2, 1)]
+    engine._handles = [_WorkerHandle(1, 1), _WorkerHandle(2, 1)]
 
-    async def hire(handle: _WorkerHandle) -> None:
+    async def start(handle: _WorkerHandle) -> None:
         raise asyncio.CancelledError
 
-    engine._hire = hire  # type: ignore[method-assign]
-    await engine._muster()
-    assert all(handle.hiring is not None and handle.hiring.cancelled() for handle in engine._hands)
+    engine._ensure_worker = start  # type: ignore[method-assign]
+    await engine._start_workers()
+    assert all(
+        handle.starting is not None and handle.starting.cancelled() for handle in engine._handles
+    )
 
 
 def test_a_log_that_begins_anew_forgets_what_was_spent_and_keeps_the_replies(

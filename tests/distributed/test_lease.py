@@ -1,4 +1,4 @@
-"""One cap over many workers: leave is given and taken back, workers die, and the cap holds."""
+"""One cap over many workers: leases are granted and given back, workers die, and the cap holds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORST = Decimal("0.0012")
 
 
 class WorkerStub:
-    """A worker without a process: sends what it has leave for, and reports."""
+    """A worker without a process: sends what its lease allows, and reports."""
 
     def __init__(self, shared: SharedBudget, part: str) -> None:
         self.shared, self.part = shared, part
@@ -40,7 +40,7 @@ class WorkerStub:
             self.flying.append(reserved)
 
     def land(self, share: float) -> None:
-        """The oldest call is answered, for a share of its worst case; or gets no answer (share 0)."""
+        """The oldest call is answered, for a share of its worst case, or not at all (share 0)."""
         if self.flying:
             reserved = self.flying.pop(0)
             spend = Spend(1, 50, 5, 0, float(WORST * Decimal(str(share)))) if share else None
@@ -135,7 +135,7 @@ def test_the_whole_cap_is_used_before_the_last_worker_gives_up(
     assert shared.ledger().confirmed.calls == 25
 
 
-def test_without_a_cap_nobody_waits_for_leave() -> None:
+def test_without_a_cap_nobody_waits_for_a_lease() -> None:
     shared = SharedBudget(max_calls=None, max_cost=None, base=Ledger())
     worker = WorkerStub(shared, "a")
     for _ in range(100):

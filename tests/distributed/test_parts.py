@@ -1,4 +1,4 @@
-"""Which rows are in which part, and what is taken in from the parts of a killed driver?"""
+"""The rows of each part, and what is recovered from the parts of a killed driver."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from ragassay.distributed.parts import (
     Part,
     PartsLedger,
     PartStore,
-    cut,
     elsewhere,
     folder_of,
     part_lock,
     recover_parts,
     size_of_parts,
+    split,
 )
 from ragassay.runs import ReplyLog
 from ragassay.store import Store, take
@@ -41,7 +41,7 @@ from ragassay.store import Store, take
 
 @given(rows=st.integers(0, 300), size=st.integers(1, 80), done=st.sets(st.integers(0, 299)))
 def test_every_row_that_is_not_done_is_in_one_part(rows: int, size: int, done: set[int]) -> None:
-    parts = list(cut(rows, size, done))
+    parts = list(split(rows, size, done))
     todo = [
         index for part in parts for index in range(part.start, part.stop) if index not in part.done
     ]
@@ -249,7 +249,7 @@ def test_a_folder_of_somebody_else_is_not_used(
         elsewhere("run-2", part)
 
 
-def test_a_book_that_is_lost_leaves_the_ledger_to_the_store(whole: Store) -> None:
+def test_a_parts_ledger_that_is_lost_leaves_the_ledger_to_the_store(whole: Store) -> None:
     folder, _ = folder_of(whole, "run-1")
     part = part_of(whole, "a")
     part.put_rows("run-1", [row(0)])

@@ -1,5 +1,5 @@
-"""What does a worker do that is not on the driver's machine? Without Ray: its methods are called as
-the driver calls them.
+"""A worker that is not on the driver's machine. Without Ray: its methods are called as the driver
+calls them.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def test_a_part_that_has_ended_leaves_nothing_on_another_machine(tmp_path: Path,
     with LLMServer() as server:
         ended = drive(plan_for(server), tmp_path, nothing)
         assert ended.state is RunState.FINISHED
-        assert ended.beat.rows == server.stats()["answers"] == ROWS
+        assert ended.heartbeat.rows == server.stats()["answers"] == ROWS
     assert not ended.replies
     assert not list(far.iterdir())
 

@@ -1,10 +1,9 @@
-"""How is a run driven over Ray? Parts are handed to workers, one at a time each; who dies is
-replaced; what is done is merged.
+"""The driver of a run over Ray: workers get parts of the rows, one at a time each.
 
 The driver is the only one that knows the whole: the rows that are left, the caps, the ledger and
-the state of the run. Workers are Ray actors, one CPU each. All that they are told and say goes
-through calls of their methods; a beat, a few times a second, brings what the progress display and
-the budget need.
+the state of the run. Workers are Ray actors, one CPU each; a worker that dies is replaced, and what
+a part came to is merged into the run. Driver and workers talk through calls of the workers'
+methods; a heartbeat, a few times a second, brings what the progress display and the budget need.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import itertools
 import os
 import shutil
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -25,9 +24,9 @@ from ragassay.core import (
     Manifest,
     RagAssayError,
     RunState,
-    SetupError,
     shorten,
 )
+from ragassay.distributed import ray_cluster
 from ragassay.distributed.messages import Heartbeat, Job, PartResult, Ready, joined
 from ragassay.distributed.parts import (
     LEDGER_FILE,
@@ -35,12 +34,12 @@ from ragassay.distributed.parts import (
     Part,
     PartsLedger,
     Rows,
-    cut,
     folder_of,
     merge_part,
     remove,
     replies_of,
     size_of_parts,
+    split,
     writing,
 )
 from ragassay.distributed.worker import Worker
@@ -54,12 +53,15 @@ if TYPE_CHECKING:
     from ragassay.runs.plan import Plan
     from ragassay.store import Store
 
-BEAT = 0.25
+HEARTBEAT = 0.25
+"""Seconds between two heartbeats of a worker."""
+
 SILENT = 20.0
-"""Seconds without an answer from a worker from which it is told; again each time they have doubled.
+"""Seconds without an answer from a worker from which it is reported; again each time they have
+doubled.
 """
 
-DEATHS = 3
+MOST_FAILURES = 3
 """Workers that may die in a row on one part without finishing a row of it."""
 
 LATE = 30.0
@@ -71,25 +73,52 @@ GRACE = 20.0
 
 @dataclass(slots=True)
 class _WorkerHandle:
-    """A worker as the driver sees it. share: of the calls at once; beat: of the part in hand."""
+    """A worker as the driver sees it. share: how many of the calls at once it may make; heartbeat:
+    the last one of the part that it is at; report_after: seconds of silence.
+    """
 
     number: int
     share: int
-    hiring: asyncio.Task[None] | None = None
+    starting: asyncio.Task[None] | None = None
     actor: Any = None
     where: str = ""
     part: Part | None = None
-    beat: Heartbeat = field(default_factory=Heartbeat)
-    told: float = SILENT
+    heartbeat: Heartbeat = field(default_factory=Heartbeat)
+    report_after: float = SILENT
+
+    def __str__(self) -> str:
+        return f"worker {self.number}{self.where}"
+
+
+@dataclass(slots=True)
+class _PartRun:
+    """A part while workers are at it. rows: a reference to those that the worker does not read;
+    spent: what workers before this one have spent on it; running: a worker is at it, and has not
+    said what it came to; failures: in a row, without a row more than most_rows.
+    """
+
+    part: Part
+    lease: Lease
+    rows: Any = None
+    spent: Ledger = field(default_factory=Ledger)
+    result: PartResult | None = None
+    running: bool = False
+    failures: int = 0
+    most_rows: int = 0
+
+    def count_failure(self, rows: int) -> None:
+        """A worker failed at the part, with so many of its rows done."""
+        self.failures = 1 if rows > self.most_rows else self.failures + 1
+        self.most_rows = max(self.most_rows, rows)
 
 
 class RayEngine:
     """Drives a plan over Ray; stands where an Engine stands. One instance, one run.
 
-    budget: keeps the caps. log: the run's own log of calls, which gets the replies of parts that do
-    not come to their end; share_replies: whether workers may use its replies. save: writes the budget's
-    ledger to disk, before leave is given. Raises SetupError E0105 without Ray, E0110 where a worker
-    cannot make the same set-up, EnvironmentFailure E0510 where Ray or its workers fail.
+    budget: keeps the caps. log: the run's own log of replies, which gets those of parts that do not
+    come to their end; share_replies: whether workers may use its replies. save: writes the budget's
+    ledger to disk, before a lease is granted. Raises SetupError E0105 without Ray, E0110 where a
+    worker cannot make the same set-up, EnvironmentFailure E0510 where Ray or its workers fail.
     """
 
     def __init__(
@@ -105,20 +134,30 @@ class RayEngine:
         save: Callable[[], None],
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        self._plan, self._store, self._manifest, self._budget = plan, store, manifest, budget
-        self._save, self._tell = save, tell or (lambda _: None)
-        self._reads = plan.dataset.cuttable
+        self._plan = plan
+        self._store = store
+        self._manifest = manifest
+        self._budget = budget
+        self._done = done
+        self._log = log
+        self._share_replies = share_replies
+        self._save = save
+        self._tell = tell or _ignore
+        self._workers_read = plan.dataset.cuttable  # the rows of their parts, by themselves
         self._folder, self._journals = folder_of(store, manifest.run_id)
-        self._log, self._lends = log, share_replies
-        self._hands: list[_WorkerHandle] = []
+        self._handles: list[_WorkerHandle] = []
         self._parts: Iterator[tuple[Part, Rows | None]] = iter(())
-        self._cutting, self._merging, self._saving = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
-        self._given = self._saved = 0  # how often leave was given, and how much of that is on disk
+        self._splitting = asyncio.Lock()
+        self._merging = asyncio.Lock()
+        self._saving = asyncio.Lock()
+        self._leases_granted = 0
+        self._leases_saved = 0  # how many of them are on disk
         self._merges: set[asyncio.Task[None]] = set()
-        self._ended = Heartbeat()  # of all parts that have ended
-        self._done, self._before = done, 0
-        self._book: PartsLedger | None = None
-        self._state, self._reason = RunState.RUNNING, ""
+        self._ended_parts = Heartbeat()
+        self._rows_before = 0
+        self._parts_ledger: PartsLedger | None = None
+        self._state = RunState.RUNNING
+        self._reason = ""
         self._stopped = asyncio.Event()
         self._fatal: BaseException | None = None
         self._ray: Any = None
@@ -126,16 +165,22 @@ class RayEngine:
         self.without_usage = 0
 
     def stop(self, state: RunState = RunState.INTERRUPTED, reason: str = "") -> None:
-        """Stop cleanly: no new part, no new call; what is in flight is finished and kept. Call from
-        the loop.
+        """Stop cleanly: no new part, no new call; what is in flight is finished and stored. Call
+        from the loop.
         """
         if self._state is RunState.RUNNING:
-            default = (
-                self._budget.stop_reason() if state is RunState.BUDGET else "stopped by the user"
-            )
-            self._state, self._reason = state, reason or default
+            if not reason:
+                at_a_cap = state is RunState.BUDGET
+                reason = self._budget.stop_reason() if at_a_cap else "stopped by the user"
+            self._state = state
+            self._reason = reason
         if state is not RunState.BUDGET:  # the others still use up what is left of a cap
             self._stopped.set()
+
+    def _abort(self, error: BaseException) -> None:
+        if self._fatal is None:
+            self._fatal = error
+            self.stop(RunState.FAILED, shorten(str(error), 500))
 
     async def run(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> Outcome:
         """Drive all rows that are not done; `rows` are those, and are read only where workers
@@ -143,105 +188,104 @@ class RayEngine:
 
         Raises RagAssayError when the set-up or the machine fails.
         """
-        self._before = self.progress.rows
-        self._ray, ours = await asyncio.to_thread(
-            start, self._plan.options.workers
-        )  # beside the display and Ctrl-C
+        self._rows_before = self.progress.rows
+        # In a thread, beside the display and Ctrl-C.
+        self._ray, is_ours = await asyncio.to_thread(
+            ray_cluster.connect, self._plan.options.workers
+        )
         try:
-            self._make_hands(rows)
-            with writing(self._folder):
-                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                (self._folder / TOKEN).write_text(self._store.token)
-                self._book = PartsLedger(self._budget.ledger(), owner=self._store.token)
-                self._book.write(self._folder)
+            self._make_handles(rows)
+            self._make_folder()
             try:
                 await self._drive()
             finally:
                 remove(self._folder)
         finally:
-            if ours:
-                await asyncio.to_thread(self._ray.shutdown)
-                _let_print(self._ray, True)
+            if is_ours:
+                await asyncio.to_thread(ray_cluster.disconnect, self._ray)
         if self._fatal is not None:
             raise self._fatal
         if self._state is RunState.RUNNING:
-            left = self._manifest.rows - len(
-                await asyncio.to_thread(self._store.done, self._manifest.run_id)
-            )
-            self._state = RunState.FINISHED
-            if left > 0:  # whatever went wrong: a run that lacks rows is not called finished
-                self._state, self._reason = (
-                    RunState.INTERRUPTED,
-                    f"the workers left {left:,} rows undone",
-                )
+            await self._finish()
         return Outcome(self._state, self._reason, self._budget.ledger())
 
-    def _make_hands(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> None:
+    async def _finish(self) -> None:
+        """Whatever went wrong: a run that lacks rows is not called finished."""
+        done = await asyncio.to_thread(self._store.done, self._manifest.run_id)
+        left = self._manifest.rows - len(done)
+        self._state = RunState.FINISHED
+        if left > 0:
+            self._state = RunState.INTERRUPTED
+            self._reason = f"the workers left {left:,} rows undone"
+
+    def _make_handles(self, rows: Iterator[tuple[int, Sample | BadRow]]) -> None:
         options = self._plan.options
-        workers = min(options.workers or _cpus(self._ray), options.concurrency)
-        self._hands = [
+        workers = min(options.workers or ray_cluster.cpus(self._ray), options.concurrency)
+        self._handles = [
             _WorkerHandle(number, share)
             for number, share in enumerate(shares(options.concurrency, workers), 1)
         ]
         self._budget.workers = workers
-        self._parts = self._cut(size_of_parts(self._manifest.rows, workers), rows)
+        self._parts = self._split(size_of_parts(self._manifest.rows, workers), rows)
+
+    def _make_folder(self) -> None:
+        with writing(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            (self._folder / TOKEN).write_text(self._store.token)
+            self._parts_ledger = PartsLedger(self._budget.ledger(), owner=self._store.token)
+            self._parts_ledger.write(self._folder)
 
     async def _drive(self) -> None:
         stopping = asyncio.create_task(self._stop_workers())
-        crew: list[asyncio.Task[None]] = []
+        workers: list[asyncio.Task[None]] = []
         try:
-            await self._muster()
-            crew = [asyncio.create_task(self._work(hand)) for hand in self._hands]
-            while left := [task for task in crew if not task.done()]:
-                await asyncio.wait(left, timeout=BEAT, return_when=asyncio.FIRST_EXCEPTION)
-                self._count()
-                for task in crew:
-                    if (
-                        task.done()
-                        and not task.cancelled()
-                        and (error := task.exception()) is not None
-                    ):
-                        self._abort(error)
+            await self._start_workers()
+            workers = [asyncio.create_task(self._work(handle)) for handle in self._handles]
+            left = set(workers)
+            while left:
+                done, left = await asyncio.wait(
+                    left, timeout=HEARTBEAT, return_when=asyncio.FIRST_EXCEPTION
+                )
+                self._update_progress()
+                self._abort_on_error(done)
         finally:
-            ending = [
-                stopping,
-                *crew,
-                *(hand.hiring for hand in self._hands if hand.hiring is not None),
-            ]
-            for task in ending:
+            starting = [each.starting for each in self._handles if each.starting is not None]
+            tasks = [stopping, *workers, *starting]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*ending, return_exceptions=True)
-            for hand in self._hands:
-                await self._dismiss(hand, kindly=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for handle in self._handles:
+                await self._end_worker(handle, kindly=True)
             await asyncio.gather(*self._merges, return_exceptions=True)
-            self._count()
+            self._update_progress()
 
-    def _abort(self, error: BaseException) -> None:
-        if self._fatal is None:
-            self._fatal = error
-            self.stop(RunState.FAILED, shorten(str(error), 500))
+    def _abort_on_error(self, done: Iterable[asyncio.Task[None]]) -> None:
+        for task in done:
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                self._abort(error)
 
     async def _stop_workers(self) -> None:
-        """Once the run is stopped: tell all workers, and end those that do not end by themselves."""
+        """Once the run is stopped: tell all workers, and end those that do not end then."""
         await self._stopped.wait()
-        for hand in self._hands:
-            if hand.actor is not None and hand.part is not None:
-                hand.actor.stop.remote()
+        for handle in self._handles:
+            if handle.actor is not None and handle.part is not None:
+                handle.actor.stop.remote()
         await asyncio.sleep(GRACE)
-        for hand in self._hands:
-            if hand.part is not None:
-                await self._dismiss(hand)
+        for handle in self._handles:
+            if handle.part is not None:
+                await self._end_worker(handle)
 
     # -- one worker after the other, one part after the other
 
-    async def _muster(self) -> None:
+    async def _start_workers(self) -> None:
         """All workers make the set-up before the first of them is given rows, so that a mistake in
         it costs nothing; those that Ray cannot place for the while come later.
         """
-        for hand in self._hands:
-            hand.hiring = asyncio.create_task(self._hire(hand))
-        waiting = {hand.hiring for hand in self._hands if hand.hiring is not None}
-        late: float | None = None
+        for handle in self._handles:
+            handle.starting = asyncio.create_task(self._ensure_worker(handle))
+        waiting = {each.starting for each in self._handles if each.starting is not None}
+        deadline: float | None = None
         while waiting and not self._stopped.is_set():
             ready, waiting = await asyncio.wait(
                 waiting, timeout=0.5, return_when=asyncio.FIRST_COMPLETED
@@ -250,163 +294,210 @@ class RayEngine:
                 if not task.cancelled():
                     task.result()
             now = time.monotonic()
-            late = late or (now + LATE if ready else None)
-            if late is not None and now > late:
+            if deadline is None and ready:
+                deadline = now + LATE
+            if deadline is not None and now > deadline:
                 return
 
-    async def _work(self, hand: _WorkerHandle) -> None:
-        """What happens to one worker: it is driven through parts until there is none."""
-        if hand.hiring is not None:
-            await hand.hiring
+    async def _work(self, handle: _WorkerHandle) -> None:
+        """One worker is driven through parts until there is none."""
+        if handle.starting is not None:
+            await handle.starting
         while self._state is RunState.RUNNING:
-            async with self._cutting:
-                found = await asyncio.to_thread(next, self._parts, None)
-            if found is None:
+            async with self._splitting:
+                item = await asyncio.to_thread(next, self._parts, None)
+            if item is None:
                 return
-            await self._do(hand, *found)
+            await self._do_part(handle, *item)
 
-    async def _do(self, hand: _WorkerHandle, part: Part, rows: Rows | None) -> None:
+    async def _do_part(self, handle: _WorkerHandle, part: Part, rows: Rows | None) -> None:
         """One part, by as many workers as it takes."""
-        deaths, most = 0, 0
-        handed = None if rows is None else await asyncio.to_thread(self._ray.put, rows)
-        lease, spent, sent = self._budget.open(part.name), Ledger(), 0
-        ended: PartResult | None = None
-        ran = False  # a worker was at it, and has not said what it came to
+        reference = None if rows is None else await asyncio.to_thread(self._ray.put, rows)
+        run = _PartRun(part, self._budget.open(part.name), reference)
         try:
-            await self._keep(lease)
-            while ended is None and self._state is RunState.RUNNING:
-                try:
-                    await self._hire(hand)
-                    if hand.actor is None:
-                        break
-                    hand.part, hand.beat = part, Heartbeat()
-                    ran = True
-                    ended = await self._follow(hand, part, handed, lease, spent)
-                except self._ray.exceptions.RayActorError as error:
-                    lease, spent = self._budget.worker_died(part.name, hand.share)
-                    ran = False
-                    deaths = 1 if hand.beat.rows > most else deaths + 1
-                    most = max(most, hand.beat.rows)
-                    await self._bury(hand, part, deaths, error)
-                if ended is not None and self._gave_up(ended):
-                    deaths = 1 if ended.beat.rows > most else deaths + 1
-                    most = max(most, ended.beat.rows)
-                    async with self._merging:  # which writes the log too, in a thread
-                        await asyncio.to_thread(self._log.keep, ended.replies)
-                    if deaths >= DEATHS:
-                        raise self._too_often(
-                            "heard nothing from the driver", f"on {part}", hand, ended.reason
-                        )
-                    self._tell(
-                        f"worker {hand.number}{hand.where} had heard nothing from here: it goes on"
-                        f" with {part}"
-                    )
-                    lease, spent = (
-                        self._budget.reopen(part.name, ended.beat.use),
-                        ended.beat.use.ledger,
-                    )
-                    ended, ran = None, False
+            await self._store_lease(run.lease)
+            while run.result is None and self._state is RunState.RUNNING:
+                if not await self._try_part(handle, run):
+                    break
         finally:
-            if ended is None and ran:
-                _, spent = self._budget.worker_died(part.name, hand.share)
-                await self._dismiss(
-                    hand
-                )  # nothing may be written into the part while it is taken in
-            if ended is not None:
-                hand.beat, spent, sent = ended.beat, ended.beat.use.ledger, ended.beat.use.sent
-            self._budget.close(
-                part.name, spent, max(sent, spent.confirmed.calls + spent.uncertain_calls)
-            )
-            self._close_part(hand)
-            self._merge(part, spent, ended)
-        if ended is not None and ended.error is not None:
-            raise ended.error
-        if ended is not None and ended.state is RunState.BUDGET:
-            self.stop(RunState.BUDGET, ended.reason)
+            await self._close_part(handle, run)
+        result = run.result
+        if result is not None and result.error is not None:
+            raise result.error
+        if result is not None and result.state is RunState.BUDGET:
+            self.stop(RunState.BUDGET, result.reason)
 
-    def _gave_up(self, ended: PartResult) -> bool:
+    async def _try_part(self, handle: _WorkerHandle, run: _PartRun) -> bool:
+        """Have one worker do the part; its result is noted if it came to an end. False where there
+        is no worker.
+        """
+        part = run.part
+        try:
+            await self._ensure_worker(handle)
+            if handle.actor is None:
+                return False
+            handle.part = part
+            handle.heartbeat = Heartbeat()
+            run.running = True
+            run.result = await self._follow(handle, run)
+        except self._ray.exceptions.RayActorError as error:
+            run.lease, run.spent = self._budget.worker_died(part.name, handle.share)
+            run.running = False
+            run.count_failure(handle.heartbeat.rows)
+            await self._note_death(handle, part, run.failures, error)
+        if run.result is not None and self._took_driver_for_dead(run.result):
+            result = run.result
+            run.count_failure(result.heartbeat.rows)
+            async with self._merging:  # which writes the log too, in a thread
+                await asyncio.to_thread(self._log.keep, result.replies)
+            if run.failures >= MOST_FAILURES:
+                raise _too_often(
+                    "heard nothing from the driver", f"on {part}", str(handle), result.reason
+                )
+            self._tell(f"{handle} had heard nothing from here: it goes on with {part}")
+            run.lease = self._budget.reopen(part.name, result.heartbeat.use)
+            run.spent = result.heartbeat.use.ledger
+            run.result = None
+            run.running = False
+        return True
+
+    def _took_driver_for_dead(self, result: PartResult) -> bool:
         """Whether a worker took this driver for dead, and left rows of its part undone."""
         return (
-            ended.error is None
-            and ended.state is RunState.INTERRUPTED
+            result.error is None
+            and result.state is RunState.INTERRUPTED
             and self._state is RunState.RUNNING
         )
 
-    async def _follow(
-        self, hand: _WorkerHandle, part: Part, rows: Any, lease: Lease, spent: Ledger
-    ) -> PartResult:
-        """Let the worker drive the part, and carry beats and leave to and fro."""
-        running = self._sent(hand.actor.run_part.remote(part, rows, lease, spent))
-        heard = time.monotonic()
-        hand.told = SILENT
-        giving: asyncio.Task[None] | None = (
-            None  # beside the beats: a slow disk must not make the worker think us dead
+    async def _close_part(self, handle: _WorkerHandle, run: _PartRun) -> None:
+        """Count what the part came to, and have it merged into the run."""
+        name, result = run.part.name, run.result
+        sent = 0
+        if result is None and run.running:
+            _, run.spent = self._budget.worker_died(name, handle.share)
+            # Nothing may be written into the part while it is merged.
+            await self._end_worker(handle)
+        if result is not None:
+            handle.heartbeat = result.heartbeat
+            run.spent = result.heartbeat.use.ledger
+            sent = result.heartbeat.use.sent
+        sent = max(sent, run.spent.confirmed.calls + run.spent.uncertain_calls)
+        self._budget.close(name, run.spent, sent)
+        self._add_ended_part(handle)
+        self._merge(run.part, run.spent, result)
+
+    async def _follow(self, handle: _WorkerHandle, run: _PartRun) -> PartResult:
+        """Let the worker drive the part, and carry heartbeats and leases to and fro."""
+        running = self._answer_of(
+            handle.actor.run_part.remote(run.part, run.rows, run.lease, run.spent)
         )
-
-        async def give(more: Lease) -> None:
-            await self._keep(more)
-            if hand.actor is not None and not running.done():
-                hand.actor.allow.remote(more)
-
+        heard = time.monotonic()
+        handle.report_after = SILENT
+        # Beside the heartbeats: a slow disk must not make the worker think the driver dead.
+        granting: asyncio.Task[None] | None = None
         try:
             while not running.done():
-                await asyncio.wait({running}, timeout=BEAT)
+                await asyncio.wait({running}, timeout=HEARTBEAT)
                 if running.done():
                     break
-                beating = self._sent(hand.actor.beat.remote())
-                while not running.done() and not beating.done():
-                    await asyncio.wait(
-                        {running, beating}, timeout=1.0, return_when=asyncio.FIRST_COMPLETED
-                    )
-                    if (silent := time.monotonic() - heard) >= hand.told:
-                        hand.told = 2 * silent
-                        self._tell(
-                            f"worker {hand.number}{hand.where} has not answered for {silent:.0f} s:"
-                            f" {part}"
-                        )
-                if not beating.done() or beating.exception() is not None:
+                heartbeat = await self._heartbeat_of(handle, run.part, running, heard)
+                if heartbeat is None:
                     continue
-                heard, hand.told, hand.beat = time.monotonic(), SILENT, beating.result()
-                for line in hand.beat.tales:
-                    self._tell(f"worker {hand.number}: {line}")
-                if giving is not None:
-                    if not giving.done():
+                heard = time.monotonic()
+                handle.report_after = SILENT
+                handle.heartbeat = heartbeat
+                for message in heartbeat.messages:
+                    self._tell(f"worker {handle.number}: {message}")
+                if granting is not None:
+                    if not granting.done():
                         continue
-                    giving.result()
-                    giving = None
-                if (more := self._budget.report(part.name, hand.beat.use)) is not None:
-                    giving = asyncio.create_task(give(more))
-            ended: PartResult = running.result()
-            return ended
+                    granting.result()
+                    granting = None
+                lease = self._budget.report(run.part.name, heartbeat.use)
+                if lease is not None:
+                    granting = asyncio.create_task(self._grant(handle, lease, running))
+            result: PartResult = running.result()
+            return result
         finally:
-            if giving is not None:
-                giving.cancel()
-                await asyncio.gather(giving, return_exceptions=True)
+            if granting is not None:
+                granting.cancel()
+                await asyncio.gather(granting, return_exceptions=True)
 
-    async def _keep(self, lease: Lease) -> None:
-        """Leave to spend is on disk before it is given."""
+    async def _heartbeat_of(
+        self, handle: _WorkerHandle, part: Part, running: asyncio.Future[Any], heard: float
+    ) -> Heartbeat | None:
+        """The worker's heartbeat; None where its part ends first, or it fails. A long silence is
+        reported. heard: when the last heartbeat came.
+        """
+        answer = self._answer_of(handle.actor.heartbeat.remote())
+        while not running.done() and not answer.done():
+            await asyncio.wait({running, answer}, timeout=1.0, return_when=asyncio.FIRST_COMPLETED)
+            silent = time.monotonic() - heard
+            if silent >= handle.report_after:
+                handle.report_after = 2 * silent
+                self._tell(f"{handle} has not answered for {silent:.0f} s: {part}")
+        if not answer.done() or answer.exception() is not None:
+            return None
+        heartbeat: Heartbeat = answer.result()
+        return heartbeat
+
+    async def _grant(
+        self, handle: _WorkerHandle, lease: Lease, running: asyncio.Future[Any]
+    ) -> None:
+        await self._store_lease(lease)
+        if handle.actor is not None and not running.done():
+            handle.actor.extend_lease.remote(lease)
+
+    async def _store_lease(self, lease: Lease) -> None:
+        """A lease is on disk before it is granted."""
         if lease.calls is None and lease.cost is None:
             return
-        self._given = mine = self._given + 1
+        self._leases_granted += 1
+        mine = self._leases_granted
         async with self._saving:
-            if self._saved < mine:  # else it went to disk with another one's
-                upto = self._given
+            if self._leases_saved < mine:  # else it went to disk with another one's
+                saved = self._leases_granted
                 await asyncio.to_thread(self._save)
-                self._saved = upto
+                self._leases_saved = saved
 
-    async def _hire(self, hand: _WorkerHandle) -> None:
+    async def _ensure_worker(self, handle: _WorkerHandle) -> None:
         """Start a worker where there is none, and another where it dies before it is ready."""
         deaths = 0
-        while hand.actor is None and self._state is RunState.RUNNING:
+        while handle.actor is None and self._state is RunState.RUNNING:
             try:
-                await self._start_worker(hand)
+                await self._start_worker(handle)
             except self._ray.exceptions.RayActorError as error:
                 deaths += 1
-                await self._bury(hand, None, deaths, error)
+                await self._note_death(handle, None, deaths, error)
 
-    async def _start_worker(self, hand: _WorkerHandle) -> None:
+    async def _start_worker(self, handle: _WorkerHandle) -> None:
         """A process that makes its set-up before it is given anything to do."""
-        job = Job(
+        actor_class = self._ray.remote(num_cpus=1, max_restarts=0)(Worker)
+        handle.actor = actor_class.remote(self._job(handle))
+        ready = self._answer_of(handle.actor.prepare.remote(self._workers_read))
+        report_after = SILENT
+        started = time.monotonic()
+        while not ready.done():
+            await asyncio.wait({ready}, timeout=1.0)
+            if self._stopped.is_set():
+                await self._end_worker(handle)
+                return
+            silent = time.monotonic() - started
+            if silent > report_after:
+                report_after = 2 * silent
+                self._tell(
+                    f"worker {handle.number} has not started for {silent:.0f} s: Ray has no free"
+                    " CPU for it yet"
+                )
+        answer: Ready | RagAssayError = ready.result()
+        if isinstance(answer, RagAssayError):
+            raise answer
+        handle.where = f" (process {answer.pid} on {answer.host})"
+        if not answer.here:
+            await self._drop_parts_ledger()
+
+    def _job(self, handle: _WorkerHandle) -> Job:
+        return Job(
             version=__version__,
             manifest=self._manifest,
             options=self._plan.options.to_json(),
@@ -415,140 +506,116 @@ class RayEngine:
             journals=self._journals,
             token=self._store.token,
             boot=boot_id(),
-            replies=self._log.prefix if self._lends else None,
-            concurrency=hand.share,
+            replies=self._log.prefix if self._share_replies else None,
+            concurrency=handle.share,
             home=os.getcwd(),
-            size=os.path.getsize(self._manifest.source) if self._reads else 0,
+            size=os.path.getsize(self._manifest.source) if self._workers_read else 0,
         )
-        actor_class = self._ray.remote(num_cpus=1, max_restarts=0)(Worker)
-        hand.actor = actor_class.remote(job)
-        ready = self._sent(hand.actor.prepare.remote(self._reads))
-        waited = SILENT
-        begun = time.monotonic()
-        while not ready.done():
-            await asyncio.wait({ready}, timeout=1.0)
-            if self._stopped.is_set():
-                await self._dismiss(hand)
-                return
-            if (silent := time.monotonic() - begun) > waited:
-                waited = 2 * silent
-                self._tell(
-                    f"worker {hand.number} has not started for {silent:.0f} s: Ray has no free CPU"
-                    " for it yet"
-                )
-        said: Ready | RagAssayError = ready.result()
-        if isinstance(said, RagAssayError):
-            raise said
-        hand.where = f" (process {said.pid} on {said.host})"
-        if not said.here and self._book is not None:  # what it spends is in no log on this machine
-            async with self._merging:
-                self._book = None
-                await asyncio.to_thread((self._folder / LEDGER_FILE).unlink, missing_ok=True)
 
-    async def _bury(
-        self, hand: _WorkerHandle, part: Part | None, deaths: int, error: Exception
+    async def _drop_parts_ledger(self) -> None:
+        """A worker is on another machine: what it spends is in no log on this one."""
+        if self._parts_ledger is None:
+            return
+        async with self._merging:
+            self._parts_ledger = None
+            await asyncio.to_thread((self._folder / LEDGER_FILE).unlink, missing_ok=True)
+
+    async def _note_death(
+        self, handle: _WorkerHandle, part: Part | None, deaths: int, error: Exception
     ) -> None:
         """A worker has died, of its part or while it started. Raises EnvironmentFailure when that
         happens too often.
         """
-        where, of = hand.where, "while starting" if part is None else f"on {part}"
-        await self._dismiss(hand)
+        worker = str(handle)
+        when = "while starting" if part is None else f"on {part}"
+        await self._end_worker(handle)
         if self._state is not RunState.RUNNING:
             return
-        if deaths >= DEATHS:
-            raise self._too_often("died", of, hand, str(error).strip().splitlines()[0], where)
-        self._tell(
-            f"worker {hand.number}{where} died {of}; another one goes on: only calls in flight are"
-            " lost"
-        )
+        if deaths >= MOST_FAILURES:
+            raise _too_often("died", when, worker, str(error).strip().splitlines()[0])
+        self._tell(f"{worker} died {when}; another one goes on: only calls in flight are lost")
 
-    def _too_often(
-        self, what: str, of: str, hand: _WorkerHandle, why: str, where: str = ""
-    ) -> EnvironmentFailure:
-        return EnvironmentFailure(
-            "E0510",
-            f"{DEATHS} workers in a row {what} {of}.",
-            where=f"the last was worker {hand.number}{where or hand.where}",
-            why=shorten(why, 200),
-            fix="see that the machine has memory enough (fewer --workers take less)",
-        )
-
-    async def _dismiss(self, hand: _WorkerHandle, kindly: bool = False) -> None:
+    async def _end_worker(self, handle: _WorkerHandle, kindly: bool = False) -> None:
         """End a worker's process. kindly: let it close what it has open."""
-        actor, hand.actor, hand.where = hand.actor, None, ""
+        actor = handle.actor
+        handle.actor = None
+        handle.where = ""
         if actor is None:
             return
         if kindly:
             with suppress(Exception):
-                await asyncio.wait_for(self._sent(actor.close.remote()), 5.0)
+                await asyncio.wait_for(self._answer_of(actor.close.remote()), 5.0)
         with suppress(Exception):
             self._ray.kill(actor)
 
-    def _sent(self, reference: Any) -> asyncio.Future[Any]:
+    def _answer_of(self, reference: Any) -> asyncio.Future[Any]:
         """What a worker will answer; nobody has to wait for it."""
         answer = asyncio.wrap_future(reference.future())
-        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        answer.add_done_callback(_mark_as_seen)
         return answer
 
     # -- parts in, results out
 
-    def _cut(
+    def _split(
         self, size: int, rows: Iterator[tuple[int, Sample | BadRow]]
     ) -> Iterator[tuple[Part, Rows | None]]:
         """The parts; with their rows, where workers cannot read these by themselves."""
-        for part in cut(self._manifest.rows, size, self._done):
-            yield part, None if self._reads else list(itertools.islice(rows, part.rows))
+        for part in split(self._manifest.rows, size, self._done):
+            yield part, None if self._workers_read else list(itertools.islice(rows, part.rows))
 
-    def _merge(self, part: Part, spent: Ledger, ended: PartResult | None) -> None:
+    def _merge(self, part: Part, spent: Ledger, result: PartResult | None) -> None:
         """Take what a part came to into the run, beside the parts that go on."""
-        folder = self._folder / part.name
-
-        def take() -> None:
-            if self._journals:
-                merge_part(self._store, self._manifest.run_id, folder)
-            if self._book is not None:
-                self._book = self._book.enter(self._folder, part.name, spent)
-            if (
-                ended is None or ended.state is not RunState.FINISHED
-            ):  # not all its replies are judged
-                self._log.keep(replies_of(folder) | (ended.replies if ended is not None else {}))
-            shutil.rmtree(folder, ignore_errors=True)
 
         async def work() -> None:
             async with self._merging:  # one writer at a time
-                await asyncio.to_thread(take)
+                await asyncio.to_thread(self._merge_now, part, spent, result)
 
         def over(task: asyncio.Task[None]) -> None:
-            if not task.cancelled() and (error := task.exception()) is not None:
-                self._abort(error)
+            self._abort_on_error([task])
 
         task = asyncio.create_task(work())
         task.add_done_callback(over)
         self._merges.add(task)
 
-    def _close_part(self, hand: _WorkerHandle) -> None:
-        beat, ended = hand.beat, self._ended
-        self.without_usage = max(self.without_usage, beat.without_usage)
-        self._ended = Heartbeat(
-            rows=ended.rows + beat.rows,
-            bad=ended.bad + beat.bad,
-            cached=ended.cached + beat.cached,
-            traffic=joined([ended.traffic, beat.traffic]),
-        )
-        self._ended.traffic.in_flight = 0
-        self._ended.traffic.waits.clear()
-        self._ended.traffic.limit = self._ended.traffic.ceiling = 0
-        self._ended.traffic.down = None
-        hand.part, hand.beat = None, Heartbeat()
+    def _merge_now(self, part: Part, spent: Ledger, result: PartResult | None) -> None:
+        folder = self._folder / part.name
+        if self._journals:
+            merge_part(self._store, self._manifest.run_id, folder)
+        if self._parts_ledger is not None:
+            self._parts_ledger = self._parts_ledger.enter(self._folder, part.name, spent)
+        if result is None or result.state is not RunState.FINISHED:
+            # Not all its replies are judged.
+            sent_along = {} if result is None else result.replies
+            self._log.keep(replies_of(folder) | sent_along)
+        shutil.rmtree(folder, ignore_errors=True)
 
-    def _count(self) -> None:
+    def _add_ended_part(self, handle: _WorkerHandle) -> None:
+        last, ended = handle.heartbeat, self._ended_parts
+        self.without_usage = max(self.without_usage, last.without_usage)
+        traffic = joined([ended.traffic, last.traffic])
+        # Nothing is in flight or waited for any more.
+        traffic.in_flight = 0
+        traffic.waits.clear()
+        traffic.limit = 0
+        traffic.ceiling = 0
+        traffic.down = None
+        self._ended_parts = Heartbeat(
+            rows=ended.rows + last.rows,
+            bad=ended.bad + last.bad,
+            cached=ended.cached + last.cached,
+            traffic=traffic,
+        )
+        handle.part = None
+        handle.heartbeat = Heartbeat()
+
+    def _update_progress(self) -> None:
         """What the progress display is to show now."""
-        beats = [self._ended, *(hand.beat for hand in self._hands)]
+        heartbeats = [self._ended_parts, *(handle.heartbeat for handle in self._handles)]
         progress = self.progress
-        progress.rows = self._before + sum(beat.rows for beat in beats)
-        progress.bad = sum(beat.bad for beat in beats)
-        progress.cached = sum(beat.cached for beat in beats)
-        progress.traffic = joined([beat.traffic for beat in beats])
+        progress.rows = self._rows_before + sum(each.rows for each in heartbeats)
+        progress.bad = sum(each.bad for each in heartbeats)
+        progress.cached = sum(each.cached for each in heartbeats)
+        progress.traffic = joined([each.traffic for each in heartbeats])
 
 
 def shares(concurrency: int, workers: int) -> list[int]:
@@ -557,65 +624,20 @@ def shares(concurrency: int, workers: int) -> list[int]:
     return [whole + (number < rest) for number in range(workers)]
 
 
-def load() -> Any:
-    """Ray. Raises SetupError (E0105) with the command that installs it."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = (
-        "0"  # Ray reports its use to its makers where nobody forbids it
+def _too_often(what: str, when: str, worker: str, why: str) -> EnvironmentFailure:
+    return EnvironmentFailure(
+        "E0510",
+        f"{MOST_FAILURES} workers in a row {what} {when}.",
+        where=f"the last was {worker}",
+        why=shorten(why, 200),
+        fix="see that the machine has memory enough (fewer --workers take less)",
     )
-    try:
-        import ray
-    except ImportError as error:
-        raise SetupError(
-            "E0105",
-            "--engine ray needs Ray, which is not installed.",
-            where="--engine ray",
-            why=shorten(str(error)),
-            fix="pip install 'ragassay[ray]'",
-        ) from error
-    return ray
 
 
-def start(workers: int | None) -> tuple[Any, bool]:
-    """Ray, connected to the cluster that RAY_ADDRESS names, else to one of this machine; and
-    whether it is ours to end.
-
-    A program that is connected already stays so. Raises EnvironmentFailure E0510.
-    """
-    ray = load()
-    if ray.is_initialized():
-        return ray, False
-    address = os.environ.get("RAY_ADDRESS") or "local"
-    local = (
-        {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
-        if address == "local"
-        else {}
-    )
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
-    except Exception as error:  # Ray raises anything at all here
-        with suppress(Exception):
-            ray.shutdown()
-        raise EnvironmentFailure(
-            "E0510",
-            "Ray cannot be started or reached.",
-            where=f"RAY_ADDRESS={address}",
-            why=shorten(str(error).strip(), 300),
-            fix="see `ray status`, or unset RAY_ADDRESS to run on this machine alone",
-        ) from error
-    _let_print(ray, False)
-    return ray, True
+def _ignore(_: str) -> None:
+    """What is told to nobody."""
 
 
-def _let_print(ray: Any, allowed: bool) -> None:
-    """Whether Ray may print on our stdout, as it does of dead workers: there `--json` promises JSON
-    and nothing else.
-
-    Ray has no public switch for it; where the inner one is gone it prints.
-    """
-    inner: Any = getattr(getattr(ray, "_private", None), "worker", None)
-    if hasattr(inner, "_worker_logs_enabled"):
-        inner._worker_logs_enabled = allowed
-
-
-def _cpus(ray: Any) -> int:
-    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+def _mark_as_seen(answer: asyncio.Future[Any]) -> None:
+    if not answer.cancelled():
+        answer.exception()

@@ -174,7 +174,7 @@ class SharedBudget(Budget):
             return None if larger == lease else larger
 
     def _grown(self, lease: Lease, before: LeaseUse, use: LeaseUse) -> Lease:
-        """The lease, with room for twice what was used since the last report where there is some."""
+        """The lease, with room for twice what was used since the last report, if there is some."""
         calls, cost = lease.calls, lease.cost
         if calls is not None:
             aim = max(LEAST_CALLS, 2 * (use.sent - before.sent))

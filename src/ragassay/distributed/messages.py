@@ -1,6 +1,4 @@
-"""What do driver and workers tell each other? Frozen values, of one version of RagAssay on both
-sides.
-"""
+"""The messages between driver and workers: frozen values, of one version on both sides."""
 
 from __future__ import annotations
 
@@ -58,8 +56,8 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """How a worker's part stands. rows: finished ones of the part; tales: what is to be told to the
-    user once; without_usage: replies so far that said nothing about tokens.
+    """How a worker's part stands. rows: finished ones of the part; messages: what the user is to be
+    told, once; without_usage: replies so far that said nothing about tokens.
     """
 
     rows: int = 0
@@ -67,7 +65,7 @@ class Heartbeat:
     cached: int = 0
     use: LeaseUse = field(default_factory=LeaseUse)
     traffic: Traffic = field(default_factory=Traffic)
-    tales: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     without_usage: int = 0
 
 
@@ -79,7 +77,7 @@ class PartResult:
 
     state: RunState
     reason: str
-    beat: Heartbeat
+    heartbeat: Heartbeat
     error: RagAssayError | None = None
     replies: Replies = field(default_factory=dict)
 
@@ -87,12 +85,13 @@ class PartResult:
 def joined(traffics: list[Traffic]) -> Traffic:
     """The counters of several workers as one; `down` since the earliest."""
     total = Traffic()
-    for one in traffics:
-        for f in fields(Traffic):
-            mine, theirs = getattr(total, f.name), getattr(one, f.name)
-            if isinstance(theirs, Counter | int):
-                setattr(total, f.name, mine + theirs)
-    total.down = min((one.down for one in traffics if one.down is not None), default=None)
+    for traffic in traffics:
+        for each in fields(Traffic):
+            value = getattr(traffic, each.name)
+            if isinstance(value, Counter | int):
+                setattr(total, each.name, getattr(total, each.name) + value)
+    outages = [traffic.down for traffic in traffics if traffic.down is not None]
+    total.down = min(outages, default=None)
     return total
 
 

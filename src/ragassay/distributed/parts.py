@@ -1,12 +1,11 @@
-"""What is a part of a run: a range of rows that one worker drives, with a log of its calls and
-perhaps a journal.
+"""The parts of a run: ranges of rows that workers drive, each with its own log and journal.
 
 Many processes that write into one SQLite file wait for each other, so there each part has a file of
 its own: `STORE.parts/RUN/START-STOP/part.db`. It is a store like any other, and holds the run under
 its own id; what it holds is taken into the run when the part ends, and the folder goes. Into a
 database the workers write themselves, and the parts lie in `.ragassay/ragassay-RUN.parts`. In
-either case the part's log of calls lies there, and beside all parts a book of what those came to
-that have ended. What a killed driver left is taken in by whoever resumes: journals go to the store,
+either case the part's log of replies lies there, and beside all parts a ledger of those that have
+ended. What a killed driver left is taken in by whoever resumes: journals go to the store,
 replies that had arrived to the run's own log.
 """
 
@@ -19,7 +18,7 @@ import shutil
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -30,10 +29,11 @@ from ragassay.dispatch import add_ledgers
 
 if TYPE_CHECKING:
     from ragassay.core import Manifest
-    from ragassay.runs import Replies
+    from ragassay.runs import Replies, ReplyLog
     from ragassay.store import Store
 
-LEAST_ROWS, MOST_ROWS = 64, 5000
+LEAST_ROWS = 64
+MOST_ROWS = 5000
 """Rows of a part: few enough that the workers end at about the same time, and enough that the end
 of a part, when calls run out one by one, weighs little.
 """
@@ -41,7 +41,13 @@ of a part, when calls run out one by one, weighs little.
 PARTS_A_WORKER = 4
 
 PARTS = ".parts"
-FILE, LOG, TOKEN, LEDGER_FILE, LOCK = "part.db", "replies", "token", "book.json", "lock"
+"""The end of the name of the folder around all parts."""
+
+FILE = "part.db"
+LOG = "replies"
+TOKEN = "token"
+LEDGER_FILE = "book.json"  # the name is older than the class: files of killed drivers have it
+LOCK = "lock"
 ORPHAN_SECONDS = 15.0
 """How long the worker of a killed driver may take to end."""
 
@@ -75,13 +81,13 @@ def size_of_parts(rows: int, workers: int) -> int:
     return min(MOST_ROWS, max(LEAST_ROWS, -(-rows // (workers * PARTS_A_WORKER))))
 
 
-def cut(rows: int, size: int, done: object) -> Iterator[Part]:
-    """The parts of a run of so many rows that have something to do. done: the indices (a Container)
-    that are done.
+def split(rows: int, size: int, done: Container[int]) -> Iterator[Part]:
+    """The parts of a run of so many rows that have something to do. done: the indices that are
+    done.
     """
     for start in range(0, rows, size):
         stop = min(rows, start + size)
-        part = Part(start, stop, frozenset(i for i in range(start, stop) if i in done))  # type: ignore[operator]
+        part = Part(start, stop, frozenset(i for i in range(start, stop) if i in done))
         if part.rows:
             yield part
 
@@ -132,7 +138,8 @@ class PartStore:
         from ragassay.store import Store
 
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.own, self._whole = Store.open(folder / FILE), whole
+        self.own = Store.open(folder / FILE)
+        self._whole = whole
         try:
             with suppress(ValueError):  # a worker before this one has begun it
                 self.own.create_run(manifest)
@@ -150,10 +157,11 @@ class PartStore:
     def get_judgments(
         self, pairs: Sequence[tuple[str, str]], *, run_id: str | None = None
     ) -> dict[tuple[str, str], Judgment]:
-        found = self.own.get_judgments(pairs, run_id=run_id)
-        if rest := [pair for pair in pairs if pair not in found]:
-            found |= self._whole.get_judgments(rest, run_id=run_id)
-        return found
+        judgments = self.own.get_judgments(pairs, run_id=run_id)
+        rest = [pair for pair in pairs if pair not in judgments]
+        if rest:
+            judgments |= self._whole.get_judgments(rest, run_id=run_id)
+        return judgments
 
     def last_judgment(self) -> int:
         return self.own.last_judgment()
@@ -186,7 +194,7 @@ class Leftovers:
 def recover_parts(store: Store, run_id: str, writer: str) -> Leftovers:
     """Take in what the workers of a killed driver left on this machine; the store holds the run's
     lock. writer: by whom its ledger was last written. If that was not their driver, the run was
-    worked on elsewhere, and their book is not believed.
+    worked on elsewhere, and their ledger is not believed.
 
     May be broken off and repeated until `remove`. Raises EnvironmentFailure, E0504 while such a
     worker still lives.
@@ -197,26 +205,35 @@ def recover_parts(store: Store, run_id: str, writer: str) -> Leftovers:
     if not folder.is_dir():
         _tidy(folder)
         return Leftovers()
-    left, book = Leftovers(folder=folder), PartsLedger.read(folder)
-    if book is not None and book.owner != writer:
-        book = None
+    leftovers = Leftovers(folder=folder)
+    parts_ledger = PartsLedger.read(folder)
+    if parts_ledger is not None and parts_ledger.owner != writer:
+        parts_ledger = None
     with writing(folder):
-        for part in sorted(one for one in folder.iterdir() if one.is_dir()):
+        for part in sorted(each for each in folder.iterdir() if each.is_dir()):
             if journals:
                 merge_part(store, run_id, part, wait=True)
             else:
                 _wait_for(part)
             log = ReplyLog(part / LOG)
             for key, replies in log.replies.items():
-                left.replies.setdefault(key, deque()).extend(replies)
-            if book is not None and part.name not in book.parts:
-                unused = log.ledger is None and not any(part.glob(f"{LOG}.*"))
-                spent = Ledger() if unused else log.ledger  # a kill came before the first call
-                book = None if spent is None else book.enter(folder, part.name, spent)
-            if book is None:
+                leftovers.replies.setdefault(key, deque()).extend(replies)
+            if parts_ledger is not None and part.name not in parts_ledger.parts:
+                spent = _spent_on(part, log)
+                parts_ledger = (
+                    None if spent is None else parts_ledger.enter(folder, part.name, spent)
+                )
+            if parts_ledger is None:
                 (folder / LEDGER_FILE).unlink(missing_ok=True)
-    left.ledger = None if book is None else book.spent
-    return left
+    leftovers.ledger = None if parts_ledger is None else parts_ledger.spent
+    return leftovers
+
+
+def _spent_on(part: Path, log: ReplyLog) -> Ledger | None:
+    """What was spent on a part, by its log; None where that is not known."""
+    if log.ledger is None and not any(part.glob(f"{LOG}.*")):
+        return Ledger()  # a kill came before the first call
+    return log.ledger
 
 
 def merge_part(store: Store, run_id: str, folder: Path, *, wait: bool = False) -> None:
@@ -226,14 +243,14 @@ def merge_part(store: Store, run_id: str, folder: Path, *, wait: bool = False) -
     if not (folder / FILE).is_file():
         return  # a kill came before the first write
     with Store.open(folder / FILE) as part:
-        if any(known.run_id == run_id for known in part.runs(1)):
+        if any(run.run_id == run_id for run in part.runs(1)):
             if wait:
                 _until_it_ends(lambda: part.acquire(run_id))
             take(store, part, run_id)
 
 
 def replies_of(folder: Path) -> Replies:
-    """The replies in a part's log of calls."""
+    """The replies in a part's log."""
     from ragassay.runs import ReplyLog
 
     return ReplyLog(folder / LOG).replies
@@ -241,7 +258,9 @@ def replies_of(folder: Path) -> Replies:
 
 @contextmanager
 def part_lock(folder: Path) -> Iterator[None]:
-    """While a worker is at a part without a journal; with one, its store says so."""
+    """The lock of a part without a journal, for as long as a worker is at it; with a journal, its
+    store has one.
+    """
     import fcntl  # where Ray runs there is one
 
     with open(folder / LOCK, "w") as file:
@@ -284,7 +303,7 @@ class PartsLedger:
 
     @classmethod
     def read(cls, folder: Path) -> PartsLedger | None:
-        """The book of a run; None where there is none that can be read."""
+        """The ledger of a run's parts; None where there is none that can be read."""
         try:
             plain = json.loads((folder / LEDGER_FILE).read_text())
             spent = Ledger(**{**plain["spent"], "confirmed": Spend(**plain["spent"]["confirmed"])})
@@ -293,11 +312,11 @@ class PartsLedger:
             return None
 
     def enter(self, folder: Path, part: str, spent: Ledger) -> PartsLedger:
-        """The book with one part more, on disk before the part's folder is removed."""
+        """The ledger with one part more, on disk before the part's folder is removed."""
         here = tuple(name for name in self.parts if (folder / name).is_dir())
-        book = PartsLedger(add_ledgers(self.spent, spent), (*here, part), self.owner)
-        book.write(folder)
-        return book
+        larger = PartsLedger(add_ledgers(self.spent, spent), (*here, part), self.owner)
+        larger.write(folder)
+        return larger
 
     def write(self, folder: Path) -> None:
         """Put it on disk, all or nothing."""
@@ -309,7 +328,7 @@ class PartsLedger:
 def remove(folder: Path) -> None:
     """Remove the run's folder, when it holds no part any more."""
     with suppress(OSError):
-        if not any(one.is_dir() for one in folder.iterdir()):
+        if not any(each.is_dir() for each in folder.iterdir()):
             shutil.rmtree(folder)
     _tidy(folder)
 

@@ -1,9 +1,8 @@
-"""What does one worker process do? It makes the run's set-up for itself, and drives one part of the
-rows after another.
+"""The worker of a distributed run: one process that drives one part of the rows after another.
 
 Nothing here knows of Ray: the driver calls these methods wherever the worker is. `run_part` lasts
-as long as its part; the others answer at once, beside it. A worker that does not hear from its
-driver for a while ends its part.
+as long as its part; the others answer at once, beside it. A worker makes the run's set-up for
+itself, and ends its part when it does not hear from its driver for a while.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from ragassay.version import __version__
 
 if TYPE_CHECKING:
     from ragassay.datasets import Dataset
-    from ragassay.runs import Engine, Replies
+    from ragassay.runs import Engine, Outcome, Replies
     from ragassay.runs.plan import Setup
     from ragassay.store import Store
 
@@ -58,14 +57,14 @@ class Worker:
         self._store: Store | None = None
         self._dataset: Dataset | None = None
         self._here = False
-        self._lent: Replies = {}
+        self._lent_replies: Replies = {}
         self._engine: Engine | None = None
         self._budget: LeasedBudget | None = None
-        self._lease = Lease()
         self._heard = time.monotonic()
-        self._answered = self._before = 0
+        self._answered = 0  # calls, in the parts before
+        self._rows_before = 0  # of the part, done by workers before this one
         self._last = Heartbeat()
-        self._tales: list[str] = []
+        self._messages: list[str] = []
 
     async def prepare(self, reads: bool) -> Ready | RagAssayError:
         """Make the set-up, before anything is paid, and compare it with the driver's. reads: this
@@ -83,7 +82,7 @@ class Worker:
 
         job = self._job
         if job.version != __version__:
-            raise self._differs(
+            raise _differs(
                 "RagAssay", f"{__version__} here, {job.version} where the run was started"
             )
         self._here = self._same_driver(job.folder) and job.boot == boot_id()
@@ -95,46 +94,39 @@ class Worker:
                 why="with a SQLite store the workers must be on one machine with it",
                 fix="use a PostgreSQL store for several machines: --store postgresql://...",
             )
-        if os.path.isdir(job.home) and os.getcwd() != job.home:
-            os.chdir(job.home)
-        if job.home not in sys.path:
-            sys.path.insert(0, job.home)
+        _go_to(job.home)
         options = replace(Options.from_json(job.options), concurrency=job.concurrency)
         setup = make_setup(options, None)
-        if tuple(map(str, setup.metrics)) != job.manifest.metrics:
-            raise self._differs("the metrics", ", ".join(map(str, setup.metrics)))
-        if dict(setup.info.fingerprints) != dict(job.manifest.judge.fingerprints):
-            raise self._differs(
+        self._compare(setup)
+        if reads:
+            self._compare_source()
+            self._dataset = open_dataset(job.manifest.source, options)
+        self._setup = setup
+        self._store = Store.open(job.store)
+        if job.replies is not None:
+            self._lent_replies = ReplyLog(job.replies).replies
+
+    def _compare(self, setup: Setup) -> None:
+        """Raises SetupError where this set-up is not that of the run."""
+        manifest = self._job.manifest
+        metrics = tuple(map(str, setup.metrics))
+        if metrics != manifest.metrics:
+            raise _differs("the metrics", ", ".join(metrics))
+        if dict(setup.info.fingerprints) != dict(manifest.judge.fingerprints):
+            raise _differs(
                 "the judge", "a rubric file, the model or the installation is not the same"
             )
-        if reads:
-            if (
-                not os.path.isfile(job.manifest.source)
-                or os.path.getsize(job.manifest.source) != job.size
-            ):
-                raise self._differs(
-                    "the rows", f"{job.manifest.source} is not there, or is another file"
-                )
-            self._dataset = open_dataset(job.manifest.source, options)
-        self._setup, self._store = setup, Store.open(job.store)
-        if job.replies is not None:
-            self._lent = ReplyLog(job.replies).replies
 
-    def _differs(self, what: str, why: str) -> SetupError:
-        return SetupError(
-            "E0110",
-            f"A worker of the distributed run does not have the same set-up: {what}.",
-            why=why,
-            fix=(
-                "have the same versions, rubric files, modules and rows on every machine, and"
-                " import metrics by name"
-            ),
-        )
+    def _compare_source(self) -> None:
+        """Raises SetupError where the file of rows is not that of the run."""
+        source = self._job.manifest.source
+        if not os.path.isfile(source) or os.path.getsize(source) != self._job.size:
+            raise _differs("the rows", f"{source} is not there, or is another file")
 
     async def run_part(
         self, part: Part, rows: Rows | None, lease: Lease, base: Ledger
     ) -> PartResult:
-        """Drive a part to its end. rows: the rows to do, where they are handed over and not read
+        """Drive a part to its end. rows: the rows to do, where they are sent along and not read
         here. base: what workers before this one have spent on it at most, where they left no log
         that knows better.
         """
@@ -145,82 +137,121 @@ class Worker:
             else:
                 with writing(folder):
                     folder.mkdir(exist_ok=True, mode=0o700)
-            ended = await self._run_part(part, folder, rows, lease, base)
+            result = await self._run_part(part, folder, rows, lease, base)
         except RagAssayError as error:
-            ended = PartResult(RunState.FAILED, str(error), self._beat(), error)
+            result = PartResult(RunState.FAILED, str(error), self._heartbeat(), error)
         finally:
-            self._last = self._beat()
-            self._engine = self._budget = None
+            self._last = self._heartbeat()
+            self._engine = None
+            self._budget = None
         if not self._here:
-            if ended.state is not RunState.FINISHED:
-                ended = replace(ended, replies=replies_of(folder))
+            if result.state is not RunState.FINISHED:
+                result = replace(result, replies=replies_of(folder))
             shutil.rmtree(folder, ignore_errors=True)
             with suppress(OSError):  # another part is still at work there
                 folder.parent.rmdir()
-        return ended
+        return result
 
     async def _run_part(
         self, part: Part, folder: Path, rows: Rows | None, lease: Lease, base: Ledger
     ) -> PartResult:
-        job, setup, whole, run_id = self._job, self._setup, self._store, self._job.manifest.run_id
+        job, setup, whole = self._job, self._setup, self._store
         assert setup is not None
         assert whole is not None
-        journal: PartStore | None = None
-        log: ReplyLog | None = None
-        holding = ExitStack()
-        try:
-            if job.journals:
-                journal = PartStore(folder, whole, job.manifest)
-            else:
-                holding.enter_context(part_lock(folder))
-            log = ReplyLog(folder / LOG)
-            if self._same_driver(folder):
-                if log.ledger is not None and log.ledger.confirmed.calls >= base.confirmed.calls:
-                    base = log.ledger
-                log.begin(base)
-            else:  # what a killed run left here counts in the whole run's ledger already: only its replies are of use
-                if job.replies is None:
-                    log.forget()
-                log.begin(base, anew=log.ledger is not None)
-                (folder / TOKEN).write_text(job.token)
-            log.borrow(self._lent)
-            here = range(part.start, part.stop)
-            own = whole if journal is None else journal.own
-            done = own.done(run_id, here)
-            self._before = sum(index not in part.done for index in done)
-            prepared: dict[int, Sample] = {}
-            if setup.application is not None:
-                prepared = whole.answered(run_id, here) | own.answered(run_id, here)
-            self._budget = budget = LeasedBudget(setup.model.price, lease, base)
-            context = RunContext(run_id=run_id, rows=part.rows, answered=prepared)
-            self._engine = engine = setup.engine(
-                context, store=journal or whole, budget=budget, log=log
-            )
-            # A server that has answered this worker is not taken for one that cannot be reached.
-            engine.progress.traffic.answered = self._answered
-            self._heard = time.monotonic()
-            listening = asyncio.create_task(self._listen(engine))
+        with ExitStack() as lock:
+            journal: PartStore | None = None
+            log: ReplyLog | None = None
             try:
-                todo = (
-                    item
-                    for item in self._rows(part, rows)
-                    if item[0] not in part.done and item[0] not in done
+                if job.journals:
+                    journal = PartStore(folder, whole, job.manifest)
+                else:
+                    lock.enter_context(part_lock(folder))
+                log = ReplyLog(folder / LOG)
+                base = self._begin_log(log, folder, base)
+                todo = self._todo(part, rows, whole if journal is None else journal.own)
+                self._budget = LeasedBudget(setup.model.price, lease, base)
+                self._engine = setup.engine(
+                    self._context(part, setup, whole, journal),
+                    store=journal or whole,
+                    budget=self._budget,
+                    log=log,
                 )
-                with Watchdog(engine.progress, lambda tale: self._tales.append(tale)):
-                    outcome = await engine.run(todo)
+                outcome = await self._drive(self._engine, todo)
+                heartbeat = self._heartbeat()
+                self._answered = self._engine.progress.traffic.answered
+                return PartResult(outcome.state, outcome.reason, heartbeat)
             finally:
-                listening.cancel()
-                with suppress(asyncio.CancelledError):
-                    await listening
-            beat = self._beat()
-            self._answered = engine.progress.traffic.answered
-            return PartResult(outcome.state, outcome.reason, beat)
+                if log is not None:
+                    log.close(finished=False)
+                if journal is not None:
+                    await asyncio.to_thread(journal.close)
+
+    def _begin_log(self, log: ReplyLog, folder: Path, base: Ledger) -> Ledger:
+        """Go on with the part's log; the ledger that it goes on from."""
+        if self._same_driver(folder):
+            if log.ledger is not None and log.ledger.confirmed.calls >= base.confirmed.calls:
+                base = log.ledger
+            log.begin(base)
+        else:
+            # What a killed run left here counts in the whole run's ledger already: only its replies
+            # are of use.
+            if self._job.replies is None:
+                log.forget()
+            log.begin(base, anew=log.ledger is not None)
+            (folder / TOKEN).write_text(self._job.token)
+        log.borrow(self._lent_replies)
+        return base
+
+    def _todo(
+        self, part: Part, rows: Rows | None, store: Store
+    ) -> Iterator[tuple[int, Sample | BadRow]]:
+        """The rows of the part that are not done."""
+        done = store.done(self._job.manifest.run_id, range(part.start, part.stop))
+        self._rows_before = sum(index not in part.done for index in done)
+        if rows is None:
+            assert self._dataset is not None
+            rows_of_part = self._dataset.between(part.start, part.stop)
+        else:
+            rows_of_part = iter(rows)
+        return (
+            (index, row)
+            for index, row in rows_of_part
+            if index not in part.done and index not in done
+        )
+
+    def _context(
+        self, part: Part, setup: Setup, whole: Store, journal: PartStore | None
+    ) -> RunContext:
+        run_id = self._job.manifest.run_id
+        answered: dict[int, Sample] = {}
+        if setup.application is not None:
+            indices = range(part.start, part.stop)
+            own = whole if journal is None else journal.own
+            answered = whole.answered(run_id, indices) | own.answered(run_id, indices)
+        return RunContext(run_id=run_id, rows=part.rows, answered=answered)
+
+    async def _drive(self, engine: Engine, rows: Iterator[tuple[int, Sample | BadRow]]) -> Outcome:
+        # A server that has answered this worker is not taken for one that cannot be reached.
+        engine.progress.traffic.answered = self._answered
+        self._heard = time.monotonic()
+        listening = asyncio.create_task(self._listen(engine))
+        try:
+            with Watchdog(engine.progress, self._add_message):
+                return await engine.run(rows)
         finally:
-            if log is not None:
-                log.close(finished=False)
-            if journal is not None:
-                await asyncio.to_thread(journal.close)
-            holding.close()
+            listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await listening
+
+    async def _listen(self, engine: Engine) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            if time.monotonic() - self._heard > SILENCE:
+                engine.stop(RunState.INTERRUPTED, "the driver is gone")
+
+    def _add_message(self, message: str) -> None:
+        # Not the list's own method: a heartbeat puts another list in its place.
+        self._messages.append(message)
 
     def _same_driver(self, folder: Path) -> bool:
         """Whether the log in a part's folder was written for the driver that this worker has."""
@@ -229,30 +260,18 @@ class Worker:
         except OSError:
             return False
 
-    def _rows(self, part: Part, rows: Rows | None) -> Iterator[tuple[int, Sample | BadRow]]:
-        if rows is not None:
-            return iter(rows)
-        assert self._dataset is not None
-        return self._dataset.between(part.start, part.stop)
-
-    async def _listen(self, engine: Engine) -> None:
-        while True:
-            await asyncio.sleep(1.0)
-            if time.monotonic() - self._heard > SILENCE:
-                engine.stop(RunState.INTERRUPTED, "the driver is gone")
-
-    async def beat(self) -> Heartbeat:
+    async def heartbeat(self) -> Heartbeat:
         """How the part stands."""
         self._heard = time.monotonic()
-        return self._beat()
+        return self._heartbeat()
 
-    async def allow(self, lease: Lease) -> None:
-        """More leave for the part."""
+    async def extend_lease(self, lease: Lease) -> None:
+        """A larger lease for the part."""
         if self._budget is not None:
             self._budget.extend(lease)
 
     async def stop(self) -> None:
-        """End the part: no further call, those in flight are finished and kept."""
+        """End the part: no further call, those in flight are finished and stored."""
         if self._engine is not None:
             self._engine.stop()
 
@@ -263,20 +282,40 @@ class Worker:
         if self._store is not None:
             self._store.close()
 
-    def _beat(self) -> Heartbeat:
+    def _heartbeat(self) -> Heartbeat:
         engine, budget = self._engine, self._budget
         if engine is None or budget is None:
             return self._last
         progress = engine.progress
         traffic = frozen(progress.traffic)
         traffic.answered -= self._answered
-        tales, self._tales = self._tales, []
+        messages, self._messages = self._messages, []
         return Heartbeat(
-            rows=self._before + progress.rows,
+            rows=self._rows_before + progress.rows,
             bad=progress.bad,
             cached=progress.cached,
             use=budget.use(),
             traffic=traffic,
-            tales=tuple(shorten(tale, 300) for tale in tales),
+            messages=tuple(shorten(message, 300) for message in messages),
             without_usage=engine.without_usage,
         )
+
+
+def _go_to(folder: str) -> None:
+    """Import modules of the user's from the driver's current folder."""
+    if os.path.isdir(folder) and os.getcwd() != folder:
+        os.chdir(folder)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+
+
+def _differs(what: str, why: str) -> SetupError:
+    return SetupError(
+        "E0110",
+        f"A worker of the distributed run does not have the same set-up: {what}.",
+        why=why,
+        fix=(
+            "have the same versions, rubric files, modules and rows on every machine, and"
+            " import metrics by name"
+        ),
+    )
