@@ -1,0 +1,85 @@
+"""A store of the version before: shown, exported and resumed by the code of today."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import ragassay
+from ragassay.testing import LLMServer
+from support import former_store
+
+DATA = Path(__file__).parent / "data"
+
+RENAMED = (("*.json", '"knob": ', '"remedy": '),)
+"""What is called otherwise since: a pattern of file names, the former text, the text of today."""
+
+CALLS_BEFORE = 8
+"""What the capped run had sent when it stopped."""
+
+
+def in_words_of_today(name: str, text: str) -> str:
+    for pattern, former, today in RENAMED:
+        if Path(name).match(pattern):
+            text = text.replace(former, today)
+    return text
+
+
+def differences(name: str, written: Path) -> list[str]:
+    """Where the text of today is not the former one: the first lines of a diff."""
+    former = in_words_of_today(name, (DATA / "former" / name).read_bytes().decode())
+    today = written.read_bytes().decode()
+    if name.endswith(".json"):
+        former, today = without_last_digits(former), without_last_digits(today)
+    if former == today:
+        return []
+    diff = difflib.unified_diff(former.split("\n"), today.split("\n"), "former", "today", n=0)
+    return list(itertools.islice(diff, 12))
+
+
+def without_last_digits(text: str) -> str:
+    """JSON with 12 digits of each number: processors differ in the last ones of a sum."""
+    return re.sub(r"\d+\.\d{13,}(e-?\d+)?", lambda found: f"{float(found[0]):.12g}", text)
+
+
+def test_a_former_store_is_shown_and_exported_as_before(tmp_path: Path) -> None:
+    store = tmp_path / "folder" / former_store.STORE
+    store.parent.mkdir(parents=True)
+    shutil.copy(DATA / "former.db", store)
+    output = tmp_path / "written"
+    program = str(Path(former_store.__file__).resolve())
+    subprocess.run(
+        [sys.executable, program, "write", str(tmp_path / "folder"), str(output)], check=True
+    )
+    names = {path.name for path in (DATA / "former").iterdir()}
+    assert {path.name for path in output.iterdir()} == names == set(former_store.WRITTEN)
+    compared = {name: differences(name, output / name) for name in sorted(names)}
+    assert {name: lines for name, lines in compared.items() if lines} == {}
+
+
+def test_a_former_run_that_a_cap_stopped_is_resumed_and_nothing_is_bought_twice(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / "store.db"
+    shutil.copy(DATA / "former.db", store)
+    rows = list(former_store.rows(8, better=True))
+    with LLMServer(port=former_store.PORT) as server:
+        with ragassay.resume("capped", store=store, rows=rows, max_calls=1000) as resumed:
+            assert resumed.state == "finished"
+            assert resumed.summary.ledger.confirmed.calls == CALLS_BEFORE + server.calls
+            verdicts = {row.id: row.diagnosis.verdict for row in resumed.rows()}
+        calls = server.calls
+        with ragassay.evaluate(
+            rows,
+            former_store.METRICS,
+            judge="openai:mock",
+            base_url=server.url,
+            store=tmp_path / "fresh.db",
+        ) as fresh:
+            assert {row.id: row.diagnosis.verdict for row in fresh.rows()} == verdicts
+        assert server.calls - calls == CALLS_BEFORE + calls
