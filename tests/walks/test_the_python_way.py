@@ -87,4 +87,4 @@ def test_the_runs_of_a_store_are_listed_newest_first(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
     ragassay.evaluate(ROWS, "groundedness", store=store, name="monday").close()
     ragassay.evaluate(ROWS, "groundedness", store=store, name="tuesday").close()
-    assert [run.manifest.name for run in ragassay.runs(store=store)] == ["tuesday", "monday"]
+    assert [run.manifest.name for run in ragassay.list_runs(store=store)] == ["tuesday", "monday"]
