@@ -8,7 +8,7 @@ nr,asked,passages,said,team
 2,How long may a book be kept?,"[""Books may be kept for four weeks.""]",You can keep a book for six weeks.,lending
 3,Who designed the reading room?,"[""The reading room was designed by Anna Weiss.""]",The reading room was designed by Anna Weiss.,history
 4,What does a lost card cost?,"[""The cafe opens at nine and closes at five.""]",A lost card costs five euros.,lending
-"""  # noqa: E501
+"""
 
 JSONL = """\
 {"id": "founded", "question": "When was the library founded?", \
