@@ -150,11 +150,11 @@ def test_no_id_that_is_asked_stands_in_any_text_of_its_call() -> None:
 def test_an_id_that_happens_to_stand_in_the_data_is_made_longer() -> None:
     # The id is a hash of the data, so no text can be made to hold it; here the hash is taken away
     # instead.
-    from ragassay.judges.llm import judge as llm
+    from ragassay.judges.llm import item_ids
 
     request = grounded("The claim 0123abcd is made.")
     with pytest.MonkeyPatch.context() as patch, LLMServer(answer=Gullible("lowest")) as server:
-        patch.setattr(llm, "digest", lambda *parts: "0123abcd" + "e" * 24)
+        patch.setattr(item_ids, "digest", lambda *parts: "0123abcd" + "e" * 24)
         ((_, calls),) = drive([(judge("off"), (request,))], server.url)
     assert ids(calls[0]) == ["0123abcde"]
 

@@ -29,7 +29,7 @@ from ragassay.core import (
     Status,
 )
 from ragassay.judges import LLMJudge, RubricRegistry
-from ragassay.judges.llm.judge import split
+from ragassay.judges.llm.shares import split
 
 RUBRICS = RubricRegistry.default()
 JUDGE = LLMJudge("openai:m", RUBRICS)

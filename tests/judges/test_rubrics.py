@@ -517,7 +517,7 @@ def test_the_files_in_the_documentation_are_valid_and_its_python_runs(tmp_path: 
     page = (Path(__file__).parents[2] / "docs" / "rubrics.md").read_text()
     files = re.findall(r"```text\n(---\n.*?)```", page, re.S)
     assert len(files) == 8
-    assert [check(write(tmp_path, text)) for text in files] == [[]] * 7
+    assert [check(write(tmp_path, text)) for text in files] == [[]] * 8
     for block in re.findall(r"```python\n(.*?)```", page, re.S):
         assert (
             subprocess.run(
