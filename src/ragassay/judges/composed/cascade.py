@@ -1,5 +1,4 @@
-"""When is a cheap judge's verdict enough? Where it is confident enough; the rest is asked of an
-expensive one.
+"""A cascade: a cheap judge whose verdict counts where it is sure enough, else an expensive one.
 
 The confidence from which it is comes from rows with human labels (`scoring.selective`): it is a
 number of the set-up, and the cascade claims nothing for it on other data.
@@ -7,12 +6,12 @@ number of the set-up, and the cascade claims nothing for it on other data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.core import JudgeFlow, Judgment, Keep, Request, SetupError, Spend, Status, digest
 from ragassay.judges.base import Judge
-from ragassay.judges.composed.members import ask_members
+from ragassay.judges.composed.members import Answers, ask_members
 from ragassay.judges.registry import RubricRegistry
 from ragassay.judges.scale import Scale
 
@@ -37,9 +36,15 @@ def confidence(judgment: Judgment, scale: Scale) -> float | None:
         return judgment.probability if judgment.passes else 1 - judgment.probability
     if scale.pass_mark is None or judgment.rating not in scale.ratings:
         return None
-    at, mark = scale.ratings.index(judgment.rating), scale.ratings.index(scale.pass_mark)
-    place, side = (at - mark + 1, len(scale.points) - mark) if at >= mark else (mark - at, mark)
-    return place / side if side > 1 else None
+    place = scale.ratings.index(judgment.rating)
+    mark = scale.ratings.index(scale.pass_mark)
+    if place >= mark:
+        distance, ratings_of_side = place - mark + 1, len(scale.points) - mark
+    else:
+        distance, ratings_of_side = mark - place, mark
+    if ratings_of_side == 1:
+        return None
+    return distance / ratings_of_side
 
 
 def rates(judge: Judge, rubric: str, rubrics: RubricRegistry) -> bool:
@@ -85,13 +90,11 @@ class CascadeJudge:
         """Hash of the rule, the threshold and both members' fingerprints. Raises as
         `rubric_version`.
         """
-        last = self.expensive.fingerprint(rubric)
-        first = (
-            (self.cheap.fingerprint(rubric), self.threshold)
-            if rates(self.cheap, rubric, self.rubrics)
-            else None
-        )
-        return digest("cascade", _RULES, first, last)
+        expensive = self.expensive.fingerprint(rubric)
+        if not rates(self.cheap, rubric, self.rubrics):
+            return digest("cascade", _RULES, None, expensive)
+        cheap = (self.cheap.fingerprint(rubric), self.threshold)
+        return digest("cascade", _RULES, cheap, expensive)
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """The expensive one's batches; the cheap one makes its own of each."""
@@ -103,56 +106,88 @@ class CascadeJudge:
         """
         unique = tuple({request.key: request for request in requests}.values())
         rubric = unique[0].rubric
-        fingerprint, ref, scale = (
-            self.fingerprint(rubric),
-            self.rubric_version(rubric),
-            self.rubrics.get(rubric).scale,
-        )
-
-        def own(judgment: Judgment, why: str, flags: tuple[str, ...] = ()) -> Judgment:
-            said = f"{why}\n{judgment.rationale}" if judgment.rationale else why
-            return replace(
-                judgment,
-                judge=fingerprint,
-                rubric=ref,
-                spend=Spend(),
-                rationale=said,
-                flags=(*judgment.flags, *flags),
-            )
-
-        left, sure = list(unique), dict[str, str]()
+        scale = self.rubrics.get(rubric).scale
+        own = _Own(self.fingerprint(rubric), self.rubric_version(rubric))
+        open_requests = list(unique)
+        # Key of a Request -> what the cheap one said of it that was not enough.
+        doubts: dict[str, str] = {}
         if rates(self.cheap, rubric, self.rubrics):
             assert scale is not None
-            (first,) = yield from ask_members((self.cheap,), unique)
-            taken, left = list[Judgment](), []
-            for request in unique:
-                judgment = first.get(request.key)
-                found = None if judgment is None else confidence(judgment, scale)
-                if judgment is not None and found is not None and found >= self.threshold:
-                    why = (
-                        f"Judged by {self.cheap.uri}, confidence {found:.2f} (enough from"
-                        f" {self.threshold:g})."
-                    )
-                    taken.append(own(judgment, why))
-                else:
-                    left.append(request)
-                    sure[request.key] = (
-                        "without a verdict" if found is None else f"too unsure ({found:.2f})"
-                    )
-            if not left:
+            (answers,) = yield from ask_members((self.cheap,), unique)
+            taken = self._taken(unique, answers, scale, own, doubts)
+            open_requests = [request for request in unique if request.key in doubts]
+            if not open_requests:
                 return tuple(taken)
             if taken:
                 yield Keep(tuple(taken))
-        (last,) = yield from ask_members((self.expensive,), left)
-        out = []
-        for request in left:
-            judgment = last.get(request.key)
-            before = f"; {self.cheap.uri} was {sure[request.key]}" if request.key in sure else ""
-            if judgment is None:
-                reason = f"{self.expensive.uri} gave no verdict{before}"
-                judgment = Judgment(request.key, fingerprint, ref, Status.FAILED, reason=reason)
-            if scale is None:
-                out.append(replace(judgment, judge=fingerprint, rubric=ref, spend=Spend()))
+        (answers,) = yield from ask_members((self.expensive,), open_requests)
+        return tuple(
+            self._escalated(request, answers.get(request.key), scale, own, doubts)
+            for request in open_requests
+        )
+
+    def _taken(
+        self,
+        requests: Sequence[Request],
+        answers: Answers,
+        scale: Scale,
+        own: _Own,
+        doubts: dict[str, str],
+    ) -> list[Judgment]:
+        """The cheap one's verdicts that are sure enough; `doubts` gets the rest."""
+        taken: list[Judgment] = []
+        for request in requests:
+            judgment = answers.get(request.key)
+            sure = None if judgment is None else confidence(judgment, scale)
+            if judgment is not None and sure is not None and sure >= self.threshold:
+                reason = (
+                    f"Judged by {self.cheap.uri}, confidence {sure:.2f} (enough from"
+                    f" {self.threshold:g})."
+                )
+                taken.append(own.judgment(judgment, reason))
+            elif sure is None:
+                doubts[request.key] = "without a verdict"
             else:
-                out.append(own(judgment, f"Judged by {self.expensive.uri}{before}.", (ESCALATED,)))
-        return tuple(out)
+                doubts[request.key] = f"too unsure ({sure:.2f})"
+        return taken
+
+    def _escalated(
+        self,
+        request: Request,
+        judgment: Judgment | None,
+        scale: Scale | None,
+        own: _Own,
+        doubts: Mapping[str, str],
+    ) -> Judgment:
+        """The expensive one's verdict as the cascade's."""
+        before = ""
+        if request.key in doubts:
+            before = f"; {self.cheap.uri} was {doubts[request.key]}"
+        if judgment is None:
+            reason = f"{self.expensive.uri} gave no verdict{before}"
+            judgment = Judgment(request.key, own.fingerprint, own.ref, Status.FAILED, reason=reason)
+        if scale is None:
+            return replace(judgment, judge=own.fingerprint, rubric=own.ref, spend=Spend())
+        return own.judgment(judgment, f"Judged by {self.expensive.uri}{before}.", (ESCALATED,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """What a Judgment of the cascade carries in place of the member's."""
+
+    fingerprint: str
+    ref: str
+
+    def judgment(self, judgment: Judgment, reason: str, flags: tuple[str, ...] = ()) -> Judgment:
+        """A member's Judgment as the cascade's: free, since the member's own has the cost."""
+        rationale = reason
+        if judgment.rationale:
+            rationale = f"{reason}\n{judgment.rationale}"
+        return replace(
+            judgment,
+            judge=self.fingerprint,
+            rubric=self.ref,
+            spend=Spend(),
+            rationale=rationale,
+            flags=(*judgment.flags, *flags),
+        )

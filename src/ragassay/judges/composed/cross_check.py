@@ -1,5 +1,5 @@
-"""Is a judge's verdict strongly doubted by another one? The verdict stands; where the other is sure
-of the opposite it says so.
+"""A judge whose verdicts are checked by another one, and marked where that one is sure of the
+opposite.
 
 The second judge changes no value: what disagrees may be either one's mistake. It marks rows that
 people should look at.
@@ -15,6 +15,7 @@ from ragassay.judges.base import Judge
 from ragassay.judges.composed.cascade import confidence, rates
 from ragassay.judges.composed.members import ask_members
 from ragassay.judges.registry import RubricRegistry
+from ragassay.judges.scale import Scale
 
 DISPUTED = "disputed"
 """The flag of a verdict of which the second judge is sure that it is the wrong one."""
@@ -51,13 +52,11 @@ class CheckedJudge:
         """Hash of the rule, the threshold and both members' fingerprints. Raises as
         `rubric_version`.
         """
-        own = self.main.fingerprint(rubric)
-        by = (
-            (self.check.fingerprint(rubric), self.threshold)
-            if rates(self.check, rubric, self.rubrics)
-            else None
-        )
-        return digest("checked", _RULES, own, by)
+        main = self.main.fingerprint(rubric)
+        if not rates(self.check, rubric, self.rubrics):
+            return digest("checked", _RULES, main, None)
+        check = (self.check.fingerprint(rubric), self.threshold)
+        return digest("checked", _RULES, main, check)
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """The main judge's batches; the other one makes its own of each."""
@@ -67,47 +66,39 @@ class CheckedJudge:
         """Both asked at once, then the main judge's verdicts, marked where they are disputed."""
         unique = tuple({request.key: request for request in requests}.values())
         rubric = unique[0].rubric
-        fingerprint, ref, scale = (
-            self.fingerprint(rubric),
-            self.rubric_version(rubric),
-            self.rubrics.get(rubric).scale,
-        )
-        members = (
-            (self.main, self.check) if rates(self.check, rubric, self.rubrics) else (self.main,)
-        )
+        fingerprint = self.fingerprint(rubric)
+        ref = self.rubric_version(rubric)
+        scale = self.rubrics.get(rubric).scale
+        members = [self.main]
+        if rates(self.check, rubric, self.rubrics):
+            members.append(self.check)
         answers = yield from ask_members(members, unique)
-        out = []
+        judgments: list[Judgment] = []
         for request in unique:
-            judgment = answers[0].get(request.key) or Judgment(
-                request.key,
-                fingerprint,
-                ref,
-                Status.FAILED,
-                reason=f"{self.main.uri} gave no verdict",
-            )
+            judgment = answers[0].get(request.key)
+            if judgment is None:
+                reason = f"{self.main.uri} gave no verdict"
+                judgment = Judgment(request.key, fingerprint, ref, Status.FAILED, reason=reason)
             judgment = replace(judgment, judge=fingerprint, rubric=ref, spend=Spend())
-            other = answers[1].get(request.key) if len(answers) > 1 else None
-            if (
-                scale is not None
-                and other is not None
-                and judgment.judged
-                and judgment.passes is not None
-            ):
-                sure = confidence(other, scale)
-                if (
-                    sure is not None
-                    and other.passes is not judgment.passes
-                    and sure >= self.threshold
-                ):
-                    verdict = "pass" if other.passes else "fail"
-                    doubt = (
-                        f"Disputed: {self.check.uri} says {verdict} with confidence {sure:.2f}."
-                        f" {other.rationale}"
-                    )
-                    judgment = replace(
-                        judgment,
-                        flags=(*judgment.flags, DISPUTED),
-                        rationale=f"{judgment.rationale}\n{doubt}" if judgment.rationale else doubt,
-                    )
-            out.append(judgment)
-        return tuple(out)
+            second = answers[1].get(request.key) if len(answers) > 1 else None
+            if scale is not None and second is not None:
+                judgment = self._marked(judgment, second, scale)
+            judgments.append(judgment)
+        return tuple(judgments)
+
+    def _marked(self, judgment: Judgment, second: Judgment, scale: Scale) -> Judgment:
+        """The judgment, flagged where the second one says the opposite and is sure of it."""
+        if not judgment.judged or judgment.passes is None:
+            return judgment
+        sure = confidence(second, scale)
+        if sure is None or sure < self.threshold or second.passes is judgment.passes:
+            return judgment
+        verdict = "pass" if second.passes else "fail"
+        doubt = (
+            f"Disputed: {self.check.uri} says {verdict} with confidence {sure:.2f}."
+            f" {second.rationale}"
+        )
+        rationale = doubt
+        if judgment.rationale:
+            rationale = f"{judgment.rationale}\n{doubt}"
+        return replace(judgment, flags=(*judgment.flags, DISPUTED), rationale=rationale)

@@ -1,5 +1,4 @@
-"""How does one judge ask several others? Their flows are advanced together, and what they answer is
-kept as theirs.
+"""The asking of several judges by one: their flows are advanced together.
 
 A member's Judgment is made durable under the member's own fingerprint as soon as it is there: a run
 that is killed between two members buys nothing twice, and what was judged by the member alone
@@ -36,96 +35,132 @@ Answers = dict[str, Judgment]
 
 @dataclass(slots=True)
 class _Flow:
-    """One member's flow for one of its batches. asked: the calls it waits for; kept: Judgments not
-    handed on yet.
+    """One member's flow for one of its batches.
+
+    member: its place among the members. calls: those it waits for. judgments: those not handed on
+    yet.
     """
 
     member: int
     judge: Judge
     requests: tuple[Request, ...]
     flow: JudgeFlow
-    asked: tuple[Call, ...] = ()
-    kept: list[Judgment] = field(default_factory=list)
+    calls: tuple[Call, ...] = ()
+    judgments: list[Judgment] = field(default_factory=list)
     ended: bool = False
 
     def advance(self, replies: tuple[Reply, ...] | None) -> None:
         """On to the next Ask, or to the end. A member's own fault is the end of this flow, not of
         the others.
         """
-        self.asked = ()
+        self.calls = ()
         try:
             step = next(self.flow) if replies is None else self.flow.send(replies)
             while not isinstance(step, Ask):
                 if isinstance(step, Keep):
-                    self.kept += step.judgments
+                    self.judgments += step.judgments
                 step = self.flow.send(())
-            self.asked = tuple(
-                replace(call, model=self.judge.uri) if isinstance(call, ChatCall) else call
-                for call in step.calls
-            )
+            self.calls = tuple(self._addressed(call) for call in step.calls)
         except StopIteration as end:
-            self.kept += end.value
+            self.judgments += end.value
             self.ended = True
         except RagAssayError:
             raise
         except BaseException as error:
             if not is_fault(error):
                 raise
-            self.kept += self._lost(f"it raised {type(error).__name__}: {shorten(str(error), 200)}")
+            reason = f"it raised {type(error).__name__}: {shorten(str(error), 200)}"
+            self.judgments += self._failed(reason)
             self.ended = True
 
-    def _lost(self, reason: str) -> list[Judgment]:
-        rubric, known = self.requests[0].rubric, {judgment.key for judgment in self.kept}
-        fingerprint, ref = self.judge.fingerprint(rubric), self.judge.rubric_version(rubric)
-        return [
-            Judgment(r.key, fingerprint, ref, Status.FAILED, reason=reason)
-            for r in self.requests
-            if r.key not in known
-        ]
+    def _addressed(self, call: Call) -> Call:
+        """The call with the name of the model that it is for."""
+        if isinstance(call, ChatCall):
+            return replace(call, model=self.judge.uri)
+        return call
+
+    def _failed(self, reason: str) -> list[Judgment]:
+        """A Judgment without a rating for each Request that has none."""
+        rubric = self.requests[0].rubric
+        settled = {judgment.key for judgment in self.judgments}
+        fingerprint = self.judge.fingerprint(rubric)
+        ref = self.judge.rubric_version(rubric)
+        failed: list[Judgment] = []
+        for request in self.requests:
+            if request.key not in settled:
+                judgment = Judgment(request.key, fingerprint, ref, Status.FAILED, reason=reason)
+                failed.append(judgment)
+        return failed
 
 
 def ask_members(
     members: Sequence[Judge], requests: Sequence[Request]
 ) -> Generator[Ask | Keep | Recall, tuple[Reply, ...], list[Answers]]:
-    """Each member's Judgments of these Requests, which have one rubric; what was known already
+    """Each member's Judgments of these Requests, which have one rubric; what is stored already
     costs nothing.
 
     A Request that a member did not settle is not in its Answers.
     """
+    answers = yield from _stored_answers(members, requests)
+    flows = _start_flows(members, requests, answers)
+    while flows:
+        judgments: list[Judgment] = []
+        for flow in flows:
+            judgments += flow.judgments
+        if judgments:
+            yield Keep(tuple(judgments), beside=True)
+        for flow in flows:
+            for judgment in flow.judgments:
+                answers[flow.member][judgment.key] = judgment
+            flow.judgments = []
+        flows = [flow for flow in flows if not flow.ended]
+        if flows:
+            yield from _advance(flows)
+    return answers
+
+
+def _stored_answers(
+    members: Sequence[Judge], requests: Sequence[Request]
+) -> Generator[Recall, tuple[Reply, ...], list[Answers]]:
+    """What is stored of each member's Judgments, which cost nothing now."""
     rubric = requests[0].rubric
     fingerprints = [member.fingerprint(rubric) for member in members]
-    pairs = tuple(
-        (fingerprint, request.key) for fingerprint in fingerprints for request in requests
-    )
-    known = cast(tuple[Judgment, ...], (yield Recall(pairs)))
-    found: list[Answers] = [{} for _ in members]
-    for judgment in known:
-        found[fingerprints.index(judgment.judge)][judgment.key] = replace(judgment, spend=Spend())
-    flows = [
-        _Flow(number, member, group, member.answer(group))
-        for number, member in enumerate(members)
-        for group in member.batches(
-            [request for request in requests if request.key not in found[number]]
-        )
-    ]
+    pairs: list[tuple[str, str]] = []
+    for fingerprint in fingerprints:
+        pairs += [(fingerprint, request.key) for request in requests]
+    stored = cast(tuple[Judgment, ...], (yield Recall(tuple(pairs))))
+    answers: list[Answers] = [{} for _ in members]
+    for judgment in stored:
+        member = fingerprints.index(judgment.judge)
+        answers[member][judgment.key] = replace(judgment, spend=Spend())
+    return answers
+
+
+def _start_flows(
+    members: Sequence[Judge], requests: Sequence[Request], answers: Sequence[Answers]
+) -> list[_Flow]:
+    """A flow for each batch of what a member has no answer to, advanced to its first calls."""
+    flows: list[_Flow] = []
+    for number, member in enumerate(members):
+        open_requests = [request for request in requests if request.key not in answers[number]]
+        for group in member.batches(open_requests):
+            flows.append(_Flow(number, member, group, member.answer(group)))
     for flow in flows:
         flow.advance(None)
-    while flows:
-        if kept := tuple(judgment for flow in flows for judgment in flow.kept):
-            yield Keep(kept, beside=True)
-        for flow in flows:
-            found[flow.member].update({judgment.key: judgment for judgment in flow.kept})
-            flow.kept = []
-        flows = [flow for flow in flows if not flow.ended]
-        if not flows:
-            break
-        replies = yield Ask(tuple(call for flow in flows for call in flow.asked))
-        at = 0
-        for flow in flows:
-            own = replies[at : at + len(flow.asked)]
-            at += len(own)
-            flow.advance(own)
-    return found
+    return flows
+
+
+def _advance(flows: Sequence[_Flow]) -> Generator[Ask, tuple[Reply, ...], None]:
+    """Ask what all flows wait for at once, and give each its own replies."""
+    calls: list[Call] = []
+    for flow in flows:
+        calls += flow.calls
+    replies = yield Ask(tuple(calls))
+    at = 0
+    for flow in flows:
+        own = replies[at : at + len(flow.calls)]
+        at += len(own)
+        flow.advance(own)
 
 
 def batches_of_first_online(
@@ -134,4 +169,7 @@ def batches_of_first_online(
     """Groups as the first member makes them that sends its texts somewhere: its calls are the ones
     that cost.
     """
-    return next((m for m in members if m.uri != "offline"), members[0]).batches(requests)
+    for member in members:
+        if member.uri != "offline":
+            return member.batches(requests)
+    return members[0].batches(requests)

@@ -1,5 +1,4 @@
-"""How do several judges give one verdict? All are asked; the majority of those that answered
-decides.
+"""A panel: several judges are asked, and the majority of those that answered decides.
 
 A member without a verdict has no vote, and more than half of the members must have one. A tie is no
 verdict.
@@ -11,11 +10,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragassay.core import JudgeFlow, Judgment, Request, SetupError, Spend, Status, digest, shorten
+from ragassay.core import (
+    Evidence,
+    JudgeFlow,
+    Judgment,
+    Request,
+    SetupError,
+    Spend,
+    Status,
+    digest,
+    shorten,
+)
 from ragassay.judges.base import Judge
 from ragassay.judges.composed.members import ask_members, batches_of_first_online
 from ragassay.judges.registry import RubricRegistry
-from ragassay.judges.scale import Scale
+from ragassay.judges.scale import Rating, Scale
 
 # Raised when the rule of voting changes: verdicts given under the old one are then not reused.
 _RULES = 1
@@ -47,7 +56,10 @@ class PanelJudge:
         )
 
     def _asked(self, rubric: str) -> tuple[Judge, ...]:
-        """The members that answer this rubric. Raises SetupError E0203 where one of a vote cannot."""
+        """The members that answer this rubric; of a vote all.
+
+        Raises SetupError E0203 where one of a vote cannot.
+        """
         if self.rubrics.get(rubric).scale is not None:
             for member in self.members:
                 member.rubric_version(rubric)
@@ -61,8 +73,8 @@ class PanelJudge:
         return self.members[-1:]
 
     def rubric_version(self, rubric: str) -> str:
-        """ "id@version". Raises SetupError E0203 for a rubric that is not in the registry, or that a
-        member cannot answer.
+        """ "id@version". Raises SetupError E0203 for a rubric that is not in the registry, or that
+        a member cannot answer.
         """
         return self._asked(rubric)[0].rubric_version(rubric)
 
@@ -75,73 +87,56 @@ class PanelJudge:
         )
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-        """The batches of the first member that is not offline; the others make their own of each."""
+        """The batches of the first member that is not offline; the others make their own."""
         return batches_of_first_online(self.members, requests)
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """All members asked at once, then one verdict for each Request."""
         unique = tuple({request.key: request for request in requests}.values())
-        members, scale = self._asked(unique[0].rubric), self.rubrics.get(unique[0].rubric).scale
-        ref, fingerprint = self.rubric_version(unique[0].rubric), self.fingerprint(unique[0].rubric)
+        rubric = unique[0].rubric
+        members = self._asked(rubric)
+        scale = self.rubrics.get(rubric).scale
+        ref = self.rubric_version(rubric)
+        fingerprint = self.fingerprint(rubric)
         answers = yield from ask_members(members, unique)
-        out = []
+        judgments: list[Judgment] = []
         for request in unique:
-            votes = [
-                (member.uri, own.get(request.key))
-                for member, own in zip(members, answers, strict=True)
-            ]
+            votes: list[Vote] = []
+            for member, own in zip(members, answers, strict=True):
+                votes.append((member.uri, own.get(request.key)))
             judgment = _alone(votes[0]) if scale is None else verdict(votes, scale)
-            out.append(
+            judgments.append(
                 replace(judgment, key=request.key, judge=fingerprint, rubric=ref, spend=Spend())
             )
-        return tuple(out)
+        return tuple(judgments)
 
 
 def _alone(vote: Vote) -> Judgment:
-    return vote[1] or Judgment("", "", "", Status.FAILED, reason=f"{vote[0]} gave no verdict")
+    uri, judgment = vote
+    if judgment is not None:
+        return judgment
+    return Judgment("", "", "", Status.FAILED, reason=f"{uri} gave no verdict")
 
 
 def verdict(votes: Sequence[Vote], scale: Scale) -> Judgment:
     """The panel's Judgment, without key, fingerprint and rubric; see `PanelJudge`."""
-    cast = [
-        (uri, j)
-        for uri, j in votes
-        if j is not None and j.judged and j.passes is not None and j.rating in scale.ratings
+    usable = [
+        judgment for _, judgment in votes if judgment is not None and _has_vote(judgment, scale)
     ]
-    statuses = {Status.FAILED if j is None else j.status for _, j in votes}
-    said = "\n".join(_line(uri, judgment) for uri, judgment in votes)
-    missing = len(votes) - len(cast)
-
-    def lost(status: Status, reason: str) -> Judgment:
-        return Judgment("", "", "", status, reason=reason, rationale=said)
-
-    if Status.OVER_BUDGET in statuses:  # the missing member is asked when the run goes on
-        return lost(
-            Status.OVER_BUDGET, "a cap was reached before all members of the panel had judged"
-        )
-    if not cast and len(statuses) == 1 and Status.JUDGED not in statuses:
-        return lost(
-            statuses.pop(), f"no member of the panel gave a verdict: {shorten(said, _SHOWN)}"
-        )
-    if 2 * len(cast) <= len(votes):
-        reason = (
-            f"only {len(cast)} of {len(votes)} members of the panel gave a verdict:"
-            f" {shorten(said, _SHOWN)}"
-        )
-        return lost(Status.FAILED, reason)
-    passing = sum(j.passes is True for _, j in cast)
-    if 2 * passing == len(cast):
-        reason = f"the panel is tied, {passing} to {passing}"
-        # With a member missing the tie may be broken when it is asked again; without, it is the
-        # panel's answer.
-        return lost(
-            Status.FAILED if missing else Status.ABSTAINED,
-            reason + (f", {missing} missing" if missing else ""),
-        )
-    passes = 2 * passing > len(cast)
-    winners = [j for _, j in cast if j.passes is passes]
+    rationale = "\n".join(_line(uri, judgment) for uri, judgment in votes)
+    lost = _why_no_verdict(votes, usable, rationale)
+    if lost is not None:
+        status, reason = lost
+        return Judgment("", "", "", status, reason=reason, rationale=rationale)
+    missing = len(votes) - len(usable)
+    passing = _passing(usable)
+    passes = 2 * passing > len(usable)
+    winners = [judgment for judgment in usable if judgment.passes is passes]
     rating = _middle(winners, scale)
-    probabilities = [j.probability for _, j in cast]
+    without = f", {missing} gave no verdict" if missing else ""
+    evidence: dict[Evidence, None] = {}
+    for judgment in winners:
+        evidence.update(dict.fromkeys(judgment.evidence))
     return Judgment(
         "",
         "",
@@ -149,50 +144,102 @@ def verdict(votes: Sequence[Vote], scale: Scale) -> Judgment:
         Status.JUDGED,
         rating=rating,
         value=scale.value(rating),
-        probability=(
-            None
-            if None in probabilities
-            else sum(p for p in probabilities if p is not None) / len(cast)
-        ),
-        rationale=(
-            f"{passing} of {len(votes)} members pass"
-            f" it{f', {missing} gave no verdict' if missing else ''}.\n{said}"
-        ),
-        evidence=tuple(dict.fromkeys(e for j in winners for e in j.evidence)),
-        flags=_most([j.flags for j in winners]),
+        probability=_mean_probability(usable),
+        rationale=f"{passing} of {len(votes)} members pass it{without}.\n{rationale}",
+        evidence=tuple(evidence),
+        flags=_flags_of_most([judgment.flags for judgment in winners]),
         passes=passes,
         sources=_sources(winners),
     )
 
 
-def _middle(winners: Sequence[Judgment], scale: Scale) -> int | str:
-    named = [scale.ratings.index(j.rating) for j in winners if j.rating is not None]
+def _has_vote(judgment: Judgment, scale: Scale) -> bool:
+    """Whether a member's Judgment is a vote."""
+    return judgment.judged and judgment.passes is not None and judgment.rating in scale.ratings
+
+
+def _passing(usable: Sequence[Judgment]) -> int:
+    return sum(judgment.passes is True for judgment in usable)
+
+
+def _why_no_verdict(
+    votes: Sequence[Vote], usable: Sequence[Judgment], rationale: str
+) -> tuple[Status, str] | None:
+    """Why the panel has no verdict; None where it has one."""
+    statuses = {Status.FAILED if judgment is None else judgment.status for _, judgment in votes}
+    missing = len(votes) - len(usable)
+    if Status.OVER_BUDGET in statuses:  # the missing member is asked when the run goes on
+        reason = "a cap was reached before all members of the panel had judged"
+        return Status.OVER_BUDGET, reason
+    if not usable and len(statuses) == 1 and Status.JUDGED not in statuses:
+        reason = f"no member of the panel gave a verdict: {shorten(rationale, _SHOWN)}"
+        return statuses.pop(), reason
+    if 2 * len(usable) <= len(votes):
+        reason = (
+            f"only {len(usable)} of {len(votes)} members of the panel gave a verdict:"
+            f" {shorten(rationale, _SHOWN)}"
+        )
+        return Status.FAILED, reason
+    passing = _passing(usable)
+    if 2 * passing != len(usable):
+        return None
+    reason = f"the panel is tied, {passing} to {passing}"
+    # With a member missing the tie may be broken when it is asked again; without, it is the panel's
+    # answer.
+    if missing:
+        return Status.FAILED, f"{reason}, {missing} missing"
+    return Status.ABSTAINED, reason
+
+
+def _mean_probability(usable: Sequence[Judgment]) -> float | None:
+    """The mean of the members' probabilities; None where one gave none."""
+    probabilities: list[float] = []
+    for judgment in usable:
+        if judgment.probability is None:
+            return None
+        probabilities.append(judgment.probability)
+    return sum(probabilities) / len(usable)
+
+
+def _middle(winners: Sequence[Judgment], scale: Scale) -> Rating:
+    """The median of the ratings, the lower one of two; of categories the most frequent one."""
+    places: list[int] = []
+    for judgment in winners:
+        if judgment.rating is not None:
+            places.append(scale.ratings.index(judgment.rating))
     if scale.pass_mark is not None:
-        return scale.ratings[sorted(named)[(len(named) - 1) // 2]]
-    counted = Counter(named)
-    return scale.ratings[min(counted, key=lambda at: (-counted[at], at))]
+        return scale.ratings[sorted(places)[(len(places) - 1) // 2]]
+    counts = Counter(places)
+    most_frequent = min(counts, key=lambda place: (-counts[place], place))
+    return scale.ratings[most_frequent]
 
 
-def _most(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """What more than half of the lists hold."""
-    counted = Counter(word for words in lists for word in dict.fromkeys(words))
-    return tuple(word for word, n in counted.items() if 2 * n > len(lists))
+def _flags_of_most(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The flags that more than half of the lists hold."""
+    counts = Counter[str]()
+    for flags in lists:
+        counts.update(dict.fromkeys(flags, 1))
+    return tuple(flag for flag, count in counts.items() if 2 * count > len(lists))
 
 
 def _sources(winners: Sequence[Judgment]) -> tuple[int, ...] | None:
     """The contexts that at least half of those name that name any; None where nobody was asked for
     them.
     """
-    named = [j.sources for j in winners if j.sources is not None]
-    if not named:
+    lists = [judgment.sources for judgment in winners if judgment.sources is not None]
+    if not lists:
         return None
-    counted = Counter(source for sources in named for source in sources)
-    return tuple(sorted(source for source, n in counted.items() if 2 * n >= len(named))) or (
-        () if not counted else None
-    )
+    counts = Counter[int]()
+    for sources in lists:
+        counts.update(sources)
+    if not counts:
+        return ()
+    named = sorted(source for source, count in counts.items() if 2 * count >= len(lists))
+    return tuple(named) or None
 
 
 def _line(uri: str, judgment: Judgment | None) -> str:
+    """One member's vote in words."""
     if judgment is None:
         return f"[{uri}] no verdict"
     if not judgment.judged:

@@ -1,6 +1,4 @@
-"""Which judge answers a Request? The one that its rubric is routed to, else the main one; to the
-rest it is one judge.
-"""
+"""A judge that is a different one for each rubric, and one judge to the rest of the program."""
 
 from __future__ import annotations
 
@@ -52,7 +50,10 @@ class RoutedJudge:
         for request in requests:
             judge = self._of(request.rubric)
             own.setdefault(id(judge), (judge, []))[1].append(request)
-        return [group for judge, asked in own.values() for group in judge.batches(asked)]
+        batches: list[tuple[Request, ...]] = []
+        for judge, requests_of_judge in own.values():
+            batches += judge.batches(requests_of_judge)
+        return batches
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """The flow of the judge that answers these Requests, which are one of its batches."""

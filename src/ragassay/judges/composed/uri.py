@@ -1,5 +1,6 @@
-"""What does the URI of a judge that is composed of others say? "panel:A+B+C",
-"cascade:CHEAP>EXPENSIVE@CONFIDENCE" or "checked:MAIN>CHECK@CONFIDENCE".
+"""The URIs of judges that are composed of others.
+
+"panel:A+B+C", "cascade:CHEAP>EXPENSIVE@CONFIDENCE" or "checked:MAIN>CHECK@CONFIDENCE".
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""How does the offline model's probability become a Judgment? No language model, no key, no
-network.
+"""The judge over an offline model: no language model, no key, no network.
 
 Requests become MatchCalls; what answers them (`models.offline` today) is not known here. The
 probability is calibrated by the model; this judge only cuts it into ratings, words the figures
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ragassay.core import (
     Ask,
+    Evidence,
     JudgeFlow,
     Judgment,
     MatchCall,
@@ -25,9 +25,8 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.judges.input_rules import settle_without_call
-from ragassay.judges.offline import many_calls as several
-from ragassay.judges.offline import word_overlap as lexical
-from ragassay.judges.offline.pending import Case, checked, without_citations
+from ragassay.judges.offline import many_calls, word_overlap
+from ragassay.judges.offline.open_request import OpenRequest, verified_evidence, without_citations
 from ragassay.judges.registry import RubricRegistry
 from ragassay.judges.rubric import Rubric
 from ragassay.judges.scale import Rating
@@ -50,7 +49,7 @@ TASKS: Mapping[str, str] = {
 # Two texts of about one length are compared at even odds: the lower cut of "support" is for whole
 # responses, of which nearly every claim has to pass.
 _OWN_CUTS: Mapping[str, float] = {"entailment": 0.5}
-_SEVERAL = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
+_MANY_CALLS = frozenset({"claim_sources", "sentence_relevance", "context_sufficiency"})
 # Raised when the rules below change: judgments made under the old ones are then not reused.
 _RULES = 5
 _GROUP = 16
@@ -95,34 +94,35 @@ class OfflineJudge:
     @property
     def agreement(self) -> str:
         """Its measured agreement with people, a clause a task."""
-        said = [
-            f"{task}: {sentence.strip()}"
-            for task, sentence in self.measured.items()
-            if sentence.strip()
-        ]
-        return "; ".join(
-            [*(said or ["unmeasured on data like yours"]), f"correctness: {lexical.AGREEMENT}"]
-        )
+        clauses: list[str] = []
+        for task, sentence in self.measured.items():
+            if sentence.strip():
+                clauses.append(f"{task}: {sentence.strip()}")
+        if not clauses:
+            clauses.append("unmeasured on data like yours")
+        clauses.append(f"correctness: {word_overlap.AGREEMENT}")
+        return "; ".join(clauses)
 
     def _cut(self, rubric_id: str) -> float:
         return _OWN_CUTS.get(rubric_id, self.cuts.get(TASKS[rubric_id], 0.5))
 
     def _rubric(self, rubric_id: str) -> Rubric:
         rubric = self.rubrics.get(rubric_id)
-        can = f"it answers {', '.join(TASKS)}"
         if rubric_id not in TASKS:
+            fix = (
+                "name a language model with --judge openai:MODEL, or leave out what needs this"
+                " rubric"
+            )
+            if rubric_id == "claims":
+                fix = "use --claims sentences, or name a language model with --judge openai:MODEL"
             raise SetupError(
                 "E0203",
                 f"The offline judge cannot answer the rubric {rubric_id!r}.",
-                why=f"it is no language model and reads no instructions; {can}",
-                fix=(
-                    "use --claims sentences, or name a language model with --judge openai:MODEL"
-                    if rubric_id == "claims"
-                    else (
-                        "name a language model with --judge openai:MODEL, or leave out what needs"
-                        " this rubric"
-                    )
+                why=(
+                    "it is no language model and reads no instructions; it answers"
+                    f" {', '.join(TASKS)}"
                 ),
+                fix=fix,
             )
         if rubric.own:
             raise SetupError(
@@ -142,10 +142,8 @@ class OfflineJudge:
 
     def fingerprint(self, rubric: str) -> str:
         """Hash of the model's version, the task and the rules here. Raises as `rubric_version`."""
-        found = self._rubric(rubric)
-        return digest(
-            "offline", _RULES, self.model_version, TASKS[rubric], self._cut(rubric), found.ref
-        )
+        ref = self._rubric(rubric).ref
+        return digest("offline", _RULES, self.model_version, TASKS[rubric], self._cut(rubric), ref)
 
     def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """Up to 16 Requests of one rubric, in order: nothing is shared between them but the
@@ -154,14 +152,14 @@ class OfflineJudge:
         by_rubric: dict[str, list[Request]] = {}
         for request in requests:
             by_rubric.setdefault(request.rubric, []).append(request)
-        return [
-            tuple(group[start : start + _GROUP])
-            for group in by_rubric.values()
-            for start in range(0, len(group), _GROUP)
-        ]
+        batches: list[tuple[Request, ...]] = []
+        for group in by_rubric.values():
+            for start in range(0, len(group), _GROUP):
+                batches.append(tuple(group[start : start + _GROUP]))
+        return batches
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
-        """One Ask for the whole group; what SPEC or the rules on abstention decide is not asked."""
+        """One Ask for the whole group; what the inputs decide is not asked."""
         rubric = self._rubric(requests[0].rubric)
         fingerprint = self.fingerprint(rubric.id)
         unique = tuple({request.key: request for request in requests}.values())
@@ -170,38 +168,41 @@ class OfflineJudge:
 
 def _flow(requests: tuple[Request, ...], rubric: Rubric, fingerprint: str, cut: float) -> JudgeFlow:
     settled: list[Judgment] = []
-    asked: list[Case] = []
+    open_requests: list[OpenRequest] = []
     for request in requests:
-        judgment = settle_without_call(request, rubric, fingerprint) or _abstains(
-            request, rubric, fingerprint
-        )
+        judgment = settle_without_call(request, rubric, fingerprint)
+        if judgment is None:
+            judgment = _abstains(request, rubric, fingerprint)
         if judgment is not None:
             settled.append(judgment)
             continue
-        case = Case(request, rubric, fingerprint, cut, _calls(request))
+        one = OpenRequest(request, rubric, fingerprint, cut, _calls(request))
         if TASKS[rubric.id] == "rule":
-            settled.append(lexical.settle(case))
-        elif len(case.calls) > several.MOST_CALLS:
+            settled.append(word_overlap.settle(one))
+        elif len(one.calls) > many_calls.MOST_CALLS:
             reason = (
-                f"it would take {len(case.calls):,} comparisons, more than the"
-                f" {several.MOST_CALLS:,} that are made"
+                f"it would take {len(one.calls):,} comparisons, more than the"
+                f" {many_calls.MOST_CALLS:,} that are made"
             )
-            settled.append(case.lost(Status.FAILED, reason))
+            settled.append(one.lost(Status.FAILED, reason))
         else:
-            asked.append(case)
-    calls = tuple(call for case in asked for call in case.calls)
-    replies = (yield Ask(calls)) if calls else ()
+            open_requests.append(one)
+    calls: list[MatchCall] = []
+    for one in open_requests:
+        calls += one.calls
+    replies = (yield Ask(tuple(calls))) if calls else ()
+    settle = many_calls.settle if rubric.id in _MANY_CALLS else _judgment
     at = 0
-    for case in asked:
-        own = replies[at : at + len(case.calls)]
-        at += len(case.calls)
-        settled.append(several.settle(case, own) if rubric.id in _SEVERAL else _judgment(case, own))
+    for one in open_requests:
+        own = replies[at : at + len(one.calls)]
+        at += len(one.calls)
+        settled.append(settle(one, own))
     return tuple(settled)
 
 
 def _calls(request: Request) -> tuple[MatchCall, ...]:
-    if request.rubric in _SEVERAL:
-        return several.calls_of(request)
+    if request.rubric in _MANY_CALLS:
+        return many_calls.calls_of(request)
     question = request.text("question")
     match TASKS[request.rubric]:
         case "relevance":
@@ -220,14 +221,13 @@ def _calls(request: Request) -> tuple[MatchCall, ...]:
 
 
 def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | None:
+    """The Judgment of an answer or claim that only admits not knowing."""
     if rubric.id == "answer_relevance" and declines(request.text("response")):
-        rating, flag, why = (
-            0,
-            "declined",
-            "The response declines to answer or says that it does not know.",
-        )
+        rating, flag = 0, "declined"
+        reason = "The response declines to answer or says that it does not know."
     elif rubric.id == "groundedness" and declines(request.text("claim")):
-        rating, flag, why = 3, "abstention", "The claim only admits that something is not known."
+        rating, flag = 3, "abstention"
+        reason = "The claim only admits that something is not known."
     else:
         return None
     return Judgment(
@@ -237,45 +237,49 @@ def _abstains(request: Request, rubric: Rubric, fingerprint: str) -> Judgment | 
         Status.JUDGED,
         rating=rating,
         value=rating / 3,
-        rationale=why,
+        rationale=reason,
         flags=(flag,),
         passes=rating >= 2,
     )
 
 
-def _judgment(case: Case, replies: Sequence[Reply]) -> Judgment:
+def _judgment(one: OpenRequest, replies: Sequence[Reply]) -> Judgment:
     """The Judgment that follows from the one reply that these rubrics take."""
-    usable = case.replies(replies)
+    usable = one.replies(replies)
     if isinstance(usable, Judgment):
         return usable
-    (reply,), (call,), cut, name = usable, case.calls, case.cut, case.rubric.id
-    probability = reply.probability
-    # The pass mark, 2, lies at the cut of the task; the grades above and below it are spread
-    # around.
-    rating: Rating = sum(probability >= bound for bound in (cut / 2, cut, max(0.75, cut)))
-    if name == "chunk_relevance":
-        rating = "yes" if probability >= cut else "no"
-    elif name == "entailment":
-        rating = (
-            "stated"
-            if probability >= cut
-            else "contradicted"
-            if _contradicted(reply)
-            else "not_stated"
-        )
-    flags = (
-        ("nothing_found",) if name == "groundedness" and rating == 0 and not reply.evidence else ()
-    )
-    return case.rated(
+    (reply,) = usable
+    (call,) = one.calls
+    name = one.rubric.id
+    rating = _rating(name, reply, one.cut)
+    flags: tuple[str, ...] = ()
+    if name == "groundedness" and rating == 0 and not reply.evidence:
+        flags = ("nothing_found",)
+    evidence: tuple[Evidence, ...] = ()
+    if name != "entailment":  # a text to compare with is no context
+        evidence = verified_evidence(reply, call)
+    return one.rated(
         rating,
-        _rationale(name, call, reply, cut),
-        probability=probability,
-        evidence=(
-            () if name == "entailment" else checked(reply, call)
-        ),  # a text to compare with is no context
+        _rationale(name, call, reply, one.cut),
+        probability=reply.probability,
+        evidence=evidence,
         flags=flags,
         spend=reply.spend,
     )
+
+
+def _rating(rubric: str, reply: MatchReply, cut: float) -> Rating:
+    probability = reply.probability
+    if rubric == "chunk_relevance":
+        return "yes" if probability >= cut else "no"
+    if rubric == "entailment":
+        if probability >= cut:
+            return "stated"
+        return "contradicted" if _contradicted(reply) else "not_stated"
+    # The pass mark, 2, lies at the cut of the task; the grades above and below it are spread
+    # around.
+    bounds = (cut / 2, cut, max(0.75, cut))
+    return sum(probability >= bound for bound in bounds)
 
 
 def _contradicted(reply: MatchReply) -> bool:
@@ -289,29 +293,24 @@ def _rationale(rubric: str, call: MatchCall, reply: MatchReply, cut: float) -> s
     """
     what, text, where = _VERDICTS.get(rubric) or _VERDICTS[call.task]
     features = reply.features
-    said = [f"Probability {what}: {reply.probability:.2f} (passes from {cut:.2f})."]
+    sentences = [f"Probability {what}: {reply.probability:.2f} (passes from {cut:.2f})."]
     if call.task == "support" and reply.probability < cut and "contradicted" in features:
-        said.append(
-            f"Rather contradicted by {where}."
-            if _contradicted(reply)
-            else f"Rather not mentioned in {where}."
-        )
-    doubtful = list(
-        dict.fromkeys(f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported)
-    )
+        how = "contradicted by" if _contradicted(reply) else "not mentioned in"
+        sentences.append(f"Rather {how} {where}.")
+    quotes = [f'"{shorten(call.text[start:end], 60)}"' for start, end in reply.unsupported]
+    doubtful = list(dict.fromkeys(quotes))
     if doubtful:
         more = f" and {len(doubtful) - _NAMED} more" if len(doubtful) > _NAMED else ""
-        said.append(f"Words without support: {', '.join(doubtful[:_NAMED])}{more}.")
+        sentences.append(f"Words without support: {', '.join(doubtful[:_NAMED])}{more}.")
     coverage = features.get("coverage")
     if coverage is not None:
-        said.append(
-            f"{text} shares {max(0.0, min(1.0, coverage)):.0%} of its content words with {where}."
-        )
-    for key, one in (("numbers_missing", "number"), ("names_missing", "name")):
+        share = max(0.0, min(1.0, coverage))
+        sentences.append(f"{text} shares {share:.0%} of its content words with {where}.")
+    for key, noun in (("numbers_missing", "number"), ("names_missing", "name")):
         count = round(features.get(key, 0.0))
         if count > 0:
-            counted = f"1 {one} of it is" if count == 1 else f"{count} {one}s of it are"
-            said.append(f"{counted} not in {where}.")
+            counted = f"1 {noun} of it is" if count == 1 else f"{count} {noun}s of it are"
+            sentences.append(f"{counted} not in {where}.")
     if features.get("negation_mismatch", 0.0) >= 0.5:
-        said.append("One side is negated and the other is not.")
-    return " ".join(said)
+        sentences.append("One side is negated and the other is not.")
+    return " ".join(sentences)

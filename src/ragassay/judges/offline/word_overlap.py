@@ -1,5 +1,4 @@
-"""Is a response right, by its words alone? When it has at least half of the words of every
-statement.
+"""A rule on words: a response is right when it has at least half of the words of every statement.
 
 A plain rule, for short answers wrapped in sentences: it sees no negation and no wrong relation
 between right words. The words of a statement that stand in the response / the words of the
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ragassay.core import Judgment, Status, shorten
-from ragassay.judges.offline.pending import Case
+from ragassay.judges.offline.open_request import OpenRequest
 from ragassay.judges.text_rules.abstention import declines
 from ragassay.scoring import tokens
 
@@ -24,25 +23,25 @@ AGREEMENT = (
 )
 
 
-def settle(case: Case) -> Judgment:
+def settle(one: OpenRequest) -> Judgment:
     """The Judgment for "correctness" (no, yes) or "correctness_3" (incorrect, not_attempted,
     correct).
     """
-    three = case.rubric.id == "correctness_3"
-    response = case.request.text("response")
+    has_three_ratings = one.rubric.id == "correctness_3"
+    response = one.request.text("response")
     if declines(response):
-        why = "The response declines to answer or says that it does not know."
-        return case.rated(
-            "not_attempted" if three else "no", why, flags=() if three else ("declined",)
-        )
-    shares = shares_of(response, case.request.texts("statements"))
+        reason = "The response declines to answer or says that it does not know."
+        if has_three_ratings:
+            return one.rated("not_attempted", reason)
+        return one.rated("no", reason, flags=("declined",))
+    shares = shares_of(response, one.request.texts("statements"))
     if not shares:
-        return case.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
-    share, statement = min(shares, key=lambda found: found[0])
-    right = share >= MARK
+        return one.lost(Status.NOT_APPLICABLE, "no statement holds a word to compare")
+    share, statement = min(shares, key=lambda pair: pair[0])
+    wrong, right = ("incorrect", "correct") if has_three_ratings else ("no", "yes")
     among = "" if len(shares) == 1 else f", the one of {len(shares)} that it shares least with"
-    return case.rated(
-        ("correct" if right else "incorrect") if three else ("yes" if right else "no"),
+    return one.rated(
+        right if share >= MARK else wrong,
         f'The response has {share:.0%} of the words of "{shorten(statement, 200)}"{among}; right'
         f" from {MARK:.0%} on. This is a rule about words: it reads no meaning.",
     )
@@ -52,10 +51,11 @@ def shares_of(response: str, statements: tuple[str, ...]) -> list[tuple[float, s
     """Gold-token recall of each statement that has tokens. The response is cut into tokens once: it
     may be long.
     """
-    held = Counter(tokens(response))
-    shares = []
+    in_response = Counter(tokens(response))
+    shares: list[tuple[float, str]] = []
     for statement in statements:
-        if wanted := Counter(tokens(statement)):
-            shared = sum(min(count, held[token]) for token, count in wanted.items())
-            shares.append((shared / wanted.total(), statement))
+        counts = Counter(tokens(statement))
+        if counts:
+            shared = sum(min(count, in_response[token]) for token, count in counts.items())
+            shares.append((shared / counts.total(), statement))
     return shares

@@ -1,6 +1,4 @@
-"""What is one Request on its way through the offline judge: what it asks of the model, and how it
-is settled.
-"""
+"""One Request on its way through the offline judge: its calls, and how it is settled."""
 
 from __future__ import annotations
 
@@ -28,8 +26,11 @@ _CITATION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A Request with what it takes to answer it. cut: the probability from which a call says yes."""
+class OpenRequest:
+    """A Request with what it takes to answer it.
+
+    cut: the probability from which a call says yes.
+    """
 
     request: Request
     rubric: Rubric
@@ -60,8 +61,14 @@ class Case:
 
     def lost(self, status: Status, reason: str, spend: Spend | None = None) -> Judgment:
         """No rating, and why."""
-        key, spend = self.request.key, spend or Spend()
-        return Judgment(key, self.fingerprint, self.rubric.ref, status, reason=reason, spend=spend)
+        return Judgment(
+            self.request.key,
+            self.fingerprint,
+            self.rubric.ref,
+            status,
+            reason=reason,
+            spend=spend or Spend(),
+        )
 
     def rated(
         self,
@@ -102,22 +109,25 @@ def spent(replies: Sequence[Reply]) -> Spend:
 
 
 def without_citations(text: str) -> str:
-    """The text without marks such as [2], [1, 3] or 【4】: the model would look for their numbers in
-    the passages.
+    """The text without marks such as [2], [1, 3] or 【4】.
+
+    The model would look for their numbers in the passages.
     """
     bare = _CITATION.sub("", text)
     return bare if bare.strip() else text
 
 
-def checked(reply: MatchReply, call: MatchCall) -> tuple[Evidence, ...]:
-    """The evidence whose quote really stands where it says. An answer is no context, so it gives no
-    evidence.
+def verified_evidence(reply: MatchReply, call: MatchCall) -> tuple[Evidence, ...]:
+    """The evidence whose quote really stands where it says.
+
+    An answer is no context, so it gives no evidence.
     """
     if call.task == "answer":
         return ()
-    return tuple(
-        e
-        for e in reply.evidence
-        if 0 <= e.context < len(call.passages)
-        and call.passages[e.context][e.start : e.end] == e.quote
-    )
+    return tuple(evidence for evidence in reply.evidence if _stands_in(evidence, call.passages))
+
+
+def _stands_in(evidence: Evidence, passages: Sequence[str]) -> bool:
+    if not 0 <= evidence.context < len(passages):
+        return False
+    return passages[evidence.context][evidence.start : evidence.end] == evidence.quote
