@@ -1,4 +1,4 @@
-"""Which code blocks does a Markdown page hold, and what do they do when they are run?"""
+"""The code blocks of a Markdown page, and what they do when they are run."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def tidy(text: str) -> str:
 
 
 def run(block: Block, folder: Path) -> str:
-    """Run a python or bash block in `folder`; what went wrong, or "" when all is as the page says."""
+    """Run a python or bash block in `folder`; what went wrong, "" when all is as the page says."""
     environment = {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
         "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),

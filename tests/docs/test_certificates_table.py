@@ -1,4 +1,4 @@
-"""Does the README's table of certificates show what the certificates of the package say?"""
+"""The README's table of certificates, which shows what the certificates of the package say."""
 
 from __future__ import annotations
 

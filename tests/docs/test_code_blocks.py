@@ -1,4 +1,4 @@
-"""Does every python and bash block of the README and the documentation run, offline, as it stands?"""
+"""The python and bash blocks of the README and the documentation, run offline as they stand."""
 
 from __future__ import annotations
 

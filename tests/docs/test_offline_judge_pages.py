@@ -1,4 +1,4 @@
-"""Do the pages say of the offline judge what was measured of the weights that are shipped?"""
+"""What the pages say of the offline judge: figures measured of the weights that are shipped."""
 
 from __future__ import annotations
 

@@ -381,9 +381,7 @@ def test_entity_recall_looks_for_what_the_reference_names_by_rules_and_without_a
     )
 
 
-def test_entity_recall_may_ask_for_the_entities_and_believes_only_what_stands_in_the_reference() -> (
-    None
-):
+def test_entity_recall_may_ask_for_entities_and_believes_only_those_in_the_reference() -> None:
     score, asked = play(
         "context_entity_recall(entities=llm)", ROW, lambda r: wrote(r, "1999", "Zoe", " ", "1999")
     )

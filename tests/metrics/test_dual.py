@@ -73,7 +73,7 @@ def test_the_value_is_the_mean_of_both_and_passes_at_a_half(
     [(2, 1.0, Verdict.PASS), (1, 0.5, Verdict.UNDECIDED), (0, 0.0, Verdict.UNDECIDED)],
 )
 @pytest.mark.parametrize("lost", ["first", "second"])
-def test_with_one_lost_the_other_is_the_value_and_the_verdict_stands_only_where_the_lost_one_cannot_change_it(
+def test_with_one_lost_the_verdict_stands_only_where_the_lost_one_cannot_change_it(
     metric: str, known: int, value: float, verdict: Verdict, lost: str
 ) -> None:
     # 2 and anything is at least (1 + 0) / 2 = 0.5; 0 and the best is (0 + 1) / 2 = 0.5, which would

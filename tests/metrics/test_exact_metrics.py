@@ -44,7 +44,7 @@ def test_chrf_and_bleu_of_small_texts_worked_by_hand() -> None:
 
 
 @pytest.mark.parametrize("metric", LEXICAL)
-def test_equal_texts_are_one_others_with_no_word_in_common_zero_and_an_empty_reference_is_not_applicable(
+def test_equal_texts_are_one_disjoint_ones_zero_and_an_empty_reference_does_not_apply(
     metric: str,
 ) -> None:
     same = "It opened in 1889 in Paris"

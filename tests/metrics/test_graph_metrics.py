@@ -592,9 +592,7 @@ def test_a_lost_statement_leaves_open_which_chunks_are_relevant_so_that_noise_is
     assert (score.counts.asked, score.counts.failed) == (5, 5)
 
 
-def test_a_claim_with_a_lost_verdict_is_left_out_of_the_value_and_cleared_in_the_verdict_by_the_other() -> (
-    None
-):
+def test_a_lost_verdict_leaves_its_claim_out_of_the_value_and_the_other_edge_clears_it() -> None:
     """A supported claim is not made up, and an unsupported one is no noise, whatever the truth says
     of it.
     """

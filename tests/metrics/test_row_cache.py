@@ -1,4 +1,4 @@
-"""What is kept for the next metric of a row: the same result, and never more than a bounded amount."""
+"""The cache of a row's results: the same result for an equal call, within a bounded amount."""
 
 from __future__ import annotations
 

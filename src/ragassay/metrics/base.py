@@ -46,7 +46,7 @@ class MetricBase:
         return self.declaration.needs
 
     def missing(self, sample: Sample) -> Score | None:
-        """The not-applicable Score that names the first needed field the sample lacks, else None."""
+        """The not-applicable Score that names the first needed field that is absent, else None."""
         for need in self.needs:
             if getattr(sample, need, None) is None and all(
                 getattr(sample, name) is None for name in need.split("|")

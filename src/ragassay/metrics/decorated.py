@@ -1,4 +1,4 @@
-"""How does a Python function become a metric? (`ragassay.metric`)
+"""A Python function as a metric: the decorator `ragassay.metric`.
 
     @ragassay.metric
     def short(response):
@@ -10,10 +10,10 @@
         return found / len(contexts), f"{found} chunks"  # a number, and why
 
     @ragassay.metric
-    def on_topic(question, response):                    # asks the judge: yield Requests, get
-    Judgments
-        answer = yield Request("answer_relevance", {"question": question, "response": response})
-        return answer.value
+    def on_topic(question, response):                    # asks the judge: yields Requests,
+        request = Request("answer_relevance", {"question": question, "response": response})
+        judgment = yield request                         # is sent their Judgments
+        return judgment.value
 
 The parameters name what the function reads of a row; a row that lacks one that has no default is
 not applicable.
@@ -94,22 +94,24 @@ class FunctionMetric(MetricBase):
         """ "module:name", by which a resumed run imports the metric again; "" for one that no
         module holds.
         """
-        module, name = (
-            getattr(self.function, "__module__", ""),
-            getattr(self.function, "__qualname__", ""),
-        )
-        return f"{module}:{name}" if module and module != "__main__" and name.isidentifier() else ""
+        module = getattr(self.function, "__module__", "")
+        name = getattr(self.function, "__qualname__", "")
+        importable = module and module != "__main__" and name.isidentifier()
+        return f"{module}:{name}" if importable else ""
 
     def flow(self, sample: Sample) -> MetricFlow:
-        given: dict[str, object] = {}
+        arguments: dict[str, object] = {}
         for name, has_default in self.reads.items():
             value = _read(sample, name)
             if value is not None:
-                given[name] = value
+                arguments[name] = value
             elif not has_default:
                 lacks = self.not_applicable(f"the row has no {name}")
-                return (MetricBase.missing(self, sample) or lacks) if name == "response" else lacks
-        result, answers = self.function(**given), list[Judgment]()
+                if name == "response":  # the reason may be that the application failed
+                    return MetricBase.missing(self, sample) or lacks
+                return lacks
+        result = self.function(**arguments)
+        answers: list[Judgment] = []
         if isinstance(result, Generator):
             result = yield from _asked(result, answers)
         if inspect.isawaitable(result):
@@ -119,26 +121,23 @@ class FunctionMetric(MetricBase):
         return self._score(result, answers)
 
     def _score(self, result: object, answers: list[Judgment]) -> Score:
-        """The Score of what the function returned, given what it was told."""
+        """The Score of what the function returned, given the answers it was sent."""
         counts = Counts.of(answer.status for answer in answers)
-        gone = [
-            answer
-            for answer in answers
-            if answer.status not in (Status.JUDGED, Status.NOT_APPLICABLE)
-        ]
+        settled = (Status.JUDGED, Status.NOT_APPLICABLE)
+        lost = [answer for answer in answers if answer.status not in settled]
         if isinstance(result, Score):
-            return self._own_score(result, counts, gone)
+            return self._own_score(result, counts, lost)
         why = ""
         if isinstance(result, tuple):
             if len(result) != 2 or not isinstance(result[1], str):
                 raise TypeError("it returned a tuple that is not (value, rationale)")
             result, why = result
-        if gone and not counts.judged:
+        if lost and not counts.judged:
             # Whatever the function makes of it: no number stands for what was not judged.
             return Score(
                 str(self),
-                gone[0].status,
-                reason=gone[0].reason or "no verdict arrived",
+                lost[0].status,
+                reason=lost[0].reason or "no verdict arrived",
                 counts=counts,
                 verdict=None if self.pass_mark is None else Verdict.UNDECIDED,
                 pass_mark=self.pass_mark,
@@ -149,7 +148,7 @@ class FunctionMetric(MetricBase):
                 self.not_applicable(why or "the function returned None for this row"), counts=counts
             )
         value, verdict = self._measured(result)
-        if gone and verdict is Verdict.PASS:
+        if lost and verdict is Verdict.PASS:
             verdict = Verdict.UNDECIDED
         return Score(
             str(self),
@@ -159,26 +158,26 @@ class FunctionMetric(MetricBase):
             pass_mark=self.pass_mark,
             counts=counts,
             rationale=why,
-            flags=(PARTIAL,) if gone else (),
+            flags=(PARTIAL,) if lost else (),
         )
 
-    def _own_score(self, score: Score, counts: Counts, gone: list[Judgment]) -> Score:
+    def _own_score(self, score: Score, counts: Counts, lost: list[Judgment]) -> Score:
         """The Score that the function made itself, with what was asked and lost on the way: a loss
         is never a number.
         """
         score = replace(
             score, metric=str(self), counts=score.counts if score.counts.asked else counts
         )
-        if gone and not counts.judged:
+        if lost and not counts.judged:
             return replace(
                 score,
-                status=gone[0].status,
+                status=lost[0].status,
                 value=None,
-                reason=gone[0].reason or "no verdict arrived",
+                reason=lost[0].reason or "no verdict arrived",
                 counts=counts,
                 verdict=None if score.verdict is None else Verdict.UNDECIDED,
             )
-        if gone:
+        if lost:
             verdict = Verdict.UNDECIDED if score.verdict is Verdict.PASS else score.verdict
             flags = score.flags if PARTIAL in score.flags else (*score.flags, PARTIAL)
             score = replace(score, verdict=verdict, flags=flags, counts=counts)
@@ -257,9 +256,11 @@ def metric(
     >>> short("Paris."), str(short), short.declaration.needs
     (True, 'short', ('response',))
     """
-    if function is None:
-        return lambda found: metric_of(found, name, pass_mark, higher_is_better, low, high, unit)
-    return metric_of(function, name, pass_mark, higher_is_better, low, high, unit)
+
+    def decorate(decorated: Callable[..., object]) -> FunctionMetric:
+        return metric_of(decorated, name, pass_mark, higher_is_better, low, high, unit)
+
+    return decorate if function is None else decorate(function)
 
 
 def metric_of(
@@ -277,6 +278,18 @@ def metric_of(
             "metric", "function", function, "a function: @ragassay.metric stands right above it"
         )
     name = name or getattr(function, "__name__", "")
+    _check_name(name)
+    _check_plain_function(name, function)
+    _check_range(name, low, high, pass_mark)
+    _check_pass_mark(name, pass_mark, higher_is_better, low, high)
+    reads = _parameters(function, name)
+    declaration = _declaration(
+        function, name, reads, low=low, high=high, unit=unit, higher_is_better=higher_is_better
+    )
+    return FunctionMetric(declaration, function, pass_mark, reads)
+
+
+def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise refuse(
             "metric", "name", name, 'a name of small letters, digits and _, such as name="is_short"'
@@ -289,6 +302,9 @@ def metric_of(
             "another name: a metric of RagAssay is called that, and their scores could not be "
             "told apart",
         )
+
+
+def _check_plain_function(name: str, function: Callable[..., object]) -> None:
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise _unfit(
             name,
@@ -297,38 +313,72 @@ def metric_of(
             "make it a plain function; to ask the judge, yield Requests from it; look anything else"
             " up beforehand, and hand it over in the row's labels",
         )
+
+
+def _check_range(name: str, low: float, high: float | None, pass_mark: float | None) -> None:
     for option, number in (("low", low), ("high", high), ("pass_mark", pass_mark)):
-        if number is not None and (
-            isinstance(number, bool) or not isinstance(number, Real) or not math.isfinite(number)
-        ):
+        if number is not None and not _is_finite_number(number):
             raise refuse(name, option, number, "a finite number")
     if high is not None and low >= high:
         raise refuse(name, "high", high, f"a number above low={low:g}, or None for no upper end")
-    if pass_mark is not None:
-        if higher_is_better is None:
-            raise refuse(
-                name, "pass_mark", pass_mark, "a direction with it: higher_is_better=True or False"
-            )
-        if pass_mark < low or (high is not None and pass_mark > high):
-            raise refuse(
-                name, "pass_mark", pass_mark, f"a number in the metric's range, from {low:g} on"
-            )
-    reads = _parameters(function, name)
-    title = (inspect.getdoc(function) or "").split("\n")[0].strip() or f"Your function {name}."
-    declaration = Declaration(
+
+
+def _is_finite_number(number: object) -> bool:
+    # True and False are numbers to Python, and no range or pass mark to a reader.
+    if isinstance(number, bool) or not isinstance(number, Real):
+        return False
+    return math.isfinite(number)
+
+
+def _check_pass_mark(
+    name: str,
+    pass_mark: float | None,
+    higher_is_better: bool | None,
+    low: float,
+    high: float | None,
+) -> None:
+    if pass_mark is None:
+        return
+    if higher_is_better is None:
+        raise refuse(
+            name, "pass_mark", pass_mark, "a direction with it: higher_is_better=True or False"
+        )
+    if pass_mark < low or (high is not None and pass_mark > high):
+        raise refuse(
+            name, "pass_mark", pass_mark, f"a number in the metric's range, from {low:g} on"
+        )
+
+
+def _declaration(
+    function: Callable[..., object],
+    name: str,
+    reads: Mapping[str, bool],
+    *,
+    low: float,
+    high: float | None,
+    unit: str,
+    higher_is_better: bool | None,
+) -> Declaration:
+    """The declaration that is read off a function. reads: parameter -> whether it has a default."""
+    first_line = (inspect.getdoc(function) or "").split("\n")[0].strip()
+    module = getattr(function, "__module__", "")
+    qualified_name = getattr(function, "__qualname__", name)
+    return Declaration(
         name=name,
-        title=title,
+        title=first_line or f"Your function {name}.",
         formula=f"what your function {name} returns.",
         low=low,
         high=high,
         unit=unit,
         needs=tuple(
-            given for given, has_default in reads.items() if not has_default and given != "row"
+            parameter
+            for parameter, has_default in reads.items()
+            if not has_default and parameter != "row"
         ),
         higher_is_better=higher_is_better,
         judged=inspect.isgeneratorfunction(function),
         calls="as the function asks",
-        source=f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}",
+        source=f"{module}:{qualified_name}",
         edges=(
             (
                 "the row lacks a field that the function reads, or the function returns None: not"
@@ -337,7 +387,6 @@ def metric_of(
             "the function raises, or returns a number out of range: failed",
         ),
     )
-    return FunctionMetric(declaration, function, pass_mark, reads)
 
 
 def _parameters(function: Callable[..., object], name: str) -> dict[str, bool]:
@@ -376,12 +425,14 @@ def _unfit(name: str, what: str, why: str, fix: str) -> SetupError:
 def _read(sample: Sample, name: str) -> object:
     """What a parameter of that name gets, None where the row does not have it."""
     if name == "row":  # a metric must not change the row for the next one, nor what is stored of it
-        known = sample.relevant_ids
+        relevant_ids = sample.relevant_ids
+        if relevant_ids is not None:
+            relevant_ids = MappingProxyType(dict(relevant_ids))
         return replace(
             sample,
             slices=MappingProxyType(dict(sample.slices)),
             labels=MappingProxyType(dict(sample.labels)),
-            relevant_ids=None if known is None else MappingProxyType(dict(known)),
+            relevant_ids=relevant_ids,
         )
     if name == "contexts":
         return None if sample.contexts is None else tuple(chunk.text for chunk in sample.contexts)
@@ -398,22 +449,27 @@ def _asked(
     them.
     """
     try:
-        asked = next(flow)
+        yielded = next(flow)
         while True:
-            one = isinstance(asked, Request)
-            requests = (asked,) if one else tuple(asked) if isinstance(asked, tuple | list) else ()
-            wrong = next((type(r).__name__ for r in requests if not isinstance(r, Request)), "")
-            if wrong or (not requests and not isinstance(asked, tuple | list)):
-                flow.close()
-                raise TypeError(
-                    f"it yielded {wrong or type(asked).__name__}; yield a Request or a tuple of"
-                    " Requests"
-                )
-            got = yield tuple(r for r in requests if isinstance(r, Request))
-            answers += got
-            asked = flow.send(got[0] if one else got)
-    except StopIteration as done:
-        return done.value
+            judgments = yield _requests(flow, yielded)
+            answers += judgments
+            yielded = flow.send(judgments[0] if isinstance(yielded, Request) else judgments)
+    except StopIteration as stop:
+        return stop.value
+
+
+def _requests(flow: Generator[object, object, object], yielded: object) -> tuple[Request, ...]:
+    """The Requests that the user's generator yielded. Raises TypeError for anything else."""
+    if isinstance(yielded, Request):
+        return (yielded,)
+    wrong: object = yielded
+    if isinstance(yielded, tuple | list):
+        requests = tuple(one for one in yielded if isinstance(one, Request))
+        if len(requests) == len(yielded):
+            return requests
+        wrong = next(one for one in yielded if not isinstance(one, Request))
+    flow.close()
+    raise TypeError(f"it yielded {type(wrong).__name__}; yield a Request or a tuple of Requests")
 
 
 def _plain(value: object) -> object:

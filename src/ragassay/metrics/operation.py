@@ -1,4 +1,4 @@
-"""Figures that the application reports of itself: what app_tokens, app_cost and the others share."""
+"""Figures that the application reports of itself: what app_tokens, app_cost ... share."""
 
 from __future__ import annotations
 

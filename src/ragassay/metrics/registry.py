@@ -74,8 +74,8 @@ def default_metrics() -> tuple[str, ...]:
 
 @cache
 def declaration_of(metric: str) -> Declaration | None:
-    """The declaration of the catalogue's metric with that printed name ("faithfulness(mode=binary)"),
-    None for any other. Imports that one metric's file, and not the whole catalogue.
+    """The declaration of the catalogue's metric with that printed name, with or without parameters;
+    None for any other name. Imports that one metric's file, and not the whole catalogue.
     """
     name = metric.partition("(")[0]
     if not name.isidentifier() or not (_FOLDER / f"{name}.py").is_file() or name == "__init__":
@@ -101,82 +101,106 @@ def parse(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> Metric:
     name, inside, at = match.groups()
     name = name.lower()
     if at is not None:
-        name, inside = _AT.get(name, name), f"k={at}"
+        name = _AT.get(name, name)
+        inside = f"k={at}"
     kind = catalogue().get(name)
     if kind is None and name in custom:
-        raise SetupError(
-            "E0202",
-            f"{name} takes no parameters.",
-            where=f"metric {shorten(text)}",
-            why="it is a judge of your own",
-            fix="write its name alone; its scale and pass mark stand in its rubric file",
-        )
+        raise _takes_none(text, name)
     if kind is None:
         raise _unknown(name, custom)
-    given: dict[str, object] = {}
-    known: dict[str, Field[object]] = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    for part in inside.split(",") if inside and inside.strip() else ():
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or key not in known or key in given:
-            takes = ", ".join(known) or "none"
-            why = "it is given twice" if key in given else f"its parameters are: {takes}"
-            raise SetupError(
-                "E0202",
-                (
-                    f"{name} has no parameter {shorten(key, 40)!r}."
-                    if key not in given
-                    else f"{name} is given {key} twice."
-                ),
-                where=f"metric {shorten(text)}",
-                why=why,
-                fix=f"write {name}(parameter=value), separated by commas.{nearest(key, known)}",
-            )
-        given[key] = _value(name, key, value, known[key].default)
-    metric = kind(**given)
+    metric = kind(**_parameters(text, kind, inside or ""))
     if not isinstance(metric, Metric):
         raise TypeError(f"{kind.__name__} has no flow")
     return metric
+
+
+def _parameters(text: str, kind: type[MetricBase], inside: str) -> dict[str, object]:
+    """The parameters between the brackets of a printed name, as values. text: the whole name."""
+    name = kind.declaration.name
+    takes: dict[str, Field[object]] = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    parameters: dict[str, object] = {}
+    if not inside.strip():
+        return parameters
+    for part in inside.split(","):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if key in parameters:
+            what = f"{name} is given {key} twice."
+            why = "it is given twice"
+        elif not equals or key not in takes:
+            what = f"{name} has no parameter {shorten(key, 40)!r}."
+            why = f"its parameters are: {', '.join(takes) or 'none'}"
+        else:
+            parameters[key] = _value(name, key, value, takes[key].default)
+            continue
+        raise SetupError(
+            "E0202",
+            what,
+            where=f"metric {shorten(text)}",
+            why=why,
+            fix=f"write {name}(parameter=value), separated by commas.{nearest(key, takes)}",
+        )
+    return parameters
+
+
+def _takes_none(text: str, name: str) -> SetupError:
+    return SetupError(
+        "E0202",
+        f"{name} takes no parameters.",
+        where=f"metric {shorten(text)}",
+        why="it is a judge of your own",
+        fix="write its name alone; its scale and pass mark stand in its rubric file",
+    )
 
 
 def parse_list(text: str, custom: Mapping[str, Metric] = NO_METRICS) -> tuple[Metric, ...]:
     """Metrics of a comma-separated list, in order, repeated ones once: "groundedness,
     ndcg_at_k(k=5)".
     """
-    names, depth, start = [], 0, 0
-    for i, char in enumerate(text):
-        depth += (char == "(") - (char == ")")
-        if char == "," and depth <= 0:
-            names.append(text[start:i])
-            start = i + 1
-    names.append(text[start:])
-    metrics = [parse(name, custom) for name in names if name.strip()]
+    metrics = [parse(name, custom) for name in _split(text) if name.strip()]
     if not metrics:
         raise SetupError(
             "E0201",
             "No metric is named.",
             where="metrics",
-            fix=f"name at least one of: {_choices()}",
+            fix=f"name at least one of: {', '.join(catalogue())}",
         )
     return tuple({str(metric): metric for metric in metrics}.values())
+
+
+def _split(text: str) -> list[str]:
+    """The names of a list: cut at the commas that stand outside brackets."""
+    names = []
+    depth = 0
+    start = 0
+    for i, char in enumerate(text):
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+        elif char == "," and depth <= 0:
+            names.append(text[start:i])
+            start = i + 1
+    names.append(text[start:])
+    return names
 
 
 def _value(metric: str, name: str, text: str, default: object) -> object:
     """`text` as the type of the parameter's default."""
     if default is MISSING or isinstance(default, str):
         return text
+    whole = isinstance(default, int)
     try:
-        return int(text) if isinstance(default, int) else float(text)
+        return int(text) if whole else float(text)
     except ValueError:
-        raise refuse(
-            metric, name, text, "a whole number" if isinstance(default, int) else "a number"
-        ) from None
+        expected = "a whole number" if whole else "a number"
+        raise refuse(metric, name, text, expected) from None
 
 
 def _imported(text: str) -> Metric:
     """The metric "module:name" of the user's own code; the current folder is looked in first."""
     module, _, name = text.partition(":")
     try:
-        found = load(module, name)
+        value = load(module, name)
     except ImportError as error:
         raise SetupError(
             "E0201",
@@ -188,15 +212,15 @@ def _imported(text: str) -> Metric:
                 " my_metrics:polite"
             ),
         ) from error
-    if not isinstance(found, Metric) or not isinstance(found.declaration, Declaration):
+    if not isinstance(value, Metric) or not isinstance(value.declaration, Declaration):
         raise SetupError(
             "E0201",
             f"{text} is no metric.",
             where="metrics",
-            why=f"it is a {type(found).__name__}",
+            why=f"it is a {type(value).__name__}",
             fix="put @ragassay.metric above the function",
         )
-    return found
+    return value
 
 
 def load(module: str, name: str) -> object:
@@ -218,18 +242,12 @@ def load(module: str, name: str) -> object:
 
 
 def _unknown(text: str, custom: Mapping[str, Metric]) -> SetupError:
-    base = text.split("(")[0].split("@")[0].strip()
+    name = text.split("(")[0].split("@")[0].strip()
+    choices = (*custom, *catalogue())
     return SetupError(
         "E0201",
-        f"No metric is called {shorten(base, 40)!r}.",
+        f"No metric is called {shorten(name, 40)!r}.",
         where="metrics",
         why=shorten(text),
-        fix=(
-            "choose from:"
-            f" {', '.join((*custom, *catalogue()))}.{nearest(base.lower(), (*custom, *catalogue()))}"
-        ),
+        fix=f"choose from: {', '.join(choices)}.{nearest(name.lower(), choices)}",
     )
-
-
-def _choices() -> str:
-    return ", ".join(catalogue())

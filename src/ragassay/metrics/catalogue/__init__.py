@@ -1,1 +1,1 @@
-"""The metrics: one small file each. A file with a MetricBase in it is in the catalogue by itself."""
+"""The metrics, one small file each; the file of a MetricBase of its name is in the catalogue."""

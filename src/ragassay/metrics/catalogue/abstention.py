@@ -76,7 +76,11 @@ class Abstention(MetricBase):
         if part.value is None:
             return all_lost(str(self), (part,), pass_mark=None, verdict=expected is not None)
         declined = "declined" in part.flags
-        right = None if expected is None else declined != expected
+        right: bool | None = None
+        verdict: Verdict | None = None
+        if expected is not None:
+            right = declined != expected
+            verdict = Verdict.PASS if right else Verdict.FAIL
         # The part's rating is about relevance; what passes or fails here is the declining.
         part = replace(
             part,
@@ -93,7 +97,7 @@ class Abstention(MetricBase):
             value=float(declined),
             counts=counts_of((part,)),
             parts=(part,),
-            verdict=None if right is None else Verdict.PASS if right else Verdict.FAIL,
+            verdict=verdict,
             rationale="The response declines to answer." if declined else "The response answers.",
             flags=(ABSTENTION,) if declined else (),
         )

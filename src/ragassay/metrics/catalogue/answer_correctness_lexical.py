@@ -1,4 +1,4 @@
-"""Answer correctness by wording: how near the response is to the reference in words and in meaning."""
+"""Answer correctness by wording: how near the response is to the reference in words and meaning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragassay.scoring import token_f1
 
 @dataclass(frozen=True, slots=True)
 class AnswerCorrectnessLexical(MetricBase):
-    """Weighted mean of token F1 and cosine. f1_weight: the weight of F1; at 1 no encoder is asked."""
+    """Weighted mean of token F1 and cosine. f1_weight: the weight of F1; 1 asks no encoder."""
 
     declaration: ClassVar[Declaration] = Declaration(
         name="answer_correctness_lexical",

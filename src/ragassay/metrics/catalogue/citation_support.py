@@ -4,14 +4,15 @@ sentence.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ragassay.core import Part, Role, Sample, Score, Stage, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.citations import MARK, cited_chunks
 from ragassay.metrics.declaration import Declaration, Elsewhere
-from ragassay.metrics.graph.row_graph import Edges, GraphMetric, judge_graph
+from ragassay.metrics.graph.row_graph import Edges, Graph, GraphMetric, judge_graph
 from ragassay.metrics.parameters import check_share
 from ragassay.metrics.reduction import all_lost, counts_of, judged, lost, partial
 from ragassay.scoring import decide, supported_share
@@ -81,26 +82,16 @@ class CitationSupport(GraphMetric):
         graph = yield from judge_graph(self, sample)
         if isinstance(graph, Score):
             return graph
-        claims = [part for part in graph.claims if part.status is not Status.NOT_APPLICABLE]
-        cited = [cited_chunks(response[claim.start or 0 : claim.end or 0]) for claim in claims]
+        marks = _marks_of(graph, response)
         chunks = len(sample.contexts or ())
-        parts = tuple(
-            _mark(claim, n, chunks)
-            for claim, marks in zip(claims, cited, strict=True)
-            for n in marks
-        )
+        parts = tuple(_mark_part(mark, chunks) for mark in marks)
         if not parts:
             return self.not_applicable("no sentence that makes a claim carries a citation mark")
-        good, unknown = [bool(part.passed) for part in judged(parts)], len(lost(parts))
+        good = [bool(part.passed) for part in judged(parts)]
         if not good:
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
-        recall = supported_share(
-            [
-                any(n - 1 in (claim.sources or ()) for n in marks)
-                for claim, marks in zip(claims, cited, strict=True)
-                if claim.passed is not None
-            ]
-        )
+        unknown = len(lost(parts))
+        recall = supported_share(_claims_well_cited(graph, marks))
         return Score(
             metric=str(self),
             status=Status.JUDGED,
@@ -118,22 +109,63 @@ class CitationSupport(GraphMetric):
         )
 
 
-def _mark(claim: Part, number: int, chunks: int) -> Part:
-    there = 1 <= number <= chunks
-    good = None if claim.passed is None else number - 1 in (claim.sources or ())
-    says = (
-        f"{'supports' if good else 'does not support'} the sentence" if there else "does not exist"
-    )
+class _Mark(NamedTuple):
+    """A citation mark: the claim of its sentence, and the number of the chunk, from 1."""
+
+    claim: Part
+    number: int
+
+    @property
+    def supports(self) -> bool | None:
+        """Whether the chunk supports the claim; None where the claim's verdict is lost."""
+        if self.claim.passed is None:
+            return None
+        return self.number - 1 in (self.claim.sources or ())
+
+
+def _marks_of(graph: Graph, response: str) -> list[_Mark]:
+    """The marks of the sentences that make a claim, in order."""
+    marks = []
+    for claim in _claims(graph):
+        sentence = response[claim.start or 0 : claim.end or 0]
+        marks += [_Mark(claim, number) for number in cited_chunks(sentence)]
+    return marks
+
+
+def _claims(graph: Graph) -> list[Part]:
+    return [part for part in graph.claims if part.status is not Status.NOT_APPLICABLE]
+
+
+def _claims_well_cited(graph: Graph, marks: Sequence[_Mark]) -> list[bool]:
+    """Of each judged claim: does one of its marks point at a chunk that supports it?"""
+    supported = {(mark.claim.start, mark.claim.end) for mark in marks if mark.supports}
+    claims = judged(_claims(graph))
+    return [(claim.start, claim.end) in supported for claim in claims]
+
+
+def _mark_part(mark: _Mark, chunks: int) -> Part:
+    claim = mark.claim
+    supports = mark.supports
+    exists = 1 <= mark.number <= chunks
+    rationale = ""
+    if supports is not None:
+        if not exists:
+            finding = "does not exist"
+        elif supports:
+            finding = "supports the sentence"
+        else:
+            finding = "does not support the sentence"
+        rationale = f"Chunk {mark.number} {finding}."
     return Part(
         kind="citation",
         status=claim.status,
         start=claim.start,
         end=claim.end,
-        context=number - 1 if there else None,
-        value=None if good is None else float(good),
-        passed=good,
-        rationale="" if good is None else f"Chunk {number} {says}.",
-        evidence=tuple(e for e in claim.evidence if e.context == number - 1),
+        context=mark.number - 1 if exists else None,
+        value=None if supports is None else float(supports),
+        passed=supports,
+        rationale=rationale,
+        evidence=tuple(e for e in claim.evidence if e.context == mark.number - 1),
         reason=claim.reason,
         key=claim.key,
         sources=claim.sources,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ragassay.core import Counts, Part, Request, Role, Sample, Score, Stage, Status
+from ragassay.core import Counts, Judgment, Part, Request, Role, Sample, Score, Stage, Status
 from ragassay.metrics.base import MetricBase, MetricFlow
 from ragassay.metrics.catalogue.correctness import right_statements
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
@@ -80,7 +80,7 @@ class ContextEntityRecall(MetricBase):
         statements = right_statements(self, sample)
         if isinstance(statements, Score):
             return replace(statements, verdict=None, pass_mark=None)
-        truth, texts = truth_of(sample), [chunk.text for chunk in sample.contexts or ()]
+        truth = truth_of(sample)
         if len(truth) > MAX_CHARS:
             reason = (
                 f"the reference has more than {MAX_CHARS:,} characters, the most that are compared"
@@ -89,61 +89,60 @@ class ContextEntityRecall(MetricBase):
         counts = Counts()
         if self.entities == "llm":
             (listed,) = yield (Request("entities", {"text": truth}),)
-            if not listed.judged:
-                status = Status.FAILED if listed.status is Status.NOT_APPLICABLE else listed.status
-                return Score(
-                    metric=str(self),
-                    status=status,
-                    reason=listed.reason or "no list of entities arrived",
-                    counts=Counts.of([status]),
-                )
+            named = self._listed(listed, truth)
             counts = Counts(asked=1, judged=1)
-            written = dict.fromkeys(
-                text.strip() for text in listed.texts[: 2 * MAX_CLAIMS] if not blank(text)
-            )
-            named = tuple(
-                text
-                for text, is_there in zip(
-                    written, found_entities(tuple(written), [truth]), strict=True
-                )
-                if is_there
-            )
-            if written and not named:
-                return Score(
-                    metric=str(self),
-                    status=Status.UNPARSED,
-                    counts=Counts.of([Status.UNPARSED]),
-                    reason="nothing that the judge listed stands in the reference",
-                )
         else:
             named = entities(truth)
+        if isinstance(named, Score):
+            return named
         if len(named) > MAX_CLAIMS:
-            return Score(
-                metric=str(self),
-                status=Status.FAILED,
-                counts=Counts.of([Status.FAILED]),
-                reason=(
-                    f"the reference names more than {MAX_CLAIMS:,} entities, the most that are"
-                    " looked for"
-                ),
+            return self._unmeasured(
+                Status.FAILED,
+                f"the reference names more than {MAX_CLAIMS:,} entities, the most that are looked"
+                " for",
             )
-        found = found_entities(named, texts)
-        parts = tuple(
-            Part("entity", Status.JUDGED, text=name, value=float(is_there), passed=is_there)
-            for name, is_there in zip(named, found, strict=True)
-            if is_there is not None
-        )
+        return self._share(named, [chunk.text for chunk in sample.contexts or ()], counts)
+
+    def _listed(self, judgment: Judgment, truth: str) -> tuple[str, ...] | Score:
+        """The entities that a model listed and that stand in the truth; the Score without them."""
+        if not judgment.judged:
+            status = judgment.status
+            if status is Status.NOT_APPLICABLE:
+                status = Status.FAILED
+            return self._unmeasured(status, judgment.reason or "no list of entities arrived")
+        texts = [text.strip() for text in judgment.texts[: 2 * MAX_CLAIMS] if not blank(text)]
+        listed = tuple(dict.fromkeys(texts))
+        in_truth = found_entities(listed, [truth])
+        named = tuple(text for text, stands in zip(listed, in_truth, strict=True) if stands)
+        if listed and not named:
+            return self._unmeasured(
+                Status.UNPARSED, "nothing that the judge listed stands in the reference"
+            )
+        return named
+
+    def _unmeasured(self, status: Status, reason: str) -> Score:
+        return Score(metric=str(self), status=status, counts=Counts.of([status]), reason=reason)
+
+    def _share(self, named: tuple[str, ...], texts: list[str], counts: Counts) -> Score:
+        """The Score of the entities that the chunks name."""
+        parts = []
+        for name, in_contexts in zip(named, found_entities(named, texts), strict=True):
+            if in_contexts is not None:
+                value = float(in_contexts)
+                parts.append(
+                    Part("entity", Status.JUDGED, text=name, value=value, passed=in_contexts)
+                )
         if not parts:
             return self.not_applicable("the reference names no entity")
-        value = sum(bool(part.passed) for part in parts) / len(parts)
         missing = ", ".join(part.text for part in parts if not part.passed)
+        retrieved = any(not blank(text) for text in texts)
         return Score(
             metric=str(self),
             status=Status.JUDGED,
-            value=value,
+            value=sum(bool(part.passed) for part in parts) / len(parts),
             counts=counts,
-            parts=parts,
-            flags=() if any(not blank(text) for text in texts) else ("nothing_retrieved",),
+            parts=tuple(parts),
+            flags=() if retrieved else ("nothing_retrieved",),
             rationale=(
                 f"not in the contexts: {missing}" if missing else "the contexts name them all"
             ),

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragassay.core import Part, Role, Sample, Score, Showing, Shown, Stage, Status, Verdict
+from ragassay.core import (
+    Evidence,
+    Part,
+    Role,
+    Sample,
+    Score,
+    Showing,
+    Shown,
+    Stage,
+    Status,
+    Verdict,
+)
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.context_relevance import chunk_parts, chunk_requests
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere, PartWords
@@ -142,22 +153,22 @@ class ContextPrecision(GraphMetric):
         parts = yield from self._chunks(sample)
         if isinstance(parts, Score):
             return parts
-        if any(
-            part.value is None for part in parts
-        ):  # which ranks these leave to the others is not known
+        # A lost chunk leaves open which ranks the others have.
+        if any(part.value is None for part in parts):
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
         relevant = [bool(part.passed) for part in parts]
         value = precision_of_ranking(relevant)
+        passes = value is not None and value >= self.pass_mark
+        ranks = [str(rank) for rank, is_relevant in enumerate(relevant, 1) if is_relevant]
         return Score(
             metric=str(self),
             status=Status.JUDGED,
             value=value,
             pass_mark=self.pass_mark,
-            verdict=Verdict.PASS if value is not None and value >= self.pass_mark else Verdict.FAIL,
+            verdict=Verdict.PASS if passes else Verdict.FAIL,
             counts=counts_of(parts),
             parts=parts,
-            rationale="relevant ranks: "
-            + (", ".join(str(i) for i, ok in enumerate(relevant, 1) if ok) or "none"),
+            rationale="relevant ranks: " + (", ".join(ranks) or "none"),
         )
 
     def _chunks(self, sample: Sample) -> Flow[tuple[Part, ...] | Score]:
@@ -175,35 +186,40 @@ class ContextPrecision(GraphMetric):
 
 def _by_sources(sample: Sample, parts: Sequence[Part]) -> tuple[Part, ...]:
     """The chunks: relevant when one of the parts rests on it, lost when a lost one might."""
-    found, gone = judged(parts), lost(parts)
-    what = "claims of the response" if found and found[0].kind == "claim" else "statements"
+    supported = judged(parts)
+    unknown = lost(parts)
+    of_claims = bool(supported) and supported[0].kind == "claim"
+    what = "claims of the response" if of_claims else "statements"
     chunks = []
     for i, chunk in enumerate(sample.contexts or ()):
-        on = [part for part in found if i in (part.sources or ())]
-        if on:
+        resting = [part for part in supported if i in (part.sources or ())]
+        if resting:
+            chunks.append(_relevant_chunk(i, resting, what))
+        elif unknown and not blank(chunk.text):
+            first = unknown[0]
             chunks.append(
-                Part(
-                    kind="chunk",
-                    status=Status.JUDGED,
-                    context=i,
-                    value=1.0,
-                    passed=True,
-                    key=on[0].key,
-                    rationale=f"It supports {len(on)} of the {what}.",
-                    evidence=tuple(
-                        dict.fromkeys(e for part in on for e in part.evidence if e.context == i)
-                    ),
-                )
+                Part("chunk", first.status, context=i, reason=first.reason, key=first.key)
             )
-        elif gone and not blank(chunk.text):
-            chunks.append(
-                Part("chunk", gone[0].status, context=i, reason=gone[0].reason, key=gone[0].key)
-            )
+        elif chunk.text.strip():
+            chunks.append(ruled("chunk", context=i, rationale=f"It supports none of the {what}."))
         else:
-            why = (
-                f"It supports none of the {what}."
-                if chunk.text.strip()
-                else "The chunk holds no text."
-            )
-            chunks.append(ruled("chunk", context=i, rationale=why))
+            chunks.append(ruled("chunk", context=i, rationale="The chunk holds no text."))
     return tuple(chunks)
+
+
+def _relevant_chunk(context: int, parts: Sequence[Part], what: str) -> Part:
+    """The chunk that supports these parts, with all that was quoted from it."""
+    evidence: dict[Evidence, None] = {}  # each quotation once, in order
+    for part in parts:
+        quoted = [one for one in part.evidence if one.context == context]
+        evidence.update(dict.fromkeys(quoted))
+    return Part(
+        kind="chunk",
+        status=Status.JUDGED,
+        context=context,
+        value=1.0,
+        passed=True,
+        key=parts[0].key,
+        rationale=f"It supports {len(parts)} of the {what}.",
+        evidence=tuple(evidence),
+    )

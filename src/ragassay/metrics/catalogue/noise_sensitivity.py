@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from ragassay.core import Role, Sample, Score, Showing, Shown, Stage, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.declaration import Area, Declaration, Elsewhere
-from ragassay.metrics.graph.row_graph import CLAIMS, Edges, GraphMetric, judge_graph
+from ragassay.metrics.graph.row_graph import CLAIMS, Edges, Graph, GraphMetric, judge_graph
 from ragassay.metrics.graph.statements import NEEDS_TRUTH
 from ragassay.metrics.graph.support import outcome
 from ragassay.metrics.parameters import check_choice, check_share
@@ -118,31 +118,25 @@ class NoiseSensitivity(GraphMetric):
         graph = yield from judge_graph(self, sample)
         if isinstance(graph, Score):
             return graph
-        relevant = frozenset(i for part in judged(graph.statements) for i in part.sources or ())
-        gone = lost(graph.statements)
-        right, sources = (
-            [part.passed for part in graph.truth],
-            [part.sources for part in graph.claims],
-        )
-        if gone:  # any of the chunks may be relevant: no claim is measured
+        relevant = _relevant_chunks(graph)
+        lost_statements = lost(graph.statements)
+        right = [part.passed for part in graph.truth]
+        sources = [part.sources for part in graph.claims]
+        if lost_statements:  # any of the chunks may be relevant: no claim is measured
             right = [None] * len(right)
-        parts = tuple(
-            outcome(
-                (graph.claims[i], graph.truth[i]),
-                good=False,
-                unknown=gone,
-                counts=(
-                    None
-                    if ok is None or chunks is None
-                    else bool(noise([ok], [chunks], relevant, self.mode))
-                ),
-            )
-            for i, (ok, chunks) in enumerate(zip(right, sources, strict=True))
-        )
-        found = judged(parts)
-        if not found:
+        parts = []
+        for claim, true, correct, chunks in zip(
+            graph.claims, graph.truth, right, sources, strict=True
+        ):
+            is_noise = None
+            if correct is not None and chunks is not None:
+                is_noise = bool(noise([correct], [chunks], relevant, self.mode))
+            parts.append(outcome((claim, true), is_noise, good=False, unknown=lost_statements))
+        measured = judged(parts)
+        if not measured:
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
-        bad, asked = sum(part.passed is False for part in found), len(found) + len(lost(parts))
+        bad = sum(part.passed is False for part in measured)
+        asked = len(measured) + len(lost(parts))
         # A claim that is right, or that no chunk supports, is no noise whatever its lost verdict
         # would say. The value leaves it out all the same: only what is wholly known can be found to
         # be noise.
@@ -157,12 +151,21 @@ class NoiseSensitivity(GraphMetric):
             verdict=at_most(bad, unknown, asked, self.pass_mark),
             pass_mark=self.pass_mark,
             counts=counts_of(parts),
-            parts=parts,
+            parts=tuple(parts),
             flags=partial(parts),
             rationale=(
-                f"{bad} of {len(found)} judged claims are wrong and come from {_WHICH[self.mode]}"
+                f"{bad} of {len(measured)} judged claims are wrong and come from"
+                f" {_WHICH[self.mode]}"
             ),
         )
+
+
+def _relevant_chunks(graph: Graph) -> frozenset[int]:
+    """The chunks that support a statement of the truth."""
+    relevant: set[int] = set()
+    for part in judged(graph.statements):
+        relevant.update(part.sources or ())
+    return frozenset(relevant)
 
 
 _WHICH = {"irrelevant": "irrelevant chunks only", "relevant": "a relevant chunk"}

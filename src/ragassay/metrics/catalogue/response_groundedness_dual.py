@@ -18,7 +18,9 @@ from ragassay.metrics.reduction import ABSTENTION, EMPTY, blank
 
 @dataclass(frozen=True, slots=True)
 class ResponseGroundednessDual(MetricBase):
-    """Support of the response as a whole, by two templates. groundedness says which claim lacks it."""
+    """Support of the response as a whole, by two templates. groundedness says which claim lacks
+    it.
+    """
 
     declaration: ClassVar[Declaration] = Declaration(
         name="response_groundedness_dual",

@@ -1,4 +1,4 @@
-"""Semantic similarity: how near the response is to the reference in meaning, as an encoder sees it."""
+"""Semantic similarity: how near the response is to the reference in meaning, by an encoder."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _stretches(response: str) -> Iterator[tuple[int, int, str]]:
-    """(start, end, reason to drop it) of blocks that stay whole and of the sentences of the others."""
+    """(start, end, reason to drop) of blocks that stay whole and of the others' sentences."""
     for block in blocks(response):
         if block.whole or block.drop:
             yield block.start, block.end, block.drop

@@ -24,7 +24,7 @@ class Lists:
 
 
 def list_claims(question: str, response: str | None, truth: str | None) -> Flow[Lists]:
-    """Ask a model to list the claims of the response and those of the truth; None = not that one."""
+    """Ask a model to list the claims of the response and those of the truth; None = not it."""
     texts = [text for text in (response, truth) if text is not None]
     if not texts:
         return Lists()

@@ -293,7 +293,7 @@ def _sentences_to_judge(
 
 
 def _judge_edges(metric: GraphMetric, texts: _Texts) -> Flow[Graph | Score]:
-    """Ask for all edges in one wave; a Score where the judge finds only admissions of not knowing."""
+    """Ask for all edges in one wave; a Score where the judge finds only admissions."""
     edges = metric.edges
     statements: list[Piece] = []
     if edges.of_statements:

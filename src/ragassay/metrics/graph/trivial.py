@@ -55,7 +55,8 @@ _AHEAD = re.compile(
 # Words that no claim about the world can be made of: what may follow "let me know" and the like.
 _TAIL = (
     r"(?:,?"
-    r" (?:if|you|have|any|more|further|other|additional|some|need|would|you'd|like|want|to|know|ask|asking|help"
+    r" (?:if|you|have|any|more|further|other|additional|some|need|would|you'd|like|want|to|know"
+    r"|ask|asking|help"
     r"|questions?|information|details?|clarifications?|assistance|concerns?|issues?|anything|something|else|and|or|me|us|with"
     r"|on|about|this|that|it|these|those|topic|answer|answers|just|please|feel|free|do|don't|not|hesitate|reach|out|contact"
     r"|let|i|i'd|i'll|i'm|be|am|happy|glad|can|could|for|of|the|a|an|your|again|at|time|explain|elaborate|provide|assist"
