@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import EnvironmentFailure, Judgment, Request, RowResult, Sample, Status
 from ragassay.runs import Journal
-from ragassay.runs.journal import HEAP, Seen
+from ragassay.runs.journal import BATCH_ROWS, BloomFilter
 from ragassay.store import Store
 
 
@@ -152,7 +152,7 @@ def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row
         async with Journal(looking, "run-1", new=["judge"]) as journal:
             await journal.put([judgment("mine")])
             watched.store.put_judgments("run-2", [judgment("theirs")])
-            await journal.put_rows([make_row_result(n) for n in range(HEAP)])
+            await journal.put_rows([make_row_result(n) for n in range(BATCH_ROWS)])
             deadline = asyncio.get_running_loop().time() + 5
             while not (found := await journal.lookup([("judge", "theirs")])):
                 assert asyncio.get_running_loop().time() < deadline
@@ -169,14 +169,14 @@ def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row
     )
 )
 def test_what_was_seen_is_never_called_unseen(keys):
-    seen = Seen()
+    seen = BloomFilter()
     for key in keys:
         seen.add(key)
     assert all(key in seen for key in keys)
 
 
 def test_of_keys_that_were_not_seen_hardly_one_is_taken_for_seen():
-    seen = Seen()
+    seen = BloomFilter()
     for n in range(20_000):
         seen.add(Request("r", {"text": str(n)}).key)
     wrong = sum(Request("r", {"text": f"other {n}"}).key in seen for n in range(5_000))

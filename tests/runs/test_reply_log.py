@@ -12,7 +12,7 @@ import pytest
 from ragassay.core import ChatCall, ChatReply, EnvironmentFailure, Ledger, Message, Spend
 from ragassay.dispatch import LocalBudget
 from ragassay.runs import ReplyLog
-from ragassay.runs.reply_log import key_of
+from ragassay.runs.logged_model import key_of
 
 CALL = ChatCall((Message("user", "x"),))
 REPLY = ChatReply("yes", "stop", "m", Spend(1, 10, 2, cost=0.1))
@@ -101,7 +101,7 @@ def test_a_second_kill_goes_on_counting_from_the_first(log):
 def test_a_torn_tail_is_as_if_it_had_not_been_written(log, tmp_path):
     first = log(Ledger())
     first.arrived(first.sent(WORST), "a", REPLY)
-    size = first._size
+    size = first._segment.size
     first.arrived(first.sent(WORST), "b", REPLY)
     killed(first)
     (path,) = tmp_path.iterdir()
@@ -116,7 +116,7 @@ def test_a_torn_tail_is_as_if_it_had_not_been_written(log, tmp_path):
 def test_a_damaged_log_counts_nothing_so_that_the_stores_own_ledger_does(log, tmp_path):
     first = log(Ledger())
     first.arrived(first.sent(WORST), "a", REPLY)
-    size = first._size
+    size = first._segment.size
     first.arrived(first.sent(WORST), "b", REPLY)
     killed(first)
     (path,) = tmp_path.iterdir()

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from ragassay.runs.engine import Engine, EngineSettings, Outcome, RunContext
     from ragassay.runs.forecast import Forecast
     from ragassay.runs.journal import Journal
+    from ragassay.runs.logged_model import LoggedModel
     from ragassay.runs.progress import Progress, Stall
-    from ragassay.runs.reply_log import LoggedModel, Replies, ReplyLog, boot_id, cannot_write
+    from ragassay.runs.reply_log import Replies, ReplyLog, boot_id, cannot_write
     from ragassay.runs.row_scorer import Measurement
     from ragassay.runs.watchdog import Watchdog
 
@@ -22,7 +23,7 @@ _MODULES = {
     "EngineSettings": "engine",
     "Forecast": "forecast",
     "Journal": "journal",
-    "LoggedModel": "reply_log",
+    "LoggedModel": "logged_model",
     "Measurement": "row_scorer",
     "Outcome": "engine",
     "Progress": "progress",

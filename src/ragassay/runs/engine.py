@@ -119,18 +119,7 @@ class Engine:
         self._judging = JudgeRunner(
             measurement.judge, self._journal, self._dispatcher, pending, self._abort
         )
-        lookup = JudgmentLookup(
-            measurement.judge,
-            self._journal,
-            self._judging,
-            pending,
-            budget,
-            self.progress,
-            resumed=run.resumed,
-        )
-        self._scorer = RowScorer(
-            measurement, run.answered, lookup, self._dispatcher, self._journal, self.progress
-        )
+        self._scorer = self._make_scorer(measurement, run, pending)
         # Rows are the unit of admission, calls the unit of concurrency: enough rows to keep all
         # calls busy.
         least = ROWS_AT_ONCE if settings.batched else 8
@@ -142,6 +131,22 @@ class Engine:
         self._state = RunState.RUNNING
         self._reason = ""
         self._fatal: BaseException | None = None
+
+    def _make_scorer(
+        self, measurement: Measurement, run: RunContext, pending: PendingJudgments
+    ) -> RowScorer:
+        lookup = JudgmentLookup(
+            measurement.judge,
+            self._journal,
+            self._judging,
+            pending,
+            self._budget,
+            self.progress,
+            resumed=run.resumed,
+        )
+        return RowScorer(
+            measurement, run.answered, lookup, self._dispatcher, self._journal, self.progress
+        )
 
     @property
     def without_usage(self) -> int:

@@ -1,10 +1,11 @@
-"""What a run would ask and cost, before anything is sent: the real flows, fed with stand-in
-answers.
+"""The forecast of a run: what it would ask and cost, before anything is sent.
+
+The real flows are run, with stand-in answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -78,79 +79,108 @@ def forecast(
     metric of the user's own that fails or takes longer than metric_timeout asks nothing more of
     that row.
     """
-    n = bad = requests = cached = calls = tokens_in = tokens_out = worst_in = worst_out = 0
-    seen: set[Pair] = set()
-    own = UserCode()
+    count = _Count(judge, store)
+    user_code = UserCode()
     for row in rows:
-        n += 1
+        count.rows += 1
         if isinstance(row, BadRow):
-            bad += 1
+            count.bad += 1
             continue
-        for wave in _waves(row, metrics, own, metric_timeout):
-            fresh: dict[Pair, Request] = {}
-            for request in wave:
-                pair = (judge.fingerprint(request.rubric), request.key)
-                if pair not in seen:
-                    seen.add(pair)
-                    fresh[pair] = request
-            requests += len(fresh)
-            known = store.get_judgments(list(fresh)) if store is not None and fresh else {}
-            cached += len(known)
-            for group in judge.batches([r for pair, r in fresh.items() if pair not in known]):
-                for call in _calls(judge, group, store):
-                    if not isinstance(call, ChatCall):
-                        continue
-                    calls += 1
-                    tokens_in += round(sum(len(m.content) for m in call.messages) / CHARS_PER_TOKEN)
-                    tokens_out += OUTPUT_TOKENS_PER_CALL + OUTPUT_TOKENS_PER_ITEM * len(group)
-                    bound_in, bound_out = worst_case_tokens(call)
-                    worst_in, worst_out = worst_in + 2 * bound_in, worst_out + 2 * bound_out
-    own.close()
+        for requests in _waves(row, metrics, user_code, metric_timeout):
+            count.add(requests)
+    user_code.close()
     return Forecast(
-        rows=n,
-        bad=bad,
-        requests=requests,
-        cached=cached,
-        calls=calls,
-        input_tokens=tokens_in,
-        output_tokens=tokens_out,
-        cost=model.price(tokens_in, tokens_out) if calls else 0.0,
-        bound=model.price(worst_in, worst_out) if calls else 0.0,
-        seconds=calls * SECONDS_PER_CALL / max(1, concurrency),
+        rows=count.rows,
+        bad=count.bad,
+        requests=count.requests,
+        cached=count.cached,
+        calls=count.calls,
+        input_tokens=count.input_tokens,
+        output_tokens=count.output_tokens,
+        cost=model.price(count.input_tokens, count.output_tokens) if count.calls else 0.0,
+        bound=model.price(count.most_input, count.most_output) if count.calls else 0.0,
+        seconds=count.calls * SECONDS_PER_CALL / max(1, concurrency),
     )
 
 
+class _Count:
+    """What a run would ask, as it is counted."""
+
+    def __init__(self, judge: Judge, store: JournalStore | None) -> None:
+        self._judge = judge
+        self._store = store
+        self._seen: set[Pair] = set()
+        self.rows = 0
+        self.bad = 0
+        self.requests = 0
+        self.cached = 0
+        self.calls = 0
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.most_input = 0
+        self.most_output = 0
+
+    def add(self, requests: Sequence[Request]) -> None:
+        """Count what is asked together of one row."""
+        new: dict[Pair, Request] = {}
+        for request in requests:
+            pair = (self._judge.fingerprint(request.rubric), request.key)
+            if pair not in self._seen:
+                self._seen.add(pair)
+                new[pair] = request
+        self.requests += len(new)
+        stored: Container[Pair] = ()
+        if self._store is not None and new:
+            judgments = self._store.get_judgments(list(new))
+            self.cached += len(judgments)
+            stored = judgments
+        left = [request for pair, request in new.items() if pair not in stored]
+        for group in self._judge.batches(left):
+            for call in _calls(self._judge, group, self._store):
+                if isinstance(call, ChatCall):
+                    self._add_call(call, len(group))
+
+    def _add_call(self, call: ChatCall, items: int) -> None:
+        self.calls += 1
+        characters = sum(len(message.content) for message in call.messages)
+        self.input_tokens += round(characters / CHARS_PER_TOKEN)
+        self.output_tokens += OUTPUT_TOKENS_PER_CALL + OUTPUT_TOKENS_PER_ITEM * items
+        most_input, most_output = worst_case_tokens(call)
+        self.most_input += 2 * most_input  # everything asked again once
+        self.most_output += 2 * most_output
+
+
 def _waves(
-    sample: Sample, metrics: Sequence[Metric], own: UserCode, timeout: float
+    sample: Sample, metrics: Sequence[Metric], user_code: UserCode, timeout: float
 ) -> Iterable[tuple[Request, ...]]:
+    """What the metrics ask of a row, in the order in which they ask it."""
     for metric in metrics:
         flow: MetricFlow | None = None
         answers: tuple[Judgment, ...] = ()
+        own = is_users_own(metric)
         while True:
-            step = partial(next_step, metric, sample, flow, answers)
+            work = partial(next_step, metric, sample, flow, answers)
             try:
-                found = own.wait(step, timeout) if is_users_own(metric) else step()
+                step = user_code.wait(work, timeout) if own else work()
             except UserCodeTimeout:
                 break
             except RagAssayError:
-                if is_users_own(metric):
+                if own:
                     break
                 raise
-            if isinstance(found, Score):
+            if isinstance(step, Score):
                 break
-            flow, asked = found
-            yield asked
-            answers = tuple(_stand_in(request) for request in asked)
+            flow, requests = step
+            yield requests
+            answers = tuple(_stand_in(request) for request in requests)
 
 
 def _stand_in(request: Request) -> Judgment:
     # A decomposition is guessed as one claim a sentence; a rating stands for "judged", its value is
     # never used, nor which context it names as the source.
-    texts = (
-        tuple(t for t in request.text("response").split(". ") if t.strip())
-        if request.rubric == "claims"
-        else ()
-    )
+    texts: tuple[str, ...] = ()
+    if request.rubric == "claims":
+        texts = tuple(text for text in request.text("response").split(". ") if text.strip())
     return Judgment(
         request.key,
         "",
@@ -168,7 +198,8 @@ def _calls(judge: Judge, group: tuple[Request, ...], store: JournalStore | None)
     """Every call for this group if each of them failed: nothing is asked twice then, and a judge
     that asks others of its members only where the first ones do not suffice asks them all.
     """
-    flow, asked = judge.answer(group), list[object]()
+    flow = judge.answer(group)
+    asked: list[object] = []
     try:
         step = next(flow)
         while True:

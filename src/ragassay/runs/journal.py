@@ -1,11 +1,10 @@
-"""How judgments get to disk before they are used: one writer thread, one transaction for all that
-waits.
+"""The journal of a run: judgments get to disk before they are used, many in one commit.
 
 The store is synchronous and one writer at a time does it good; the engine is asynchronous. A
 `Journal` is the door between them: coroutines hand over what must be durable and wait; a thread
 takes everything that has gathered, commits it once, and wakes all of them. An fsync is thus shared
 by as many judgments as arrived during the last one. Rows follow from judgments, so a row that a
-kill takes along is made again for nothing: rows are written in heaps.
+kill takes along is made again for nothing: rows are written in batches.
 """
 
 from __future__ import annotations
@@ -16,16 +15,19 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ragassay.core import BadRow, Judgment, Ledger, RagAssayError, RowResult, Sample, claim_memory
 
-HEAP, HEAP_SIZE, HEAP_SECONDS = 64, 1 << 20, 0.5
+BATCH_ROWS = 64
+BATCH_SIZE = 1 << 20
+BATCH_SECONDS = 0.5
 """Rows that are written together, characters of text from which fewer are, and how long the first
 of them waits at most.
 """
 
-MOST_ROWS, MOST_SIZE = 1024, 1 << 23
+MOST_ROWS = 1024
+MOST_SIZE = 1 << 23
 """Rows and characters that may wait for the writer before whoever brings more has to wait as well.
 """
 
@@ -34,6 +36,10 @@ LINGER = 0.02
 
 Pair = tuple[str, str]
 """(judge fingerprint, request key): the content address of a Judgment."""
+
+Kind = Literal["put", "row", "intent", "get", "own"]
+ORDER: tuple[Kind, ...] = ("put", "row", "intent", "get", "own")
+"""The order in which the writer serves what has gathered: lookups see what was written before."""
 
 
 class JournalStore(Protocol):
@@ -48,6 +54,43 @@ class JournalStore(Protocol):
     def put_rows(self, run_id: str, results: Sequence[RowResult]) -> None: ...
 
     def last_judgment(self) -> int: ...
+
+
+class _Job(NamedTuple):
+    """Something that the writer is to do, for whoever waits for the future."""
+
+    kind: Kind
+    value: Any
+    future: asyncio.Future[Any]
+
+
+_Done = tuple[asyncio.Future[Any], Any, BaseException | None]
+"""(whom to wake, the result, the error)"""
+
+
+class _RowBatch:
+    """Rows that wait to be written, with their characters. Guarded by the journal's lock."""
+
+    def __init__(self) -> None:
+        self.rows: list[RowResult] = []
+        self.size = 0
+        self.largest = 0  # row
+
+    def add(self, results: Sequence[RowResult]) -> None:
+        self.rows += results
+        for result in results:
+            size = text_size(result.sample)
+            self.size += size
+            self.largest = max(self.largest, size)
+
+    @property
+    def full(self) -> bool:
+        return len(self.rows) >= BATCH_ROWS or self.size >= BATCH_SIZE
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the writer is so far behind that nobody may bring more."""
+        return len(self.rows) > MOST_ROWS or self.size > MOST_SIZE
 
 
 class Journal:
@@ -70,21 +113,24 @@ class Journal:
         new: Collection[str] = (),
         on_failure: Callable[[RagAssayError], None] | None = None,
     ) -> None:
-        self._store, self._run_id, self._own, self._save = store, run_id, own_run_only, save_ledger
+        self._store = store
+        self._run_id = run_id
+        self._own_run_only = own_run_only
+        self._save_ledger = save_ledger
         self._on_failure = on_failure
-        self._new, self._seen = frozenset(new), Seen()
+        self._new = frozenset(new)
+        self._put_keys = BloomFilter()
         self._last = 0  # number of the last judgment in the store, while this run alone writes any
-        self._queue: list[tuple[str, Any, asyncio.Future[Any]]] = []
+        self._jobs: list[_Job] = []
         self._lock = threading.Condition()
-        self._rows: list[RowResult] = []
-        self._rows_size = self._largest = 0
-        self._lost: BaseException | None = None
+        self._batch = _RowBatch()
+        self._row_error: BaseException | None = None
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="ragassay-journal", daemon=True)
 
     async def __aenter__(self) -> Journal:
-        if self._new and not self._own:
+        if self._new and not self._own_run_only:
             self._last = self._store.last_judgment()
         self._loop = asyncio.get_running_loop()
         self._thread.start()
@@ -95,14 +141,14 @@ class Journal:
             self._closed = True
             self._lock.notify()
         await asyncio.to_thread(self._thread.join)
-        if self._lost is not None:
-            raise self._lost
+        if self._row_error is not None:
+            raise self._row_error
 
     async def put(self, judgments: Sequence[Judgment]) -> None:
         """Make the judgments durable."""
         if judgments:
             for judgment in judgments:
-                self._seen.add(judgment.key)
+                self._put_keys.add(judgment.key)
             await self._submit("put", judgments)
 
     async def intent(self, ledger: Ledger) -> None:
@@ -112,151 +158,185 @@ class Journal:
         await self._submit("intent", ledger)
 
     async def lookup(self, pairs: Sequence[Pair]) -> dict[Pair, Judgment]:
-        """The judgments that are known already, by pair."""
-        maybe = [pair for pair in pairs if pair[0] not in self._new or pair[1] in self._seen]
+        """The judgments that the store holds already, by pair."""
+        maybe = [pair for pair in pairs if self._may_be_stored(pair)]
         if not maybe:
             return {}
-        found: dict[Pair, Judgment] = await self._submit("get", maybe)
-        return found
+        judgments: dict[Pair, Judgment] = await self._submit("get", maybe)
+        return judgments
+
+    def _may_be_stored(self, pair: Pair) -> bool:
+        fingerprint, key = pair
+        return fingerprint not in self._new or key in self._put_keys
 
     async def bought(self, pairs: Sequence[Pair]) -> frozenset[Pair]:
         """Those of these Judgments that this run itself has bought, in an earlier part of it."""
         return frozenset(await self._submit("own", pairs))
 
     async def put_rows(self, results: Sequence[RowResult]) -> None:
-        """Hand over rows; they are written with their heap, at the latest when the journal is
+        """Hand over rows; they are written with their batch, at the latest when the journal is
         closed.
 
-        Waits only when the writer is behind. Raises what went wrong with an earlier heap.
+        Waits only when the writer is behind. Raises what went wrong with an earlier batch.
         """
-        if self._lost is not None:
-            raise self._lost
-        sizes = [text_size(result.sample) for result in results]
+        if self._row_error is not None:
+            raise self._row_error
         with self._lock:
-            self._rows += results
-            self._rows_size += sum(sizes)
-            self._largest = max([self._largest, *sizes])
-            if self._heap_is_full():
+            self._batch.add(results)
+            if self._batch.full:
                 self._lock.notify()
-        while self._lost is None and (len(self._rows) > MOST_ROWS or self._rows_size > MOST_SIZE):
+        while self._row_error is None and self._batch.overdue:
             await asyncio.sleep(0.005)
-
-    def _heap_is_full(self) -> bool:
-        return len(self._rows) >= HEAP or self._rows_size >= HEAP_SIZE
 
     async def put_answered(self, result: RowResult) -> None:
         """Make durable a row that is not done yet, with what the application answered."""
         await self._submit("row", result)
 
-    def _submit(self, kind: str, what: object) -> asyncio.Future[Any]:
+    def _submit(self, kind: Kind, value: object) -> asyncio.Future[Any]:
         assert self._loop is not None, "the journal is used outside its context"
         future: asyncio.Future[Any] = self._loop.create_future()
         with self._lock:
-            self._queue.append((kind, what, future))
+            self._jobs.append(_Job(kind, value, future))
             self._lock.notify()
         return future
+
+    # -- in the writer's thread
 
     def _work(self) -> None:
         written = time.monotonic()
         while True:
-            with self._lock:
-                while not (self._queue or self._closed or self._heap_is_full()):
-                    if not self._lock.wait(HEAP_SECONDS) and self._rows:
-                        break
-                urgent = any(kind not in ("put", "row") for kind, _, _ in self._queue)
-                closed = self._closed
-            if not urgent and not closed:
-                time.sleep(LINGER)  # answers come in bursts: a moment's patience saves commits
-            with self._lock:
-                batch, self._queue = self._queue, []
-                rows: list[RowResult] = []
-                largest = 0
-                due = time.monotonic() - written >= HEAP_SECONDS
-                if closed or due or self._heap_is_full():
-                    rows, largest = self._rows, self._largest
-                    self._rows, self._rows_size, self._largest = [], 0, 0
-            done: list[tuple[asyncio.Future[Any], Any, BaseException | None]] = []
-            for kind in ("put", "row", "intent", "get", "own"):
-                jobs = [(what, future) for k, what, future in batch if k == kind]
-                if jobs:
-                    done += self._serve(kind, jobs)
-            if done:
-                assert self._loop is not None
-                try:
-                    self._loop.call_soon_threadsafe(_settle, done)
-                except (
-                    RuntimeError
-                ):  # the loop is gone: nobody waits any more, and what had to be durable is
-                    return
-            if rows:
+            closed = self._wait_for_work()
+            jobs, batch = self._take_work(closed, written)
+            if not self._wake(self._do(jobs)):
+                return
+            if batch is not None:
                 written = time.monotonic()
-                self._look_for_others()
-                try:
-                    claim_memory(largest)
-                    self._store.put_rows(self._run_id, rows)
-                except (
-                    BaseException
-                ) as error:  # raised to whoever brings the next row, and at the end
-                    self._lost = error
-                    self._tell(error)
-            if closed and not batch:
+                self._write_rows(batch)
+            if closed and not jobs:
                 return
 
-    def _tell(self, error: BaseException) -> None:
-        """Say at once that the store has failed: until whoever waits for it gets to hear of it,
+    def _wait_for_work(self) -> bool:
+        """Wait until there is something to do; whether the journal is closed."""
+        with self._lock:
+            while not (self._jobs or self._closed or self._batch.full):
+                if not self._lock.wait(BATCH_SECONDS) and self._batch.rows:
+                    break
+            urgent = any(job.kind not in ("put", "row") for job in self._jobs)
+            closed = self._closed
+        if not urgent and not closed:
+            time.sleep(LINGER)  # answers come in bursts: a moment's patience saves commits
+        return closed
+
+    def _take_work(self, closed: bool, written: float) -> tuple[list[_Job], _RowBatch | None]:
+        """What has gathered, and the rows where they are to be written now. written: when rows
+        last were.
+        """
+        with self._lock:
+            jobs, self._jobs = self._jobs, []
+            due = closed or self._batch.full or time.monotonic() - written >= BATCH_SECONDS
+            if not due or not self._batch.rows:
+                return jobs, None
+            batch, self._batch = self._batch, _RowBatch()
+            return jobs, batch
+
+    def _do(self, jobs: Sequence[_Job]) -> list[_Done]:
+        done: list[_Done] = []
+        for kind in ORDER:
+            of_kind = [job for job in jobs if job.kind == kind]
+            if of_kind:
+                done += self._serve(kind, of_kind)
+        return done
+
+    def _wake(self, done: list[_Done]) -> bool:
+        """Wake whoever waits; False where the event loop is closed: then nobody waits any more, and
+        what had to be durable is.
+        """
+        if done:
+            assert self._loop is not None
+            try:
+                self._loop.call_soon_threadsafe(_settle, done)
+            except RuntimeError:
+                return False
+        return True
+
+    def _write_rows(self, batch: _RowBatch) -> None:
+        self._look_for_others()
+        try:
+            claim_memory(batch.largest)
+            self._store.put_rows(self._run_id, batch.rows)
+        except BaseException as error:
+            # Raised to whoever brings the next row, and at the end.
+            self._row_error = error
+            self._report_failure(error)
+
+    def _report_failure(self, error: BaseException) -> None:
+        """Report at once that the store has failed: until whoever waits for it gets to hear of it,
         calls would go out.
         """
-        if (
-            self._on_failure is not None
-            and self._loop is not None
-            and isinstance(error, RagAssayError)
-        ):
-            with suppress(RuntimeError):  # the loop is gone, and nobody sends anything
+        if self._on_failure is None or self._loop is None:
+            return
+        if isinstance(error, RagAssayError):
+            with suppress(RuntimeError):  # the loop is closed, and nobody sends anything
                 self._loop.call_soon_threadsafe(self._on_failure, error)
 
     def _look_for_others(self) -> None:
-        """Where another run has put judgments since, what was new to this one may not be any more."""
-        if self._new and not self._own:
+        """Where another run has put judgments since, nothing is new to this one for sure."""
+        if self._new and not self._own_run_only:
             try:
                 if self._store.last_judgment() != self._last:
                     self._new = frozenset()
             except RagAssayError:
                 self._new = frozenset()
 
-    def _serve(
-        self, kind: str, jobs: list[tuple[Any, asyncio.Future[Any]]]
-    ) -> list[tuple[asyncio.Future[Any], Any, BaseException | None]]:
+    def _serve(self, kind: Kind, jobs: Sequence[_Job]) -> list[_Done]:
+        """Do jobs of one kind together."""
         try:
             if kind == "put":
-                written = [j for judgments, _ in jobs for j in judgments]
-                self._store.put_judgments(self._run_id, written)
-                self._last += len(written)
+                self._put(jobs)
             elif kind == "row":
-                claim_memory(max(text_size(result.sample) for result, _ in jobs))
-                self._store.put_rows(self._run_id, [result for result, _ in jobs])
+                claim_memory(max(text_size(job.value.sample) for job in jobs))
+                self._store.put_rows(self._run_id, [job.value for job in jobs])
             elif kind == "intent":
-                if self._save is not None:
-                    self._save(jobs[-1][0])
+                if self._save_ledger is not None:
+                    self._save_ledger(jobs[-1].value)
             else:
-                wanted = list({pair: None for pairs, _ in jobs for pair in pairs})
-                own = self._own or kind == "own"
-                known = self._store.get_judgments(wanted, run_id=self._run_id if own else None)
-                return [
-                    (future, {p: known[p] for p in pairs if p in known}, None)
-                    for pairs, future in jobs
-                ]
+                return self._get(jobs, own_only=self._own_run_only or kind == "own")
         except ValueError as error:  # a number that cannot be stored
-            if len(jobs) > 1:  # nothing of the commit was, and one of them is to blame
-                return [outcome for job in jobs for outcome in self._serve(kind, [job])]
-            return [(future, None, error) for _, future in jobs]
+            return self._serve_apart(kind, jobs, error)
         except BaseException as error:  # handed to everyone who waits for it
-            self._tell(error)
-            return [(future, None, error) for _, future in jobs]
-        return [(future, None, None) for _, future in jobs]
+            self._report_failure(error)
+            return [(job.future, None, error) for job in jobs]
+        return [(job.future, None, None) for job in jobs]
+
+    def _put(self, jobs: Sequence[_Job]) -> None:
+        judgments: list[Judgment] = []
+        for job in jobs:
+            judgments += job.value
+        self._store.put_judgments(self._run_id, judgments)
+        self._last += len(judgments)
+
+    def _get(self, jobs: Sequence[_Job], *, own_only: bool) -> list[_Done]:
+        pairs: dict[Pair, None] = {}  # each once, in order
+        for job in jobs:
+            pairs.update(dict.fromkeys(job.value))
+        stored = self._store.get_judgments(list(pairs), run_id=self._run_id if own_only else None)
+        done: list[_Done] = []
+        for job in jobs:
+            done.append((job.future, {p: stored[p] for p in job.value if p in stored}, None))
+        return done
+
+    def _serve_apart(self, kind: Kind, jobs: Sequence[_Job], error: ValueError) -> list[_Done]:
+        """Nothing of the commit was made, and one job is to blame: each is done by itself."""
+        if len(jobs) == 1:
+            return [(jobs[0].future, None, error)]
+        done: list[_Done] = []
+        for job in jobs:
+            done += self._serve(kind, [job])
+        return done
 
 
-class Seen:
-    """Which keys may have been put? Says yes of every one that was, and of one in a hundred others,
+class BloomFilter:
+    """Which keys may have been put. Says yes of every one that was, and of one in a hundred others,
     by ten million keys.
 
     A Bloom filter of 16 MB (in pages that are touched as it fills): the keys themselves would take
@@ -266,9 +346,8 @@ class Seen:
     _BITS = 27
 
     def __init__(self) -> None:
-        self._bits = mmap.mmap(
-            -1, 1 << (self._BITS - 3)
-        )  # pages of zeros that take memory once they are written to
+        # Pages of zeros that take memory once they are written to.
+        self._bits = mmap.mmap(-1, 1 << (self._BITS - 3))
 
     def _places(self, key: str) -> tuple[int, ...]:
         number = hash(key) & (1 << 62) - 1 if len(key) != 32 else int(key, 16)
@@ -291,7 +370,7 @@ def text_size(row: Sample | BadRow | None) -> int:
     return contexts + len(row.question or "") + len(row.response or "") + len(row.reference or "")
 
 
-def _settle(done: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:
+def _settle(done: list[_Done]) -> None:
     for future, value, error in done:
         if future.done():
             continue

@@ -32,7 +32,7 @@ class Question(NamedTuple):
 
 
 class JudgmentLookup:
-    """Finds the Judgments for Requests. resumed: an earlier part of the run may have bought some."""
+    """Finds the Judgments for Requests. resumed: an earlier part of the run may have some."""
 
     def __init__(
         self,

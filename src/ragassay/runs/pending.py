@@ -1,4 +1,4 @@
-"""The Judgments that are on their way, and those that have just come: equal Requests are asked once.
+"""The Judgments on their way, and those that have just come: equal Requests are asked once.
 
 Rows that are driven at the same time often ask the same (a shared context, a shared claim). The
 first asker opens the Judgment, all wait for it, and those who come a moment later find it in memory

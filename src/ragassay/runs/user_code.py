@@ -1,10 +1,9 @@
-"""How is the user's own code run so that it cannot hold up a run? In threads of its own, each call
-with a deadline.
+"""The runner of the user's own code: threads of its own, so that it cannot hold up a run.
 
-A thread that does not come back is given up and another one takes its place. Where it runs Python
-code, that code is ended by an exception (SystemExit) as soon as the interpreter gets to it; where
-it is stuck in a system call, it is left behind. These threads are daemons: a process can end
-although one of them never does.
+Each call has a deadline. A thread that does not come back is given up and another one takes its
+place. Where it runs Python code, that code is ended by an exception (SystemExit) as soon as the
+interpreter gets to it; where it is stuck in a system call, it is left behind. These threads are
+daemons: a process can end although one of them never does.
 """
 
 from __future__ import annotations
@@ -45,39 +44,40 @@ class UserCode:
         self._lost: list[_Worker] = []
 
     async def run(self, work: Callable[[], T], seconds: float) -> T:
-        """What `work` returns. Raises what it raises, whatever that is, and UserCodeTimeout after `seconds`
-        of its own time: waiting for a free thread does not count.
+        """What `work` returns. Raises what it raises, whatever that is, and UserCodeTimeout after
+        `seconds` of its own time: waiting for a free thread does not count.
         """
         async with self._slots:
-            worker = self._worker()
+            worker = self._take_worker()
             loop = asyncio.get_running_loop()
             done: asyncio.Future[None] = loop.create_future()
 
-            def tell(_: Future[T]) -> None:
-                with suppress(RuntimeError):  # the loop is gone: nobody waits any more
+            def wake(_: Future[T]) -> None:
+                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     loop.call_soon_threadsafe(done.cancel)
 
             answer = worker.start(work)
-            answer.add_done_callback(tell)
-            came = False
+            answer.add_done_callback(wake)
+            in_time = False
             try:
                 await asyncio.wait({done}, timeout=seconds)
-                came = answer.done()
+                in_time = answer.done()
             finally:
-                self._let_go(worker, came)
-            return _outcome(answer, came)
+                self._release(worker, in_time)
+            return _outcome(answer, in_time)
 
     def wait(self, work: Callable[[], T], seconds: float) -> T:
         """`run` for callers outside of an event loop."""
-        worker = self._worker()
-        answer, done = worker.start(work), threading.Event()
+        worker = self._take_worker()
+        answer = worker.start(work)
+        done = threading.Event()
         answer.add_done_callback(lambda _: done.set())
-        came = False
+        in_time = False
         try:
-            came = done.wait(seconds)
+            in_time = done.wait(seconds)
         finally:
-            self._let_go(worker, came)
-        return _outcome(answer, came)
+            self._release(worker, in_time)
+        return _outcome(answer, in_time)
 
     def close(self) -> None:
         """End the idle threads; those that are lost are not waited for."""
@@ -85,7 +85,7 @@ class UserCode:
             worker.end()
         self._idle.clear()
 
-    def _worker(self) -> _Worker:
+    def _take_worker(self) -> _Worker:
         self._lost = [worker for worker in self._lost if worker.alive]
         if len(self._lost) >= MOST_LOST:
             raise UserCodeTimeout(
@@ -93,16 +93,16 @@ class UserCode:
             )
         return self._idle.pop() if self._idle else _Worker()
 
-    def _let_go(self, worker: _Worker, came: bool) -> None:
-        if came:
+    def _release(self, worker: _Worker, in_time: bool) -> None:
+        if in_time:
             self._idle.append(worker)
         else:
             worker.give_up()
             self._lost.append(worker)
 
 
-def _outcome(answer: Future[T], came: bool) -> T:
-    if not came:
+def _outcome(answer: Future[T], in_time: bool) -> T:
+    if not in_time:
         raise UserCodeTimeout
     return answer.result()
 
@@ -125,9 +125,8 @@ class _Worker:
         def job() -> None:
             try:
                 result = work()
-            except (
-                BaseException
-            ) as error:  # also exit() and what else only a whole program should raise
+            except BaseException as error:
+                # Also exit() and what else only a whole program should raise.
                 answer.set_exception(error)
             else:
                 answer.set_result(result)

@@ -1,0 +1,109 @@
+"""The model of a run whose calls are logged: replies of before a kill are not bought again."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from ragassay.core import Call, CallError, ChatCall, ChatReply, Reply
+from ragassay.dispatch import LocalBudget, PriceOf, schema_text, worst_case
+from ragassay.models import NOT_SENT, Model
+from ragassay.runs.reply_log import ReplyLog
+
+
+class LoggedModel:
+    """A model whose calls are logged, and whose replies of before a kill are handed out instead of
+    being bought again.
+
+    Chat calls only: a model that runs here costs nothing to ask again. Everything else is the
+    model's own.
+    """
+
+    def __init__(self, model: Model, log: ReplyLog, budget: LocalBudget) -> None:
+        self._model = model
+        self._log = log
+        self._budget = budget
+
+    @property
+    def uri(self) -> str:
+        """The model's."""
+        return self._model.uri
+
+    @property
+    def concurrency(self) -> int | None:
+        """The model's."""
+        return self._model.concurrency
+
+    def lane(self, call: ChatCall) -> str:
+        """The model's."""
+        return self._model.lane(call)
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """The model's."""
+        return self._model.price(input_tokens, output_tokens)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    async def call(self, call: Call) -> Reply:
+        """One attempt, or a reply that had arrived before. Raises as the model, and
+        EnvironmentFailure on a full disk.
+        """
+        if not isinstance(call, ChatCall):
+            return await self._model.call(call)
+        key = key_of(call)
+        logged = self._log.take(key)
+        if logged is not None:
+            # The ledger has its receipt; whoever asked settles it again.
+            self._budget.withdraw(call, logged.spend)
+            return logged
+        price: PriceOf = self._model.price
+        ticket = self._log.sent(worst_case(price, call))
+        try:
+            reply = await self._model.call(call)
+        except CallError as error:
+            self._log.failed(ticket, error.maybe_billed)
+            raise
+        except BaseException as error:
+            # Out of time or cancelled: where it had left, it may be billed all the same.
+            self._log.failed(ticket, error.args != (NOT_SENT,))
+            raise
+        if isinstance(reply, ChatReply):
+            self._log.arrived(ticket, key, reply)
+        return reply
+
+    async def close(self) -> None:
+        """Close the model."""
+        await self._model.close()
+
+
+def key_of(call: ChatCall) -> str:
+    """Hash of all that a reply depends on."""
+    settings = (
+        call.model,
+        call.max_tokens,
+        call.temperature,
+        call.seed,
+        call.schema_name,
+        [m.role for m in call.messages],
+    )
+    first, *rest = [message.content for message in call.messages] or [""]
+    digest = _digest_of_first(first).copy()
+    for text in (repr(settings), schema_text(call), *rest):
+        _update(digest, text)
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _digest_of_first(text: str) -> blake2b:
+    """The hash as far as the first message, which is the same for most calls of a run."""
+    digest = blake2b(digest_size=16)
+    _update(digest, text)
+    return digest
+
+
+def _update(digest: blake2b, text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    digest.update(b"%d:" % len(data))
+    digest.update(data)
