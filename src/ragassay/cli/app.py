@@ -1,4 +1,4 @@
-"""Which commands there are, and what each calls."""
+"""The commands, and what each calls."""
 
 from __future__ import annotations
 
@@ -12,38 +12,26 @@ import typer
 
 from ragassay.cli import interop, judging, trust
 from ragassay.cli.output import (
-    Ending,
-    check_target,
     console,
+    display,
     finish,
     note,
-    pairs,
     print_forecast,
     print_json,
     print_lines,
     show_error,
     store_file,
 )
-from ragassay.cli.output import display as shown
 from ragassay.cli.parameters import (
-    ENGINE_HELP,
-    CapOption,
-    Controls,
-    ControlsOption,
-    CostOption,
-    EngineName,
+    EvaluateOptions,
     GateOption,
     HtmlOption,
     JsonOption,
     JunitOption,
-    KeyOption,
-    LimitOption,
-    NoNetworkOption,
-    PriceOption,
-    RubricOption,
+    ResumeOptions,
     RunArgument,
     StoreOption,
-    WorkersOption,
+    grouped,
 )
 from ragassay.cli.store import store_app
 from ragassay.core.errors import RagAssayError, SetupError, memory_failure, nearest
@@ -71,84 +59,14 @@ class Format(StrEnum):
     junit = "junit"
 
 
-class Claims(StrEnum):
-    """How a response is cut into claims."""
-
-    sentences = "sentences"
-    llm = "llm"
-
-
 @app.command()
+@grouped
 def evaluate(
     rows: Annotated[
         str, typer.Argument(help="File of rows: JSONL, JSON, CSV, TSV, Parquet or Arrow.")
     ],
-    judge: Annotated[
-        str, typer.Option(help="'offline' (no key, no network) or 'openai:MODEL'.")
-    ] = "offline",
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of an OpenAI-compatible server, such as http://localhost:8000/v1."
-        ),
-    ] = None,
-    api_key_env: KeyOption = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            "--metrics",
-            "-m",
-            help=(
-                "Comma-separated: 'groundedness,ndcg_at_k(k=5)', or your own: 'my_metrics:polite'."
-            ),
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "Metrics for an occasion: quick, retrieval, hallucination, production, ab,"
-                " chunking."
-            )
-        ),
-    ] = None,
-    app_: Annotated[
-        str | None,
-        typer.Option(
-            "--app", help="Run your application on each row: module:function of the question."
-        ),
-    ] = None,
-    app_timeout: Annotated[
-        float, typer.Option(help="Seconds the application may take for a row.")
-    ] = 120.0,
-    app_concurrency: Annotated[
-        int, typer.Option(help="Rows the application is run on at once.")
-    ] = 8,
-    metric_timeout: Annotated[
-        float, typer.Option(help="Seconds a metric of your own may take for a row.")
-    ] = 120.0,
-    map_: Annotated[
-        list[str] | None,
-        typer.Option("--map", help="field=column, where a column's name is not known. Repeatable."),
-    ] = None,
-    slice_: Annotated[
-        list[str] | None, typer.Option("--slice", help="Column to slice results by. Repeatable.")
-    ] = None,
-    rubric: RubricOption = None,
-    claims: Annotated[
-        Claims, typer.Option(help="Cut responses into claims by sentence, or ask the LLM.")
-    ] = Claims.sentences,
-    single_calls: Annotated[
-        bool,
-        typer.Option("--single-calls", help="One call per claim and chunk instead of batches."),
-    ] = False,
-    controls: ControlsOption = Controls.auto,
-    limit: LimitOption = None,
-    concurrency: Annotated[int, typer.Option(help="Calls in flight at once.")] = 32,
-    call_timeout: Annotated[float, typer.Option(help="Seconds one call may take.")] = 120.0,
-    max_calls: CapOption = None,
-    max_cost: CostOption = None,
-    price: PriceOption = None,
+    *,
+    options: EvaluateOptions,
     forecast: Annotated[
         bool, typer.Option("--forecast", help="Say calls, tokens and cost, send nothing, stop.")
     ] = False,
@@ -162,67 +80,15 @@ def evaluate(
     html: HtmlOption = None,
     junit: JunitOption = None,
     name: Annotated[str, typer.Option(help="A name for the run.")] = "",
-    format_: Annotated[
-        str | None,
-        typer.Option("--format", help="Format of the file, where its ending does not say."),
-    ] = None,
-    make_ids: Annotated[
-        bool, typer.Option("--make-ids", help="Number the rows by line instead of reading ids.")
-    ] = False,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Do not reuse judgments of earlier runs.")
-    ] = False,
-    no_network: NoNetworkOption = False,
-    batch: Annotated[
-        bool,
-        typer.Option(
-            "--batch", help="Through the provider's batch API: half of the price, within a day."
-        ),
-    ] = False,
-    wait: Annotated[
-        bool,
-        typer.Option(
-            "--wait/--no-wait", help="With --batch: stay, or leave when all is handed over."
-        ),
-    ] = True,
-    engine: Annotated[EngineName, typer.Option(help=ENGINE_HELP)] = EngineName.local,
-    workers: WorkersOption = None,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Evaluate a file of rows and say what broke."""
     from ragassay import api
+    from ragassay.report import FinalSteps
+    from ragassay.runs.plan import metric_names
 
-    options: dict[str, Any] = {
-        "judge": judge,
-        "base_url": base_url,
-        "api_key_env": api_key_env,
-        "preset": preset,
-        "app": app_,
-        "app_timeout": app_timeout,
-        "app_concurrency": app_concurrency,
-        "metric_timeout": metric_timeout,
-        "mapping": pairs(map_ or []),
-        "slices": slice_ or [],
-        "rubrics": rubric or [],
-        "claims": claims.value,
-        "single_calls": single_calls,
-        "controls": controls.value,
-        "limit": limit,
-        "concurrency": concurrency,
-        "call_timeout": call_timeout,
-        "max_calls": max_calls,
-        "max_cost": max_cost,
-        "price": price,
-        "cache": not no_cache,
-        "no_network": no_network,
-        "batch": batch,
-        "wait": wait,
-        "format": format_,
-        "make_ids": make_ids,
-        "engine": engine.value,
-        "workers": workers,
-    }
+    metrics, preset, rubrics = (options[key] for key in ("metrics", "preset", "rubrics"))
     if preset is not None and metrics is not None:
         raise SetupError(
             "E0104",
@@ -231,58 +97,32 @@ def evaluate(
             why=f"--metrics {metrics}",
             fix="give one of them; `ragassay metrics` lists what a preset holds",
         )
-    from ragassay.runs.plan import metric_names
-
-    ending = Ending.of(gate, min_coverage, html, junit)
-    ending.check(
-        metric_names(metrics, preset, rubric or []) if gate else [],
-        rows,
-        store_file(store),
-        *(rubric or []),
-    )
+    steps = FinalSteps.from_options(gate, min_coverage, html, junit)
+    names = metric_names(metrics, preset, rubrics) if gate else []
+    steps.check(names, rows, store_file(store), *rubrics)
+    cap = options["max_cost"]
     if forecast:
-        print_forecast(
-            api.forecast(rows, metrics, store=store, tell=note, **options),
-            max_cost,
-            json_,
-            batch=batch,
-        )
+        estimate = api.forecast(rows, store=store, tell=note, **options)
+        print_forecast(estimate, cap, json_, batch=options["batch"])
         return
-    with shown(max_cost) as watch:
-        keep = ending.plain()
+    keep = steps.to_manifest()
+    with display(cap) as watch:
         run = api.evaluate(
-            rows, metrics, store=store, name=name, keep=keep, watch=watch, tell=note, **options
+            rows, store=store, name=name, keep=keep, watch=watch, tell=note, **options
         )
     with run:
-        finish(run, ending, json_)
+        finish(run, steps, json_)
 
 
 @app.command(short_help="Go on with a run that was stopped.")
+@grouped
 def resume(
     run: RunArgument = "last",
+    *,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Also do rows again whose judgments failed.")
     ] = False,
-    concurrency: Annotated[int | None, typer.Option(help="Calls in flight at once.")] = None,
-    call_timeout: Annotated[float | None, typer.Option(help="Seconds one call may take.")] = None,
-    max_calls: Annotated[
-        int | None, typer.Option(help="New cap on calls of the whole run.")
-    ] = None,
-    max_cost: Annotated[
-        float | None, typer.Option(help="New cap in US dollars of the whole run.")
-    ] = None,
-    price: PriceOption = None,
-    wait: Annotated[
-        bool,
-        typer.Option(
-            "--wait/--no-wait",
-            help="Of a run with --batch: stay, or collect what is ready and leave.",
-        ),
-    ] = True,
-    engine: Annotated[
-        EngineName | None, typer.Option(help=f"{ENGINE_HELP} [default: as before]")
-    ] = None,
-    workers: WorkersOption = None,
+    changes: ResumeOptions,
     gate: GateOption = None,
     min_coverage: Annotated[
         float | None, typer.Option(help="Least judged/asked share, 0 to 1; exit 3 below.")
@@ -298,35 +138,29 @@ def resume(
     none are given.
     """
     from ragassay import api
+    from ragassay.report import FinalSteps, resumed_steps
 
     with api.open_run(run, store=store) as opened:
-        run, began, source = opened.id, opened.manifest, opened.manifest.source
-    files = (store_file(store), None if source == "memory" else source)
-    given = Ending(tuple(gate or ()), min_coverage, html, junit)
-    taken = Ending.as_begun(began.kept).beyond(given)
-    if taken != Ending():
-        note(f"Kept with the run: {taken.words()}")
-    lasting, ending = given.filled(taken), given.filled(taken.writable(*files))
-    ending.check(began.metrics, *files)
-    with shown(max_cost) as watch:
+        run, manifest = opened.id, opened.manifest
+    source = None if manifest.source == "memory" else manifest.source
+    given = FinalSteps(tuple(gate or ()), min_coverage, html, junit)
+    steps = resumed_steps(given, manifest.kept, store_file(store), source)
+    for message in steps.messages:
+        note(message)
+    steps.now.check(manifest.metrics, store_file(store), source)
+    keep = steps.lasting.to_manifest()
+    with display(changes["max_cost"]) as watch:
         resumed = api.resume(
             run,
             store=store,
             retry_failed=retry_failed,
-            keep=lasting.plain(),
+            keep=keep,
             watch=watch,
             tell=note,
-            concurrency=concurrency,
-            call_timeout=call_timeout,
-            max_calls=max_calls,
-            max_cost=max_cost,
-            price=price,
-            wait=wait,
-            engine=None if engine is None else engine.value,
-            workers=workers,
+            **changes,
         )
     with resumed:
-        finish(resumed, ending, json_)
+        finish(resumed, steps.now, json_)
 
 
 @app.command(short_help="Evaluate the bundled rows offline.")
@@ -341,26 +175,20 @@ def demo(
     """Evaluate the bundled example rows offline: no key, no network."""
     from ragassay import api
     from ragassay.datasets.examples import agreement, rows_path
+    from ragassay.report import FinalSteps, check_output_file
 
-    check_target(html, store_file(store))
+    check_output_file(html, store_file(store))
     if rows is not None:
-        check_target(rows, html, store_file(store))
+        check_output_file(rows, html, store_file(store))
         rows.write_bytes(rows_path().read_bytes())
         note(f"wrote {rows}")
-    with shown(None) as watch:
-        ending = Ending(html=html)
-        run = api.evaluate(
-            str(rows_path()), store=store, name="demo", keep=ending.plain(), watch=watch, tell=note
-        )
+    steps = FinalSteps(html=html)
+    source, keep = str(rows_path()), steps.to_manifest()
+    with display(None) as watch:
+        run = api.evaluate(source, store=store, name="demo", keep=keep, watch=watch, tell=note)
     with run:
-        found = agreement(run)
-        note(
-            "Beside the labels that people gave these rows: the verdict is right in"
-            f" {found.verdicts} of {found.rows} rows, the root cause in {found.causes} (calling"
-            f" every row fine would be right in {found.fine}).\nThe offline judge is a small model:"
-            " good for a first look; see docs/judges.md for its limits."
-        )
-        finish(run, ending, json_)
+        note(agreement(run).sentence)
+        finish(run, steps, json_)
 
 
 @app.command(name="runs")
@@ -437,6 +265,7 @@ def export(
 ) -> None:
     """Write a run's scores (one record a row and metric), its report, or JUnit XML."""
     from ragassay import api
+    from ragassay.report import check_output_file
     from ragassay.report import export as write
 
     with api.open_run(run, store=store) as opened:
@@ -446,7 +275,7 @@ def export(
         target = output or Path(
             f"{opened.id}.{'xml' if format_ is Format.junit else format_.value}"
         )
-        check_target(target, opened.store_location, opened.manifest.source)
+        check_output_file(target, opened.store_location, opened.manifest.source)
         note(f"wrote {opened.export(target, format_.value)}")
 
 

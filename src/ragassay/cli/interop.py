@@ -1,4 +1,4 @@
-"""Which commands exchange rows, rankings and results with other tools?"""
+"""The commands that exchange rows, rankings and results with other tools."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
-from ragassay.cli.output import Ending, check_target, finish, note, pairs, store_file
-from ragassay.cli.output import display as shown
-from ragassay.cli.parameters import JsonOption, StoreOption
+from ragassay.cli.output import display, finish, note, store_file
+from ragassay.cli.parameters import HtmlOption, JsonOption, RowOptions, RunArgument, StoreOption, grouped
 
 RANKING = "document_recall,precision_at_k,recall_at_k,hit_rate,mrr,map,ndcg_at_k"
 
 
+@grouped
 def convert(
     rows: Annotated[str, typer.Argument(help="File or folder of rows, in any shape that is read.")],
+    *,
     to: Annotated[
         str,
         typer.Option(
@@ -30,16 +31,14 @@ def convert(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file to write; its ending says the format.")
     ],
-    map_: Annotated[
-        list[str] | None, typer.Option("--map", help="field=column. Repeatable.")
-    ] = None,
-    format_: Annotated[str | None, typer.Option("--format", help="Format of the input.")] = None,
+    reading: RowOptions,
 ) -> None:
     """Write rows in the shape of another tool, and say what that shape cannot hold."""
     from ragassay.datasets import open_rows, write_qrels, write_rows, write_run
+    from ragassay.report import check_output_file
 
-    check_target(output, rows)
-    dataset = open_rows(rows, mapping=pairs(map_ or []), format=format_)
+    check_output_file(output, rows)
+    dataset = open_rows(rows, **reading)
     for line in dataset.scan().lines:
         note(line)
     if to == "qrels":
@@ -63,7 +62,7 @@ def retrieval(
     gate: Annotated[
         list[str] | None, typer.Option(help="'map>=0.3'; exit 1 when not met. Repeatable.")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write the HTML report here.")] = None,
+    html: HtmlOption = None,
     name: Annotated[str, typer.Option(help="A name for the run.")] = "",
     store: StoreOption = None,
     json_: JsonOption = False,
@@ -73,15 +72,18 @@ def retrieval(
     """
     from ragassay import api
     from ragassay.datasets import count_topics, read_qrels, read_run, retrieval_rows
+    from ragassay.report import FinalSteps
     from ragassay.runs.plan import metric_names
 
-    ending = Ending.of(gate, None, html, None)
-    ending.check(metric_names(metrics, None, []) if gate else [], run, qrels, store_file(store))
-    ranked, judged = read_run(run), read_qrels(qrels)
+    steps = FinalSteps.from_options(gate, None, html, None)
+    names = metric_names(metrics, None, []) if gate else []
+    steps.check(names, run, qrels, store_file(store))
+    ranked = read_run(run)
+    judged = read_qrels(qrels)
     for line in count_topics(ranked, judged).lines:
         note(line)
-    with shown(None) as watch:
-        done = api.evaluate(
+    with display(None) as watch:
+        measured = api.evaluate(
             list(retrieval_rows(ranked, judged)),
             metrics,
             name=name or run.name,
@@ -89,12 +91,12 @@ def retrieval(
             watch=watch,
             tell=note,
         )
-    with done:
-        finish(done, ending, json_)
+    with measured:
+        finish(measured, steps, json_)
 
 
 def mlflow(
-    run: Annotated[str, typer.Argument(help="Run id, its start, its name, or 'last'.")] = "last",
+    run: RunArgument = "last",
     tracking_uri: Annotated[
         str | None,
         typer.Option(help="MLflow's address [default: MLFLOW_TRACKING_URI, or MLflow's own]."),

@@ -1,16 +1,19 @@
-"""Which options do several commands share?"""
+"""The options that several commands share, and those of a run as their declarations say."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from ragassay.core.errors import SetupError
+from ragassay.runs.options import OnResume, Option, declared_options
 
 StoreOption = Annotated[
     str | None,
@@ -54,79 +57,97 @@ WhereOption = Annotated[
 MetricOption = Annotated[
     str | None, typer.Option("--metric", "-m", help="Metric [default: what the rows' task says].")
 ]
-RubricOption = Annotated[list[Path] | None, typer.Option(help="Your own rubric file. Repeatable.")]
-LimitOption = Annotated[int | None, typer.Option(help="Only the first N rows.")]
 DrawsOption = Annotated[int, typer.Option(help="Bootstrap draws.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of everything that is drawn.")]
-MapOption = Annotated[list[str] | None, typer.Option("--map", help="field=column. Repeatable.")]
-FormatOption = Annotated[str | None, typer.Option("--format", help="Format of the file.")]
-KeyOption = Annotated[
-    str | None, typer.Option(help="Variable that holds the key [default: OPENAI_API_KEY].")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Marks a parameter of a command that stands for options of a run: a dict of `evaluate`'s
+    arguments, declared in `runs.options`.
+
+    on_resume: the options are changes of a run, None where they are left as they are.
+    """
+
+    names: tuple[str, ...]
+    on_resume: bool = False
+
+    def parameters(self) -> list[Parameter]:
+        """A parameter of the command line for each option."""
+        declared = declared_options()
+        return [_parameter(declared[name], self.on_resume) for name in self.names]
+
+
+EvaluateOptions = Annotated[
+    dict[str, Any],
+    RunOptions(tuple(name for name, each in declared_options().items() if each.flags)),
 ]
-CapOption = Annotated[int | None, typer.Option(help="Hard cap on calls, retries included.")]
-CostOption = Annotated[float | None, typer.Option(help="Hard cap in US dollars.")]
-PriceOption = Annotated[str | None, typer.Option(help="IN,OUT in US dollars per million tokens.")]
-WorkersOption = Annotated[
-    int | None, typer.Option(help="Processes of --engine ray [default: the CPUs there are].")
-]
-NoNetworkOption = Annotated[
-    bool, typer.Option("--no-network", help="Make any network call an error.")
-]
-
-
-class Controls(StrEnum):
-    """When claims with a known answer are planted among those that an LLM judge is asked about."""
-
-    auto = "auto"
-    always = "always"
-    off = "off"
-
-
-class EngineName(StrEnum):
-    """What drives a run."""
-
-    local = "local"
-    ray = "ray"
-
-
-ENGINE_HELP = (
-    "ray: several processes, or the machines of the Ray cluster in RAY_ADDRESS (extra 'ray')."
-)
-
-ControlsOption = Annotated[
-    Controls,
-    typer.Option(
-        help=(
-            "Plant claims with a known answer; a reply that gets one wrong is void. auto: where"
-            " texts look like an attack."
-        )
+ResumeOptions = Annotated[
+    dict[str, Any],
+    RunOptions(
+        tuple(
+            name
+            for name, each in declared_options().items()
+            if each.flags and each.on_resume is not OnResume.FIXED
+        ),
+        on_resume=True,
     ),
 ]
+JudgeOptions = Annotated[
+    dict[str, Any],
+    RunOptions(
+        ("rubrics", "base_url", "api_key_env", "max_calls", "max_cost", "price", "no_network")
+    ),
+]
+"""By which rubrics a judge goes, how it is reached, and what it may cost."""
+RowOptions = Annotated[dict[str, Any], RunOptions(("mapping", "format"))]
+"""How rows are read."""
+LimitedRowOptions = Annotated[dict[str, Any], RunOptions(("mapping", "format", "limit"))]
+ControlsOptions = Annotated[dict[str, Any], RunOptions(("controls",))]
+
+
+def _parameter(declared: Option, on_resume: bool) -> Parameter:
+    kind, default = _type_and_default(declared, on_resume)
+    flag = typer.Option(*declared.flags, help=declared.help)
+    return Parameter(
+        declared.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, flag]
+    )
+
+
+def _type_and_default(declared: Option, on_resume: bool) -> tuple[Any, Any]:
+    """The type and default by which typer reads an option."""
+    if declared.name == "metrics":
+        return str | None, None  # one text of names with parameters, which may hold commas
+    if isinstance(declared.default, tuple | Mapping):
+        return list[str] | None, None
+    kind, default = declared.type, declared.default
+    if declared.choices:
+        kind = StrEnum(declared.name, {choice: choice for choice in declared.choices})
+        default = kind(default)
+    if on_resume and declared.on_resume is not OnResume.AFRESH:
+        return kind | None, None
+    return kind, default
+
+
+def _argument(declared: Option, value: Any) -> Any:
+    """An option's value as `evaluate` takes it."""
+    if declared.name == "metrics":
+        return value
+    if isinstance(declared.default, Mapping):
+        return pairs(value or [])
+    if isinstance(declared.default, tuple):
+        return value or []
+    return value.value if isinstance(value, StrEnum) else value
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """How a judge is reached and what it may cost, named as `evaluate` takes it."""
-
-    base_url: Annotated[
-        str | None, typer.Option(help="Address of an OpenAI-compatible server.")
-    ] = None
-    api_key_env: KeyOption = None
-    max_calls: CapOption = None
-    max_cost: CostOption = None
-    price: PriceOption = None
-    no_network: NoNetworkOption = False
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
+class LabelledRows:
     """Which labelled rows a judge is set beside, and what passes."""
 
     cut: CutOption = None
     judge_cut: JudgeCutOption = None
     cluster: ClusterOption = None
     where: WhereOption = None
-    rubric: RubricOption = None
 
     def options(self) -> dict[str, Any]:
         """Named as `benchmark` takes them."""
@@ -135,36 +156,72 @@ class Compared:
             "judge_cut": self.judge_cut,
             "cluster": self.cluster,
             "where": self.where or [],
-            "rubrics": self.rubric or [],
         }
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer is to see it: a parameter that is a dataclass stands for its fields, an
-    option each.
+    """The command as typer is to see it: a parameter that is a dataclass stands for its fields, and
+    one that is marked as RunOptions for these, an option each.
     """
-    groups: dict[str, type] = {}
-    seen: list[Parameter] = []
+    groups: dict[str, Callable[[dict[str, Any]], Any]] = {}
+    expanded: list[Parameter] = []
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in signature(command).parameters.items():
         kind = hints[name]
-        if is_dataclass(kind) and isinstance(kind, type):
-            groups[name] = kind
-            of = get_type_hints(kind, include_extras=True)
-            seen += [
-                Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=of[f.name])
-                for f in fields(kind)
-            ]
+        options = _run_options(kind)
+        if options is not None:
+            groups[name] = partial(_take_options, options.names)
+            expanded += options.parameters()
+        elif is_dataclass(kind) and isinstance(kind, type):
+            groups[name] = partial(_take_fields, kind)
+            expanded += _field_parameters(kind)
         else:
-            seen.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind))
+            expanded.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind))
 
     @wraps(command)
-    def call(**given: Any) -> None:
-        made = {
-            name: kind(**{f.name: given.pop(f.name) for f in fields(kind)})
-            for name, kind in groups.items()
-        }
-        command(**given, **made)
+    def call(**arguments: Any) -> None:
+        values = {name: take(arguments) for name, take in groups.items()}
+        command(**arguments, **values)
 
-    call.__signature__ = Signature(seen)  # type: ignore[attr-defined]
+    call.__signature__ = Signature(expanded)  # type: ignore[attr-defined]
     return call
+
+
+def _run_options(kind: Any) -> RunOptions | None:
+    marks = getattr(kind, "__metadata__", ())
+    return next((mark for mark in marks if isinstance(mark, RunOptions)), None)
+
+
+def _field_parameters(kind: type) -> list[Parameter]:
+    types = get_type_hints(kind, include_extras=True)
+    return [
+        Parameter(
+            each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=types[each.name]
+        )
+        for each in fields(kind)  # type: ignore[arg-type]
+    ]
+
+
+def _take_options(names: tuple[str, ...], arguments: dict[str, Any]) -> dict[str, Any]:
+    declared = declared_options()
+    return {name: _argument(declared[name], arguments.pop(name)) for name in names}
+
+
+def _take_fields(kind: type, arguments: dict[str, Any]) -> Any:
+    return kind(**{each.name: arguments.pop(each.name) for each in fields(kind)})  # type: ignore[arg-type]
+
+
+def pairs(items: Iterable[str]) -> dict[str, str]:
+    """field=column texts as a mapping. Raises SetupError E0101."""
+    mapping = {}
+    for item in items:
+        field, sign, column = item.partition("=")
+        if not sign or not field.strip() or not column.strip():
+            raise SetupError(
+                "E0101",
+                "--map takes field=column.",
+                where=f"--map {item}",
+                fix="for example --map question=prompt",
+            )
+        mapping[field.strip()] = column.strip()
+    return mapping

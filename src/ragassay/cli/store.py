@@ -1,4 +1,4 @@
-"""Which commands look after the store itself: copy it into another database, check it?"""
+"""The commands that look after the store itself: copy it into another database, check it."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def copy(
     from ragassay.store import Store, copy_store, shown_location
 
     with Store.open(from_, make=False) as source, Store.open(to) as target:
-        done = asdict(copy_store(source, target, tell=note))
+        counts = asdict(copy_store(source, target, tell=note))
     if json_:
-        print_json({"schema": 1, "copied": done})
+        print_json({"schema": 1, "copied": counts})
         return
-    known = done.pop("known")
+    known = counts.pop("known")
     print_lines(
         f"copied into {shown_location(to)}",
-        ", ".join(f"{count:,} {what}" for what, count in done.items()),
+        ", ".join(f"{count:,} {what}" for what, count in counts.items()),
         *([f"there already, with the same content: {known:,} runs"] if known else []),
     )
 

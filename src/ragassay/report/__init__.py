@@ -30,11 +30,14 @@ if TYPE_CHECKING:
         compare,
         comparison_json,
     )
+    from ragassay.report.end_of_run import EndOfRun, end_of_run
+    from ragassay.report.final_steps import FinalSteps, ResumedSteps, resumed_steps
     from ragassay.report.gate import Gate, GateOutcome, GateResult, check_gates, parse_gate
     from ragassay.report.html import write_html
     from ragassay.report.jsonable import as_json, row_json, run_json, summary_json
     from ragassay.report.junit import write_junit
     from ragassay.report.mlflow_run import log_to_mlflow, mlflow_metrics
+    from ragassay.report.output_files import check_output_file
     from ragassay.report.records import FORMATS, export, scores_table
     from ragassay.report.summary import summarise
     from ragassay.report.terminal import (
@@ -54,6 +57,9 @@ _HOMES = {
     "certificates": ("certificates_json", "render_certificate", "render_certificates"),
     "comparison": ("ChangedRow", "Comparison", "MetricComparison", "compare", "comparison_json"),
     "records": ("FORMATS", "export", "scores_table"),
+    "end_of_run": ("EndOfRun", "end_of_run"),
+    "final_steps": ("FinalSteps", "ResumedSteps", "resumed_steps"),
+    "output_files": ("check_output_file",),
     "gate": ("Gate", "GateOutcome", "GateResult", "check_gates", "parse_gate"),
     "html": ("write_html",),
     "jsonable": ("as_json", "row_json", "run_json", "summary_json"),
@@ -76,18 +82,23 @@ __all__ = [
     "FORMATS",
     "ChangedRow",
     "Comparison",
+    "EndOfRun",
+    "FinalSteps",
     "Gate",
     "GateOutcome",
     "GateResult",
     "MetricComparison",
+    "ResumedSteps",
     "as_json",
     "benchmark_headline",
     "benchmark_json",
     "benchmark_text",
     "certificates_json",
     "check_gates",
+    "check_output_file",
     "compare",
     "comparison_json",
+    "end_of_run",
     "export",
     "headline",
     "log_to_mlflow",
@@ -104,6 +115,7 @@ __all__ = [
     "render_row",
     "render_runs",
     "render_summary",
+    "resumed_steps",
     "row_json",
     "run_json",
     "scores_table",

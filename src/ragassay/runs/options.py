@@ -24,6 +24,7 @@ class OnResume(StrEnum):
     FIXED = "no"  # it decides what is asked: another value would be another run
     ONCE = "yes"  # it says how hard to drive, for as long as this resume takes
     LASTING = "yes, for later resumes too"  # a cap is one of the run, and so is what a call costs
+    AFRESH = "yes, it starts from its default again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,7 @@ class Options:
         True,
         "With --batch: stay, or leave when all is handed over; a resume collects what is ready.",
         flags=("--wait/--no-wait",),
-        on_resume=OnResume.ONCE,
+        on_resume=OnResume.AFRESH,
     )
     engine: Literal["local", "ray"] = option(
         "local",
@@ -403,9 +404,13 @@ def restore(manifest: Manifest, changes: Mapping[str, Any]) -> Options:
                 where=name,
                 fix=f"resume without it, or start a new run; free to change: {', '.join(free)}",
             )
-    # A run that was begun with --no-wait is resumed to collect its answers: waiting is asked for
-    # anew each time.
-    stored = Options.from_json({**manifest.options, "wait": True})
+    # A run that was begun with --no-wait is resumed to collect its answers.
+    afresh = {
+        name: declared.default
+        for name, declared in declared_options().items()
+        if declared.on_resume is OnResume.AFRESH
+    }
+    stored = Options.from_json({**manifest.options, **afresh})
     options = replace(
         stored, **{name: value for name, value in changes.items() if value is not None}
     )

@@ -1,4 +1,4 @@
-"""Where are the example rows that come with the package, and how far is a run over them right?"""
+"""The example rows that come with the package, and how far a run over them is right."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ class Agreement(NamedTuple):
     verdicts: int
     causes: int
     fine: int
+
+    @property
+    def sentence(self) -> str:
+        """The agreement in words."""
+        return (
+            "Beside the labels that people gave these rows: the verdict is right in"
+            f" {self.verdicts} of {self.rows} rows, the root cause in {self.causes} (calling"
+            f" every row fine would be right in {self.fine}).\nThe offline judge is a small model:"
+            " good for a first look; see docs/judges.md for its limits."
+        )
 
 
 def agreement(results: Iterable[RowResult]) -> Agreement:
