@@ -6,7 +6,7 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -201,11 +201,11 @@ def list_runs(
     from ragassay import api
     from ragassay.report import render_runs, run_json
 
-    found = api.list_runs(store=store, limit=limit)
+    newest = api.list_runs(store=store, limit=limit)
     if json_:
-        print_json({"schema": 1, "runs": [run_json(r) for r in found]})
+        print_json({"schema": 1, "runs": [run_json(run) for run in newest]})
     else:
-        render_runs(found, console())
+        render_runs(newest, console())
 
 
 @app.command(short_help="Show a run's summary or one row.")
@@ -306,13 +306,13 @@ def metrics(json_: JsonOption = False) -> None:
     """List the metrics: what each needs, and what it is called elsewhere."""
     from ragassay.metrics import PRESETS, catalogue, default_metrics
 
-    found = {name: kind.declaration for name, kind in catalogue().items()}
+    declarations = {name: kind.declaration for name, kind in catalogue().items()}
     if json_:
         from dataclasses import asdict
 
         presets = {name: asdict(preset) for name, preset in PRESETS.items()}
         print_json(
-            {"schema": 1, "metrics": [asdict(d) for d in found.values()], "presets": presets}
+            {"schema": 1, "metrics": [asdict(d) for d in declarations.values()], "presets": presets}
         )
         return
     from rich.table import Table
@@ -326,7 +326,7 @@ def metrics(json_: JsonOption = False) -> None:
         header_style="bold",
         pad_edge=False,
     )
-    for name, declared in found.items():
+    for name, declared in declarations.items():
         mark = "*" if name in default_metrics() else ""
         table.add_row(
             name + mark, declared.title, ", ".join(declared.needs), ", ".join(declared.aka)
@@ -368,8 +368,8 @@ def list_rubrics() -> None:
 
     registry = RubricRegistry.default()
     for rubric_id in registry.ids():
-        found = registry.get(rubric_id)
-        console().print(f"{found.ref:<28} {found.purpose}", markup=False, highlight=False)
+        rubric = registry.get(rubric_id)
+        console().print(f"{rubric.ref:<28} {rubric.purpose}", markup=False, highlight=False)
 
 
 @rubric_app.command(name="check")

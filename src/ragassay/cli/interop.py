@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from ragassay.cli.output import display, finish, note, store_file
-from ragassay.cli.parameters import HtmlOption, JsonOption, RowOptions, RunArgument, StoreOption, grouped
+from ragassay.cli.parameters import (
+    HtmlOption,
+    JsonOption,
+    RowOptions,
+    RunArgument,
+    StoreOption,
+    grouped,
+)
 
 RANKING = "document_recall,precision_at_k,recall_at_k,hit_rate,mrr,map,ndcg_at_k"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,15 +14,16 @@ from ragassay.core.errors import RagAssayError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragassay.core import Figure
     from ragassay.report import FinalSteps
+    from ragassay.report.tables import Block
+    from ragassay.report.tables import Table as TableContent
     from ragassay.runs import Forecast
     from ragassay.runs.run import Run
 
 
 def finish(run: Run, steps: FinalSteps, json_: bool) -> NoReturn:
     """Print the summary, take the final steps of the run, and leave with the exit code."""
-    from ragassay.report import end_of_run, render_gates, render_summary, summary_json
+    from ragassay.report import conclude, render_gates, render_summary, summary_json
     from ragassay.runs.commands import resume_command, store_option
 
     summary, store = run.summary, store_option(run.store_location)
@@ -39,7 +40,7 @@ def finish(run: Run, steps: FinalSteps, json_: bool) -> NoReturn:
         if isinstance(message, RagAssayError):
             unwritten = message.exit_code
     resume = resume_command(run.id, run.store_location)
-    end = end_of_run(summary, gates, resume=resume, store=store)
+    end = conclude(summary, gates, resume=resume, store=store)
     for message in end.messages:
         show(message)
     raise typer.Exit(end.exit_code or unwritten)
@@ -125,9 +126,9 @@ def print_value(kind: str, value: object) -> None:
     """A result value as JSON, with the schema's number."""
     from ragassay.report import as_json
 
-    found = as_json(value)
-    assert isinstance(found, dict)
-    print_json({"schema": 1, "kind": kind, **found})
+    fields = as_json(value)
+    assert isinstance(fields, dict)
+    print_json({"schema": 1, "kind": kind, **fields})
 
 
 def print_lines(*lines: str) -> None:
@@ -143,41 +144,33 @@ def print_lines(*lines: str) -> None:
         )  # a file or a pipe has no width
 
 
-def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on stdout: the first column as text, what looks like numbers to the right."""
+def print_blocks(blocks: Iterable[Block]) -> None:
+    """The lines and tables of a report on stdout."""
+    for block in blocks:
+        if isinstance(block, str):
+            print_lines(block)
+        else:
+            _print_table(block)
+
+
+def _print_table(content: TableContent) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from ragassay.report import plain
 
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for name in head:
+    for name in content.head:
         table.add_column(Text(plain(name)), overflow="fold")
-    for row in rows:
+    for row in content.rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
     console().print(table)
 
 
-def print_figures(figures: Iterable[Figure]) -> None:
-    """Figures with their intervals, a line each; what is absent with the reason."""
-    from ragassay.report import number_words
-
-    print_table(
-        ("figure", "value [95 %]", "rows", "note"),
-        [
-            (
-                figure.name,
-                number_words(figure.value, figure.interval, absent="-"),
-                str(figure.n),
-                figure.reason,
-            )
-            for figure in figures
-        ],
-    )
-
-
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text file that hold something. Raises DataError E0102 where it cannot be read."""
+    """The lines of a text file that are not blank. Raises DataError E0102 where it cannot be
+    read.
+    """
     from ragassay.core import DataError
 
     try:

@@ -102,6 +102,7 @@ JudgeOptions = Annotated[
 """By which rubrics a judge goes, how it is reached, and what it may cost."""
 RowOptions = Annotated[dict[str, Any], RunOptions(("mapping", "format"))]
 """How rows are read."""
+FormatOptions = Annotated[dict[str, Any], RunOptions(("format",))]
 LimitedRowOptions = Annotated[dict[str, Any], RunOptions(("mapping", "format", "limit"))]
 ControlsOptions = Annotated[dict[str, Any], RunOptions(("controls",))]
 
@@ -120,19 +121,29 @@ def _type_and_default(declared: Option, on_resume: bool) -> tuple[Any, Any]:
         return str | None, None  # one text of names with parameters, which may hold commas
     if isinstance(declared.default, tuple | Mapping):
         return list[str] | None, None
+    if declared.is_switched_off:
+        return bool, False
     kind, default = declared.type, declared.default
     if declared.choices:
-        kind = StrEnum(declared.name, {choice: choice for choice in declared.choices})
+        kind = _choice_type(declared)
         default = kind(default)
     if on_resume and declared.on_resume is not OnResume.AFRESH:
         return kind | None, None
     return kind, default
 
 
+def _choice_type(declared: Option) -> Any:
+    """The choices as an enumeration, which is how typer takes them."""
+    choices = {choice: choice for choice in declared.choices}
+    return StrEnum(declared.name, choices)
+
+
 def _argument(declared: Option, value: Any) -> Any:
     """An option's value as `evaluate` takes it."""
     if declared.name == "metrics":
         return value
+    if declared.is_switched_off:
+        return not value
     if isinstance(declared.default, Mapping):
         return pairs(value or [])
     if isinstance(declared.default, tuple):
@@ -198,7 +209,7 @@ def _field_parameters(kind: type) -> list[Parameter]:
         Parameter(
             each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=types[each.name]
         )
-        for each in fields(kind)  # type: ignore[arg-type]
+        for each in fields(kind)
     ]
 
 
@@ -208,7 +219,7 @@ def _take_options(names: tuple[str, ...], arguments: dict[str, Any]) -> dict[str
 
 
 def _take_fields(kind: type, arguments: dict[str, Any]) -> Any:
-    return kind(**{each.name: arguments.pop(each.name) for each in fields(kind)})  # type: ignore[arg-type]
+    return kind(**{each.name: arguments.pop(each.name) for each in fields(kind)})
 
 
 def pairs(items: Iterable[str]) -> dict[str, str]:

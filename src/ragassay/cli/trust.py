@@ -1,57 +1,46 @@
-"""Which commands say how far a judge can be believed, and what each calls."""
+"""The commands that say how far a judge can be believed."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ragassay.cli.output import (
-    check_target,
     console,
+    display,
     note,
-    pairs,
-    print_figures,
+    print_blocks,
     print_json,
     print_lines,
-    print_table,
     print_value,
     read_lines,
     store_file,
 )
-from ragassay.cli.output import display as shown
 from ragassay.cli.parameters import (
     ClusterOption,
     ColumnOption,
-    Controls,
-    ControlsOption,
+    ControlsOptions,
     CutOption,
     DrawsOption,
-    FormatOption,
+    FormatOptions,
     HtmlOption,
     JsonOption,
     JudgeCutOption,
+    JudgeOptions,
     LabelOption,
     LabelsArgument,
-    MapOption,
     MetricOption,
-    Reach,
-    RubricOption,
+    RowOptions,
     RunArgument,
     SeedOption,
     StoreOption,
     WhereOption,
     grouped,
 )
-from ragassay.core.errors import Incomplete, SetupError
-
-if TYPE_CHECKING:
-    from ragassay.core import Interval
-    from ragassay.scoring.annotators import AltTest
-    from ragassay.trust import Correction, FamilyFigures, ProbeFigures
+from ragassay.core.errors import SetupError
 
 
 @grouped
@@ -77,27 +66,31 @@ def benchmark(
     ] = None,
     cluster: ClusterOption = None,
     where: WhereOption = None,
-    rubric: RubricOption = None,
     fp_cost: Annotated[
         float, typer.Option(help="What passing a bad row costs, for the dearest disagreements.")
     ] = 1.0,
     fn_cost: Annotated[float, typer.Option(help="What failing a good row costs.")] = 1.0,
     draws: DrawsOption = 2000,
     seed: SeedOption = 0,
-    map_: MapOption = None,
-    format_: FormatOption = None,
-    reach: Reach,
+    reading: RowOptions,
+    reach: JudgeOptions,
     html: HtmlOption = None,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Set judges beside human labels: agreement, errors and calibration, each with its interval."""
-    from ragassay.report import benchmark_json, render_benchmark, write_benchmark_html
+    from ragassay.report import (
+        benchmark_json,
+        check_output_file,
+        render_benchmark,
+        write_benchmark_html,
+    )
+    from ragassay.trust.label_reports import benchmark_notes, check_verdicts
     from ragassay.trust.measure import run_benchmark as run
 
-    check_target(html, labels, store_file(store), *(rubric or []))
-    with shown(reach.max_cost) as watch:
-        whole = run(
+    check_output_file(html, labels, store_file(store), *reach["rubrics"])
+    with display(reach["max_cost"]) as watch:
+        result = run(
             labels,
             judge,
             metric=metric,
@@ -107,48 +100,26 @@ def benchmark(
             slice=slice_,
             cluster=cluster,
             where=where or [],
-            rubrics=rubric or [],
             fp_cost=fp_cost,
             fn_cost=fn_cost,
             draws=draws,
             seed=seed,
-            mapping=pairs(map_ or []),
-            format=format_,
+            **reading,
             store=store,
-            **asdict(reach),
+            **reach,
             watch=watch,
             tell=note,
         )
-    found = whole.benchmark
     if json_:
-        print_json(benchmark_json(found))
+        print_json(benchmark_json(result.benchmark))
     else:
-        render_benchmark(found, console())
+        render_benchmark(result.benchmark, console())
     if html is not None:
-        write_benchmark_html(found, html)
+        write_benchmark_html(result.benchmark, html)
         note(f"wrote {html}")
-    for one in whole.certificates:
-        note(
-            f"{one.judge} has a certificate of this, which its runs show: ragassay certificates"
-            f" {one.id[:8]}"
-        )
-    if len(whole.certificates) < sum(
-        one.judge in whole.profiles and one.n > 0 for one in found.judges
-    ):
-        note(
-            "a judge that lost more than 5 % of its verdicts gets no certificate; the same command"
-            " asks again"
-        )
-    silent = [one.judge for one in found.judges if not one.n]
-    if silent:
-        lost = {reason: n for one in found.judges if not one.n for reason, n in one.missing.items()}
-        raise Incomplete(
-            "E0603",
-            f"{', '.join(silent)} gave no verdict.",
-            where=labels,
-            why=max(lost, key=lambda r: (not r.startswith("not applicable"), lost[r]), default=""),
-            fix="see what is missing above; the same command asks again",
-        )
+    for text in benchmark_notes(result):
+        note(text)
+    check_verdicts(result, labels)
 
 
 @grouped
@@ -163,7 +134,6 @@ def probe(
             help="Rows whose responses are right and stand in their contexts [default: our own]."
         ),
     ] = None,
-    rubric: RubricOption = None,
     items: Annotated[
         int,
         typer.Option(
@@ -182,72 +152,41 @@ def probe(
     mark: Annotated[
         float, typer.Option(help="A family holds up to this share of wrong verdicts.")
     ] = 0.05,
-    controls: ControlsOption = Controls.auto,
+    controls: ControlsOptions,
     details: Annotated[
         bool, typer.Option("--details", help="Also one line a probe and metric.")
     ] = False,
-    reach: Reach,
+    reach: JudgeOptions,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Try to lead a judge astray: biases as paired changes with known answers, injections, answers
     that say nothing.
     """
+    from ragassay.trust.judge_reports import probe_report
     from ragassay.trust.measure import probe as run
 
     attacks = read_lines(strings) if strings is not None else []
-    with shown(reach.max_cost) as watch:
-        found = run(
+    with display(reach["max_cost"]) as watch:
+        result = run(
             judge,
             rows=rows,
-            rubrics=rubric or [],
             items=items,
             strings=attacks,
             mark=mark,
             store=store,
-            controls=controls.value,
-            **asdict(reach),
+            **controls,
+            **reach,
             watch=watch,
             tell=note,
         )
     if json_:
-        print_value("probe", found)
+        print_value("probe", result)
         return
-    print_lines(found.sentence, "")
-    head = ("judged", "lost", "skipped", "wrong", "wrong, % [95 %]")
-    print_table(
-        ("family", *head, "verdict"), [(f.family, *_counts(f), f.verdict) for f in found.families]
-    )
-    print_lines("")
-    if details:
-        print_table(
-            ("probe", *head),
-            [(f"{p.family}: {p.probe} ({p.metric})", *_counts(p)) for p in found.probes],
-        )
-        print_lines("")
-    for figure in found.base:
-        share = "none" if figure.value is None else f"{figure.value:.0%}"
-        print_lines(
-            f"{figure.name}: {share} of {figure.n} unchanged rows judged as they are known to be"
-        )
-    print_lines(*found.notes)
+    print_blocks(probe_report(result, details=details))
 
 
-def _counts(of: FamilyFigures | ProbeFigures) -> tuple[str, ...]:
-    """Judged, lost, skipped and wrong pairs, and the share of wrong ones in per cent, as "12.0 [8,
-    18]".
-    """
-    from ragassay.report import percent_interval
-
-    rate = of.rate
-    share = (
-        "-"
-        if rate.value is None
-        else f"{rate.value * 100:.1f} {percent_interval(rate.interval)}".rstrip()
-    )
-    return f"{of.judged}/{of.pairs}", str(of.lost), str(of.left_out), str(of.wrong), share
-
-
+@grouped
 def audit_table(
     table: Annotated[
         str,
@@ -255,10 +194,11 @@ def audit_table(
             help="Published table: CSV, JSON or JSONL with precision, recall, f1, kappa ..."
         ),
     ],
+    *,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Half of the rows of every line are positive.")
     ] = False,
-    format_: FormatOption = None,
+    reading: FormatOptions,
     json_: JsonOption = False,
 ) -> None:
     """Can the figures of a published table all be true? Says which rows are pooled, macro or
@@ -267,11 +207,11 @@ def audit_table(
     from ragassay.trust import audit_table as run
     from ragassay.trust import describe
 
-    found = run(table, balanced=balanced, format=format_)
+    audit = run(table, balanced=balanced, **reading)
     if json_:
-        print_value("audit", found)
+        print_value("audit", audit)
     else:
-        print_lines(*describe(found))
+        print_lines(*describe(audit))
 
 
 class Question(StrEnum):
@@ -327,7 +267,7 @@ def plan_labels(
     from ragassay.scoring.design import plan
 
     try:
-        found = plan(
+        result = plan(
             question.value,
             difference=difference,
             labels=labels,
@@ -349,10 +289,10 @@ def plan_labels(
             fix="for example: ragassay plan-labels paired --difference 0.05",
         ) from None
     if json_:
-        print_value("plan", found)
+        print_value("plan", result)
         return
-    print_lines(found.sentence)
-    for text in found.warnings:
+    print_lines(result.sentence)
+    for text in result.warnings:
         print_lines(f"beware: {text}")
 
 
@@ -421,12 +361,12 @@ def label_next(
     store: StoreOption = None,
 ) -> None:
     """Choose the rows that a person should label next, and write them as a sheet."""
-    from ragassay.scoring.design import plan
-    from ragassay.scoring.ppi import LEAST_LABELS
+    from ragassay.report import check_output_file
+    from ragassay.trust.label_reports import sheet_report, sheet_warning
     from ragassay.trust.measure import next_rows
 
-    check_target(output, store_file(store), *(exclude or []))
-    found = next_rows(
+    check_output_file(output, store_file(store), *(exclude or []))
+    choice = next_rows(
         run,
         count,
         output=output,
@@ -441,27 +381,11 @@ def label_next(
         seed=seed,
         store=store,
     )
-    audited = sum(row.stream == "audit" for row in found.rows)
-    for text in found.notes:
+    for text in choice.notes:
         note(text)
-    print_lines(
-        f"wrote {output}: {len(found.rows)} of {found.pool} rows, {audited} of them drawn with one"
-        f" chance for all. Fill in the column label ({scale}), then: ragassay label import"
-        f" {found.run} {output}",
-        "What they can show, were all rows independent:"
-        f" {plan('width', labels=len(found.rows)).sentence}"
-        + (
-            f" They come from {found.clusters} clusters: expect less."
-            if found.clusters < len(found.rows)
-            else ""
-        )
-        + " Other sizes: ragassay plan-labels",
-    )
-    if len(found.rows) < LEAST_LABELS:
-        note(
-            f"with fewer than {LEAST_LABELS} labels in all, the judge's verdicts cannot help the"
-            " estimate"
-        )
+    print_lines(*sheet_report(choice, output, scale))
+    if warning := sheet_warning(choice):
+        note(warning)
 
 
 @label_app.command(name="import")
@@ -484,9 +408,10 @@ def label_import(
     json_: JsonOption = False,
 ) -> None:
     """Take the labels of a sheet in, beside the run."""
+    from ragassay.trust.label_reports import import_warnings
     from ragassay.trust.measure import import_labels
 
-    found = import_labels(
+    result = import_labels(
         run,
         sheet,
         metric=metric,
@@ -497,22 +422,17 @@ def label_import(
         store=store,
     )
     if json_:
-        print_value("labels", found)
+        print_value("labels", result)
         return
-    file = found.file
+    file = result.file
     print_lines(
-        f"{len(file.labels)} labels of {', '.join(found.metrics) or 'nothing'}: {found.kept} new or"
-        f" changed, {file.unlabelled} rows not labelled yet"
+        f"{len(file.labels)} labels of {', '.join(result.metrics) or 'nothing'}: {result.kept} new"
+        f" or changed, {file.unlabelled} rows not labelled yet"
     )
-    for text in (*file.unknown, *file.notes):
+    for text in import_warnings(result):
         note(text)
-    if file.unlabelled and any(one.inclusion_probability is not None for one in file.labels):
-        note(
-            f"{file.unlabelled} rows of the sheet were drawn and have no label: where people left"
-            " out the hard ones, every estimate is off; label them before you estimate"
-        )
-    if found.metrics:
-        print_lines(f"next: ragassay estimate {found.run} --metric '{found.metrics[0]}'")
+    if result.metrics:
+        print_lines(f"next: ragassay estimate {result.run} --metric '{result.metrics[0]}'")
 
 
 @label_app.command(name="agreement")
@@ -543,9 +463,10 @@ def label_agreement(
     json_: JsonOption = False,
 ) -> None:
     """How far do people agree with each other, and may the judge stand in for one of them?"""
+    from ragassay.trust.label_reports import people_report
     from ragassay.trust.measure import people_agreement
 
-    found = people_agreement(
+    result = people_agreement(
         run,
         sheets or [],
         metric=metric,
@@ -559,20 +480,9 @@ def label_agreement(
         store=store,
     )
     if json_:
-        print_value("people", found)
+        print_value("people", result)
         return
-    people = found.people
-    print_lines(f"{people.shared} of {people.rows} rows have labels of two people or more", "")
-    print_figures(people.figures)
-    for pair in people.pairs:
-        print_lines("", f"{pair.a} and {pair.b}, {pair.n} rows")
-        print_figures(pair.figures)
-    if found.ties:
-        print_lines("", f"tied, a further person should decide: {', '.join(found.ties[:20])}")
-    for text in people.warnings:
-        print_lines(f"beware: {text}")
-    if found.judge is not None:
-        print_lines("", *_stand_in(found.judge, epsilon))
+    print_blocks(people_report(result, epsilon))
 
 
 def estimate(
@@ -600,9 +510,10 @@ def estimate(
     """What is a metric of a run really? The judge on all rows, corrected by the labels that people
     gave a few.
     """
+    from ragassay.trust.label_reports import correction_report
     from ragassay.trust.measure import estimate as run_estimate
 
-    found = run_estimate(
+    result = run_estimate(
         run,
         labels=labels,
         metric=metric,
@@ -617,88 +528,19 @@ def estimate(
         tell=note,
     )
     if json_:
-        print_value("estimate", found)
+        print_value("estimate", result)
         return
-    print_lines(*_corrected(found))
-
-
-def _corrected(found: Correction) -> list[str]:
-    """The correction in words."""
-    from ragassay.report import number_words
-
-    def said(value: float | None, interval: Interval | None = None) -> str:
-        return number_words(value, interval, absent="not defined")
-
-    one = found.estimate
-    lines = [
-        f"{found.metric}: {said(one.value, one.interval)} by {one.method}",
-        f"  the judge says      {said(one.judge)} over {found.rows} rows" + _off(found),
-        (
-            f"  the labels alone    {said(one.labels_only, one.labels_only_interval)} over"
-            f" {found.used} rows"
-        ),
-    ]
-    if one.effective_labels is not None:
-        lines.append(
-            f"  effective labels    {one.effective_labels:.0f}, of {found.used} that were given"
-        )
-    if one.second is not None:
-        lines.append(
-            f"  weights             {one.weight:.2f} for the judge, {one.second:.2f} for the one"
-            " beside it"
-        )
-    lines += [f"  set aside           {count} {reason}" for reason, count in found.unused.items()]
-    lines += [
-        f"  beware: {text}" for text in (*([one.reason] if one.reason else []), *found.warnings)
-    ]
-    for part in found.slices:
-        lines.append(
-            f"  {part.slice}={part.value}: {said(part.estimate.value, part.estimate.interval)}, "
-            f"{part.estimate.n_labelled} labels of {part.estimate.n_total} rows"
-        )
-    return lines
-
-
-def _off(found: Correction) -> str:
-    """By how much the judge is off, where that is beyond chance."""
-    reach, judge = found.estimate.interval, found.estimate.judge
-    if judge is None or reach is None or found.bias is None:
-        return ""
-    if reach.low <= judge <= reach.high:
-        return ", not shown to be off"
-    return f", which is {abs(found.bias):.3f} too {'high' if found.bias > 0 else 'low'}"
-
-
-def _stand_in(test: AltTest, epsilon: float) -> list[str]:
-    """The alternative annotator test in words."""
-    answer = {True: "may", False: "may not", None: "cannot be said to"}[test.may_replace]
-    lines = [
-        f"The judge {answer} stand in for a person (alternative annotator test, epsilon"
-        f" {epsilon:g})"
-    ]
-    if test.winning_rate is not None:
-        lines[0] += f": it beats {test.winning_rate:.0%} of them"
-    for person in test.people:
-        said = person.reason
-        if person.judge_rate is not None and person.person_rate is not None:
-            said = (
-                f"{'beaten' if person.beaten else 'not beaten'}; the judge is at least as good on"
-                f" {person.judge_rate:.0%} of {person.n} rows, they are on {person.person_rate:.0%}"
-                + (f" ({said})" if said else "")
-            )
-        lines.append(f"  {person.person}: {said}")
-    lines += [f"  beware: {text}" for text in test.warnings]
-    return lines
+    print_lines(*correction_report(result))
 
 
 def _numbers(text: str | None) -> tuple[float, ...]:
     if text is None:
         return ()
     try:
-        found = tuple(float(piece) for piece in text.split(","))
+        numbers = tuple(float(piece) for piece in text.split(","))
     except ValueError:
-        found = ()
-    if len(set(found)) < 2 or not all(abs(number) < 1e12 for number in found):
+        numbers = ()
+    if len(set(numbers)) < 2 or not all(abs(number) < 1e12 for number in numbers):
         raise SetupError(
             "E0101",
             "A scale is two numbers or more, with commas.",
@@ -706,4 +548,4 @@ def _numbers(text: str | None) -> tuple[float, ...]:
             why=text,
             fix="such as --scale 0,1,2,3",
         )
-    return found
+    return numbers

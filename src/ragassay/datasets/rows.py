@@ -1,29 +1,22 @@
-"""How does one raw row become a Sample, or a BadRow that names everything wrong with it."""
+"""Raw rows made into Samples, or into BadRows that name everything wrong with them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ragassay.core import AppUsage, BadRow, Context, Sample, shorten
 from ragassay.datasets import cells
 from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.columns import Columns
 from ragassay.datasets.source import Reader, Row, Trouble, show
-from ragassay.datasets.traces import seconds_between, totals
+from ragassay.datasets.usage import read_usage
 
-_USAGE_FIELDS = ("latency", "cost", "total_tokens", "input_tokens", "output_tokens")
-_USAGE_KEYS = {
-    "latency": "latency",
-    "cost": "cost",
-    "total_cost": "cost",
-    "total_tokens": "total_tokens",
-    "input_tokens": "input_tokens",
-    "prompt_tokens": "input_tokens",
-    "output_tokens": "output_tokens",
-    "completion_tokens": "output_tokens",
-}
+_MOST_PROBLEMS = 12
+_EMPTY_CELLS = {"contexts": "nothing retrieved", "response": "an empty response"}
+"""What an empty cell of a text file says, since the column is there. In other columns it is a gap."""
 
 
 def walk(row: Mapping[str, object], column: str) -> object:
@@ -40,6 +33,29 @@ def walk(row: Mapping[str, object], column: str) -> object:
     return value
 
 
+class _RawRow(NamedTuple):
+    """A row as it is read into a Sample. cells: field -> value; problems: grows by what is wrong."""
+
+    row: Row
+    cells: dict[str, object]
+    problems: Problems
+
+
+_Parser = Callable[[_RawRow, str], object]
+"""From a row and a field's name to the value of the field; None where the row does not say it."""
+
+
+def _cell(parse: Callable[[object, str, Problems], object]) -> _Parser:
+    """The parser of a field that one cell says."""
+
+    def parse_field(raw: _RawRow, field: str) -> object:
+        if field not in raw.cells:
+            return None
+        return parse(raw.cells[field], field, raw.problems)
+
+    return parse_field
+
+
 class RowMaker:
     """Turns rows into Samples under one choice of columns. notes counts what was read in a way
     worth saying.
@@ -49,6 +65,22 @@ class RowMaker:
         self, columns: Columns, reader: Reader, make_ids: bool, notes: Counter[str]
     ) -> None:
         self.columns, self.reader, self.make_ids, self.notes = columns, reader, make_ids, notes
+        # In the order in which problems are told.
+        self._parsers: dict[str, _Parser] = {
+            "slices": self._slices,
+            "labels": self._labels,
+            "question": _cell(cells.spoken),
+            "contexts": self._contexts,
+            "response": _cell(cells.spoken),
+            "reference": _cell(self._reference),
+            "expected_facts": _cell(cells.texts),
+            "relevant_ids": _cell(cells.grades),
+            "guidelines": self._guidelines,
+            "answerable": _cell(cells.truth),
+            "cluster": _cell(cells.name),
+            "usage": self._usage,
+            "error": _cell(self._error),
+        }
 
     def make(self, line: int, row: Row | Trouble) -> Sample | BadRow:
         """The Sample of the row in this line."""
@@ -63,152 +95,130 @@ class RowMaker:
             )
         problems: Problems = []
         own_id = self._id(row, problems)
-        sample = self._sample(own_id or f"row-{line}", line, row, problems)
-        if not problems:
-            return sample
+        raw = _RawRow(row, self._cells(row), problems)
+        values: dict[str, Any] = {
+            field: parse(raw, field) for field, parse in self._parsers.items()
+        }
+        if problems:
+            return self._bad_row(own_id or f"line-{line}", line, problems)
+        return Sample(id=own_id or f"row-{line}", line=line, **values)
+
+    def _bad_row(self, row_id: str, line: int, problems: Problems) -> BadRow:
+        what = "; ".join(self._with_column(problem) for problem in problems[:_MOST_PROBLEMS])
+        if len(problems) > _MOST_PROBLEMS:
+            what += f"; and {len(problems) - _MOST_PROBLEMS} more"
         return BadRow(
-            own_id or f"line-{line}",
+            row_id,
             line,
             problems[0].code,
-            f"{self.reader.where(line)}: "
-            + "; ".join(self._named(p) for p in problems[:12])
-            + (f"; and {len(problems) - 12} more" if len(problems) > 12 else ""),
-            shorten("; ".join(p.why for p in problems), 200),
+            f"{self.reader.where(line)}: {what}",
+            shorten("; ".join(problem.why for problem in problems), 200),
             "correct the row, or name another column: --map FIELD=COLUMN",
         )
 
-    def _named(self, problem: Problem) -> str:
+    def _with_column(self, problem: Problem) -> str:
         """The problem, with the column it is about where that has another name."""
         field = problem.what.split(" ", 1)[0].split("[")[0].split(".")[0]
         column = self.columns.read.get(field)
-        return (
-            problem.what
-            if column in (None, field)
-            else f"{problem.what} (column {shorten(str(column), 40)})"
-        )
+        if column is None or column == field:
+            return problem.what
+        return f"{problem.what} (column {shorten(column, 40)})"
 
     def _id(self, row: Row, problems: Problems) -> str | None:
         column = self.columns.read.get("id")
         if self.make_ids or column is None:
             return None
         value = walk(row, column)
-        absent = isinstance(value, float) and value != value  # a gap in a table
-        return None if absent else cells.identity(value, "id", problems)
+        return None if _is_nan(value) else cells.identity(value, "id", problems)
 
-    def _sample(self, row_id: str, line: int, row: Row, problems: Problems) -> Sample:
-        read, notes, textual = self.columns.read, self.notes, self.reader.textual
-        got: dict[str, object] = {}
-        for field, column in read.items():
+    def _cells(self, row: Row) -> dict[str, object]:
+        """The row's cells by field, without those that are absent."""
+        found: dict[str, object] = {}
+        textual, quiet = self.reader.textual, self.columns.quiet
+        for field, column in self.columns.read.items():
             value = row.get(column)
             if value is None and "." in column:
                 value = walk(row, column)
-            if value is None or (
-                value != value and isinstance(value, float) and not textual
-            ):  # NaN: absent in tables
+            if value is None or (not textual and _is_nan(value)):
                 continue
-            if value == "" and textual:
-                if (
-                    field == "contexts"
-                ):  # the column is there: an empty cell says that nothing was retrieved
-                    notes["empty cells were read as nothing retrieved"] += 1
-                    value = ()
-                elif field == "response":
-                    notes["empty cells were read as an empty response"] += 1
-                else:
+            if textual and value == "":
+                if field not in _EMPTY_CELLS:
                     continue
-            got[field] = value
-            if field in self.columns.quiet:
-                self.columns.quiet.discard(field)
-        get = got.get
-        form = self.columns.form
-        if (
-            form
-            and form.trailing
-            and "response" not in got
-            and (reply := cells.last_reply(get("question")))
-        ):
-            got["response"] = reply
-        slices: dict[str, str] = {}
-        if "slices" in got:
-            for key, value in cells.pairs(got["slices"], "slices", problems):
-                if (
-                    found := cells.name(value, f"slices[{shorten(key, 40)!r}]", problems)
-                ) is not None:
-                    slices[key] = found
-        if "slice" in got and (part := cells.name(got["slice"], "slice", problems)) is not None:
-            slices["slice"] = part
-        for column in self.columns.slices:
-            value = walk(row, column)
-            if (
-                value is not None
-                and value == value
-                and not (textual and value == "")
-                and (found := cells.name(value, f"the slice {shorten(column, 40)}", problems))
-                is not None
-            ):
-                slices[column] = found
-        labels: dict[str, float | str] = {}
-        if "labels" in got:
-            for key, value in cells.pairs(got["labels"], "labels", problems):
-                if (
-                    mark := cells.label(value, f"labels[{shorten(key, 40)!r}]", problems, textual)
-                ) is not None:
-                    labels[key] = mark
-        if (
-            "label" in got
-            and (mark := cells.label(got["label"], "label", problems, textual)) is not None
-        ):
-            labels["label"] = mark
-        for column in self.columns.marks:
-            if (
-                mark := cells.label(
-                    row.get(column), f"label {shorten(column, 40)}", problems, textual
-                )
-            ) is not None:
-                labels[column] = mark
-        return Sample(
-            id=row_id,
-            question=cells.spoken(get("question"), "question", problems),
-            contexts=self._contexts(got, problems),
-            response=cells.spoken(get("response"), "response", problems),
-            reference=cells.reference(get("reference"), "reference", problems, notes, textual)
-            if "reference" in got
-            else None,
-            expected_facts=cells.texts(get("expected_facts"), "expected_facts", problems)
-            if "expected_facts" in got
-            else None,
-            relevant_ids=cells.grades(get("relevant_ids"), "relevant_ids", problems)
-            if "relevant_ids" in got
-            else None,
-            guidelines=(cells.texts(get("guidelines"), "guidelines", problems) or ())
-            if "guidelines" in got
-            else (),
-            answerable=cells.truth(get("answerable"), "answerable", problems)
-            if "answerable" in got
-            else None,
-            slices=slices,
-            cluster=cells.name(get("cluster"), "cluster", problems) if "cluster" in got else None,
-            usage=self._usage(got, problems),
-            labels=labels,
-            error=cells.failure(get("error"), "error", problems, notes) if "error" in got else None,
-            line=line,
-        )
+                self.notes[f"empty cells were read as {_EMPTY_CELLS[field]}"] += 1
+                if field == "contexts":
+                    value = ()
+            found[field] = value
+            quiet.discard(field)
+        self._take_trailing_reply(found)
+        return found
 
-    def _contexts(
-        self, got: Mapping[str, object], problems: Problems
-    ) -> tuple[Context, ...] | None:
-        value, ids = got.get("contexts"), got.get("context_ids")
-        form = self.columns.form
-        if form and form.whole and isinstance(value, str):
-            whole = cells.text(value, "contexts", problems)
-            found: tuple[Context, ...] | None = None if whole is None else (Context(whole),)
-        else:
-            found = cells.contexts(value, "contexts", problems, self.notes)
-        if ids is None:
-            return found
-        names = cells.unpack(ids)
-        if found is None:
-            if "question" in got or "response" in got or not isinstance(names, list | tuple):
+    def _take_trailing_reply(self, found: dict[str, object]) -> None:
+        """A conversation without a response column ends with the response, in some shapes."""
+        shape = self.columns.form
+        if shape is not None and shape.trailing and "response" not in found:
+            reply = cells.last_reply(found.get("question"))
+            if reply:
+                found["response"] = reply
+
+    def _slices(self, raw: _RawRow, _: str) -> dict[str, str]:
+        slices: dict[str, str] = {}
+        if "slices" in raw.cells:
+            for key, value in cells.pairs(raw.cells["slices"], "slices", raw.problems):
+                name = cells.name(value, f"slices[{shorten(key, 40)!r}]", raw.problems)
+                if name is not None:
+                    slices[key] = name
+        if "slice" in raw.cells:
+            name = cells.name(raw.cells["slice"], "slice", raw.problems)
+            if name is not None:
+                slices["slice"] = name
+        for column in self.columns.slices:
+            value = walk(raw.row, column)
+            if value is None or value != value or (self.reader.textual and value == ""):
+                continue
+            name = cells.name(value, f"the slice {shorten(column, 40)}", raw.problems)
+            if name is not None:
+                slices[column] = name
+        return slices
+
+    def _labels(self, raw: _RawRow, _: str) -> dict[str, float | str]:
+        labels: dict[str, float | str] = {}
+
+        def take(name: str, value: object, field: str) -> None:
+            label = cells.label(value, field, raw.problems, self.reader.textual)
+            if label is not None:
+                labels[name] = label
+
+        if "labels" in raw.cells:
+            for key, value in cells.pairs(raw.cells["labels"], "labels", raw.problems):
+                take(key, value, f"labels[{shorten(key, 40)!r}]")
+        if "label" in raw.cells:
+            take("label", raw.cells["label"], "label")
+        for column in self.columns.marks:
+            take(column, raw.row.get(column), f"label {shorten(column, 40)}")
+        return labels
+
+    def _reference(self, value: object, field: str, problems: Problems) -> str | None:
+        return cells.reference(value, field, problems, self.notes, self.reader.textual)
+
+    def _guidelines(self, raw: _RawRow, field: str) -> tuple[str, ...]:
+        if field not in raw.cells:
+            return ()
+        return cells.texts(raw.cells[field], field, raw.problems) or ()
+
+    def _error(self, value: object, field: str, problems: Problems) -> str | None:
+        return cells.failure(value, field, problems, self.notes)
+
+    def _usage(self, raw: _RawRow, _: str) -> AppUsage | None:
+        return read_usage(raw.cells, raw.problems, self.notes)
+
+    def _contexts(self, raw: _RawRow, field: str) -> tuple[Context, ...] | None:
+        contexts = self._texts_of_contexts(raw.cells.get(field), raw.problems)
+        if "context_ids" not in raw.cells:
+            return contexts
+        ids = cells.unpack(raw.cells["context_ids"])
+        if contexts is None:
+            asks = "question" in raw.cells or "response" in raw.cells
+            if asks or not isinstance(ids, list | tuple):
                 self.notes[
                     "rows have ids of retrieved documents and no texts; the ids are not read"
                 ] += 1
@@ -216,55 +226,36 @@ class RowMaker:
             # Nothing but a ranking: no judge can be asked about its chunks, so their texts may be
             # empty.
             self.notes["rows are rankings of document ids without texts"] += 1
-            found = (Context(""),) * len(names)
-        if not isinstance(names, list | tuple) or len(names) != len(found):
-            problems.append(
-                Problem(
-                    "E0303",
-                    f"context_ids must be a list of {len(found)} ids, one for each of contexts",
-                    show(names),
-                )
+            contexts = (Context(""),) * len(ids)
+        return _with_ids(contexts, ids, raw.problems)
+
+    def _texts_of_contexts(self, value: object, problems: Problems) -> tuple[Context, ...] | None:
+        shape = self.columns.form
+        if shape is not None and shape.whole and isinstance(value, str):
+            text = cells.text(value, "contexts", problems)
+            return None if text is None else (Context(text),)
+        return cells.contexts(value, "contexts", problems, self.notes)
+
+
+def _is_nan(value: object) -> bool:
+    """NaN is a gap in a table."""
+    return isinstance(value, float) and value != value
+
+
+def _with_ids(
+    contexts: tuple[Context, ...], ids: object, problems: Problems
+) -> tuple[Context, ...]:
+    if not isinstance(ids, list | tuple) or len(ids) != len(contexts):
+        problems.append(
+            Problem(
+                "E0303",
+                f"context_ids must be a list of {len(contexts)} ids, one for each of contexts",
+                show(ids),
             )
-            return found
-        return tuple(
-            replace(c, id=cells.identity(n, f"context_ids[{i}]", problems) or c.id)
-            for i, (c, n) in enumerate(zip(found, names, strict=True))
         )
-
-    def _usage(self, got: Mapping[str, object], problems: Problems) -> AppUsage | None:
-        parts: dict[str, tuple[str, object]] = {}
-        if "usage" in got:
-            for key, value in cells.pairs(got["usage"], "usage", problems):
-                if key in _USAGE_KEYS:
-                    parts[_USAGE_KEYS[key]] = (f"usage.{key}", value)
-        for name in _USAGE_FIELDS:
-            if name in got:
-                parts[name] = (name, got[name])
-        if "latency_ms" in got and "latency" not in parts:
-            took = cells.amount(got["latency_ms"], "latency_ms", problems)
-            parts["latency"] = ("latency_ms", None if took is None else took / 1000)
-        if "start_time" in got and "end_time" in got and "latency" not in parts:
-            parts["latency"] = (
-                "latency",
-                seconds_between(got["start_time"], got["end_time"], problems),
-            )
-        if "trace" in got:
-            found = totals(got["trace"], self.notes)
-            parts |= {
-                name: (f"trace.{name}", value) for name, value in found.items() if name not in parts
-            }
-        if not parts and "usage" not in got:
-            return None
-        return AppUsage(
-            **{
-                name: cells.count(*_named(parts, name), problems)
-                for name in ("input_tokens", "output_tokens", "total_tokens")
-            },
-            cost=cells.amount(*_named(parts, "cost"), problems),
-            latency=cells.amount(*_named(parts, "latency"), problems),
-        )
-
-
-def _named(parts: Mapping[str, tuple[str, object]], name: str) -> tuple[object, str]:
-    field, value = parts.get(name, (name, None))
-    return value, field
+        return contexts
+    named = []
+    for place, (context, value) in enumerate(zip(contexts, ids, strict=True)):
+        document_id = cells.identity(value, f"context_ids[{place}]", problems)
+        named.append(replace(context, id=document_id or context.id))
+    return tuple(named)

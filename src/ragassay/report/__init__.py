@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         compare,
         comparison_json,
     )
-    from ragassay.report.end_of_run import EndOfRun, end_of_run
+    from ragassay.report.end_of_run import EndOfRun, conclude
     from ragassay.report.final_steps import FinalSteps, ResumedSteps, resumed_steps
     from ragassay.report.gate import Gate, GateOutcome, GateResult, check_gates, parse_gate
     from ragassay.report.html import write_html
@@ -57,7 +57,7 @@ _HOMES = {
     "certificates": ("certificates_json", "render_certificate", "render_certificates"),
     "comparison": ("ChangedRow", "Comparison", "MetricComparison", "compare", "comparison_json"),
     "records": ("FORMATS", "export", "scores_table"),
-    "end_of_run": ("EndOfRun", "end_of_run"),
+    "end_of_run": ("EndOfRun", "conclude"),
     "final_steps": ("FinalSteps", "ResumedSteps", "resumed_steps"),
     "output_files": ("check_output_file",),
     "gate": ("Gate", "GateOutcome", "GateResult", "check_gates", "parse_gate"),
@@ -98,7 +98,7 @@ __all__ = [
     "check_output_file",
     "compare",
     "comparison_json",
-    "end_of_run",
+    "conclude",
     "export",
     "headline",
     "log_to_mlflow",

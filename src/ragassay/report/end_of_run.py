@@ -27,7 +27,7 @@ class EndOfRun:
     messages: tuple[str | RagAssayError, ...] = ()
 
 
-def end_of_run(summary: Summary, gates: GateResult, *, resume: str, store: str) -> EndOfRun:
+def conclude(summary: Summary, gates: GateResult, *, resume: str, store: str) -> EndOfRun:
     """How a run ended. The first of these decides: it was stopped, nothing was judged, nothing was
     measured, the gates.
 
@@ -88,9 +88,7 @@ def _measured(summary: Summary) -> bool:
     there are other metrics.
     """
     metrics = [metric for metric in summary.metrics if metric.metric != "app_error"]
-    return any(
-        metric.n or metric.passed or metric.failed for metric in metrics or summary.metrics
-    )
+    return any(metric.n or metric.passed or metric.failed for metric in metrics or summary.metrics)
 
 
 def _nothing_measured(summary: Summary, store: str) -> Incomplete:

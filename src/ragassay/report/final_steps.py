@@ -192,6 +192,4 @@ def resumed_steps(
     if stored != FinalSteps():
         messages.append(f"Kept with the run: {stored.as_options()}")
     writable, warnings = stored.writable(*files)
-    return ResumedSteps(
-        given.and_also(writable), given.and_also(stored), (*messages, *warnings)
-    )
+    return ResumedSteps(given.and_also(writable), given.and_also(stored), (*messages, *warnings))

@@ -142,20 +142,20 @@ class Options:
     )
     max_calls: int | None = option(
         None,
-        "Hard cap on calls of the whole run, retries included.",
+        "Hard cap on calls, retries and resumes included.",
         at_least=0,
         on_resume=OnResume.LASTING,
     )
     max_cost: float | None = option(
         None,
-        "Hard cap in US dollars of the whole run.",
+        "Hard cap in US dollars, resumes included.",
         at_least=0,
         on_resume=OnResume.LASTING,
     )
     price: str | None = option(
         None, "IN,OUT in US dollars per million tokens.", on_resume=OnResume.LASTING
     )
-    cache: bool = option(True, "Do not reuse judgments of earlier runs.", flags=(" /--no-cache",))
+    cache: bool = option(True, "Do not reuse judgments of earlier runs.", flags=("--no-cache",))
     no_network: bool = option(False, "Make any network call an error.", on_resume=OnResume.ONCE)
     app: str | None = option(
         None,
@@ -289,6 +289,11 @@ class Option:
         if self.declaration.flags == NOT_A_FLAG:
             return ()
         return self.declaration.flags or ("--" + self.name.replace("_", "-"),)
+
+    @property
+    def is_switched_off(self) -> bool:
+        """Whether its flag says that it is not wanted, as "--no-cache" does."""
+        return self.flags == (f"--no-{self.name}",)
 
     @property
     def choices(self) -> tuple[str, ...]:

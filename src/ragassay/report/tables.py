@@ -1,0 +1,35 @@
+"""Tables of a report, apart from whoever prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ragassay.core import Figure
+from ragassay.report.wording import number_words
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Names of the columns, and the cells of each row."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+Block = str | Table
+"""A line or a table of a report."""
+
+
+def figure_table(figures: Iterable[Figure]) -> Table:
+    """Figures with their intervals, a row each; what is absent with the reason."""
+    rows = [
+        (
+            figure.name,
+            number_words(figure.value, figure.interval, absent="-"),
+            str(figure.n),
+            figure.reason,
+        )
+        for figure in figures
+    ]
+    return Table(("figure", "value [95 %]", "rows", "note"), tuple(rows))

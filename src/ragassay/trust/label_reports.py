@@ -1,0 +1,199 @@
+"""What labels of people say, in lines and tables: sheets, imports, agreement, corrected figures,
+and a run set beside labels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ragassay.core import Incomplete
+from ragassay.report import number_words
+from ragassay.report.tables import Block, figure_table
+
+if TYPE_CHECKING:
+    from ragassay.core import Interval
+    from ragassay.scoring.annotators import AltTest, PersonTest
+    from ragassay.trust import Correction
+    from ragassay.trust.measure.benchmarks import Benchmarked
+    from ragassay.trust.measure.labelling import Imported, Together
+    from ragassay.trust.sampling import Choice
+
+_MOST_TIES = 20
+
+
+def benchmark_notes(result: Benchmarked) -> list[str]:
+    """Which judges got a certificate, and why others did not."""
+    notes = [
+        f"{certificate.judge} has a certificate of this, which its runs show: ragassay certificates"
+        f" {certificate.id[:8]}"
+        for certificate in result.certificates
+    ]
+    measured = [
+        each for each in result.benchmark.judges if each.judge in result.profiles and each.n > 0
+    ]
+    if len(result.certificates) < len(measured):
+        notes.append(
+            "a judge that lost more than 5 % of its verdicts gets no certificate; the same command"
+            " asks again"
+        )
+    return notes
+
+
+def check_verdicts(result: Benchmarked, labels: str) -> None:
+    """Raise Incomplete E0603 where a judge gave no verdict. labels: the file, for the message."""
+    silent = [each for each in result.benchmark.judges if not each.n]
+    if not silent:
+        return
+    lost: dict[str, int] = {}
+    for each in silent:
+        lost |= each.missing
+    raise Incomplete(
+        "E0603",
+        f"{', '.join(each.judge for each in silent)} gave no verdict.",
+        where=labels,
+        why=_main_reason(lost),
+        fix="see what is missing above; the same command asks again",
+    )
+
+
+def _main_reason(lost: dict[str, int]) -> str:
+    """The most frequent reason, "not applicable" last: it is the least that can be acted on."""
+    applicable = {
+        reason: n for reason, n in lost.items() if not reason.startswith("not applicable")
+    }
+    reasons = applicable or lost
+    return max(reasons, key=reasons.__getitem__, default="")
+
+
+def sheet_report(choice: Choice, output: object, scale: str) -> list[str]:
+    """What was written for people to label, and what the labels can show. scale: as given."""
+    from ragassay.scoring.design import plan
+
+    audited = sum(row.stream == "audit" for row in choice.rows)
+    power = (
+        "What they can show, were all rows independent:"
+        f" {plan('width', labels=len(choice.rows)).sentence}"
+    )
+    if choice.clusters < len(choice.rows):
+        power += f" They come from {choice.clusters} clusters: expect less."
+    return [
+        f"wrote {output}: {len(choice.rows)} of {choice.pool} rows, {audited} of them drawn with"
+        f" one chance for all. Fill in the column label ({scale}), then: ragassay label import"
+        f" {choice.run} {output}",
+        f"{power} Other sizes: ragassay plan-labels",
+    ]
+
+
+def sheet_warning(choice: Choice) -> str:
+    """What to beware of a small sheet, "" for a large one."""
+    from ragassay.scoring.ppi import LEAST_LABELS
+
+    if len(choice.rows) >= LEAST_LABELS:
+        return ""
+    return (
+        f"with fewer than {LEAST_LABELS} labels in all, the judge's verdicts cannot help the"
+        " estimate"
+    )
+
+
+def import_warnings(result: Imported) -> list[str]:
+    """What to beware of labels that were taken in."""
+    file = result.file
+    warnings = [*file.unknown, *file.notes]
+    drawn = any(label.inclusion_probability is not None for label in file.labels)
+    if file.unlabelled and drawn:
+        warnings.append(
+            f"{file.unlabelled} rows of the sheet were drawn and have no label: where people left"
+            " out the hard ones, every estimate is off; label them before you estimate"
+        )
+    return warnings
+
+
+def people_report(result: Together, epsilon: float) -> list[Block]:
+    """How far people agree, each pair of them, and whether the judge may stand in for one."""
+    people = result.people
+    blocks: list[Block] = [
+        f"{people.shared} of {people.rows} rows have labels of two people or more",
+        "",
+        figure_table(people.figures),
+    ]
+    for pair in people.pairs:
+        blocks += ["", f"{pair.a} and {pair.b}, {pair.n} rows", figure_table(pair.figures)]
+    if result.ties:
+        ties = ", ".join(result.ties[:_MOST_TIES])
+        blocks += ["", f"tied, a further person should decide: {ties}"]
+    blocks += [f"beware: {text}" for text in people.warnings]
+    if result.judge is not None:
+        blocks += ["", *_stand_in(result.judge, epsilon)]
+    return blocks
+
+
+def _stand_in(test: AltTest, epsilon: float) -> list[str]:
+    """The alternative annotator test in words."""
+    answer = {True: "may", False: "may not", None: "cannot be said to"}[test.may_replace]
+    first = (
+        f"The judge {answer} stand in for a person (alternative annotator test, epsilon"
+        f" {epsilon:g})"
+    )
+    if test.winning_rate is not None:
+        first += f": it beats {test.winning_rate:.0%} of them"
+    people = [f"  {person.person}: {_beside(person)}" for person in test.people]
+    return [first, *people, *(f"  beware: {text}" for text in test.warnings)]
+
+
+def _beside(person: PersonTest) -> str:
+    """The judge beside one person."""
+    if person.judge_rate is None or person.person_rate is None:
+        return person.reason
+    result = "beaten" if person.beaten else "not beaten"
+    line = (
+        f"{result}; the judge is at least as good on {person.judge_rate:.0%} of {person.n} rows,"
+        f" they are on {person.person_rate:.0%}"
+    )
+    return f"{line} ({person.reason})" if person.reason else line
+
+
+def correction_report(result: Correction) -> list[str]:
+    """A metric of a run as the judge says it, and corrected by labels."""
+    estimate = result.estimate
+    labels_only = _value(estimate.labels_only, estimate.labels_only_interval)
+    lines = [
+        f"{result.metric}: {_value(estimate.value, estimate.interval)} by {estimate.method}",
+        f"  the judge says      {_value(estimate.judge)} over {result.rows} rows{_off(result)}",
+        f"  the labels alone    {labels_only} over {result.used} rows",
+    ]
+    if estimate.effective_labels is not None:
+        lines.append(
+            f"  effective labels    {estimate.effective_labels:.0f}, of {result.used} that were"
+            " given"
+        )
+    if estimate.second is not None:
+        lines.append(
+            f"  weights             {estimate.weight:.2f} for the judge, {estimate.second:.2f} for"
+            " the one beside it"
+        )
+    lines += [f"  set aside           {count} {reason}" for reason, count in result.unused.items()]
+    if estimate.reason:
+        lines.append(f"  beware: {estimate.reason}")
+    lines += [f"  beware: {text}" for text in result.warnings]
+    for part in result.slices:
+        value = _value(part.estimate.value, part.estimate.interval)
+        lines.append(
+            f"  {part.slice}={part.value}: {value}, {part.estimate.n_labelled} labels of"
+            f" {part.estimate.n_total} rows"
+        )
+    return lines
+
+
+def _value(value: float | None, interval: Interval | None = None) -> str:
+    return number_words(value, interval, absent="not defined")
+
+
+def _off(result: Correction) -> str:
+    """By how much the judge is off, where that is beyond chance."""
+    interval, judge = result.estimate.interval, result.estimate.judge
+    if judge is None or interval is None or result.bias is None:
+        return ""
+    if interval.low <= judge <= interval.high:
+        return ", not shown to be off"
+    return f", which is {abs(result.bias):.3f} too {'high' if result.bias > 0 else 'low'}"
