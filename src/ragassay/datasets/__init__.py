@@ -1,10 +1,11 @@
-"""Which rows are to be evaluated: reading them from files, folders and memory, and writing them for
+"""The rows to be evaluated: reading them from files, folders and memory, and writing them for
 other tools.
 """
 
 from ragassay.datasets.beir import beir_samples
 from ragassay.datasets.dataset import FORMATS, Dataset, Scan, open_rows
-from ragassay.datasets.record import from_record, to_record
+from ragassay.datasets.record import to_record
+from ragassay.datasets.record_reading import from_record
 from ragassay.datasets.records import Records, open_records, walk_path
 from ragassay.datasets.trec import (
     TopicCounts,

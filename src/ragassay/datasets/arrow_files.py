@@ -1,4 +1,4 @@
-"""How are Parquet and Arrow files and Arrow tables in memory read: batch by batch, through pyarrow.
+"""Readers of Parquet and Arrow files and Arrow tables in memory: batch by batch, through pyarrow.
 
 pyarrow is an optional dependency, imported here when the first such source is opened.
 """

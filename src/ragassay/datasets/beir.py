@@ -1,4 +1,4 @@
-"""How is a BEIR folder read: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, as one row a judged
+"""The reader of BEIR folders: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, as one row a judged
 query.
 
 Also read are .gz files, `id` for `_id`, and one qrels.tsv or qrels.txt (BEIR's or TREC's form)

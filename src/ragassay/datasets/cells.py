@@ -1,5 +1,4 @@
-"""What does a cell mean as a field: one function a field, from whatever form it comes in to the
-Sample's type.
+"""Parsers of cells: one function a field, from whatever form it comes in to the Sample's type.
 
 Each function takes the value and a list of Problems, adds what is wrong, and returns the field's
 value, or None. None, and in tables NaN, means absent. Strings that hold a list (JSON, or Python's
@@ -233,7 +232,9 @@ def identity(value: object, field: str, problems: Problems) -> str | None:
 
 
 def number(value: object, field: str, problems: Problems, textual: bool = True) -> float | None:
-    """A finite number; true and false are not numbers. textual: digits in a text are a number too."""
+    """A finite number; true and false are not numbers. textual: digits in a text are a number,
+    too.
+    """
     if isinstance(value, str) and textual:
         if not value.strip():
             return None
@@ -511,7 +512,9 @@ def grades(value: object, field: str, problems: Problems) -> dict[str, float] | 
 
 
 def label(value: object, field: str, problems: Problems, textual: bool) -> float | str | None:
-    """A human label: a number, a text, or true and false as 1 and 0. textual: digits are a number."""
+    """A human label: a number, a text, or true and false as 1 and 0. textual: digits are a
+    number.
+    """
     if isinstance(value, dict) and "value" in value:  # a score with its explanation
         value = value["value"]
         if value is None or isinstance(value, dict | list):

@@ -1,5 +1,4 @@
-"""Which column is read as which field: the names that evaluation tools use, and how a choice is
-made.
+"""The choice of the column that is read as each field, by the names that evaluation tools use.
 
 For each field the first of these decides: `--map field=column`; a column with the field's own name;
 the name that the recognised tool uses; the only column with a known name. Two known names left over
@@ -14,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as of
+from itertools import chain
 
 from ragassay.core import SetupError, nearest, shorten
 from ragassay.datasets.shapes import SHAPES, Shape
@@ -193,13 +193,17 @@ _ROOTS = ("inputs", "outputs", "expectations", "metadata", "reference_outputs")
 """Objects that tables flatten into dotted columns; their presence gives a shape away all the same.
 """
 
-_FIELD_OF = {alias: name for name, aliases in ALIASES.items() for alias in (name, *aliases)}
+_FIELD_OF: dict[str, str] = {}
+for _field, _aliases in ALIASES.items():
+    _FIELD_OF |= dict.fromkeys((_field, *_aliases), _field)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _GAPS = re.compile(r"[\s\-]+")
 
 
 def normal(name: str) -> str:
-    """A column name as it is compared: "userInput", "User Input" and "user-input" are "user_input"."""
+    """A column name as it is compared: "userInput", "User Input" and "user-input" are
+    "user_input".
+    """
     return _GAPS.sub("_", _CAMEL.sub("_", name.strip())).lower()
 
 
@@ -294,110 +298,153 @@ def choose(
     """
     everything = list(dict.fromkeys([*columns, *nested]))
     _check_mapping(mapping, slices, everything, name)
-    taken = set(mapping.values()) | set(slices)
-    known: dict[str, list[str]] = {}
-    for column in everything:
-        if column not in taken:
-            known.setdefault(normal(column), []).append(column)
-    present = {normal(c) for c in everything} | {
-        r for c in columns if (r := c.partition(".")[0]) in _ROOTS
-    }
-    shape = next(
-        (s for s in SHAPES if set(s.all_of) <= present and any(a in present for a in s.any_of)),
-        None,
-    )
-    skips = dict(shape.skips) if shape else {}
-    prefer = dict(shape.reads) if shape else {}
-    if shape and shape.name == "Phoenix":
-        _phoenix(present, prefer, skips)
+    present = _present(columns, everything)
+    shape = next((shape for shape in SHAPES if shape.fits(present)), _NO_SHAPE)
+    prefer, skips = dict(shape.reads), dict(shape.skips)
+    if shape.adapt is not None:
+        shape.adapt(present, prefer, skips)
+    by_name = _by_normal_name(everything, {*mapping.values(), *slices})
     read = dict(mapping)
-    for field, aliases in ALIASES.items():
-        if field not in mapping and (field not in TIMES or (shape and shape.timed)):
-            liked = prefer.get(field, "")
-            names = [
-                n for n in (field, liked, *aliases) if n in known and (n == liked or n not in skips)
-            ]
-            if field == "reference" and prefer.get("contexts") == "reference":
-                names = [n for n in names if n != "reference"]
-            if picked := _pick(field, list(dict.fromkeys(names)), known, prefer.get(field), name):
-                read[field] = picked
-    marks: tuple[str, ...] = ()
-    if shape and shape.marks:
-        marks = tuple(
-            c
-            for c in columns
-            if c not in {*read.values(), *slices} and normal(c).endswith(shape.marks)
-        )
-    used = {*read.values(), *slices, *marks}
-    ignored = [c for c in columns if c not in used and not any(u.startswith(c + ".") for u in used)]
+    for field in ALIASES:
+        if field in mapping or (field in TIMES and not shape.timed):
+            continue
+        names = _names(field, by_name, prefer, skips)
+        column = _pick(field, names, by_name, prefer.get(field), name)
+        if column:
+            read[field] = column
+    marks = _marks(shape, columns, {*read.values(), *slices})
+    ignored = _unread(columns, {*read.values(), *slices, *marks})
     if not any(field in read for field in SUBSTANCE):
-        raise SetupError(
-            "E0307",
-            f"No column of {name} is one that RagAssay reads.",
-            where=name,
-            why="columns: "
-            + (", ".join(shorten(c, 40) for c in everything[:20]) or "none")
-            + (" ..." if len(everything) > 20 else ""),
-            fix=f"name the columns: ragassay evaluate {name} {_guess(everything)}",
-        )
-    roots = {c.partition(".")[0] for c in everything}
-    quiet = {
-        f: c
-        for f, c in (shape.also if shape else {}).items()
-        if f not in read and c.partition(".")[0] in roots
-    }
+        raise _nothing_recognised(everything, name)
+    quiet = _quiet(shape, everything, read)
     read |= quiet
-    present_skips = {c: skips[normal(c)] for c in ignored if normal(c) in skips}
-    order = {field: place for place, field in enumerate(ALIASES)}
-    read = dict(sorted(read.items(), key=lambda pair: order[pair[0]]))
+    order = list(ALIASES)
     return Columns(
-        shape.name if shape else "",
-        read,
+        shape.name,
+        dict(sorted(read.items(), key=lambda pair: order.index(pair[0]))),
         tuple(slices),
         ignored,
-        present_skips,
+        {column: skips[normal(column)] for column in ignored if normal(column) in skips},
         frozenset(mapping),
         set(quiet),
         marks,
-        shape,
+        None if shape is _NO_SHAPE else shape,
     )
 
 
-def _phoenix(present: set[str], prefer: dict[str, str], skips: dict[str, str]) -> None:
-    # Phoenix's evals tables: `reference` is the text of the retrieved documents, and a table of
-    # documents has one row a document, so the span's id is not the row's.
-    if "reference" in present and not present & {"attributes.retrieval.documents", "documents"}:
-        prefer["contexts"] = "reference"
-    if "document_position" in present:
-        prefer["cluster"] = "context.span_id"
-        skips["context.span_id"] = "one row a document, so it is not the row's id"
+_NO_SHAPE = Shape("", (), (), {}, {})
+
+
+def _present(columns: Sequence[str], everything: Sequence[str]) -> set[str]:
+    """The names by which a shape is recognised: of all columns, and of the objects that a table
+    flattened into some.
+    """
+    roots = {column.partition(".")[0] for column in columns}
+    return {normal(column) for column in everything} | (roots & set(_ROOTS))
+
+
+def _by_normal_name(columns: Sequence[str], taken: set[str]) -> dict[str, list[str]]:
+    """Normal name -> the columns of that name that are not taken."""
+    by_name: dict[str, list[str]] = {}
+    for column in columns:
+        if column not in taken:
+            by_name.setdefault(normal(column), []).append(column)
+    return by_name
+
+
+def _names(
+    field: str,
+    by_name: Mapping[str, list[str]],
+    prefer: Mapping[str, str],
+    skips: Mapping[str, str],
+) -> list[str]:
+    """The names of columns that may be read as a field, the field's own first."""
+    preferred = prefer.get(field, "")
+    names = []
+    for name in dict.fromkeys((field, preferred, *ALIASES[field])):
+        if name in by_name and (name == preferred or name not in skips):
+            names.append(name)
+    if field == "reference" and prefer.get("contexts") == "reference":
+        return [name for name in names if name != "reference"]
+    return names
+
+
+def _marks(shape: Shape, columns: Sequence[str], used: set[str]) -> tuple[str, ...]:
+    """The columns that are labels by their names."""
+    if not shape.marks:
+        return ()
+    free = [column for column in columns if column not in used]
+    return tuple(column for column in free if normal(column).endswith(shape.marks))
+
+
+def _unread(columns: Sequence[str], used: set[str]) -> list[str]:
+    """The columns of which nothing is read, in order."""
+    partly = set()
+    for path in used:
+        while "." in path:
+            path = path.rpartition(".")[0]
+            partly.add(path)
+    return [column for column in columns if column not in used and column not in partly]
+
+
+def _quiet(shape: Shape, columns: Sequence[str], read: Mapping[str, str]) -> dict[str, str]:
+    """Columns that no row has shown yet, of the fields that nothing else is read as."""
+    roots = {column.partition(".")[0] for column in columns}
+    free = {field: column for field, column in shape.also.items() if field not in read}
+    return {field: column for field, column in free.items() if column.partition(".")[0] in roots}
+
+
+def _nothing_recognised(columns: Sequence[str], name: str) -> SetupError:
+    return SetupError(
+        "E0307",
+        f"No column of {name} is one that RagAssay reads.",
+        where=name,
+        why=f"columns: {_listed(columns) or 'none'}",
+        fix=f"name the columns: ragassay evaluate {name} {_guess(columns)}",
+    )
+
+
+def _listed(columns: Sequence[str]) -> str:
+    """The first 20 names."""
+    names = ", ".join(shorten(column, 40) for column in columns[:20])
+    return f"{names} ..." if len(columns) > 20 else names
 
 
 def _pick(
-    field: str, names: list[str], known: Mapping[str, list[str]], preferred: str | None, source: str
+    field: str,
+    names: list[str],
+    by_name: Mapping[str, list[str]],
+    preferred: str | None,
+    source: str,
 ) -> str | None:
+    """The column among those with these names. Raises SetupError E0311 for several."""
     for name in names:
-        exact = [c for c in known[name] if c == name]
-        found = exact or known[name]
-        if name in (field, preferred) and len(found) == 1:
-            return found[0]
-    candidates = [c for name in names for c in known[name]]
-    candidates = [
-        c for c in candidates if not any(c.startswith(f"{outer}.") for outer in candidates)
-    ]
+        exact = [column for column in by_name[name] if column == name]
+        columns = exact or by_name[name]
+        if name in (field, preferred) and len(columns) == 1:
+            return columns[0]
+    candidates = _outermost(list(chain.from_iterable(by_name[name] for name in names)))
     if field in ("id", "error") and candidates:
         return candidates[0]
     if len(candidates) > 1:
-        candidates = [c for c in candidates if normal(c) not in WEAK] or candidates
+        strong = [column for column in candidates if normal(column) not in WEAK]
+        candidates = strong or candidates
     if len(candidates) > 1:
+        choices = [f"--map {field}={_quote(column)}" for column in candidates[:3]]
         raise SetupError(
             "E0311",
             f"{len(candidates)} columns of {source} would be read as {field}.",
             where=source,
-            why=", ".join(shorten(c, 40) for c in candidates[:8]),
-            fix="say which: " + " or ".join(f"--map {field}={_quote(c)}" for c in candidates[:3]),
+            why=", ".join(shorten(column, 40) for column in candidates[:8]),
+            fix="say which: " + " or ".join(choices),
         )
     return candidates[0] if candidates else None
+
+
+def _outermost(columns: list[str]) -> list[str]:
+    """The columns without those that lie inside another of them."""
+    prefixes = tuple(f"{column}." for column in columns)
+    return [column for column in columns if not column.startswith(prefixes)]
 
 
 def _check_mapping(
@@ -429,9 +476,7 @@ def _check_column(column: str, columns: Sequence[str], where: str, name: str) ->
             "E0308",
             f"{name} has no column {shorten(column, 40)!r}.{nearest(column, columns)}",
             where=where,
-            why="columns: "
-            + ", ".join(shorten(c, 40) for c in columns[:20])
-            + (" ..." if len(columns) > 20 else ""),
+            why=f"columns: {_listed(columns)}",
             fix="take one of its columns",
         )
 
@@ -448,13 +493,21 @@ def _guess(columns: Sequence[str]) -> str:
     parts: list[str] = []
     used: set[str] = set()
     for field, hints in _HINTS.items():
-        found = next(
-            (c for c in columns if c not in used and any(h in c.lower() for h in hints)), ""
-        )
-        used.add(found)
-        if found or field != "contexts":
-            parts.append(f"--map {field}={_quote(found) if found else 'COLUMN'}")
+        column = _sounds_like(hints, [column for column in columns if column not in used])
+        used.add(column)
+        if column:
+            parts.append(f"--map {field}={_quote(column)}")
+        elif field != "contexts":
+            parts.append(f"--map {field}=COLUMN")
     return " ".join(parts)
+
+
+def _sounds_like(hints: Sequence[str], columns: Sequence[str]) -> str:
+    """The first column in whose name a hint occurs, "" for none."""
+    for column in columns:
+        if any(hint in column.lower() for hint in hints):
+            return column
+    return ""
 
 
 def _quote(column: str) -> str:

@@ -1,4 +1,4 @@
-"""How are CSV and TSV files read: by the csv module in strict mode, a record at a time.
+"""The reader of CSV and TSV files: the csv module in strict mode, a record at a time.
 
 The first line is the header. A record with a wrong number of cells, a broken quote or bytes that
 are not UTF-8 is a bad row, and reading goes on after it. An open quote swallows the lines after it:

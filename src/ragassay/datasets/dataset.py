@@ -1,6 +1,4 @@
-"""What is a set of rows: something that is read row by row, again and again, and says how it is
-read.
-"""
+"""A set of rows: something that is read row by row, again and again, and says how it is read."""
 
 from __future__ import annotations
 
@@ -128,7 +126,9 @@ class Dataset:
         known: dict[str, None],
         notes: Counter[str],
     ) -> Iterator[Sample | BadRow]:
-        """known grows by the columns that first appear after those that the choice was made from."""
+        """known grows by the columns that first appear after those that the choice was made
+        from.
+        """
         maker = RowMaker(columns, self._reader, self._make_ids, notes)
         for line, row in rows:
             if isinstance(row, dict):
@@ -377,63 +377,3 @@ def _format(path: Path) -> str:
         + "; text formats also with .gz",
         fix="rename the file by what it holds" if not packed else f"gunzip {path.name}",
     )
-
-
-class _OneRecord:
-    """The place of a record that is read alone."""
-
-    source = "memory"
-    textual = False
-    columns: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
-
-    def rows(self) -> Iterator[tuple[int, Row | Trouble]]:
-        return iter(())
-
-    def where(self, line: int) -> str:
-        return "the record"
-
-    def content_hash(self) -> str:
-        return ""
-
-
-_OWN = Columns(
-    "",
-    {
-        name: name
-        for name in (
-            "id",
-            "question",
-            "contexts",
-            "response",
-            "reference",
-            "expected_facts",
-            "relevant_ids",
-            "guidelines",
-            "answerable",
-            "slices",
-            "cluster",
-            "labels",
-            "usage",
-            "error",
-        )
-    },
-    (),
-    [],
-    {},
-    frozenset(),
-)
-
-
-def read_record(record: Mapping[str, object]) -> Sample:
-    """The Sample of one of our own records (see `record.from_record`)."""
-    made = RowMaker(_OWN, _OneRecord(), False, Counter()).make(0, dict(record))
-    if isinstance(made, BadRow):
-        raise DataError(
-            made.code,
-            "A stored row cannot be read back.",
-            where=made.what,
-            why=made.why,
-            fix=made.fix,
-        )
-    return made

@@ -1,4 +1,4 @@
-"""Which folders hold rows: a BEIR folder, and one that Dataset.save_to_disk of Hugging Face wrote."""
+"""Folders that hold rows: BEIR's, and those that Dataset.save_to_disk of Hugging Face wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are JSON Lines and JSON files read: one row at a time, each fault a row of its own.
+"""Readers of JSON Lines and JSON files: one row at a time, each fault a row of its own.
 
 A line (or an element of an array) is parsed by orjson. What orjson does not tell apart is found out
 on its error path only: NaN and infinities, bytes that are not UTF-8 (with their offset in the
@@ -71,7 +71,7 @@ class JsonFile(FileReader):
             except READ_ERRORS as error:
                 raise broken_file(self.path, error) from error
             if first.startswith(b"["):
-                yield from _elements(file, limit)
+                yield from _ArrayScanner(file, limit).elements()
             elif _is_object(first) and not self._is_one_line(file, start, limit):
                 yield from _lines(file, limit)
             else:
@@ -112,7 +112,10 @@ def _from_columns(table: Row) -> Iterator[Row]:
             yield dict(zip(table, values, strict=True))
     elif len(cells) > 1 and all(isinstance(c, dict) and "0" in c for c in cells):
         # DataFrame.to_json() without options: {"question": {"0": ..., "1": ...}, ...}
-        for index in dict.fromkeys(i for c in cells for i in c):  # type: ignore[attr-defined]
+        indexes: dict[str, None] = {}
+        for cell in cells:
+            indexes |= dict.fromkeys(cell)  # type: ignore[call-overload]
+        for index in indexes:
             yield {name: column.get(index) for name, column in table.items()}  # type: ignore[attr-defined]
     else:
         yield table
@@ -271,125 +274,180 @@ _OUTSIDE = re.compile(rb'["{}\[\],]')
 _BLOCK = 1 << 18
 
 
-def _elements(file: BinaryIO, limit: int) -> Iterator[tuple[int, Row | Trouble]]:
-    """The elements of the array that the file is, split by brackets and quotes without parsing
+class _ArrayScanner:
+    """Splits the array that a file is into its elements, by brackets and quotes and without parsing
     them.
 
     A row's line is the one its first character stands on. Only the element at hand is in memory,
     and one over the limit is passed over.
     """
-    buffer, base = b"", file.tell()  # base: offset in the file of buffer[0]
-    line, counted = 1, 0  # the line that buffer[counted] stands on
-    start = position = depth = rows = 0
-    in_text = opened = closed = passed = False
-    while not closed:
-        try:
-            block = file.read(max(_BLOCK, len(buffer)))  # doubling keeps one huge element linear
-        except READ_ERRORS as error:
-            yield line + buffer.count(b"\n", counted) + 1, cut_short(error)
-            return
-        if not block:
-            last = (
-                parse(buffer[start:].strip(_BLANK), base + start) if opened and not passed else None
-            )
-            line += buffer.count(b"\n", counted)
-            if isinstance(last, dict):  # whole, only the bracket after it is missing
-                yield line, last
-            yield (
-                line,
-                Trouble(
-                    "E0301",
-                    "the file ends before its array is closed",
-                    shorten(repr(buffer[-40:])),
-                    "write the file again: rows may be missing at its end",
-                ),
-            )
-            return
-        buffer += block
-        while not closed:
+
+    def __init__(self, file: BinaryIO, limit: int) -> None:
+        self._file, self._limit = file, limit
+        self._buffer = b""
+        self._base = file.tell()  # offset in the file of buffer[0]
+        self._line = 1  # the line that buffer[counted] stands on
+        self._counted = 0
+        self._start = 0  # of the element at hand, in the buffer
+        self._position = 0  # up to which the buffer was scanned
+        self._depth = 0
+        self._rows = 0
+        self._in_text = self._opened = self._closed = False
+        self._passed = False  # the element at hand is over the limit
+
+    def elements(self) -> Iterator[tuple[int, Row | Trouble]]:
+        """(line, row) of each element."""
+        while not self._closed:
+            try:
+                # Doubling keeps one huge element linear.
+                block = self._file.read(max(_BLOCK, len(self._buffer)))
+            except READ_ERRORS as error:
+                lines = self._buffer.count(b"\n", self._counted)
+                yield self._line + lines + 1, cut_short(error)
+                return
+            if not block:
+                yield from self._unclosed()
+                return
+            self._buffer += block
+            yield from self._scan()
+            if not self._closed:
+                self._drop_scanned()
+        yield from self._after_the_end()
+
+    def _scan(self) -> Iterator[tuple[int, Row | Trouble]]:
+        """The elements that end in the buffer."""
+        while not self._closed:
+            end = self._next_end()
+            if end is None:
+                return
+            mark, at = end
+            first = self._start
+            while first < at and self._buffer[first] in _BLANK:
+                first += 1
+            self._line += self._buffer.count(b"\n", self._counted, first)
+            self._counted = first
+            row = self._row(mark, first, at)
+            if row is not None:
+                yield self._line, row
+            self._rows += 1
+            self._start = self._position
+
+    def _next_end(self) -> tuple[bytes, int] | None:
+        """The comma or bracket that ends the element at hand, and its offset; None where the buffer
+        ends before.
+        """
+        # Local names: this loop runs for every quote and bracket of the file.
+        buffer, position = self._buffer, self._position
+        depth, in_text = self._depth, self._in_text
+        end = None
+        while end is None:
             found = (_IN_TEXT if in_text else _OUTSIDE).search(buffer, position)
             if found is None:
                 position = len(buffer)
                 break
             mark, at = found[0], found.start()
+            position = at + 1
             if mark == b"\\":
-                if at + 1 >= len(buffer):
+                if position >= len(buffer):
                     position = at  # the escaped byte is in the next block
                     break
-                position = at + 2
-                continue
-            position = at + 1
-            if mark == b'"':
+                position += 1
+            elif mark == b'"':
                 in_text = not in_text
-                continue
-            if mark in b"{[":
+            elif mark in b"{[":
                 depth += 1
-                if not opened:
-                    opened, start = True, position
-                continue
-            if mark == b"," and depth > 1:
-                continue
-            if mark != b",":
-                depth -= 1
-                if depth >= 1:
-                    continue
-                closed = True
-            first = start
-            while first < at and buffer[first] in _BLANK:
-                first += 1
-            line, counted = line + buffer.count(b"\n", counted, first), first
-            element = buffer[first:at]
-            if passed:
-                yield line, too_long(limit)
-                passed = False
-            elif mark == b"}":
-                yield (
-                    line,
-                    Trouble(
-                        "E0301",
-                        "not valid JSON: a } that closes nothing",
-                        shorten(repr(element[-40:])),
-                        "remove it",
-                    ),
-                )
-            elif element:
-                yield line, parse(element, base + first)
-            elif mark == b"," or rows:
-                yield (
-                    line,
-                    Trouble(
-                        "E0301",
-                        "not valid JSON: a comma with no row after it",
-                        "",
-                        "remove the comma",
-                    ),
-                )
-            rows += 1
-            start = position
-        if not closed:
-            line, counted = line + buffer.count(b"\n", counted, start), 0
-            base += start
-            buffer, position, start = buffer[start:], position - start, 0
-            if len(buffer) > limit:
-                passed = (
-                    True  # what was scanned of it is let go; its line is then the one it ends on
-                )
-            if passed:
-                line, base = line + buffer.count(b"\n", 0, position), base + position
-                buffer, position = buffer[position:], 0
-    line += buffer.count(b"\n", counted, position)
-    try:
-        tail = buffer[position:].strip(_BLANK) or file.read(_BLOCK).strip(_BLANK)
-    except READ_ERRORS as error:
-        yield line, cut_short(error)
-        return
-    if tail:
+                if not self._opened:
+                    self._opened, self._start = True, position
+            else:
+                if mark != b",":
+                    depth -= 1
+                    self._closed = depth < 1
+                if self._closed or (mark == b"," and depth <= 1):
+                    end = mark, at
+        self._position, self._depth, self._in_text = position, depth, in_text
+        return end
+
+    def _row(self, mark: bytes, first: int, at: int) -> Row | Trouble | None:
+        """The element from `first` to the mark that ends it; None for the inside of []."""
+        element = self._buffer[first:at]
+        if self._passed:
+            self._passed = False
+            return too_long(self._limit)
+        if mark == b"}":
+            return Trouble(
+                "E0301",
+                "not valid JSON: a } that closes nothing",
+                shorten(repr(element[-40:])),
+                "remove it",
+            )
+        if element:
+            return parse(element, self._base + first)
+        if mark == b"," or self._rows:
+            return Trouble(
+                "E0301",
+                "not valid JSON: a comma with no row after it",
+                "",
+                "remove the comma",
+            )
+        return None
+
+    def _drop_scanned(self) -> None:
+        """Let go of what stands before the element at hand, and of all that was scanned of one that
+        is over the limit: its line is then the one it ends on.
+        """
+        self._line += self._buffer.count(b"\n", self._counted, self._start)
+        self._counted = 0
+        self._forget(self._start)
+        self._start = 0
+        if len(self._buffer) > self._limit:
+            self._passed = True
+        if self._passed:
+            self._line += self._buffer.count(b"\n", 0, self._position)
+            self._forget(self._position)
+
+    def _forget(self, size: int) -> None:
+        self._base += size
+        self._buffer = self._buffer[size:]
+        self._position -= size
+
+    def _unclosed(self) -> Iterator[tuple[int, Row | Trouble]]:
+        """The end of a file whose array is not closed."""
+        last: Row | Trouble | None = None
+        if self._opened and not self._passed:
+            rest = self._buffer[self._start :].strip(_BLANK)
+            last = parse(rest, self._base + self._start)
+        self._line += self._buffer.count(b"\n", self._counted)
+        if isinstance(last, dict):  # whole, only the bracket after it is missing
+            yield self._line, last
         yield (
-            line,
+            self._line,
             Trouble(
-                "E0301", "text follows the end of the array", shorten(repr(tail[:40])), "remove it"
+                "E0301",
+                "the file ends before its array is closed",
+                shorten(repr(self._buffer[-40:])),
+                "write the file again: rows may be missing at its end",
             ),
         )
+
+    def _after_the_end(self) -> Iterator[tuple[int, Row | Trouble]]:
+        """What stands after the array."""
+        self._line += self._buffer.count(b"\n", self._counted, self._position)
+        try:
+            rest = self._buffer[self._position :].strip(_BLANK)
+            rest = rest or self._file.read(_BLOCK).strip(_BLANK)
+        except READ_ERRORS as error:
+            yield self._line, cut_short(error)
+            return
+        if rest:
+            yield (
+                self._line,
+                Trouble(
+                    "E0301",
+                    "text follows the end of the array",
+                    shorten(repr(rest[:40])),
+                    "remove it",
+                ),
+            )
 
 
 def json_reader(path: Path, lines: bool) -> FileReader:

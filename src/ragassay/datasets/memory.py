@@ -1,4 +1,4 @@
-"""How are rows read that are in memory: lists, data frames, Hugging Face datasets, and generators.
+"""Readers of rows in memory: lists, data frames, Hugging Face datasets, and generators.
 
 Libraries are recognised by their methods, never imported for it. A generator can be read once only,
 so its rows are written to a temporary JSON Lines file, which goes with the Dataset.

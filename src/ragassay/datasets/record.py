@@ -1,8 +1,6 @@
-"""How is a Sample written down: our own row shape, which reads back as the same Sample."""
+"""The written form of a Sample: our own row shape, which reads back as the same Sample."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from ragassay.core import Context, Sample
 
@@ -48,10 +46,3 @@ def _context(context: Context) -> object:
         return context.text
     whole = {"text": context.text, "id": context.id, "score": context.score}
     return {name: value for name, value in whole.items() if value is not None}
-
-
-def from_record(record: Mapping[str, object]) -> Sample:
-    """The Sample of a dict as `to_record` writes it. Raises DataError when it is not such a dict."""
-    from ragassay.datasets.dataset import read_record
-
-    return read_record(record)

@@ -1,5 +1,5 @@
-"""What stands in a file of rows beside what a Sample holds: each row as it was written, with its
-line and its id.
+"""Raw rows of a file, each as it was written, with its line and its id: for what a Sample does not
+hold.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Where do raw rows come from: the reader protocol, and opening a file so that every fault has a
-name.
-"""
+"""Sources of raw rows: the reader protocol, and opening a file so that every fault has a name."""
 
 from __future__ import annotations
 
@@ -34,7 +32,9 @@ _SKIP = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why a row could not be read as fields. `what` has no location; the reader's `where` adds it."""
+    """Why a row could not be read as fields. `what` has no location; the reader's `where` adds
+    it.
+    """
 
     code: str
     what: str

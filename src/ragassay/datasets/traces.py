@@ -1,4 +1,4 @@
-"""What did the application spend, by the trace that a row carries: its totals and its times.
+"""Usage by the trace that a row carries: its totals and its times.
 
 Read are MLflow's traces (version 2: info.execution_time_ms, info.request_metadata; version 3:
 info.execution_duration_ms, info.execution_duration, info.trace_metadata) with the totals that

@@ -1,5 +1,4 @@
-"""How are relevance judgements (qrels) and rankings (runs) read and written, in the forms of TREC
-and BEIR?
+"""Relevance judgements (qrels) and rankings (runs), read and written in the forms of TREC and BEIR.
 
 qrels: TREC's `topic iteration document grade`, separated by blanks, or BEIR's table `query-id
 corpus-id score`, separated by tabs, with its header. Run: TREC's `topic Q0 document rank score

@@ -1,4 +1,4 @@
-"""How are rows written in a tool's shape: one row at a time, saying what the shape cannot hold."""
+"""Writing rows in a tool's shape: one row at a time, saying what the shape cannot hold."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which tools' row shapes are known: how each is recognised and read, and how it is written. One
-file a tool.
+"""The row shapes of tools: how each is recognised and read, and how it is written. One file a
+tool.
 """
 
 from ragassay.datasets.shapes import (

@@ -1,4 +1,4 @@
-"""How are the tables of ARES read and written: one document a row, and one column a label."""
+"""The tables of ARES: one document a row, and one column a label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a tool's row shape: how its rows are recognised and read, and how a Sample is written as
+"""The row shape of a tool: how its rows are recognised and read, and how a Sample is written as
 one.
 """
 
@@ -20,7 +20,8 @@ class Shape:
     is, even when the first rows do not have it (free metadata, where our own fields travel). marks:
     columns whose names end in this are human labels. whole: the contexts cell is the text of one
     chunk, never a list. timed: start_time and end_time are the run's. trailing: a conversation
-    without a response column ends with the response.
+    without a response column ends with the response. adapt: changes a copy of reads and one of skips
+    by the columns that are there.
     """
 
     name: str
@@ -33,6 +34,11 @@ class Shape:
     whole: bool = False
     timed: bool = False
     trailing: bool = False
+    adapt: Callable[[set[str], dict[str, str], dict[str, str]], None] | None = None
+
+    def fits(self, columns: set[str]) -> bool:
+        """Whether rows with these columns are of this shape."""
+        return set(self.all_of) <= columns and any(name in columns for name in self.any_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +135,14 @@ def spent(sample: Sample, name: str) -> float | None:
 
 def knowledge(sample: Sample) -> dict[str, object]:
     """What is known about the row, by our own field names; absent fields are left out."""
-    found: dict[str, object] = {}
+    known: dict[str, object] = {}
     for name in KNOWLEDGE:
         value = getattr(sample, name)
         if value is None or (name in ("guidelines", "slices", "labels") and not value):
             continue
-        found[name] = (
-            list(value)
-            if isinstance(value, tuple)
-            else dict(value)
-            if isinstance(value, Mapping)
-            else value
-        )
-    return found
+        if isinstance(value, tuple):
+            value = list(value)
+        elif isinstance(value, Mapping):
+            value = dict(value)
+        known[name] = value
+    return known

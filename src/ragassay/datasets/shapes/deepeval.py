@@ -1,4 +1,4 @@
-"""How are DeepEval's test cases read and written: the fields of LLMTestCase. What else is known
+"""DeepEval's test cases: the fields of LLMTestCase. What else is known
 goes in `metadata`.
 """
 

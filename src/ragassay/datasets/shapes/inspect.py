@@ -1,5 +1,4 @@
-"""How are the samples of Inspect read and written: those of a dataset, and those of an evaluation
-log.
+"""The samples of Inspect: those of a dataset, and those of an evaluation log.
 
 A dataset's sample has input, target, id and free metadata; everything beyond the first three
 travels there. A log's sample has the model's output (its last call: text, usage and time) and the

@@ -1,5 +1,4 @@
-"""How are the rows of LangSmith read and written: dataset examples, runs, and the table of an
-experiment.
+"""The rows of LangSmith: dataset examples, runs, and the table of an experiment.
 
 In an example `outputs` is the right answer; in a run it is what the application answered, and
 `reference_outputs` is the right answer.

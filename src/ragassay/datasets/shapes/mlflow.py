@@ -1,5 +1,4 @@
-"""How are the rows of MLflow read and written: mlflow.genai evaluation rows, and Agent Evaluation's
-before them.
+"""The rows of MLflow: mlflow.genai evaluation rows, and Agent Evaluation's before them.
 
 What a trace says that a row carries is read in `traces`.
 """

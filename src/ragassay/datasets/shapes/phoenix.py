@@ -1,13 +1,23 @@
-"""How are Phoenix's tables read and written: spans with OpenInference attributes, evals tables,
-retrieved documents.
-"""
+"""Phoenix's tables: spans with OpenInference attributes, evals tables, retrieved documents."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from ragassay.core import Sample
+from ragassay.core import Context, Sample
 from ragassay.datasets.shapes.base import Shape, Writer, spent
+
+
+def _adapt(columns: set[str], reads: dict[str, str], skips: dict[str, str]) -> None:
+    """Phoenix's evals tables: `reference` is the text of the retrieved documents, and a table of
+    documents has one row a document, so the span's id is not the row's.
+    """
+    if "reference" in columns and not columns & {"attributes.retrieval.documents", "documents"}:
+        reads["contexts"] = "reference"
+    if "document_position" in columns:
+        reads["cluster"] = "context.span_id"
+        skips["context.span_id"] = "one row a document, so it is not the row's id"
+
 
 SHAPE = Shape(
     "Phoenix",
@@ -26,6 +36,7 @@ SHAPE = Shape(
     },
     {},
     timed=True,
+    adapt=_adapt,
 )
 
 _TOKENS = {
@@ -36,23 +47,19 @@ _TOKENS = {
 }
 
 
+def _document(context: Context) -> dict[str, object]:
+    document = {
+        "document.content": context.text,
+        "document.id": context.id,
+        "document.score": context.score,
+    }
+    return {name: value for name, value in document.items() if value is not None}
+
+
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
-    documents = (
-        None
-        if sample.contexts is None
-        else [
-            {
-                name: value
-                for name, value in (
-                    ("document.content", chunk.text),
-                    ("document.id", chunk.id),
-                    ("document.score", chunk.score),
-                )
-                if value is not None
-            }
-            for chunk in sample.contexts
-        ]
-    )
+    documents = None
+    if sample.contexts is not None:
+        documents = [_document(context) for context in sample.contexts]
     return {
         "context.span_id": sample.id,
         "attributes.input.value": sample.question,

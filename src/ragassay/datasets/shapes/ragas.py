@@ -1,5 +1,4 @@
-"""How are the rows of Ragas read and written: SingleTurnSample and MultiTurnSample, and the columns
-before 0.2.
+"""The rows of Ragas: SingleTurnSample and MultiTurnSample, and the columns before 0.2.
 
 A MultiTurnSample's user_input is a list of messages ({"type": "human" | "ai" | "tool", "content"}):
 its last human turn is the question and, where the row has no response, what the assistant said

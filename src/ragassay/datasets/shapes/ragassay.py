@@ -1,4 +1,4 @@
-"""How are our own rows recognised and written: see `record.to_record`."""
+"""Our own rows: see `record.to_record`."""
 
 from __future__ import annotations
 

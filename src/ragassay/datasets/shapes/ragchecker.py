@@ -1,4 +1,4 @@
-"""How is RAGChecker's file read and written: one JSON object whose list `results` holds the rows."""
+"""RAGChecker's file: one JSON object whose list `results` holds the rows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""How are TruLens records read and written: the columns of its data frame of records, which has no
-chunks.
-"""
+"""TruLens records: the columns of its data frame of records, which has no chunks."""
 
 from __future__ import annotations
 
