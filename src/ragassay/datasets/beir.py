@@ -8,7 +8,7 @@ beside the queries.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -56,8 +56,8 @@ class BeirFolder:
     def __init__(self, folder: Path, split: str | None = None) -> None:
         self.source = str(folder)
         splits = _splits(folder)
-        if split is None:  # the one that is meant without a word: test, or the only one
-            split = "test" if "test" in splits else next(iter(splits)) if len(splits) == 1 else ""
+        if split is None:
+            split = _default_split(splits)
         elif "" in splits and len(splits) == 1:
             split = ""
         queries = _find(folder, "queries.jsonl")
@@ -134,6 +134,14 @@ class BeirFolder:
         return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
+def _default_split(splits: Iterable[str]) -> str:
+    """The split that is meant where none is named: test, or the only one. "" for none."""
+    names = list(splits)
+    if "test" in names:
+        return "test"
+    return names[0] if len(names) == 1 else ""
+
+
 def _id(row: Mapping[str, object]) -> str | None:
     value = row.get("_id", row.get("id"))
     if isinstance(value, int) and not isinstance(value, bool):
@@ -155,11 +163,7 @@ def beir_samples(
     """
     path = Path(folder).absolute()
     reader = BeirFolder(path, split)
-    texts = (
-        None
-        if run is None
-        else _texts(path, {doc for topic in reader.qrels for doc, _ in run.get(topic, ())})
-    )
+    texts = None if run is None else _texts(path, _documents(run, reader.qrels))
     for line, row in reader.rows():
         if isinstance(row, Trouble):
             raise _unreadable(reader.where(line), row)
@@ -181,6 +185,14 @@ def beir_samples(
             relevant_ids=dict(reader.qrels[topic]),
             line=line,
         )
+
+
+def _documents(run: Run, topics: Iterable[str]) -> set[str]:
+    """The documents that a run has for these topics."""
+    documents: set[str] = set()
+    for topic in topics:
+        documents.update(document for document, _ in run.get(topic, ()))
+    return documents
 
 
 def _texts(folder: Path, wanted: set[str]) -> dict[str, str]:

@@ -438,23 +438,29 @@ def texts(value: object, field: str, problems: Problems) -> tuple[str, ...] | No
     if isinstance(value, str):
         value = [value]
     elif isinstance(value, dict):
-        value = [
-            v
-            for part in value.values()
-            for v in (part if isinstance(part, list) else [part])
-            if v is not None
-        ]
+        value = _named_texts(value)
     if not isinstance(value, list | tuple):
         wrong(field, value, "a list of texts", problems)
         return None
     for place, item in enumerate(value):
         if not isinstance(item, str):
             wrong(f"{field}[{place}]", item, "a text", problems)
-    return tuple(
-        t
-        for i, v in enumerate(value)
-        if isinstance(v, str) and (t := text(v, f"{field}[{i}]", problems)) is not None
-    )
+    found = []
+    for place, item in enumerate(value):
+        if isinstance(item, str):
+            part = text(item, f"{field}[{place}]", problems)
+            if part is not None:
+                found.append(part)
+    return tuple(found)
+
+
+def _named_texts(named: Mapping[str, object]) -> list[object]:
+    """The texts of an object of named texts or lists of texts."""
+    found: list[object] = []
+    for part in named.values():
+        items = part if isinstance(part, list) else [part]
+        found += [item for item in items if item is not None]
+    return found
 
 
 def reference(

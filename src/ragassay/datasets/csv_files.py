@@ -9,6 +9,7 @@ began.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,9 @@ _READ_AGAIN = 256 * 1024 * 1024
 """Bytes that are read a second time after quotes that swallowed lines, so that hostile files stay
 linear.
 """
+
+
+_UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 class _TooLong(csv.Error):
@@ -185,13 +189,10 @@ class CsvFile(FileReader):
                         'put a cell that holds a separator or a line break in "quotes"',
                     )
                 if trouble is None:
-                    undecoded = any(
-                        not c.isascii() and any("\udc80" <= x <= "\udcff" for x in c) for c in cells
-                    )
-                    yield (
-                        number,
-                        lines.undecodable() if undecoded else dict(zip(header, cells, strict=True)),
-                    )
+                    if any(map(_holds_undecoded, cells)):
+                        yield number, lines.undecodable()
+                    else:
+                        yield number, dict(zip(header, cells, strict=True))
                     continue
                 if lines.swallowed > 0:
                     # The lines after the first are perhaps rows of their own that an open quote
@@ -222,3 +223,8 @@ class CsvFile(FileReader):
             "",
             'write a quote inside a quoted cell twice ("")',
         )
+
+
+def _holds_undecoded(cell: str) -> bool:
+    """Whether bytes of the cell were not UTF-8; such a byte was decoded as a lone surrogate."""
+    return not cell.isascii() and _UNDECODED.search(cell) is not None

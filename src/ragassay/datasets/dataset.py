@@ -9,9 +9,19 @@ from array import array
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
-from ragassay.core import BadRow, DataError, NothingToDo, Sample, SetupError, nearest, shorten
+from ragassay.core import (
+    BadRow,
+    DataError,
+    NothingToDo,
+    RagAssayError,
+    Sample,
+    SetupError,
+    nearest,
+    shorten,
+)
 from ragassay.datasets.columns import Columns, choose, nested_paths
 from ragassay.datasets.record import to_record
 from ragassay.datasets.rows import RowMaker
@@ -194,7 +204,7 @@ class Dataset:
             bad,
             tuple(bad_rows),
             tuple(known),
-            _said(columns),
+            _fields_read(columns),
             tuple(columns.ignored),
             tuple(lines),
             tuple(f"{count} {note}" for note, count in sorted(notes.items())),
@@ -246,9 +256,10 @@ class Dataset:
             )
 
 
-def _said(columns: Columns) -> dict[str, str]:
-    said = {c: f for f, c in columns.read.items() if f not in columns.quiet}
-    return said | dict.fromkeys(columns.slices, "slice") | dict.fromkeys(columns.marks, "label")
+def _fields_read(columns: Columns) -> dict[str, str]:
+    """Column -> what it is read as."""
+    fields = {c: f for f, c in columns.read.items() if f not in columns.quiet}
+    return fields | dict.fromkeys(columns.slices, "slice") | dict.fromkeys(columns.marks, "label")
 
 
 def _written(item: Sample | BadRow) -> bytes:
@@ -283,44 +294,74 @@ def open_rows(
     """
     reader = open_reader(source, format)
     name = Path(reader.source).name if reader.source != "memory" else "the data"
-    top: dict[str, None] = dict.fromkeys(reader.columns or ())
-    nested: dict[str, None] = {}
-    troubles: list[tuple[int, Trouble]] = []
-    good = size = 0
+    first = _first_rows(reader)
+    if not first.good:
+        raise _nothing_readable(reader, name, first.troubles)
+    columns = choose(
+        list(first.columns), list(first.nested), dict(mapping or {}), tuple(slices), name
+    )
+    return Dataset(reader, columns, tuple(first.columns), make_ids)
+
+
+@dataclass(slots=True)
+class _FirstRows:
+    """What the first rows of a source show. columns, nested: as ordered sets; good: how many rows
+    could be read; size: of their texts and lists.
+    """
+
+    columns: dict[str, None]
+    nested: dict[str, None]
+    troubles: list[tuple[int, Trouble]]
+    good: int = 0
+    size: int = 0
+
+    def add(self, row: Row) -> None:
+        self.good += 1
+        self.size += sum(len(cell) for cell in row.values() if isinstance(cell, str | list))
+        self.columns.update(dict.fromkeys(list(row)[:_MOST_COLUMNS]))
+        self.nested.update(dict.fromkeys(nested_paths(row)))
+
+    @property
+    def enough(self) -> bool:
+        """Whether the columns can be chosen, or nothing more is worth reading."""
+        return (
+            self.good >= _PEEK_ROWS
+            or self.size > _PEEK_SIZE
+            or len(self.troubles) >= 5 * _PEEK_ROWS
+            or len(self.columns) > _MOST_COLUMNS
+        )
+
+
+def _first_rows(reader: Reader) -> _FirstRows:
+    first = _FirstRows(dict.fromkeys(reader.columns or ()), {}, [])
     for line, row in reader.rows():
         if isinstance(row, Trouble):
-            troubles.append((line, row))
+            first.troubles.append((line, row))
         else:
-            good += 1
-            size += sum(len(v) for v in row.values() if isinstance(v, str | list))
-            top.update(dict.fromkeys(list(row)[:_MOST_COLUMNS]))
-            nested.update(dict.fromkeys(nested_paths(row)))
-        if (
-            good >= _PEEK_ROWS
-            or size > _PEEK_SIZE
-            or len(troubles) >= 5 * _PEEK_ROWS
-            or len(top) > _MOST_COLUMNS
-        ):
+            first.add(row)
+        if first.enough:
             break
-    if not good:
-        if not troubles:
-            raise NothingToDo(
-                "E0309", f"{name} holds no rows.", where=reader.source, fix="add rows, one a line"
-            )
-        line, trouble = troubles[0]
-        raise DataError(
-            trouble.code,
-            (
-                f"None of the first {len(troubles)} rows can be read."
-                if len(troubles) > 1
-                else "The only row cannot be read."
-            ),
-            where=reader.where(line),
-            why="; ".join(filter(None, (trouble.what, trouble.why))),
-            fix=trouble.fix,
+    return first
+
+
+def _nothing_readable(
+    reader: Reader, name: str, troubles: Sequence[tuple[int, Trouble]]
+) -> RagAssayError:
+    if not troubles:
+        return NothingToDo(
+            "E0309", f"{name} holds no rows.", where=reader.source, fix="add rows, one a line"
         )
-    columns = choose(list(top), list(nested), dict(mapping or {}), tuple(slices), name)
-    return Dataset(reader, columns, tuple(top), make_ids)
+    what = "The only row cannot be read."
+    if len(troubles) > 1:
+        what = f"None of the first {len(troubles)} rows can be read."
+    line, trouble = troubles[0]
+    return DataError(
+        trouble.code,
+        what,
+        where=reader.where(line),
+        why="; ".join(filter(None, (trouble.what, trouble.why))),
+        fix=trouble.fix,
+    )
 
 
 def open_reader(source: object, format: str | None = None) -> Reader:
@@ -372,8 +413,6 @@ def _format(path: Path) -> str:
         "E0310",
         f"The format of {path.name} is not known.",
         where=str(path),
-        why="read are "
-        + " ".join(e for endings in FORMATS.values() for e in endings)
-        + "; text formats also with .gz",
+        why=f"read are {' '.join(chain(*FORMATS.values()))}; text formats also with .gz",
         fix="rename the file by what it holds" if not packed else f"gunzip {path.name}",
     )

@@ -12,6 +12,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -178,7 +179,8 @@ def reader_for(source: object) -> Reader:
     if hasattr(source, "iloc") and hasattr(source, "to_dict"):
         return _pandas(source)
     if hasattr(source, "read_next_batch"):  # a RecordBatchReader is read once
-        return Spooled(row for batch in source for row in batch.to_pylist())  # type: ignore[attr-defined]
+        batches: Iterable[Any] = source  # type: ignore[assignment]
+        return Spooled(chain.from_iterable(batch.to_pylist() for batch in batches))
     if hasattr(source, "__arrow_c_stream__") or (
         hasattr(source, "to_pylist") and hasattr(source, "schema")
     ):

@@ -16,7 +16,7 @@ from ragassay.datasets.usage import read_usage
 
 _MOST_PROBLEMS = 12
 _EMPTY_CELLS = {"contexts": "nothing retrieved", "response": "an empty response"}
-"""What an empty cell of a text file says, since the column is there. In other columns it is a gap."""
+"""What an empty cell of a text file says where the column is there; in others it is a gap."""
 
 
 def walk(row: Mapping[str, object], column: str) -> object:
@@ -34,7 +34,7 @@ def walk(row: Mapping[str, object], column: str) -> object:
 
 
 class _RawRow(NamedTuple):
-    """A row as it is read into a Sample. cells: field -> value; problems: grows by what is wrong."""
+    """A row as it is read. cells: field -> value; problems: grows by what is wrong."""
 
     row: Row
     cells: dict[str, object]

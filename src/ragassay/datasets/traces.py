@@ -88,18 +88,21 @@ def _duration(info: Mapping[str, object], whole: Mapping[str, object]) -> float 
     data = whole.get("data")
     spans = data.get("spans") if isinstance(data, dict) else None
     for span in spans if isinstance(spans, list) else ():
-        if isinstance(span, dict) and not any(
-            span.get(key) for key in ("parent_id", "parent_span_id")
-        ):
-            ends = [
-                next((t for k in keys if type(t := span.get(k)) is int), None)
-                for keys in (
-                    ("start_time_unix_nano", "start_time"),
-                    ("end_time_unix_nano", "end_time"),
-                )
-            ]
-            if ends[0] is not None and ends[1] is not None and 0 <= ends[1] - ends[0] < 10**18:
-                return (ends[1] - ends[0]) / 1e9
+        if not isinstance(span, dict) or span.get("parent_id") or span.get("parent_span_id"):
+            continue
+        start = _nanoseconds(span, "start_time_unix_nano", "start_time")
+        end = _nanoseconds(span, "end_time_unix_nano", "end_time")
+        if start is not None and end is not None and 0 <= end - start < 10**18:
+            return (end - start) / 1e9
+    return None
+
+
+def _nanoseconds(span: Mapping[str, object], *keys: str) -> int | None:
+    """The first of these that is a whole number."""
+    for key in keys:
+        value = span.get(key)
+        if type(value) is int:
+            return value
     return None
 
 

@@ -201,18 +201,14 @@ def _table(rows: Rows, writer: Writer, write: Callable[[bytes], object], mark: s
 def _cell(row_id: str, column: str, value: object) -> str:
     if isinstance(value, str):
         # A reference that begins with [ would read back as a list of references.
-        return (
-            _encode(row_id, [value]).decode()
-            if column in _REFERENCES and value.startswith("[")
-            else value
-        )
-    return (
-        ""
-        if value is None
-        else str(value)
-        if type(value) is float
-        else _encode(row_id, value).decode()
-    )
+        if column in _REFERENCES and value.startswith("["):
+            return _encode(row_id, [value]).decode()
+        return value
+    if value is None:
+        return ""
+    if type(value) is float:
+        return str(value)
+    return _encode(row_id, value).decode()
 
 
 def _utf8(row_id: str, text: str) -> bytes:

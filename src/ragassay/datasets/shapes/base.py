@@ -20,8 +20,8 @@ class Shape:
     is, even when the first rows do not have it (free metadata, where our own fields travel). marks:
     columns whose names end in this are human labels. whole: the contexts cell is the text of one
     chunk, never a list. timed: start_time and end_time are the run's. trailing: a conversation
-    without a response column ends with the response. adapt: changes a copy of reads and one of skips
-    by the columns that are there.
+    without a response column ends with the response. adapt: changes a copy of reads and one of
+    skips by the columns that are there.
     """
 
     name: str

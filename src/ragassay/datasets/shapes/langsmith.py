@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ragassay.core import Sample
+from ragassay.core import Context, Sample
 from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer, knowledge, spent
 
 _META = {name: f"metadata.{name}" for name in (*KNOWLEDGE, "latency")}
@@ -42,19 +42,17 @@ EXPERIMENT = Shape(
 )
 
 
+def _context(context: Context) -> dict[str, object]:
+    fields = {"text": context.text, "id": context.id, "score": context.score}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
     outputs: dict[str, object] = {}
     if sample.response is not None:
         outputs["answer"] = sample.response
     if sample.contexts is not None:
-        outputs["contexts"] = [
-            {
-                name: value
-                for name, value in (("text", chunk.text), ("id", chunk.id), ("score", chunk.score))
-                if value is not None
-            }
-            for chunk in sample.contexts
-        ]
+        outputs["contexts"] = [_context(context) for context in sample.contexts]
     meta = knowledge(sample)
     if (latency := spent(sample, "latency")) is not None:
         meta["latency"] = latency
