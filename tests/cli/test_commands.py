@@ -51,7 +51,7 @@ def ragassay(folder, *arguments, code=0, **environment):
     return done
 
 
-def test_the_first_line_says_that_nothing_was_judged_on_contexts_where_their_column_was_not_recognised(
+def test_the_first_line_says_that_contexts_were_not_judged_where_their_column_was_not_recognised(
     folder,
 ):
     rows = [

@@ -1,4 +1,4 @@
-"""What a cell means: every form of contexts, ids, labels and numbers, and what is wrong with the
+"""The meaning of a cell: every form of contexts, ids, labels and numbers, and what is wrong with the
 others.
 """
 

@@ -1,4 +1,4 @@
-"""Which columns are recognised: the rows of other tools, --map, and what is refused."""
+"""The columns that are recognised: the rows of other tools, --map, and what is refused."""
 
 import json
 

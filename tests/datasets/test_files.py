@@ -209,7 +209,7 @@ def test_a_csv_cell_may_be_longer_than_the_modules_own_limit(tmp_path):
     assert sample.contexts == (Context(text),)
 
 
-def test_an_empty_csv_cell_is_absent_but_an_empty_response_is_an_answer_and_empty_contexts_retrieved_nothing(
+def test_an_empty_csv_cell_is_absent_but_says_something_as_response_and_contexts(
     tmp_path,
 ):
     path = tmp_path / "rows.csv"
@@ -378,9 +378,8 @@ def test_memory_does_not_follow_the_length_of_the_file(tmp_path):
     def peak(rows, name, line):
         path = tmp_path / name
         with path.open("wb") as file:
-            file.write(
-                b"[" if name.endswith("json") else b"id,question\n" if name.endswith("csv") else b""
-            )
+            head = {".json": b"[", ".csv": b"id,question\n"}
+            file.write(head.get(path.suffix, b""))
             file.writelines(line(n) for n in range(rows))
             file.write(b"{}]" if name.endswith("json") else b"")
         data = open_rows(path)

@@ -1,4 +1,4 @@
-"""Which rows does a part of a Parquet file hold, and what is read for them?"""
+"""Parts of a Parquet file: the rows that each holds, and what is read for them."""
 
 from __future__ import annotations
 

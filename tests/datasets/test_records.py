@@ -1,4 +1,4 @@
-"""Are raw records told by the same names as the Samples of the same rows?"""
+"""Raw records, which are told by the same names as the Samples of the same rows."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ from ragassay.core.errors import SetupError
 
 
 @grouped
-def benchmark(
+def benchmark(  # plain: a parameter is an option with its help
     labels: LabelsArgument,
     judge: Annotated[
         list[str],
@@ -123,7 +123,7 @@ def benchmark(
 
 
 @grouped
-def probe(
+def probe(  # plain: a parameter is an option with its help
     *,
     judge: Annotated[
         str, typer.Option(help="'offline', 'openai:MODEL', or a panel or cascade of them.")
@@ -223,7 +223,7 @@ class Question(StrEnum):
     width = "width"
 
 
-def plan_labels(
+def plan_labels(  # plain: a parameter is an option with its help
     question: Annotated[
         Question,
         typer.Argument(

@@ -133,29 +133,54 @@ def spoken(value: object, field: str, problems: Problems) -> str | None:
 
 
 def _inner(value: object, last_of: str) -> object:
+    """What is inside a chat request or reply, None where it is none. last_of: whose last message
+    counts, "" for anyone's.
+    """
     if isinstance(value, dict):
-        for key in ("messages", "choices", "message", *_MESSAGE_KEYS):
-            if value.get(key) is not None:
-                found: object = value[key]
-                if key == "choices" and isinstance(found, list):
-                    if not found:
-                        continue  # a model that gave nothing
-                    return found[0]
-                return found
-    elif isinstance(value, list) and value and all(isinstance(m, dict) for m in value):
-        if all("content" in m and ("role" in m or "type" in m) for m in value):
-            of_user = (
-                [m for m in value if m.get("role", m.get("type")) in ("user", "human")]
-                if last_of
-                else value
-            )
-            return of_user[-1] if of_user else None
-        parts = [
-            m.get("text") for m in value if m.get("type") in ("text", "input_text", "output_text")
-        ]
-        if parts and all(isinstance(p, str) for p in parts):
-            return "".join(p for p in parts if isinstance(p, str))
+        return _inner_of_object(value)
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        if all(_is_message(item) for item in value):
+            return _last_message(value, last_of)
+        return _joined_parts(value)
     return None
+
+
+def _inner_of_object(value: Mapping[str, object]) -> object:
+    for key in ("messages", "choices", "message", *_MESSAGE_KEYS):
+        inner = value.get(key)
+        if inner is None:
+            continue
+        if key == "choices" and isinstance(inner, list):
+            if not inner:
+                continue  # a model that gave nothing
+            return inner[0]
+        return inner
+    return None
+
+
+def _is_message(item: Mapping[str, object]) -> bool:
+    return "content" in item and ("role" in item or "type" in item)
+
+
+def _last_message(messages: list[dict[str, object]], last_of: str) -> object:
+    if last_of:
+        messages = [each for each in messages if _role(each) in ("user", "human")]
+    return messages[-1] if messages else None
+
+
+def _role(message: Mapping[str, object]) -> object:
+    return message.get("role", message.get("type"))
+
+
+def _joined_parts(parts: list[dict[str, object]]) -> str | None:
+    """The text of a message that is given in parts."""
+    texts = [
+        part.get("text")
+        for part in parts
+        if part.get("type") in ("text", "input_text", "output_text")
+    ]
+    known = [text for text in texts if isinstance(text, str)]
+    return "".join(known) if texts and len(known) == len(texts) else None
 
 
 def last_reply(value: object) -> object:
@@ -164,7 +189,7 @@ def last_reply(value: object) -> object:
     """
     if isinstance(value, list):
         for message in reversed(value):
-            role = message.get("role", message.get("type")) if isinstance(message, dict) else None
+            role = _role(message) if isinstance(message, dict) else None
             if role in ("user", "human"):
                 return None
             if role in ("assistant", "ai") and message.get("content"):

@@ -149,26 +149,7 @@ def plain(value: Any, depth: int = 0) -> object:
 def reader_for(source: object) -> Reader:
     """The reader of something in memory. Raises SetupError for what holds no rows."""
     if isinstance(source, Mapping):
-        splits = [str(name) for name, part in source.items() if hasattr(part, "column_names")]
-        if splits:
-            raise SetupError(
-                "E0101",
-                "The rows are in several splits.",
-                why=shorten(", ".join(splits)),
-                fix=f"choose one: rows[{splits[0]!r}]",
-            )
-        cells = list(source.values())
-        if (
-            cells
-            and all(isinstance(c, list | tuple) for c in cells)
-            and len({len(c) for c in cells}) == 1
-        ):
-            names = tuple(map(str, source))
-            return InMemory(
-                lambda: (dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)),
-                names,
-            )
-        return InMemory(lambda: [source])
+        return _mapping(source)
     arrow = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_pylist")
     if isinstance(source, bytes | bytearray) or not (arrow or hasattr(source, "__iter__")):
         raise SetupError(
@@ -181,17 +162,46 @@ def reader_for(source: object) -> Reader:
     if hasattr(source, "read_next_batch"):  # a RecordBatchReader is read once
         batches: Iterable[Any] = source  # type: ignore[assignment]
         return Spooled(chain.from_iterable(batch.to_pylist() for batch in batches))
-    if hasattr(source, "__arrow_c_stream__") or (
-        hasattr(source, "to_pylist") and hasattr(source, "schema")
-    ):
+    if _is_arrow_data(source):
         return ArrowTable(lambda pyarrow: _stream(source, pyarrow))
     rows: Iterable[object] = source  # type: ignore[assignment]
-    found = getattr(source, "column_names", None)
-    if isinstance(found, list | tuple):  # Hugging Face
-        return InMemory(lambda: rows, tuple(map(str, found)))
+    names = getattr(source, "column_names", None)
+    if isinstance(names, list | tuple):  # Hugging Face
+        return InMemory(lambda: rows, tuple(map(str, names)))
     if iter(rows) is rows:
         return Spooled(rows)
     return InMemory(lambda: rows)
+
+
+def _is_arrow_data(source: object) -> bool:
+    """Whether it is a table or batch of Arrow, or can be read as one."""
+    if hasattr(source, "__arrow_c_stream__"):
+        return True
+    return hasattr(source, "to_pylist") and hasattr(source, "schema")
+
+
+def _mapping(source: Mapping[Any, Any]) -> InMemory:
+    """A table of columns of one length, or one row. Raises SetupError for several splits."""
+    splits = [str(name) for name, part in source.items() if hasattr(part, "column_names")]
+    if splits:
+        raise SetupError(
+            "E0101",
+            "The rows are in several splits.",
+            why=shorten(", ".join(splits)),
+            fix=f"choose one: rows[{splits[0]!r}]",
+        )
+    columns = list(source.values())
+    if not all(isinstance(column, list | tuple) for column in columns):
+        return InMemory(lambda: [source])
+    if len({len(column) for column in columns}) != 1:
+        return InMemory(lambda: [source])
+    names = tuple(map(str, source))
+
+    def rows() -> Iterator[object]:
+        for cells in zip(*columns, strict=True):
+            yield dict(zip(names, cells, strict=True))
+
+    return InMemory(rows, names)
 
 
 def _stream(source: Any, pyarrow: Any) -> Any:
