@@ -1,11 +1,12 @@
-"""Is one run better than another? The rows of both, compared pair by pair."""
+"""The comparison of two runs: their rows, pair by pair."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ragassay.core import Manifest, SetupError, Verdict
 from ragassay.report.wording import better_end, change_word, count, p_value, unit_of
@@ -35,6 +36,13 @@ class MetricComparison:
     better: str = "higher"
     change: str = ""
     equivalence: Equivalence | None = None
+
+    @property
+    def direction_words(self) -> str:
+        """ "groundedness rises (better)"."""
+        verb = "rises" if (self.result.difference or 0) > 0 else "falls"
+        change = f" ({self.change})" if self.change else ""
+        return f"{self.metric} {verb}{change}"
 
     @property
     def won(self) -> int:
@@ -84,23 +92,20 @@ class Comparison:
     @property
     def headline(self) -> str:
         """What changed, in one sentence."""
-        sure = [m for m in self.metrics if m.p is not None and m.p < 0.05]
+        certain = [m for m in self.metrics if m.p is not None and m.p < 0.05]
         turned = (
             f"{count(self.fixed, 'row')} fixed, {self.broken:,} broken of {self.both:,} compared"
         )
         if self.turned is not None:
             turned += f" ({p_value(self.turned.mid_p)})"
-        if not sure:
-            if not self.both or not self.metrics:
-                what = "row" if not self.both else "metric"
-                return f"Nothing to compare: the runs have no {what} in common"
-            return f"No difference beyond chance; {turned}"
-        words = [
-            f"{m.metric} {'rises' if (m.result.difference or 0) > 0 else 'falls'}"
-            + (m.change and f" ({m.change})")
-            for m in sure
-        ]
-        return f"{', '.join(words)} beyond chance; {turned}"
+        if certain:
+            words = ", ".join(m.direction_words for m in certain)
+            return f"{words} beyond chance; {turned}"
+        if not self.both:
+            return "Nothing to compare: the runs have no row in common"
+        if not self.metrics:
+            return "Nothing to compare: the runs have no metric in common"
+        return f"No difference beyond chance; {turned}"
 
 
 def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Comparison:
@@ -118,60 +123,98 @@ def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Com
             why=str(margin),
             fix="name the difference that would not matter, such as --margin 0.03",
         )
-    first, second = store.run(a).manifest, store.run(b).manifest
+    first = store.run(a).manifest
+    second = store.run(b).manifest
     rows_a = {line.id: line for line in store.row_lines(a) if line.bad is None}
     rows_b = {line.id: line for line in store.row_lines(b) if line.bad is None}
     both = rows_a.keys() & rows_b.keys()
-    turns = [(rows_a[row].verdict, rows_b[row].verdict) for row in both]
-    units = {m: unit_of(m, first) for m in first.metrics if m in second.metrics}
-    results, dropped, changed, alike = {}, {}, [], {}
-    for metric in units:
-        before = {
-            line.row_id: line for line in store.score_lines(a, metric) if line.value is not None
-        }
-        after = [
-            line
-            for line in store.score_lines(b, metric)
-            if line.value is not None and line.row_id in both
-        ]
-        pairs = [(before[line.row_id], line) for line in after if line.row_id in before]
-        dropped[metric] = len(before.keys() & both) + len(after) - 2 * len(pairs)
-        values = [line.value for pair in pairs for line in pair if line.value is not None]
-        # A metric of the user's own may have any range.
-        low = 0.0 if min(values, default=0.0) >= 0.0 else None
-        high = 1.0 if not units[metric] and max(values, default=0.0) <= 1.0 else None
-        results[metric] = paired_difference(_values(pairs), low=low, high=high)
-        if margin is not None and not units[metric]:
-            alike[metric] = _equivalence(pairs, margin)
-        if not units[metric]:  # seconds and dollars are on another scale than ratios
-            changed += heapq.nlargest(CHANGED_SHOWN, _changes(metric, pairs, first), key=_by_change)
-    known = [(metric, result.p) for metric, result in results.items() if result.p is not None]
-    corrected = dict(zip((metric for metric, _ in known), holm([p for _, p in known]), strict=True))
+    verdicts = [(rows_a[row].verdict, rows_b[row].verdict) for row in both]
+    pairings = [
+        _pairing(store, a, b, metric, unit_of(metric, first), both)
+        for metric in first.metrics
+        if metric in second.metrics
+    ]
+    only_a = len(rows_a) - len(both)
+    only_b = len(rows_b) - len(both)
     return Comparison(
         a=first,
         b=second,
         both=len(both),
-        only_a=len(rows_a) - len(both),
-        only_b=len(rows_b) - len(both),
-        fixed=turns.count((Verdict.FAIL, Verdict.PASS)),
-        broken=turns.count((Verdict.PASS, Verdict.FAIL)),
-        metrics=tuple(
-            MetricComparison(
-                m,
-                units[m],
-                result,
-                corrected.get(m),
-                dropped[m],
-                better_end(m, first),
-                change_word(result.difference, m, first),
-                alike.get(m),
-            )
-            for m, result in results.items()
-        ),
-        changed=tuple(heapq.nlargest(CHANGED_SHOWN, changed, key=_by_change)),
-        warnings=tuple(_warnings(first, second, len(rows_a) - len(both), len(rows_b) - len(both))),
+        only_a=only_a,
+        only_b=only_b,
+        fixed=verdicts.count((Verdict.FAIL, Verdict.PASS)),
+        broken=verdicts.count((Verdict.PASS, Verdict.FAIL)),
+        metrics=_metric_comparisons(pairings, first, margin),
+        changed=_most_changed(pairings, first),
+        warnings=tuple(_warnings(first, second, only_a, only_b)),
         turned=_turned((rows_a[row], rows_b[row]) for row in both),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairing:
+    """The scores of one metric in both runs, row by row. dropped: rows of both runs left out
+    because only one of the two has a value.
+    """
+
+    metric: str
+    unit: str
+    pairs: list[tuple[ScoreLine, ScoreLine]]
+    dropped: int
+
+    def result(self) -> PairedResult:
+        """The paired difference, within the range of the metric where that is known."""
+        lines = itertools.chain.from_iterable(self.pairs)
+        values = [line.value for line in lines if line.value is not None]
+        # A metric of the user's own may have any range.
+        low = 0.0 if min(values, default=0.0) >= 0.0 else None
+        high = 1.0 if not self.unit and max(values, default=0.0) <= 1.0 else None
+        return paired_difference(_values(self.pairs), low=low, high=high)
+
+
+def _pairing(store: Store, a: str, b: str, metric: str, unit: str, both: Set[str]) -> _Pairing:
+    before = {line.row_id: line for line in store.score_lines(a, metric) if line.value is not None}
+    after = [
+        line
+        for line in store.score_lines(b, metric)
+        if line.value is not None and line.row_id in both
+    ]
+    pairs = [(before[line.row_id], line) for line in after if line.row_id in before]
+    dropped = len(before.keys() & both) + len(after) - 2 * len(pairs)
+    return _Pairing(metric, unit, pairs, dropped)
+
+
+def _metric_comparisons(
+    pairings: list[_Pairing], manifest: Manifest, margin: float | None
+) -> tuple[MetricComparison, ...]:
+    results = [pairing.result() for pairing in pairings]
+    p_values = [result.p for result in results if result.p is not None]
+    corrected = iter(holm(p_values))
+    comparisons = []
+    for pairing, result in zip(pairings, results, strict=True):
+        tested = margin is not None and not pairing.unit
+        comparison = MetricComparison(
+            metric=pairing.metric,
+            unit=pairing.unit,
+            result=result,
+            p=next(corrected) if result.p is not None else None,
+            dropped=pairing.dropped,
+            better=better_end(pairing.metric, manifest),
+            change=change_word(result.difference, pairing.metric, manifest),
+            equivalence=_equivalence(pairing.pairs, margin or 0.0) if tested else None,
+        )
+        comparisons.append(comparison)
+    return tuple(comparisons)
+
+
+def _most_changed(pairings: list[_Pairing], manifest: Manifest) -> tuple[ChangedRow, ...]:
+    """The rows that changed most, on metrics in [0, 1]: seconds and dollars are on another scale."""
+    changed: list[ChangedRow] = []
+    for pairing in pairings:
+        if not pairing.unit:
+            changes = _changes(pairing.metric, pairing.pairs, manifest)
+            changed += heapq.nlargest(CHANGED_SHOWN, changes, key=_by_change)
+    return tuple(heapq.nlargest(CHANGED_SHOWN, changed, key=_by_change))
 
 
 def _turned(pairs: Iterable[tuple[RowLine, RowLine]]) -> McNemar | None:
@@ -187,11 +230,9 @@ def _turned(pairs: Iterable[tuple[RowLine, RowLine]]) -> McNemar | None:
         key = (before.id,) if before.cluster is None else before.cluster
         won, lost = counts.get(key, (0, 0))
         counts[key] = won + fixed, lost + broken
-    return (
-        clustered_mcnemar(counts.values())
-        if any(won or lost for won, lost in counts.values())
-        else None
-    )
+    if not any(won or lost for won, lost in counts.values()):
+        return None
+    return clustered_mcnemar(counts.values())
 
 
 def _equivalence(pairs: list[tuple[ScoreLine, ScoreLine]], margin: float) -> Equivalence:
@@ -254,29 +295,30 @@ def comparison_json(comparison: Comparison) -> dict[str, object]:
     """The Comparison as JSON-like values, "schema": 1."""
     from ragassay.report.jsonable import as_json
 
-    side: Literal["a", "b"]
-    runs: dict[str, object] = {}
-    for side, manifest in (("a", comparison.a), ("b", comparison.b)):
-        runs[side] = {
-            "run_id": manifest.run_id,
-            "name": manifest.name,
-            "created": manifest.created,
-            "source": manifest.source,
-            "judge": as_json(manifest.judge),
-        }
-    rest = {
-        name: as_json(getattr(comparison, name))
-        for name in (
-            "both",
-            "only_a",
-            "only_b",
-            "fixed",
-            "broken",
-            "turned",
-            "metrics",
-            "changed",
-            "warnings",
-            "headline",
-        )
-    }
+    runs = {"a": _run_json(comparison.a), "b": _run_json(comparison.b)}
+    names = (
+        "both",
+        "only_a",
+        "only_b",
+        "fixed",
+        "broken",
+        "turned",
+        "metrics",
+        "changed",
+        "warnings",
+        "headline",
+    )
+    rest = {name: as_json(getattr(comparison, name)) for name in names}
     return {"schema": 1, "kind": "comparison", **runs, **rest}
+
+
+def _run_json(manifest: Manifest) -> dict[str, object]:
+    from ragassay.report.jsonable import as_json
+
+    return {
+        "run_id": manifest.run_id,
+        "name": manifest.name,
+        "created": manifest.created,
+        "source": manifest.source,
+        "judge": as_json(manifest.judge),
+    }

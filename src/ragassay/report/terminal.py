@@ -1,4 +1,4 @@
-"""How does a run, a row or a comparison read in a terminal of any width, with or without colour?
+"""Reports for a terminal of any width, with or without colour: a run, a row, a comparison.
 
 Everything judged is hostile: texts go through `plain` and into rich `Text`, so neither escapes nor
 markup act.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -23,6 +23,7 @@ from ragassay.core import (
     MetricSummary,
     Part,
     RowResult,
+    Sample,
     Score,
     Status,
     Summary,
@@ -31,7 +32,7 @@ from ragassay.core import (
 from ragassay.diagnosis import part_text
 from ragassay.report import wording as say
 from ragassay.report.claims import claims_of
-from ragassay.report.comparison import Comparison
+from ragassay.report.comparison import ChangedRow, Comparison, MetricComparison
 from ragassay.report.gate import GateResult
 from ragassay.report.proof import place
 from ragassay.report.text import one_line, plain
@@ -196,30 +197,31 @@ WIDE = 120  # columns from which the figures of a metric fit on one line
 
 
 def _wide_metrics(page: Page, shown: list[MetricSummary], manifest: Manifest) -> None:
-    open_rows, likely = (
-        any(m.undecided for m in shown),
-        any(m.probability is not None for m in shown),
-    )
+    with_undecided = any(m.undecided for m in shown)
+    with_probability = any(m.probability is not None for m in shown)
     heads = [("metric", False), ("mean [95 %]", False), ("rows", True), ("pass rate [95 %]", False)]
-    heads += [("undec.", True)] if open_rows else []
+    if with_undecided:
+        heads.append(("undec.", True))
     heads += [("passes at", False), ("judged", True)]
-    page.table(
-        [*heads, ("prob.", True)] if likely else heads,
-        [
-            [
-                (m.metric, _marked_direction(m, manifest)),
-                say.number_words(m.mean, m.interval, m.unit),
-                f"{m.n:,}",
-                say.pass_rate(m),
-                *([f"{m.undecided:,}" if m.undecided else ""] if open_rows else []),
-                say.pass_mark(m.pass_mark, m.metric, manifest),
-                f"{m.judged:,}/{m.asked:,}" if m.asked else "",
-                *([f"{m.probability:.2f}" if m.probability is not None else ""] if likely else []),
-            ]
-            for m in shown
-        ],
-    )
-    if likely:
+    if with_probability:
+        heads.append(("prob.", True))
+    rows = []
+    for m in shown:
+        cells: list[str | tuple[str, str]] = [
+            (m.metric, _marked_direction(m, manifest)),
+            say.number_words(m.mean, m.interval, m.unit),
+            f"{m.n:,}",
+            say.pass_rate(m),
+        ]
+        if with_undecided:
+            cells.append(f"{m.undecided:,}" if m.undecided else "")
+        cells.append(say.pass_mark(m.pass_mark, m.metric, manifest))
+        cells.append(f"{m.judged:,}/{m.asked:,}" if m.asked else "")
+        if with_probability:
+            cells.append(f"{m.probability:.2f}" if m.probability is not None else "")
+        rows.append(cells)
+    page.table(heads, rows)
+    if with_probability:
         page.line(
             "prob.: mean probability, as the judge sees it, of the judged parts", "dim", indent=2
         )
@@ -233,16 +235,19 @@ def _marked_direction(m: MetricSummary, manifest: Manifest) -> str:
 
 
 def _narrow_cells(m: MetricSummary, manifest: Manifest) -> list[tuple[str, str]]:
-    turned = _marked_direction(m, manifest)
-    judged = [turned] if turned else []
-    judged += [f"{m.judged:,}/{m.asked:,} judged"] if m.asked else []
-    judged += [f"probability {m.probability:.2f}"] if m.probability is not None else []
-    marks = (
-        [f"passes at {say.pass_mark(m.pass_mark, m.metric, manifest)}"]
-        if m.pass_mark is not None
-        else []
-    )
-    marks += [f"{m.undecided:,} undecided"] if m.undecided else []
+    judged = []
+    direction = _marked_direction(m, manifest)
+    if direction:
+        judged.append(direction)
+    if m.asked:
+        judged.append(f"{m.judged:,}/{m.asked:,} judged")
+    if m.probability is not None:
+        judged.append(f"probability {m.probability:.2f}")
+    marks = []
+    if m.pass_mark is not None:
+        marks.append(f"passes at {say.pass_mark(m.pass_mark, m.metric, manifest)}")
+    if m.undecided:
+        marks.append(f"{m.undecided:,} undecided")
     return [
         (m.metric, ", ".join(judged)),
         (say.number_words(m.mean, m.interval, m.unit), f"over {say.count(m.n, 'row')}"),
@@ -271,6 +276,7 @@ def _causes(page: Page, s: Summary) -> None:
 
 
 WORST_SHOWN = 10
+CONTEXT_SHOWN = 4000  # characters of a context's text
 
 
 def _worst(page: Page, s: Summary) -> None:
@@ -395,46 +401,17 @@ def _next(page: Page, s: Summary, store: str) -> None:
 def render_row(row: RowResult, console: Console, manifest: Manifest | None = None) -> None:
     """One row: verdict, cause and what lies behind it, question, response claim by claim with
     evidence, contexts, what else was judged part by part, scores. manifest: its run's, for units
-    and directions; else by the names.
+    and directions; else as the metrics declare them.
     """
     page = Page(console)
     if row.bad is not None or row.sample is None:
-        bad = row.bad
-        page.line(
-            f"Row {row.id} could not be read" + (f" (line {bad.line})" if bad else ""), "bold"
-        )
-        if bad is not None:
-            for words in (f"{bad.code}: {bad.what}", bad.why, f"fix: {bad.fix}" if bad.fix else ""):
-                if words:
-                    page.line(words, indent=2)
+        _unreadable_row(page, row)
         return
-    d, sample = row.diagnosis, row.sample
-    word = say.VERDICT_WORDS[d.verdict]
-    page.marked(word, f"row {row.id}" + (f", line {sample.line}" if sample.line else ""), indent=0)
-    for i, cause in enumerate(((d.cause,) if d.cause else ()) + d.others):
-        _cause(page, cause, "cause" if i == 0 else "also")
-        if i == 0:
-            _finer(page, d)
+    _row_verdict(page, row, row.sample)
     if not row.done:
         page.line("This row is not finished: a resume will judge the rest.", "yellow")
-    page.title("Question")
-    page.line(sample.question if sample.question is not None else "(none)", indent=2)
-    page.title("Response")
-    page.line(sample.response or ("(empty)" if sample.response == "" else "(none)"), indent=2)
-    for title, text in (
-        ("Reference", sample.reference),
-        ("Expected facts", "\n".join(sample.expected_facts or ())),
-    ):
-        if text:
-            page.title(title)
-            page.line(text, indent=2)
-    claims, weights = claims_of(row), say.weights(row)
-    if claims:
-        page.title("Claims of the response")
-        for i, claim in enumerate(claims, 1):
-            weight = say.weight(weights.get(say.claim_place(claim)))
-            text = f"{i}. {part_text(claim, sample)}" + (f" ({weight})" if weight else "")
-            _part(page, claim, say.claim_word(claim), text)
+    _row_texts(page, row.sample)
+    _row_claims(page, row, row.sample)
     _sections(page, row)
     _contexts(page, row)
     page.title("Scores")
@@ -442,6 +419,61 @@ def render_row(row: RowResult, console: Console, manifest: Manifest | None = Non
         [("metric", False), ("value", True), ("verdict", False), ("judged", True), ("why", False)],
         [_score_cells(score, manifest) for score in row.scores],
     )
+
+
+def _unreadable_row(page: Page, row: RowResult) -> None:
+    bad = row.bad
+    where = f" (line {bad.line})" if bad is not None else ""
+    page.line(f"Row {row.id} could not be read{where}", "bold")
+    if bad is None:
+        return
+    page.line(f"{bad.code}: {bad.what}", indent=2)
+    if bad.why:
+        page.line(bad.why, indent=2)
+    if bad.fix:
+        page.line(f"fix: {bad.fix}", indent=2)
+
+
+def _row_verdict(page: Page, row: RowResult, sample: Sample) -> None:
+    """The verdict, the root cause with what lies behind it, and the other causes."""
+    diagnosis = row.diagnosis
+    where = f", line {sample.line}" if sample.line else ""
+    page.marked(say.VERDICT_WORDS[diagnosis.verdict], f"row {row.id}{where}", indent=0)
+    if diagnosis.cause is not None:
+        _cause(page, diagnosis.cause, "cause")
+        _finer(page, diagnosis)
+    for cause in diagnosis.others:
+        _cause(page, cause, "also")
+
+
+def _row_texts(page: Page, sample: Sample) -> None:
+    """What was asked, what was answered, and what is known of the right answer."""
+    page.title("Question")
+    page.line(sample.question if sample.question is not None else "(none)", indent=2)
+    page.title("Response")
+    absent = "(empty)" if sample.response == "" else "(none)"
+    page.line(sample.response or absent, indent=2)
+    if sample.reference:
+        page.title("Reference")
+        page.line(sample.reference, indent=2)
+    facts = "\n".join(sample.expected_facts or ())
+    if facts:
+        page.title("Expected facts")
+        page.line(facts, indent=2)
+
+
+def _row_claims(page: Page, row: RowResult, sample: Sample) -> None:
+    claims = claims_of(row)
+    if not claims:
+        return
+    weights = say.weights(row)
+    page.title("Claims of the response")
+    for number, claim in enumerate(claims, 1):
+        text = f"{number}. {part_text(claim, sample)}"
+        weight = say.weight(weights.get(say.claim_place(claim)))
+        if weight:
+            text += f" ({weight})"
+        _part(page, claim, say.claim_word(claim), text)
 
 
 def _cause(page: Page, cause: Cause, label: str) -> None:
@@ -512,26 +544,29 @@ def _contexts(page: Page, row: RowResult) -> None:
         )
         return
     for i, context in enumerate(contexts):
-        ratings = [
-            (s, p) for s in row.scores for p in s.parts if p.kind == "chunk" and p.context == i
-        ]
-        words = "; ".join(
-            f"{s.metric}: {say.chunk_word(p, s.metric)}"
-            + (f" (rated {p.rating:g})" if isinstance(p.rating, float | int) else "")
-            for s, p in ratings
-        )
-        page.line(
-            f"{i + 1}."
-            + (f" [{context.id}]" if context.id else "")
-            + (f"  {words}" if words else ""),
-            "bold",
-            indent=2,
-        )
-        page.line(
-            context.text if len(context.text) <= 4000 else context.text[:4000] + "…", indent=5
-        )
-        for rationale in dict.fromkeys(p.rationale for _, p in ratings if p.rationale):
+        ratings = _ratings_of(row, i)
+        name = f" [{context.id}]" if context.id else ""
+        words = "; ".join(_rating_words(score, part) for score, part in ratings)
+        page.line(f"{i + 1}.{name}" + (f"  {words}" if words else ""), "bold", indent=2)
+        long = len(context.text) > CONTEXT_SHOWN
+        page.line(context.text[:CONTEXT_SHOWN] + "…" if long else context.text, indent=5)
+        for rationale in dict.fromkeys(part.rationale for _, part in ratings if part.rationale):
             page.line(rationale, "dim", indent=5)
+
+
+def _ratings_of(row: RowResult, context: int) -> list[tuple[Score, Part]]:
+    """What the metrics say of the context at this place."""
+    ratings = []
+    for score in row.scores:
+        for part in score.parts:
+            if part.kind == "chunk" and part.context == context:
+                ratings.append((score, part))
+    return ratings
+
+
+def _rating_words(score: Score, part: Part) -> str:
+    rated = f" (rated {part.rating:g})" if isinstance(part.rating, float | int) else ""
+    return f"{score.metric}: {say.chunk_word(part, score.metric)}{rated}"
 
 
 def _score_cells(score: Score, manifest: Manifest | None) -> list[str]:
@@ -594,38 +629,29 @@ _TURNED = {"higher": "", "lower": ", lower is better", "neither": ", neither end
 
 def render_comparison(comparison: Comparison, console: Console) -> None:
     """Two runs, row by row: the differences with their intervals, and the rows that changed most."""
-    page, c = Page(console), comparison
-    page.line(c.headline, "bold")
-    page.line(
-        f"A = {c.a.run_id} {c.a.name}".rstrip() + f", B = {c.b.run_id} {c.b.name}".rstrip(), "dim"
-    )
-    for warning in c.warnings:
+    page = Page(console)
+    a = comparison.a
+    b = comparison.b
+    page.line(comparison.headline, "bold")
+    page.line(f"A = {a.run_id} {a.name}".rstrip() + f", B = {b.run_id} {b.name}".rstrip(), "dim")
+    for warning in comparison.warnings:
         page.line(f"warning: {warning}", "yellow")
+    _difference_table(page, comparison.metrics)
+    _equivalences(page, comparison.metrics)
+    _changed_rows(page, comparison)
+
+
+def _difference_table(page: Page, metrics: Sequence[MetricComparison]) -> None:
     page.title("Differences, B - A, over the rows that both runs scored")
-    page.table(
-        [
-            ("metric", False),
-            ("A", True),
-            ("B", True),
-            ("difference [95 %]", False),
-            ("p", False),
-            ("won/tied/lost", True),
-        ],
-        [
-            [
-                (m.metric, f"{m.result.n:,} paired, {m.dropped:,} dropped{_TURNED[m.better]}"),
-                say.figure(m.result.mean_a, m.unit),
-                say.figure(m.result.mean_b, m.unit),
-                (
-                    say.number_words(m.result.difference, m.result.interval, m.unit, sign=True),
-                    m.change,
-                ),
-                say.p_value(m.p) or "–",
-                f"{m.won}/{m.result.ties}/{m.lost}",
-            ]
-            for m in c.metrics
-        ],
-    )
+    heads = [
+        ("metric", False),
+        ("A", True),
+        ("B", True),
+        ("difference [95 %]", False),
+        ("p", False),
+        ("won/tied/lost", True),
+    ]
+    page.table(heads, [_difference_cells(m) for m in metrics])
     page.line(
         "won: B is better (where neither end is, higher). dropped: rows of both runs with a value"
         " in only one of them. p is corrected for the number of metrics. Each difference that could"
@@ -633,53 +659,70 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
         "dim",
         indent=2,
     )
-    found = [
+    detectable = [
         f"{m.metric} {say.figure(m.result.minimum_detectable, m.unit)}"
-        for m in c.metrics
+        for m in metrics
         if m.result.minimum_detectable is not None
     ]
-    page.line(", ".join(found) or "unknown: no spread was seen", "dim", indent=2)
-    tested = [(m.metric, m.equivalence) for m in c.metrics if m.equivalence is not None]
-    if tested:
-        page.title(
-            f"Is the difference smaller than {tested[0][1].margin:g}? (two one-sided tests, each at"
-            " 5 %)"
-        )
-        page.table(
-            [("metric", False), ("difference [90 %]", False), ("p", False), ("equivalent", False)],
-            [
-                [
-                    name,
-                    say.number_words(e.difference, e.interval, sign=True),
-                    say.p_value(e.p) or "–",
-                    "yes" if e.equivalent else "not shown",
-                ]
-                for name, e in tested
-            ],
-        )
-    if c.changed:
-        page.title("Rows that changed most")
-        page.table(
-            [
-                ("row", False),
-                ("metric", False),
-                ("A", True),
-                ("B", True),
-                ("change", True),
-                ("verdict", False),
-            ],
-            [
-                [
-                    one_line(r.id, 40),
-                    r.metric,
-                    say.figure(r.a),
-                    say.figure(r.b),
-                    f"{say.signed(r.b - r.a)} {r.change}".rstrip(),
-                    _turn(r.verdict_a, r.verdict_b),
-                ]
-                for r in c.changed
-            ],
-        )
+    page.line(", ".join(detectable) or "unknown: no spread was seen", "dim", indent=2)
+
+
+def _difference_cells(m: MetricComparison) -> list[str | tuple[str, str]]:
+    result = m.result
+    rows = f"{result.n:,} paired, {m.dropped:,} dropped{_TURNED[m.better]}"
+    difference = say.number_words(result.difference, result.interval, m.unit, sign=True)
+    return [
+        (m.metric, rows),
+        say.figure(result.mean_a, m.unit),
+        say.figure(result.mean_b, m.unit),
+        (difference, m.change),
+        say.p_value(m.p) or "–",
+        f"{m.won}/{result.ties}/{m.lost}",
+    ]
+
+
+def _equivalences(page: Page, metrics: Sequence[MetricComparison]) -> None:
+    """For each metric that was tested for it, whether its difference is too small to matter."""
+    rows = []
+    margin = 0.0
+    for m in metrics:
+        tested = m.equivalence
+        if tested is not None:
+            margin = tested.margin
+            difference = say.number_words(tested.difference, tested.interval, sign=True)
+            answer = "yes" if tested.equivalent else "not shown"
+            rows.append([m.metric, difference, say.p_value(tested.p) or "–", answer])
+    if not rows:
+        return
+    page.title(f"Is the difference smaller than {margin:g}? (two one-sided tests, each at 5 %)")
+    heads = [("metric", False), ("difference [90 %]", False), ("p", False), ("equivalent", False)]
+    page.table(heads, rows)
+
+
+def _changed_rows(page: Page, comparison: Comparison) -> None:
+    if not comparison.changed:
+        return
+    page.title("Rows that changed most")
+    heads = [
+        ("row", False),
+        ("metric", False),
+        ("A", True),
+        ("B", True),
+        ("change", True),
+        ("verdict", False),
+    ]
+    page.table(heads, [_changed_cells(row) for row in comparison.changed])
+
+
+def _changed_cells(row: ChangedRow) -> list[str]:
+    return [
+        one_line(row.id, 40),
+        row.metric,
+        say.figure(row.a),
+        say.figure(row.b),
+        f"{say.signed(row.b - row.a)} {row.change}".rstrip(),
+        _turn(row.verdict_a, row.verdict_b),
+    ]
 
 
 def _turn(a: Verdict | None, b: Verdict | None) -> str:
