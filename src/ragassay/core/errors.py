@@ -27,10 +27,16 @@ E03 rows, E04 judge and provider, E05 store and machine, E06 gates, budgets and 
 code means stands in errors.yaml.
 """
 
-# A file is not read to make an error: memory or file handles may be what ran out.
-CODES = frozenset(
-    f"{prefix}{number:02}" for prefix, last in LAST.items() for number in range(1, last + 1)
-)
+
+def _codes() -> frozenset[str]:
+    codes: set[str] = set()
+    for prefix, last in LAST.items():
+        codes.update(f"{prefix}{number:02}" for number in range(1, last + 1))
+    return frozenset(codes)
+
+
+CODES = _codes()
+"""Every code. No file is read for them: memory or file handles may be what ran out."""
 
 
 class RagAssayError(Exception):

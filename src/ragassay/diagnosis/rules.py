@@ -1,4 +1,4 @@
-"""The rules for a row's verdict and its root cause: did it pass, and what broke first?
+"""The rules for a row's verdict and its root cause, which is what broke first.
 
 Causal order: where the application failed, nothing else counts. An answer can hardly be good when
 its evidence is missing, so retrieval comes before the support of the claims, and that before what

@@ -1,5 +1,4 @@
-"""What a reader sees of a run: summary, terminal, HTML, JUnit, exports, comparison and gates. Reads
-the store only.
+"""What a reader sees of a run: summary, terminal, HTML, JUnit, exports, comparison, gates.
 
 The door is light: rich, Jinja2 and pyarrow are imported when the function that needs them is first
 named or called.

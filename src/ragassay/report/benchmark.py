@@ -1,4 +1,4 @@
-"""How does a benchmark of judges against people read, in words, in a terminal and as JSON?
+"""Reports of a benchmark of judges against people: in words, for a terminal and as JSON.
 
 The words and the choice of what is shown first are here; `benchmark_html` draws the same. Texts of
 rows are hostile and go through `plain`.
@@ -199,7 +199,9 @@ class Note(NamedTuple):
 
 def names_of(judges: Iterable[JudgeFigures]) -> list[str]:
     """The figures that any of the judges has, in the catalogue's order."""
-    present = {figure.name for judge in judges for figure in judge.pooled}
+    present: set[str] = set()
+    for judge in judges:
+        present.update(figure.name for figure in judge.pooled)
     return [name for name in FIGURES if name in present] + sorted(present - set(FIGURES))
 
 
@@ -214,10 +216,11 @@ def worst_slices(judge: JudgeFigures) -> list[SliceFigures]:
     """
 
     def key(part: SliceFigures) -> tuple[bool, float, str]:
-        held = by_name(part.figures)
+        figures = by_name(part.figures)
         for name in ("kappa", "balanced_accuracy", "accuracy"):
-            if name in held and (value := held[name].value) is not None:
-                return False, value, part.value
+            figure = figures.get(name)
+            if figure is not None and figure.value is not None:
+                return False, figure.value, part.value
         return True, 0.0, part.value
 
     return sorted(judge.slices, key=key)
@@ -246,9 +249,10 @@ def missing_words(judge: JudgeFigures) -> str:
 
 def all_warnings(b: JudgeBenchmark) -> list[str]:
     """What to beware of, each once."""
-    return list(
-        dict.fromkeys([*b.warnings, *(words for judge in b.judges for words in judge.warnings)])
-    )
+    warnings = list(b.warnings)
+    for judge in b.judges:
+        warnings += judge.warnings
+    return list(dict.fromkeys(warnings))
 
 
 def render_benchmark(benchmark: JudgeBenchmark, console: Console) -> None:

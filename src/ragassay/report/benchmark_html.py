@@ -1,4 +1,4 @@
-"""How does a benchmark of judges look as one page that needs no network and no script?
+"""A benchmark of judges as one page that needs no network and no script.
 
 Charts are inline SVG with a sentence and a table of the same figures beside them; series differ by
 dash and marker, not by colour alone. The same benchmark gives the same bytes.
@@ -6,6 +6,7 @@ dash and marker, not by colour alone. The same benchmark gives the same bytes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,55 +73,70 @@ def _tables(b: JudgeBenchmark) -> list[_Table]:
     """One judge: pooled and macro as columns. A few: a table a view. Many: judges as rows, by their
     main figures.
     """
-    from ragassay.core import FIGURES
-
-    names = words.names_of(b.judges)
     if len(b.judges) == 1:
-        judge = b.judges[0]
-        views = [("pooled over all rows", words.by_name(judge.pooled))]
-        if judge.macro:
-            views.append(
-                (
-                    f"macro: mean over {say.count(len(judge.slices), 'slice')}",
-                    words.by_name(judge.macro),
-                )
-            )
-        rows = tuple(
-            (words.title(n), FIGURES.get(n, ""), tuple(held.get(n) for _, held in views))
-            for n in names
-        )
-        return [_Table("Figures", tuple(head for head, _ in views), rows, True)]
-    found = []
+        return [_table_of_one(b.judges[0], words.names_of(b.judges))]
+    tables = []
     for view, title in (
         ("pooled", "Figures, pooled over all rows"),
         ("macro", "Figures, macro: mean over slices"),
     ):
-        held = [
+        columns = [
             (words.short(judge.judge), words.by_name(getattr(judge, view))) for judge in b.judges
         ]
-        if not any(figures for _, figures in held):
+        if not any(figures for _, figures in columns):
             continue
-        if len(held) <= SIDE_BY_SIDE:
-            rows = tuple(
-                (words.title(n), FIGURES.get(n, ""), tuple(fs.get(n) for _, fs in held))
-                for n in names
-            )
-            found.append(_Table(title, tuple(head for head, _ in held), rows, False))
+        if len(columns) <= SIDE_BY_SIDE:
+            tables.append(_table_of_few(title, columns, words.names_of(b.judges)))
         else:
-            main = (
-                ("graded_kappa", "kappa_quadratic", "kappa", "balanced_accuracy")
-                if b.set_up.graded
-                else ("kappa", "balanced_accuracy", "precision", "recall", "auc")
-            )
-            shown = [n for n in main if n in names]
-            held.sort(key=lambda item: words.rank(item[1], shown))
-            rows = tuple(
-                (one_line(head, 80), "", tuple(fs.get(n) for n in shown)) for head, fs in held
-            )
-            found.append(
-                _Table(title, tuple(words.title(n) for n in shown), rows, False, by_judge=True)
-            )
-    return found
+            tables.append(_table_of_many(title, columns, b))
+    return tables
+
+
+_Columns = list[tuple[str, dict[str, Figure]]]
+"""Head of a column -> its figures by name."""
+
+
+def _table_of_one(judge: JudgeFigures, names: list[str]) -> _Table:
+    columns = [("pooled over all rows", words.by_name(judge.pooled))]
+    if judge.macro:
+        slices = say.count(len(judge.slices), "slice")
+        columns.append((f"macro: mean over {slices}", words.by_name(judge.macro)))
+    heads = tuple(head for head, _ in columns)
+    return _Table("Figures", heads, _figure_rows(names, columns), True)
+
+
+def _table_of_few(title: str, columns: _Columns, names: list[str]) -> _Table:
+    heads = tuple(head for head, _ in columns)
+    return _Table(title, heads, _figure_rows(names, columns), False)
+
+
+def _figure_rows(
+    names: list[str], columns: _Columns
+) -> tuple[tuple[str, str, tuple[Figure | None, ...]], ...]:
+    """A row a figure, with what it says and its value in each column."""
+    from ragassay.core import FIGURES
+
+    rows = []
+    for name in names:
+        values = tuple(figures.get(name) for _, figures in columns)
+        rows.append((words.title(name), FIGURES.get(name, ""), values))
+    return tuple(rows)
+
+
+def _table_of_many(title: str, judges: _Columns, b: JudgeBenchmark) -> _Table:
+    main = _MAIN_GRADED if b.set_up.graded else _MAIN
+    present = words.names_of(b.judges)
+    shown = [name for name in main if name in present]
+    rows = []
+    for judge, figures in sorted(judges, key=lambda item: words.rank(item[1], shown)):
+        values = tuple(figures.get(name) for name in shown)
+        rows.append((one_line(judge, 80), "", values))
+    heads = tuple(words.title(name) for name in shown)
+    return _Table(title, heads, tuple(rows), False, by_judge=True)
+
+
+_MAIN = ("kappa", "balanced_accuracy", "precision", "recall", "auc")
+_MAIN_GRADED = ("graded_kappa", "kappa_quadratic", "kappa", "balanced_accuracy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,59 +189,89 @@ class _JudgeView:
 
 
 def _judge(judge: JudgeFigures, number: int) -> _JudgeView:
-    most = max((n for counts in judge.confusion for n in counts), default=0)
+    most = max((max(counts, default=0) for counts in judge.confusion), default=0)
     return _JudgeView(judge, f"j{number}", _curve(judge), _reliability(judge), most)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """The field of a chart: values of either axis to places in the SVG."""
+
+    left: float
+    right: float
+    bottom: float
+    top: float = 1.0
+
+    def x(self, value: float) -> float:
+        share = (value - self.left) / (self.right - self.left)
+        return round(_LEFT + _WIDTH * share, 2)
+
+    def y(self, value: float) -> float:
+        height = self.top - self.bottom
+        return round(_TOP + _HEIGHT * (self.top - max(value, self.bottom)) / height, 2)
+
+    def x_ticks(self) -> tuple[tuple[float, str], ...]:
+        """Five, from end to end."""
+        steps = [self.left + (self.right - self.left) * i / 4 for i in range(5)]
+        return tuple((self.x(step), f"{step:.3g}") for step in steps)
+
+    def y_ticks(self) -> tuple[tuple[float, str], ...]:
+        """A quarter apart, from bottom to top."""
+        parts = 6 if self.bottom else 4
+        steps = [self.bottom + (self.top - self.bottom) * i / parts for i in range(parts + 1)]
+        return tuple((self.y(step), f"{step:.2f}") for step in steps)
 
 
 def _curve(judge: JudgeFigures) -> _Curve | None:
     points = judge.cut_curve
     if len(points) < 2:
         return None
-    low, high = points[0].cut, points[-1].cut
-    values = [v for point in points for name in _SERIES if (v := getattr(point, name)) is not None]
-    bottom = -0.5 if values and min(values) < -0.05 else 0.0
-    top = 1.0
-
-    def x(value: float) -> float:
-        return round(_LEFT + _WIDTH * (value - low) / (high - low), 2)
-
-    def y(value: float) -> float:
-        return round(_TOP + _HEIGHT * (top - max(value, bottom)) / (top - bottom), 2)
-
-    series = []
-    for name in _SERIES:
-        runs = _runs(points, name)
-        if runs:
-            pieces = tuple(" ".join(f"{x(cut)},{y(value)}" for cut, value in run) for run in runs)
-            cut, value = runs[-1][-1]
-            series.append(_Series(words.title(name), pieces, (x(cut), y(value))))
-    best = max(
-        (point for point in points if point.kappa is not None),
-        key=lambda p: p.kappa or -1.0,
-        default=None,
+    lines = {name: _runs(points, name) for name in _SERIES}
+    lowest = min((_lowest(runs) for runs in lines.values() if runs), default=0.0)
+    low = points[0].cut
+    high = points[-1].cut
+    field = _Field(low, high, bottom=-0.5 if lowest < -0.05 else 0.0)
+    own = judge.judge_cut
+    return _Curve(
+        _curve_words(judge),
+        tuple(_series(name, runs, field) for name, runs in lines.items() if runs),
+        field.x_ticks(),
+        field.y_ticks(),
+        field.x(own) if own is not None and low <= own <= high else None,
     )
+
+
+def _lowest(runs: list[list[tuple[float, float]]]) -> float:
+    points = itertools.chain.from_iterable(runs)
+    return min(value for _, value in points)
+
+
+def _series(name: str, runs: list[list[tuple[float, float]]], field: _Field) -> _Series:
+    pieces = []
+    for run in runs:
+        pieces.append(" ".join(f"{field.x(cut)},{field.y(value)}" for cut, value in run))
+    cut, value = runs[-1][-1]
+    return _Series(words.title(name), tuple(pieces), (field.x(cut), field.y(value)))
+
+
+def _curve_words(judge: JudgeFigures) -> str:
+    """What the curve says, in a sentence."""
+    points = judge.cut_curve
     text = (
         "Precision, recall and kappa if the judge passed from each of"
         f" {say.count(len(points), 'score')} on."
     )
-    if best is not None and best.kappa is not None:
-        text += f" Kappa is highest, {best.kappa:.3f}, from {best.cut:.3g} on"
-        text += (
-            f"; the judge passes from {judge.judge_cut:.3g} on."
-            if judge.judge_cut is not None
-            else "."
-        )
-        text += " A cut that is chosen on these rows looks better here than it is elsewhere."
-    steps = [low + (high - low) * i / 4 for i in range(5)]
-    grid = [bottom + (top - bottom) * i / (6 if bottom else 4) for i in range(7 if bottom else 5)]
-    own = judge.judge_cut
-    return _Curve(
-        text,
-        tuple(series),
-        tuple((x(step), f"{step:.3g}") for step in steps),
-        tuple((y(step), f"{step:.2f}") for step in grid),
-        x(own) if own is not None and low <= own <= high else None,
+    best = max(
+        (point for point in points if point.kappa is not None),
+        key=lambda point: point.kappa or -1.0,
+        default=None,
     )
+    if best is None or best.kappa is None:
+        return text
+    text += f" Kappa is highest, {best.kappa:.3f}, from {best.cut:.3g} on"
+    if judge.judge_cut is not None:
+        text += f"; the judge passes from {judge.judge_cut:.3g} on"
+    return text + ". A cut that is chosen on these rows looks better here than it is elsewhere."
 
 
 def _runs(points: Sequence[CutPoint], name: str) -> list[list[tuple[float, float]]]:

@@ -1,4 +1,4 @@
-"""How do certificates of judges read in a terminal and as JSON?"""
+"""Certificates of judges, for a terminal and as JSON."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Is a run good enough? Gates such as "groundedness>=0.8", and the floor under what must have been
-judged.
-"""
+"""Gates on a run, such as "groundedness>=0.8", and the floor under what must have been judged."""
 
 from __future__ import annotations
 
@@ -153,7 +151,10 @@ def check_gates(
         gated = dict.fromkeys(outcome.gate.metric for outcome in outcomes)
         incomplete += _lacking((metrics[name] for name in gated), min_coverage)
     failed = any(outcome.passed is False for outcome in outcomes)
-    return GateResult(outcomes, tuple(incomplete), 1 if failed else 3 if incomplete else 0)
+    exit_code = 3 if incomplete else 0
+    if failed:
+        exit_code = 1
+    return GateResult(outcomes, tuple(incomplete), exit_code)
 
 
 def _noted(outcome: GateOutcome, manifest: Manifest) -> GateOutcome:

@@ -1,4 +1,4 @@
-"""How does a run read as one self-contained web page?
+"""A run as one self-contained web page.
 
 The page asks for nothing from anywhere, works without its script, and holds no data inside a
 script: everything judged passes Jinja's escaping. A content security policy with the hashes of our
@@ -7,7 +7,7 @@ own style and script stands behind it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -101,9 +101,9 @@ def write_html(
 
 
 def _environment() -> Environment:
-    made = environment()
-    made.globals.update(signed=say.signed, headline=say.headline, Verdict=Verdict)
-    return made
+    templates = environment()
+    templates.globals.update(signed=say.signed, headline=say.headline, Verdict=Verdict)
+    return templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class _RowView:
 
 
 class _Evidence:
-    """The places in the contexts that claims and chunks of one row rest on; equal places are one."""
+    """The places in the contexts that claims and chunks of one row rest on, each once."""
 
     def __init__(self, anchor: str) -> None:
         self._anchor = anchor
@@ -237,6 +237,13 @@ class _Evidence:
     def anchor(self, number: int) -> str:
         return f"{self._anchor}e{number}"
 
+    def claims_ending(self, places: Iterable[int]) -> list[int]:
+        """The claims that rest on these places, by their numbers."""
+        claims: set[int] = set()
+        for number in places:
+            claims.update(self.claims.get(number, ()))
+        return sorted(claims)
+
     def spans(self, context: int) -> list[Span]:
         return [
             Span(start, end, n)
@@ -246,42 +253,63 @@ class _Evidence:
 
 
 def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
-    diagnosis, anchor = row.diagnosis, f"r{number + 1}"
-    marked = [s for s in row.scores if s.value is not None and s.pass_mark is not None]
-    lowest = max(marked, key=lambda score: badness(score, manifest), default=None)
-    worst, values = worst_score(row, manifest) or lowest, {s.metric: s.value for s in row.scores}
-    view = _RowView(
-        row=row,
-        anchor=anchor,
-        verdict="unreadable" if row.bad is not None else say.VERDICT_WORDS[diagnosis.verdict],
-        cause=diagnosis.cause.name if diagnosis.cause is not None else "",
-        value=worst.value if worst is not None else None,
-        metrics=" ".join(
-            "-" if values.get(name) is None else f"{values[name]:.4g}" for name in manifest.metrics
-        ),
-    )
+    """One row as the template shows it. number: its place on the page, from 0."""
+    view = _row_line(row, f"r{number + 1}", manifest)
     sample = row.sample
     if sample is None:
         return view
-    evidence = _Evidence(anchor)
-    parts, weights = claims_of(row), say.weights(row)
-    view.claims = [
-        _claim(part, i, sample, evidence, say.weight(weights.get(say.claim_place(part))))
-        for i, part in enumerate(parts, 1)
-    ]
-    chunks = [(score, part) for score in row.scores for part in score.parts if part.kind == "chunk"]
+    evidence = _Evidence(view.anchor)
+    parts = claims_of(row)
+    weights = say.weights(row)
+    for i, part in enumerate(parts, 1):
+        weight = say.weight(weights.get(say.claim_place(part)))
+        view.claims.append(_claim(part, i, sample, evidence, weight))
+    chunks = _chunk_parts(row)
     for _, part in chunks:
-        for found in part.evidence:
-            if _shown(found.end) and located(found, place(part, found), sample):
-                evidence.add(place(part, found), found.start, found.end)
-    view.response = list(_response(anchor, sample, parts, view.claims))
+        for quote in part.evidence:
+            if _shown(quote.end) and located(quote, place(part, quote), sample):
+                evidence.add(place(part, quote), quote.start, quote.end)
+    view.response = list(_response(view.anchor, sample, parts, view.claims))
     view.response_cut = max(0, len(sample.response or "") - _LONGEST)
     for index in range(len(sample.contexts or ())):
         rated = [(score, part) for score, part in chunks if part.context == index]
-        view.contexts.append(_context(anchor, index, sample, rated, evidence))
+        view.contexts.append(_context(view.anchor, index, sample, rated, evidence))
     view.scores = [(score, _why(score)) for score in row.scores]
     view.sections = list(_sections(row))
     return view
+
+
+def _row_line(row: RowResult, anchor: str, manifest: Manifest) -> _RowView:
+    """The row's line, closed: its verdict, its cause and the value that the page sorts by."""
+    diagnosis = row.diagnosis
+    worst = worst_score(row, manifest)
+    if worst is None:
+        marked = [s for s in row.scores if s.value is not None and s.pass_mark is not None]
+        worst = max(marked, key=lambda score: badness(score, manifest), default=None)
+    verdict = "unreadable" if row.bad is not None else say.VERDICT_WORDS[diagnosis.verdict]
+    values = {score.metric: score.value for score in row.scores}
+    return _RowView(
+        row=row,
+        anchor=anchor,
+        verdict=verdict,
+        cause=diagnosis.cause.name if diagnosis.cause is not None else "",
+        value=worst.value if worst is not None else None,
+        metrics=" ".join(_short_value(values.get(name)) for name in manifest.metrics),
+    )
+
+
+def _short_value(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _chunk_parts(row: RowResult) -> list[tuple[Score, Part]]:
+    """What every metric says of single contexts."""
+    chunks = []
+    for score in row.scores:
+        for part in score.parts:
+            if part.kind == "chunk":
+                chunks.append((score, part))
+    return chunks
 
 
 def _sections(row: RowResult) -> Iterator[_Section]:
@@ -293,22 +321,21 @@ def _sections(row: RowResult) -> Iterator[_Section]:
         for part in score.parts:
             title, word = say.section(score.metric, part)
             if title:
-                sign = (
-                    "✓"
-                    if part.passed
-                    else "✗"
-                    if part.passed is False
-                    else "–"
-                    if part.value is not None
-                    else "?"
-                )
-                sign = "–" if part.status is Status.NOT_APPLICABLE else sign
+                sign = _part_sign(part)
                 text = one_line(part_text(part, row.sample), 400)
                 found.setdefault(title, []).append(
                     _Item(_KINDS[sign], f"{sign} {word}", text, part.rationale)
                 )
         for title, items in found.items():
             yield _Section(title, score.metric, items)
+
+
+def _part_sign(part: Part) -> str:
+    if part.status is Status.NOT_APPLICABLE:
+        return "–"
+    if part.passed is None:
+        return "–" if part.value is not None else "?"
+    return "✓" if part.passed else "✗"
 
 
 def _shown(end: int) -> bool:
@@ -358,7 +385,8 @@ def _response(
     ]
     for piece in segments((sample.response or "")[:_LONGEST], spans):
         over = [claims[n - 1] for n in piece.over]
-        kind = next((kind for kind in "nuso" if any(claim.kind == kind for claim in over)), "")
+        kinds = {claim.kind for claim in over}
+        kind = next((kind for kind in "nuso" if kind in kinds), "")
         notes = tuple((f"{anchor}c{n}", f"{claims[n - 1].sign}{n}") for n in piece.ends)
         yield _Piece(piece.text, kind, (), notes)
 
@@ -370,17 +398,17 @@ def _context(
     ratings: dict[tuple[str, str], list[str]] = {}
     for score, part in rated:
         word = say.chunk_word(part, score.metric)
-        kind = "u" if part.passed is None else "s" if part.passed else "n"
         judged = part.status is Status.JUDGED
-        sign = "·" if kind == "u" and judged else {"s": "✓", "n": "✗", "u": "?"}[kind]
+        kind, sign = _chunk_kind(part.passed, judged)
         rating = f", rated {part.rating:g}" if isinstance(part.rating, int | float) else ""
         why = "" if judged else f" ({say.why_unjudged(part)})"
         ratings.setdefault((kind, f"{sign} {word}{rating}{why}"), []).append(score.metric)
 
     def piece(part: Segment) -> _Piece:
-        claims = sorted({claim for n in part.ends for claim in evidence.claims.get(n, ())})
-        proven = any(n in evidence.claims for n in part.over)
-        kind = "e" if proven else "q" if part.over else ""
+        claims = evidence.claims_ending(part.ends)
+        kind = "q" if part.over else ""
+        if any(n in evidence.claims for n in part.over):
+            kind = "e"
         return _Piece(
             part.text,
             kind,
@@ -399,6 +427,13 @@ def _context(
         cut=max(0, len(context.text) - _LONGEST),
         long=len(context.text) > 1500,
     )
+
+
+def _chunk_kind(passed: bool | None, judged: bool) -> tuple[str, str]:
+    """(kind, sign) of what is said of a chunk: supported, not, or neither."""
+    if passed is None:
+        return "u", "·" if judged else "?"
+    return ("s", "✓") if passed else ("n", "✗")
 
 
 def _why(score: Score) -> str:

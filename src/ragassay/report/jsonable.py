@@ -1,6 +1,4 @@
-"""How do the reports' values look as JSON? Versioned: "schema" rises when a name or meaning
-changes.
-"""
+"""The values of reports as JSON. Versioned: "schema" rises when a name or meaning changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a run look to a CI server? JUnit XML: a test suite per metric, a test case per row."""
+"""A run as JUnit XML for a CI server: a test suite per metric, a test case per row."""
 
 from __future__ import annotations
 

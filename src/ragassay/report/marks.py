@@ -1,4 +1,4 @@
-"""How is a text cut so that overlapping spans can be marked in it?"""
+"""A text cut into pieces so that overlapping spans can be marked in it."""
 
 from __future__ import annotations
 

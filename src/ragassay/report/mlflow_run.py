@@ -1,5 +1,4 @@
-"""How does a run become an MLflow run: its figures under the names that Agent Evaluation uses, its
-rows as a table?
+"""A run written into MLflow: its figures under the names of Agent Evaluation, its rows as a table.
 
 What Agent Evaluation has a name for is logged under that name; every figure is also logged under
 "ragassay/", with its interval and coverage, which MLflow has no place for otherwise. Needs the
@@ -110,37 +109,19 @@ def log_to_mlflow(
             where="mlflow",
             fix="pip install 'ragassay[mlflow]'",
         ) from None
-    from ragassay.report.html import write_html
-    from ragassay.report.records import export
     from ragassay.report.summary import summarise
 
     summary = summarise(store, run_id, trust=trust)
     try:
         client: Any = MlflowClient(tracking_uri=tracking_uri)
-        if into is None:
-            known = client.get_experiment_by_name(experiment)
-            number = (
-                known.experiment_id if known is not None else client.create_experiment(experiment)
-            )
-            into = str(
-                client.create_run(number, run_name=summary.manifest.name or run_id).info.run_id
-            )
-            opened = True
-        else:
+        if into is not None:
             client.get_run(into)
-            opened = False
-        for name, value in mlflow_metrics(summary).items():
-            client.log_metric(into, name, value)
-        for name, text in _parameters(summary).items():
-            client.set_tag(into, f"ragassay.{name}", text)
-        with tempfile.TemporaryDirectory() as folder:
-            rows, page = Path(folder, "rows.jsonl"), Path(folder, "report.html")
-            export(store, run_id, "jsonl", rows)
-            write_html(store, run_id, page, trust=trust)
-            for file in (rows, page):
-                client.log_artifact(into, str(file), "ragassay")
-        if opened:
-            client.set_terminated(into)
+            _write_run(client, into, store, summary, trust)
+            return into
+        new = _new_run(client, experiment, summary.manifest.name or run_id)
+        _write_run(client, new, store, summary, trust)
+        client.set_terminated(new)
+        return new
     except Exception as error:  # MLflow raises its own kinds and those of its storage
         raise EnvironmentFailure(
             "E0507",
@@ -152,7 +133,37 @@ def log_to_mlflow(
                 " changed"
             ),
         ) from error
-    return into
+
+
+def _new_run(client: Any, experiment: str, name: str) -> str:
+    """The id of a new MLflow run in the experiment, which is made where it does not exist."""
+    existing = client.get_experiment_by_name(experiment)
+    if existing is not None:
+        experiment_id = existing.experiment_id
+    else:
+        experiment_id = client.create_experiment(experiment)
+    return str(client.create_run(experiment_id, run_name=name).info.run_id)
+
+
+def _write_run(
+    client: Any, into: str, store: Store, summary: Summary, trust: Sequence[MetricTrust]
+) -> None:
+    """Write figures, tags, rows and page into the MLflow run."""
+    from ragassay.report.html import write_html
+    from ragassay.report.records import export
+
+    for name, value in mlflow_metrics(summary).items():
+        client.log_metric(into, name, value)
+    for name, text in _parameters(summary).items():
+        client.set_tag(into, f"ragassay.{name}", text)
+    run_id = summary.manifest.run_id
+    with tempfile.TemporaryDirectory() as folder:
+        rows = Path(folder, "rows.jsonl")
+        page = Path(folder, "report.html")
+        export(store, run_id, "jsonl", rows)
+        write_html(store, run_id, page, trust=trust)
+        for file in (rows, page):
+            client.log_artifact(into, str(file), "ragassay")
 
 
 def _parameters(summary: Summary) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How is an HTML page made and written that shows hostile texts and asks for nothing?"""
+"""HTML pages that show hostile texts and ask for nothing: their templates and their writing."""
 
 from __future__ import annotations
 

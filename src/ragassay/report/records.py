@@ -1,6 +1,4 @@
-"""What does a run look like as data? One record per row and metric: JSON lines, CSV, Parquet, an
-Arrow table.
-"""
+"""A run as data, one record per row and metric: JSON lines, CSV, Parquet, an Arrow table."""
 
 from __future__ import annotations
 
@@ -115,22 +113,28 @@ def _record(row: RowResult, score: Score, manifest: Manifest) -> dict[str, Any]:
         "verdict": score.verdict.value if score.verdict is not None else None,
         "pass_mark": score.pass_mark,
         "rationale": unicode(score.rationale or proof(score, row.sample).rationale),
-        "evidence": [
-            {
-                "context": place(part, found),
-                "start": found.start,
-                "end": found.end,
-                "quote": unicode(found.quote),
-            }
-            for part in score.parts
-            for found in part.evidence
-        ],
+        "evidence": _evidence(score),
         "parts": len(score.parts),
         "flags": list(score.flags),
         "cause": cause.name if cause is not None else "",
         "finer": [behind.name for behind in row.diagnosis.finer],
         "better": better_end(score.metric, manifest),
     }
+
+
+def _evidence(score: Score) -> list[dict[str, object]]:
+    """The quotes that the score rests on, with their places."""
+    quotes: list[dict[str, object]] = []
+    for part in score.parts:
+        for evidence in part.evidence:
+            quote = {
+                "context": place(part, evidence),
+                "start": evidence.start,
+                "end": evidence.end,
+                "quote": unicode(evidence.quote),
+            }
+            quotes.append(quote)
+    return quotes
 
 
 def _jsonl(store: Store, run_id: str, out: TextIO) -> int:
@@ -245,28 +249,31 @@ def scores_table(store: Store, run_id: str) -> pa.Table:
         ]
     )
     manifest = store.run(run_id).manifest
-    lines = (
-        {
-            "id": unicode(s.row_id),
-            "index": s.index,
-            "metric": s.metric,
-            "value": s.value,
-            "status": s.status.value,
-            "reason": unicode(s.reason),
-            "asked": s.counts.asked,
-            "judged": s.counts.judged,
-            "coverage": s.counts.coverage,
-            "verdict": s.verdict.value if s.verdict is not None else None,
-            "pass_mark": s.pass_mark,
-            "probability": s.probability,
-            "cause": line.cause,
-            "flags": list(s.flags),
-            "better": better_end(s.metric, manifest),
-        }
-        for line, scores in store.lines(run_id)
-        for s in scores
-    )
+    lines = _score_records(store, run_id, manifest)
     batches = []
     while batch := list(islice(lines, _GROUP)):
         batches.append(pa.RecordBatch.from_pylist(batch, schema=schema))
     return pa.Table.from_batches(batches, schema=schema)
+
+
+def _score_records(store: Store, run_id: str, manifest: Manifest) -> Iterator[dict[str, object]]:
+    """One record per row and metric, as the columns of `scores_table`."""
+    for line, scores in store.lines(run_id):
+        for score in scores:
+            yield {
+                "id": unicode(score.row_id),
+                "index": score.index,
+                "metric": score.metric,
+                "value": score.value,
+                "status": score.status.value,
+                "reason": unicode(score.reason),
+                "asked": score.counts.asked,
+                "judged": score.counts.judged,
+                "coverage": score.counts.coverage,
+                "verdict": score.verdict.value if score.verdict is not None else None,
+                "pass_mark": score.pass_mark,
+                "probability": score.probability,
+                "cause": line.cause,
+                "flags": list(score.flags),
+                "better": better_end(score.metric, manifest),
+            }

@@ -1,10 +1,10 @@
-"""What came of a run, in one value: the figures that every report prints first."""
+"""The summary of a run: the figures that every report prints first, in one value."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ from ragassay.report.worst import worst_rows
 from ragassay.scoring import MeanAccumulator, clustered_rate_interval, gap_to_rest, holm
 
 if TYPE_CHECKING:
-    from ragassay.store import Store
+    from ragassay.store import RowLine, ScoreLine, Store
 
 SLICES_SHOWN = 12
 BAD_ROWS_SHOWN = 50
@@ -55,7 +55,7 @@ class FinerShare:
 
 @dataclass(frozen=True, slots=True)
 class CauseSplit(CauseShare):
-    """A root cause's share of the failing rows, with what lies behind it, the most frequent first."""
+    """A root cause's share of the failing rows, with what lies behind it, the likeliest first."""
 
     finer: tuple[FinerShare, ...] = ()
 
@@ -75,38 +75,11 @@ def summarise(
     """
     stored = store.run(run_id)
     manifest = stored.manifest
-    rows = _Rows()
-    tallies = {metric: _Metric(metric, unit_of(metric, manifest)) for metric in manifest.metrics}
-    groups = {metric: _Slices() for metric in manifest.metrics}
-    # One pass for all: a row's line and its scores lie in one record, which is decoded once.
-    for line, scores in store.lines(run_id):
-        rows.add(
-            line.id,
-            line.verdict,
-            line.cause,
-            line.pattern,
-            line.cluster,
-            line.usage,
-            line.bad,
-            line.done,
-        )
-        if line.done and line.verdict is Verdict.FAIL:
-            rows.add_finer(line.cause, line.finer)
-        for score in scores:
-            tally = tallies.get(score.metric)
-            if tally is None:
-                continue
-            tally.add(score.value, score.status, score.reason, score.verdict, score.cluster)
-            tally.count(score.counts.asked, score.counts.judged, score.probability, score.pass_mark)
-            groups[score.metric].add(score.slices, score.value, score.verdict, score.cluster)
-    metrics = [tally.summary(manifest) for tally in tallies.values()]
-    notes = [note for tally in tallies.values() for note in tally.notes()]
-    too_many = sorted(set().union(*(group.too_many for group in groups.values())))
-    if too_many:
-        notes.append(
-            f"more than {MOST_VALUES} values, so not compared as slices: {', '.join(too_many)}"
-        )
-    found = [pair for metric in groups for pair in groups[metric].compared(metric, tallies[metric])]
+    tally = _tally(store, run_id, manifest)
+    rows = tally.rows
+    metrics = [metric.summary(manifest) for metric in tally.metrics.values()]
+    if worst is None:
+        worst = _tenth(manifest.rows)
     return Summary(
         manifest=manifest,
         state=stored.state,
@@ -120,27 +93,80 @@ def summarise(
         undecided=rows.verdicts[Verdict.UNDECIDED],
         metrics=tuple(metrics),
         causes=rows.shares(),
-        patterns=dict(sorted(rows.patterns.items(), key=lambda item: (-item[1], item[0]))),
-        slices=_most_telling(
-            [pair for pair in found if pair[0].slice not in too_many],
-            {metric for metric, tally in tallies.items() if tally.unit},
-            {metric: better_end(metric, manifest) for metric in tallies},
-        ),
-        worst=tuple(
-            _worst_rows(
-                store, run_id, manifest, metrics, _tenth(manifest.rows) if worst is None else worst
-            )
-        ),
+        patterns=dict(sorted(rows.patterns.items(), key=_most_frequent_first)),
+        slices=tally.slices(manifest),
+        worst=tuple(_worst_rows(store, run_id, manifest, metrics, worst)),
         bad_rows=tuple(rows.bad_rows),
         app=rows.usage(),
         app_rows=rows.with_usage,
         ledger=stored.ledger,
         seconds=stored.seconds,
-        notes=tuple(notes),
-        trust=tuple(
-            line for line in trust if line.metric in tallies and tallies[line.metric].asked
-        ),
+        notes=tuple(tally.notes()),
+        trust=tuple(line for line in trust if tally.was_asked(line.metric)),
     )
+
+
+class _Tally:
+    """Everything that is counted in the one pass over a run's rows."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.rows = _Rows()
+        self.metrics = {name: _Metric(name, unit_of(name, manifest)) for name in manifest.metrics}
+        self._slices = {name: _Slices() for name in manifest.metrics}
+
+    def add(self, line: RowLine, scores: Iterable[ScoreLine]) -> None:
+        """Count a row and its scores."""
+        self.rows.add(line)
+        for score in scores:
+            metric = self.metrics.get(score.metric)
+            if metric is not None:
+                metric.add(score)
+                slices = self._slices[score.metric]
+                slices.add(score.slices, score.value, score.verdict, score.cluster)
+
+    def was_asked(self, metric: str) -> bool:
+        """Whether anything was asked for the metric."""
+        return metric in self.metrics and self.metrics[metric].asked > 0
+
+    def notes(self) -> list[str]:
+        """What to know of the figures: what could not be judged, what is no slice."""
+        notes: list[str] = []
+        for metric in self.metrics.values():
+            notes += metric.notes()
+        too_many = sorted(self._too_many_values())
+        if too_many:
+            names = ", ".join(too_many)
+            notes.append(f"more than {MOST_VALUES} values, so not compared as slices: {names}")
+        return notes
+
+    def slices(self, manifest: Manifest) -> tuple[SliceSummary, ...]:
+        """The slices that say most."""
+        too_many = self._too_many_values()
+        compared: list[tuple[SliceSummary, int]] = []
+        for name, slices in self._slices.items():
+            for pair in slices.compared(name, self.metrics[name]):
+                if pair[0].slice not in too_many:
+                    compared.append(pair)
+        operation = {name for name, metric in self.metrics.items() if metric.unit}
+        better = {name: better_end(name, manifest) for name in self.metrics}
+        return _most_telling(compared, operation, better)
+
+    def _too_many_values(self) -> set[str]:
+        return set().union(*(slices.too_many for slices in self._slices.values()))
+
+
+def _tally(store: Store, run_id: str, manifest: Manifest) -> _Tally:
+    tally = _Tally(manifest)
+    # One pass for all: a row's line and its scores lie in one record, which is decoded once.
+    for line, scores in store.lines(run_id):
+        tally.add(line, scores)
+    return tally
+
+
+def _most_frequent_first(item: tuple[str, int]) -> tuple[int, str]:
+    """Sort key of (name, count): the highest count first, then by name."""
+    name, count = item
+    return -count, name
 
 
 class _Rows:
@@ -161,45 +187,43 @@ class _Rows:
         self._sums: dict[str, float] = {}
         self._seen: Counter[str] = Counter()
 
-    def add(
-        self,
-        row: str,
-        verdict: Verdict | None,
-        cause: str | None,
-        pattern: str,
-        cluster: str | None,
-        usage: AppUsage | None,
-        bad: BadRow | None,
-        done: bool,
-    ) -> None:
-        if bad is not None:
+    def add(self, line: RowLine) -> None:
+        """Count a row; one that a stop left half judged is pending and not counted."""
+        if line.bad is not None:
             self.bad += 1
             if len(self.bad_rows) < BAD_ROWS_SHOWN:
-                self.bad_rows.append(bad)
+                self.bad_rows.append(line.bad)
             return
-        if not done:
+        if not line.done:
             return
         self.scored += 1
-        self.verdicts[verdict] += 1
-        if pattern and verdict is Verdict.FAIL:
-            self.patterns[pattern] += 1
-        if usage is not None:
-            self.with_usage += 1
-            both = usage.input_tokens is not None and usage.output_tokens is not None
-            for name in _SPENT:
-                value = getattr(usage, name)
-                if name == "total_tokens" and value is None and both:
-                    value = (usage.input_tokens or 0) + (usage.output_tokens or 0)
-                if value is not None:
-                    self._sums[name] = self._sums.get(name, 0) + value
-                    self._seen[name] += 1
-        if verdict is Verdict.FAIL:
-            self._failing[cluster] += 1
-            name = cause or "unknown"
-            self._causes.setdefault(name, Counter())[cluster] += 1
-            examples = self._examples.setdefault(name, [])
-            if len(examples) < EXAMPLES:
-                examples.append(row)
+        self.verdicts[line.verdict] += 1
+        if line.usage is not None:
+            self._add_usage(line.usage)
+        if line.verdict is Verdict.FAIL:
+            self._add_failed(line)
+
+    def _add_usage(self, usage: AppUsage) -> None:
+        self.with_usage += 1
+        both = usage.input_tokens is not None and usage.output_tokens is not None
+        for name in _SPENT:
+            value = getattr(usage, name)
+            if name == "total_tokens" and value is None and both:
+                value = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+            if value is not None:
+                self._sums[name] = self._sums.get(name, 0) + value
+                self._seen[name] += 1
+
+    def _add_failed(self, line: RowLine) -> None:
+        if line.pattern:
+            self.patterns[line.pattern] += 1
+        self._failing[line.cluster] += 1
+        name = line.cause or "unknown"
+        self._causes.setdefault(name, Counter())[line.cluster] += 1
+        examples = self._examples.setdefault(name, [])
+        if len(examples) < EXAMPLES:
+            examples.append(line.id)
+        self.add_finer(line.cause, line.finer)
 
     def add_finer(self, cause: str, finer: tuple[str, ...]) -> None:
         """Count what lies behind a failed row's root cause."""
@@ -208,7 +232,7 @@ class _Rows:
 
     def _behind(self, name: str) -> tuple[FinerShare, ...]:
         known, alone = self._finer.get(name, Counter()), self._alone.get(name, Counter())
-        ordered = sorted(known.items(), key=lambda item: (-item[1], item[0]))
+        ordered = sorted(known.items(), key=_most_frequent_first)
         return tuple(FinerShare(cause_named(finer), rows, alone[finer]) for finer, rows in ordered)
 
     def shares(self) -> tuple[CauseShare, ...]:
@@ -276,43 +300,32 @@ class _Metric:
         self.pass_mark: float | None = None
         self._probability, self._probable = 0.0, 0
 
-    def add(
-        self,
-        value: float | None,
-        status: Status,
-        reason: str,
-        verdict: Verdict | None,
-        cluster: str | None,
-    ) -> None:
+    def add(self, score: ScoreLine) -> None:
+        """Count the score of one row."""
         self.rows += 1
+        value = score.value
         if value is not None:
             if value > 1.0:
                 self.values.high = None
             if value < 0.0:  # a metric of the user's own may go below
                 self.values.low = None
-            self.values.add(value, cluster)
-        if verdict is Verdict.PASS or verdict is Verdict.FAIL:
-            self.passes.add(float(verdict is Verdict.PASS), cluster)
-        self.undecided += verdict is Verdict.UNDECIDED
-        if status is Status.NOT_APPLICABLE:
-            self.reasons[reason or "not applicable"] += 1
-        elif status is not Status.JUDGED:
-            self.missing[
-                f"{STATUS_WORDS[status]}: {reason}" if reason else STATUS_WORDS[status]
-            ] += 1
-
-    def count(
-        self, asked: int, judged: int, probability: float | None, pass_mark: float | None
-    ) -> None:
-        self.asked, self.judged = self.asked + asked, self.judged + judged
-        if probability is not None:
-            weight = max(judged, 1)
-            self._probability, self._probable = (
-                self._probability + weight * probability,
-                self._probable + weight,
-            )
-        if pass_mark is not None:
-            self.pass_mark = pass_mark
+            self.values.add(value, score.cluster)
+        if score.verdict is Verdict.PASS or score.verdict is Verdict.FAIL:
+            self.passes.add(float(score.verdict is Verdict.PASS), score.cluster)
+        self.undecided += score.verdict is Verdict.UNDECIDED
+        if score.status is Status.NOT_APPLICABLE:
+            self.reasons[score.reason or "not applicable"] += 1
+        elif score.status is not Status.JUDGED:
+            words = STATUS_WORDS[score.status]
+            self.missing[f"{words}: {score.reason}" if score.reason else words] += 1
+        self.asked += score.counts.asked
+        self.judged += score.counts.judged
+        if score.probability is not None:
+            weight = max(score.counts.judged, 1)
+            self._probability += weight * score.probability
+            self._probable += weight
+        if score.pass_mark is not None:
+            self.pass_mark = score.pass_mark
 
     def summary(self, manifest: Manifest) -> MetricSummary:
         values, passes = self.values.result(), self.passes.result()

@@ -1,4 +1,4 @@
-"""Which characters of judged texts may reach a terminal, an XML file or a spreadsheet?"""
+"""The characters of judged texts that may reach a terminal, an XML file or a spreadsheet."""
 
 from __future__ import annotations
 

@@ -384,17 +384,19 @@ def pass_rate(m: MetricSummary) -> str:
 
 
 def weights(row: RowResult) -> dict[tuple[int | None, int | None, str], float]:
-    """The declared weights of the row's claims, by `claim_place`, of whichever metric gives them."""
-    return {
-        claim_place(p): p.weight
-        for s in row.scores
-        for p in s.parts
-        if p.kind == "claim" and p.weight is not None
-    }
+    """The declared weights of the row's claims by `claim_place`, of any metric that gives them."""
+    weights = {}
+    for score in row.scores:
+        for part in score.parts:
+            if part.kind == "claim" and part.weight is not None:
+                weights[claim_place(part)] = part.weight
+    return weights
 
 
 def claim_place(part: Part) -> tuple[int | None, int | None, str]:
-    """What makes a claim the same one in several metrics: its place in the response, else its text."""
+    """What makes a claim the same one in several metrics: its place in the response, or its text
+    where it has none there.
+    """
     return part.start, part.end, part.text if part.start is None else ""
 
 
@@ -427,7 +429,10 @@ def signed(value: float | None, unit: str = "") -> str:
     """A difference with its sign, in the unit."""
     if value is None:
         return "–"
-    return f"{value:+.3f}" if not unit else ("-" if value < 0 else "+") + figure(abs(value), unit)
+    if not unit:
+        return f"{value:+.3f}"
+    sign = "-" if value < 0 else "+"
+    return sign + figure(abs(value), unit)
 
 
 def app_words(s: Summary) -> str:

@@ -1,4 +1,4 @@
-"""Which rows are the worst, whichever end of each metric is the good one?"""
+"""The worst rows of a run, whichever end of each metric is the good one."""
 
 from __future__ import annotations
 
