@@ -221,8 +221,8 @@ class Profile:
 @dataclass(frozen=True, slots=True)
 class Shift:
     """Whether two sets of rows are alike. alike: no shift that matters was found. feature: where
-    they differ most; why: in words; p: of "they are from one population", corrected for the features
-    looked at; size: the largest gap between the distributions, 0 to 1.
+    they differ most; why: in words; p: of "they are from one population", corrected for the
+    features looked at; size: the largest gap between the distributions, 0 to 1.
     """
 
     alike: bool

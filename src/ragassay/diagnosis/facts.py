@@ -218,7 +218,7 @@ def _claims(row: Row) -> Facts:
 def _wrong_claim(
     part: Part, sources: Sequence[int], relevant: frozenset[int], sample: Sample
 ) -> Facts:
-    """A claim that the reference does not state and chunks support: which of the two is in doubt?"""
+    """A claim that the reference does not state and chunks support: one of the two is in doubt."""
     places = ", ".join(str(context + 1) for context in sources)
     where = f"{quoted(part_text(part, sample))} stands in context {places}"
     if relevant and relevant.issuperset(sources):

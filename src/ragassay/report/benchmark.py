@@ -24,6 +24,7 @@ DIFFERENCES = 12
 DISAGREEMENTS = 5
 WIDEST_MATRIX = 9
 _MANY = ("kappa", "balanced_accuracy")
+_MANY_GRADED = ("graded_kappa", "kappa")
 _SLICE = ("kappa", "balanced_accuracy", "false_positive_rate", "false_negative_rate")
 ORDERS: Mapping[str, str] = {
     "accuracy": "right winner, mean of both orders",
@@ -62,22 +63,20 @@ def benchmark_headline(b: JudgeBenchmark) -> str:
 
 def errors_in_words(judge: JudgeFigures, who: str = "It ") -> str:
     """Both kinds of error as shares of the rows on which they can be made."""
-    said = []
+    errors = []
     for name, words in (
         ("false_positive_rate", "passes {} of what people fail"),
         ("false_negative_rate", "fails {} of what people pass"),
     ):
         figure = judge.figure(name)
         if figure is not None and figure.value is not None:
-            reach = (
-                f" {say.percent_interval(figure.interval)}" if figure.interval is not None else ""
-            )
-            said.append(words.format(f"{figure.value:.0%}{reach}"))
-    return (
-        who + " and ".join(said) + "."
-        if said
-        else f"{who}has no error rates: people or rows are of one kind."
-    )
+            interval = ""
+            if figure.interval is not None:
+                interval = f" {say.percent_interval(figure.interval)}"
+            errors.append(words.format(f"{figure.value:.0%}{interval}"))
+    if not errors:
+        return f"{who}has no error rates: people or rows are of one kind."
+    return who + " and ".join(errors) + "."
 
 
 def main_figure(judge: JudgeFigures) -> Figure | None:
@@ -123,62 +122,57 @@ def figure_words(figure: Figure | None) -> str:
 def set_up_lines(b: JudgeBenchmark) -> list[tuple[str, str]]:
     """(what, in words) of everything that the figures depend on."""
     s = b.set_up
-    scale = ", ".join(f"{point:g}" for point in s.scale[:12]) + (
-        " ..." if len(s.scale) > 12 else ""
-    )
-    if s.judge_cut is not None:
-        judge = f"a score of at least {s.judge_cut:g} passes"
-    elif len({j.judge_cut for j in b.judges}) == 1:
-        judge = "the metric's own verdict"
-    else:
-        judge = "each at its own cut: " + ", ".join(
-            f"{j.judge} "
-            + ("by its own verdict" if j.judge_cut is None else f"from {j.judge_cut:g} on")
-            for j in b.judges
-        )
-    lines = [
-        (
-            "labels",
-            (
-                f"{b.source.replace(chr(92), '/').rsplit('/', 1)[-1]} ({b.source_hash[:12]}), field"
-                f" {s.label}: {b.labelled:,} of {say.count(b.rows, 'row')} labelled"
-            ),
-        ),
+    file = b.source.replace("\\", "/").rsplit("/", 1)[-1]
+    labelled = f"{b.labelled:,} of {say.count(b.rows, 'row')} labelled"
+    more = " ..." if len(s.scale) > 12 else ""
+    scale = ", ".join(f"{point:g}" for point in s.scale[:12]) + more
+    grades = "; grades are compared as well" if s.graded else ""
+    clusters = "none given: every row counts as its own"
+    if s.cluster:
+        clusters = f"rows of one {s.cluster} count together"
+    slices = "none"
+    if s.slice:
+        slices = f"by {s.slice}; macro = mean over slices of the slice's own figure"
+    lines = [("labels", f"{file} ({b.source_hash[:12]}), field {s.label}: {labelled}")]
+    if s.where:
+        lines.append(("only rows", " and ".join(s.where)))
+    recorded = _recorded_words(b)
+    if recorded:
+        lines.append(("judges", recorded))
+    lines += [
         ("people pass", f"a label of at least {s.cut:g}, of {scale}"),
-        ("judge passes", judge + ("; grades are compared as well" if s.graded else "")),
-        (
-            "clusters",
-            (
-                f"rows of one {s.cluster} count together"
-                if s.cluster
-                else "none given: every row counts as its own"
-            ),
-        ),
-        (
-            "slices",
-            (
-                f"by {s.slice}; macro = mean over slices of the slice's own figure"
-                if s.slice
-                else "none"
-            ),
-        ),
+        ("judge passes", _cut_words(b) + grades),
+        ("clusters", clusters),
+        ("slices", slices),
         ("intervals", f"95 %, cluster bootstrap, {s.draws:,} draws, seed {s.seed}"),
     ]
-    if (recorded := sum(j.judge.startswith("recorded:") for j in b.judges)) > 1:
-        lines.insert(
-            1,
-            (
-                "judges",
-                (
-                    f"{recorded} recorded in the labels, none of them was asked"
-                    if recorded == len(b.judges)
-                    else f"{recorded} of {len(b.judges)} recorded in the labels, the others asked"
-                ),
-            ),
-        )
-    if s.where:
-        lines.insert(1, ("only rows", " and ".join(s.where)))
     return lines
+
+
+def _cut_words(b: JudgeBenchmark) -> str:
+    """Which scores of the judges pass."""
+    cut = b.set_up.judge_cut
+    if cut is not None:
+        return f"a score of at least {cut:g} passes"
+    if len({judge.judge_cut for judge in b.judges}) == 1:
+        return "the metric's own verdict"
+    words = []
+    for judge in b.judges:
+        own = "by its own verdict"
+        if judge.judge_cut is not None:
+            own = f"from {judge.judge_cut:g} on"
+        words.append(f"{judge.judge} {own}")
+    return "each at its own cut: " + ", ".join(words)
+
+
+def _recorded_words(b: JudgeBenchmark) -> str:
+    """How many of the judges were recorded in the labels; "" for none or one."""
+    recorded = sum(judge.judge.startswith("recorded:") for judge in b.judges)
+    if recorded < 2:
+        return ""
+    if recorded == len(b.judges):
+        return f"{recorded} recorded in the labels, none of them was asked"
+    return f"{recorded} of {len(b.judges)} recorded in the labels, the others asked"
 
 
 class Note(NamedTuple):
@@ -191,6 +185,10 @@ class Note(NamedTuple):
         if figure is None or not figure.reason:
             return ""
         return f" ({self.reasons.setdefault(figure.reason, len(self.reasons) + 1)})"
+
+    def cell(self, figure: Figure | None) -> str:
+        """The figure with its interval, and the mark of its reason."""
+        return figure_words(figure) + self.mark(figure)
 
     def lines(self) -> list[str]:
         """(1) why ..."""
@@ -326,54 +324,27 @@ def _figures(page: Page, b: JudgeBenchmark) -> None:
 def _figure_table(
     page: Page, names: list[str], columns: list[tuple[str, dict[str, Figure]]], notes: Note
 ) -> None:
-    page.table(
-        [("figure", False), *((one_line(head, 60), False) for head, _ in columns)],
-        [
-            [
-                title(name),
-                *(figure_words(held.get(name)) + notes.mark(held.get(name)) for _, held in columns),
-            ]
-            for name in names
-            if any(name in held for _, held in columns)
-        ],
-    )
+    heads = [("figure", False)]
+    heads += [(one_line(head, 60), False) for head, _ in columns]
+    rows = []
+    for name in names:
+        if any(name in figures for _, figures in columns):
+            cells = [notes.cell(figures.get(name)) for _, figures in columns]
+            rows.append([title(name), *cells])
+    page.table(heads, rows)
 
 
 def _many(page: Page, b: JudgeBenchmark) -> None:
     """Judges as rows, by their main figures, the best first."""
-    names = [
-        n
-        for n in (("graded_kappa", "kappa") if b.set_up.graded else _MANY)
-        if n in names_of(b.judges)
-    ]
+    present = names_of(b.judges)
+    main = _MANY_GRADED if b.set_up.graded else _MANY
+    names = [name for name in main if name in present]
     notes = Note({})
-    views = ["pooled", *(["macro"] if any(judge.macro for judge in b.judges) else [])]
-    for view in views:
-        page.title(
-            "Judges, pooled over all rows"
-            if view == "pooled"
-            else "Judges, macro: mean over slices"
-        )
-        held = [(judge, by_name(getattr(judge, view))) for judge in b.judges]
-        held.sort(key=lambda item: rank(item[1], names))
-        page.table(
-            [
-                ("judge", False),
-                ("rows", True),
-                *((f"{title(name)} [95 %]", False) for name in names),
-            ],
-            [
-                [
-                    one_line(short(judge.judge), 60),
-                    f"{judge.n:,}",
-                    *(
-                        figure_words(figures.get(name)) + notes.mark(figures.get(name))
-                        for name in names
-                    ),
-                ]
-                for judge, figures in held
-            ],
-        )
+    page.title("Judges, pooled over all rows")
+    _judge_table(page, names, [(judge, by_name(judge.pooled)) for judge in b.judges], notes)
+    if any(judge.macro for judge in b.judges):
+        page.title("Judges, macro: mean over slices")
+        _judge_table(page, names, [(judge, by_name(judge.macro)) for judge in b.judges], notes)
     for words in notes.lines():
         page.line(words, "dim", indent=2)
     page.line(
@@ -381,6 +352,21 @@ def _many(page: Page, b: JudgeBenchmark) -> None:
         "dim",
         indent=2,
     )
+
+
+def _judge_table(
+    page: Page,
+    names: list[str],
+    judges: list[tuple[JudgeFigures, dict[str, Figure]]],
+    notes: Note,
+) -> None:
+    heads = [("judge", False), ("rows", True)]
+    heads += [(f"{title(name)} [95 %]", False) for name in names]
+    rows = []
+    for judge, figures in sorted(judges, key=lambda item: rank(item[1], names)):
+        cells = [notes.cell(figures.get(name)) for name in names]
+        rows.append([one_line(short(judge.judge), 60), f"{judge.n:,}", *cells])
+    page.table(heads, rows)
 
 
 def rank(figures: Mapping[str, Figure], names: Sequence[str]) -> float:
@@ -416,17 +402,13 @@ def _confusion(page: Page, judge: JudgeFigures, of: str) -> None:
             indent=2,
         )
         return
-    page.table(
-        [
-            ("people \\ judge", False),
-            *((one_line(head, 20), True) for head in judge.confusion_scores),
-            ("all", True),
-        ],
-        [
-            [one_line(label, 20), *(f"{n:,}" for n in counts), f"{sum(counts):,}"]
-            for label, counts in zip(judge.confusion_labels, judge.confusion, strict=True)
-        ],
-    )
+    heads = [("people \\ judge", False)]
+    heads += [(one_line(score, 20), True) for score in judge.confusion_scores]
+    heads.append(("all", True))
+    rows = []
+    for label, counts in zip(judge.confusion_labels, judge.confusion, strict=True):
+        rows.append([one_line(label, 20), *map("{:,}".format, counts), f"{sum(counts):,}"])
+    page.table(heads, rows)
 
 
 def _slices(page: Page, judge: JudgeFigures, of: str) -> None:

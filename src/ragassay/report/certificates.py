@@ -40,17 +40,7 @@ def render_certificates(certificates: Sequence[Certificate], console: Console) -
                 ("labels", False),
                 *((f"{name.replace('_', ' ')} [95 %]", False) for name in shown),
             ],
-            [
-                [
-                    (c.metric, c.id[:8]),
-                    (
-                        one_line(c.dataset, 60),
-                        f"{c.n:,} in {say.count(c.clusters, 'cluster')}{_mark(c)}",
-                    ),
-                    *(_cell(c, name) for name in shown),
-                ]
-                for c in own
-            ],
+            [_certificate_cells(c, shown) for c in own],
         )
         if any(c.kind != "human" for c in own):
             page.line("* labels that were constructed, wholly or in part", "dim", indent=2)
@@ -118,3 +108,16 @@ def _full(figure: Figure | None) -> tuple[str, str]:
 
 def _mark(certificate: Certificate) -> str:
     return "" if certificate.kind == "human" else " *"
+
+
+def _certificate_cells(
+    certificate: Certificate, figures: Sequence[str]
+) -> list[str | tuple[str, str]]:
+    """A row of the table of certificates."""
+    clusters = say.count(certificate.clusters, "cluster")
+    labels = f"{certificate.n:,} in {clusters}{_mark(certificate)}"
+    return [
+        (certificate.metric, certificate.id[:8]),
+        (one_line(certificate.dataset, 60), labels),
+        *(_cell(certificate, name) for name in figures),
+    ]

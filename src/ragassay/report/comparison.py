@@ -208,7 +208,7 @@ def _metric_comparisons(
 
 
 def _most_changed(pairings: list[_Pairing], manifest: Manifest) -> tuple[ChangedRow, ...]:
-    """The rows that changed most, on metrics in [0, 1]: seconds and dollars are on another scale."""
+    """The rows that changed most, on metrics in [0, 1]: seconds and dollars have another scale."""
     changed: list[ChangedRow] = []
     for pairing in pairings:
         if not pairing.unit:

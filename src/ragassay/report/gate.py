@@ -89,7 +89,7 @@ class GateResult:
 
 
 def parse_gate(text: str, metrics: Iterable[str] = ()) -> Gate:
-    """Read a gate; with `metrics` given, its metric must be one of them. Raises SetupError E0601."""
+    """Read a gate; with `metrics`, its metric must be one of them. Raises SetupError E0601."""
     found = _GATE.fullmatch(text)
     if found is None or not found["left"].strip():
         raise SetupError(

@@ -628,7 +628,7 @@ _TURNED = {"higher": "", "lower": ", lower is better", "neither": ", neither end
 
 
 def render_comparison(comparison: Comparison, console: Console) -> None:
-    """Two runs, row by row: the differences with their intervals, and the rows that changed most."""
+    """Two runs, row by row: the differences with their intervals, the rows that changed most."""
     page = Page(console)
     a = comparison.a
     b = comparison.b

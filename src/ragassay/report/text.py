@@ -40,7 +40,7 @@ def seen(json: str) -> str:
 
 
 def one_line(text: str, limit: int = 160) -> str:
-    """`plain` on one line, runs of white space as one blank, cut with "…" after `limit` characters."""
+    """`plain` on one line, white space as one blank, cut with "…" after `limit` characters."""
     text = " ".join(plain(text[: 4 * limit + 64]).split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
