@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Many tests wait for servers and kills: two at a time take half as long.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: setup demo test check docs bench lock clean
+.PHONY: setup demo test test-fast soak check docs bench lock clean
 
 setup: .venv/.ready
 
@@ -20,6 +20,14 @@ demo: setup
 
 test: setup .venv/.browser
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+# The quick tests: no commands, servers, clusters or browsers.
+test-fast: setup
+	$(PY) -m pytest $(PYTEST_ARGS) -m "not slow"
+
+# The heavier doses of the fault and fuzzing suites (hours), recorded in benchmarks/results.
+soak: setup
+	$(PY) benchmarks/hardening/run.py --dose nightly
 
 check: setup
 	.venv/bin/ruff format --check .

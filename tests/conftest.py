@@ -36,6 +36,20 @@ def pytest_configure(config: pytest.Config) -> None:
     install()
 
 
+# Tests that start commands, servers, clusters or browsers, or that train: `make test-fast` leaves
+# them out, and whatever else is marked as slow.
+SLOW_FOLDERS = frozenset(
+    ("benchmarks", "cli", "distributed", "docs", "end_to_end", "examples", "hardening", "training")
+) | {"walks"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of slow folders."""
+    for item in items:
+        if item.path.relative_to(Path(__file__).parent).parts[0] in SLOW_FOLDERS:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(autouse=True)
 def _own_world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(request.path).relative_to(Path(__file__).parent).parts[0]

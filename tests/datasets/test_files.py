@@ -374,6 +374,7 @@ def test_a_row_with_a_10_mb_context_is_read_within_a_second(tmp_path):
     assert time.process_time() - start < 3  # both passes, on a busy machine
 
 
+@pytest.mark.slow
 def test_memory_does_not_follow_the_length_of_the_file(tmp_path):
     def peak(rows, name, line):
         path = tmp_path / name
@@ -414,6 +415,7 @@ LONG_ROWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG_ROWS)
 def test_a_row_over_the_limit_is_a_bad_row_that_is_never_held_in_memory(
     tmp_path, monkeypatch, name

@@ -119,6 +119,7 @@ FIELDS = [
 ]
 
 
+@pytest.mark.slow
 @example({"labels": [[None, None], [[], None]]})
 @given(st.dictionaries(st.sampled_from(FIELDS), json_like, max_size=8))
 @settings(max_examples=300, deadline=None)

@@ -454,6 +454,7 @@ COLUMNS = [
 ]
 
 
+@pytest.mark.slow
 @example({"error": [[]]})
 @given(st.dictionaries(st.sampled_from(COLUMNS), json_like, max_size=6))
 @settings(max_examples=200, deadline=None)

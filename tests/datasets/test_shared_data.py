@@ -43,6 +43,7 @@ def test_a_set_reads_as_it_is(name):
         assert sample.reference == (reference[0] if isinstance(reference, list) else reference)
 
 
+@pytest.mark.slow
 def test_every_set_of_rows_is_read_without_a_bad_row():
     sets = [path for path in SETS if path.parent.name != "scifact_retrieval"]
     assert len(sets) >= 20

@@ -123,6 +123,7 @@ rows = st.lists(samples, min_size=1, max_size=3, unique_by=lambda sample: sample
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", FIELDS)
 @given(written=rows)
 @settings(max_examples=40, deadline=None)

@@ -445,6 +445,7 @@ ROWS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(ROWS, SCORES, st.randoms())
 def test_laws_of_finer_causes(row: Sample, scores: list[Score], random) -> None:
     found = diagnose(row, scores)

@@ -231,6 +231,7 @@ def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retry_after", [None, 0.0])
 def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(retry_after):
     refused = CallError("rate_limit", "429", retryable=True, retry_after=retry_after)
@@ -246,6 +247,7 @@ def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(retry_after):
     assert caught.value.code == "E0409"
 
 
+@pytest.mark.slow
 def test_a_call_that_is_always_refused_while_others_get_through_ends_no_run():
     class Picky(Script):
         async def call(self, call):

@@ -218,6 +218,7 @@ print(n)
 """
 
 
+@pytest.mark.slow
 def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder):
     limiter = RateLimiter.of("shared")
     limiter.refused(0.0)

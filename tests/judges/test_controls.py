@@ -99,6 +99,7 @@ def test_there_are_at_least_five_hundred_attacks_in_every_place_and_no_two_are_o
     assert structural() == attacks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["echo", "json"])
 def test_a_judge_that_only_repeats_the_data_gives_no_verdict_for_any_attack(mode: str) -> None:
     # Nothing in such a reply is the judge's own, so every verdict read from it would be one taken
@@ -205,6 +206,7 @@ def test_a_judge_by_word_overlap_is_not_void_in_any_rubric(rubric: str) -> None:
     assert len(ids(calls[0])) == len(group) + 1 + bool(PLANTED[rubric])
 
 
+@pytest.mark.slow
 def test_a_judge_that_obeys_what_the_data_say_is_caught_in_every_call_when_controls_are_always_planted() -> (
     None
 ):

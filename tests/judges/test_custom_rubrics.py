@@ -665,6 +665,7 @@ scales = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.sampled_from(KEYS), values | scales, max_size=6),
     st.sampled_from([SHORT, CHUNKS, RULES]),

@@ -556,6 +556,7 @@ def reply_to(call: MatchCall) -> Reply:
         return CallFailed(error.kind, error.message)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rubric", NEW)
 @pytest.mark.parametrize("kind", sorted(HOSTILE))
 def test_hostile_texts_are_settled_with_a_status_and_never_a_number_outside_its_range(
@@ -588,6 +589,7 @@ def test_hostile_texts_are_settled_with_a_status_and_never_a_number_outside_its_
     assert time.process_time() - started < 20
 
 
+@pytest.mark.slow
 def test_a_thousand_passages_are_each_judged() -> None:
     contexts = tuple(f"The tower number {n} is {n} metres tall." for n in range(1000))
     request = make(

@@ -44,6 +44,7 @@ def test_every_letter_and_digit_is_in_exactly_one_sentence(text: str) -> None:
     assert all(part == part.strip() for part in cut(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["word ", "One more. ", "x\n", "1. ", ". ", " "])
 def test_a_megabyte_takes_a_second_or_two(piece: str) -> None:
     started = time.process_time()

@@ -260,6 +260,7 @@ def test_no_letter_or_figure_outside_a_list_number_is_lost(response: str) -> Non
     assert missing == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

@@ -327,6 +327,7 @@ def test_a_model_that_lists_thousands_of_claims_fails_the_row() -> None:
     assert (score.status, score.counts.failed) == (Status.FAILED, MAX_CLAIMS + 1)
 
 
+@pytest.mark.slow
 def test_a_million_claims_or_facts_cost_no_more_than_reading_them() -> None:
     began = time.process_time()
     response = replace(ROW, response="It is red. " * 1_000_000)

@@ -70,6 +70,7 @@ def test_short_words_keep_their_letters() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["a", ".", " ", "Ab. ", "\n", "\u0301", '"(', "😀", "word and word. "]
 )

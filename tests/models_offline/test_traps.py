@@ -53,6 +53,7 @@ def test_counting_words_prefers_the_wrong_claims_of_the_corpus(words_found: Scor
         assert share < count / 2
 
 
+@pytest.mark.slow
 def test_contradictions_made_of_the_words_of_the_passage_are_told_apart_better_than_by_counting_words(
     scored: Scored, words_found: Scored
 ) -> None:

@@ -91,6 +91,7 @@ def test_figures_stand_under_the_names_of_agent_evaluation(store: Path) -> None:
     assert "response/llm_judged/correctness/rating/percentage" not in found, "it was not measured"
 
 
+@pytest.mark.slow
 def test_mlflow_reads_back_what_was_written(store: Path, tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'mlflow.db'}"
     python(WRITE, address, str(store), cwd=tmp_path)

@@ -355,6 +355,7 @@ def visit(browser, tmp_path):
         context.close()
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_benchmark_without_a_script_and_asks_for_nothing(visit):
     tab = visit(benchmark(), java_script_enabled=True)
     assert tab.locator("h1").inner_text() == benchmark_headline(benchmark())

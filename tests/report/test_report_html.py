@@ -146,6 +146,7 @@ def test_a_link_from_outside_opens_the_row(report, visit, browser):
     assert row.evaluate("e => e.open")
 
 
+@pytest.mark.slow
 def test_rows_can_be_filtered_and_sorted_by_keyboard(report, visit):
     tab = visit(report)
     shown = tab.locator("details.row:visible .id")
@@ -176,6 +177,7 @@ def test_without_its_script_the_page_still_opens_rows(report, visit):
     assert tab.locator("details.row .body").first.is_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [True, False])
 def test_hostile_texts_stay_texts(make, save, store, tmp_path, visit, script):
     rows = [

@@ -245,6 +245,7 @@ def test_calls_that_hang_do_not_take_the_place_of_other_rows(tmp_path):
         assert [row.sample.error for row in run] == ["no answer in 0.3 s"] * 2 + [None] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
@@ -293,6 +294,7 @@ def test_keys_and_passwords_in_an_error_are_not_kept(tmp_path, monkeypatch):
     assert error == "RuntimeError: Bearer *** at https://user:***@host with *** and sk-***"
 
 
+@pytest.mark.slow
 def test_a_hung_application_does_not_keep_the_process_alive(tmp_path):
     (tmp_path / "hanging.py").write_text("import time\ndef app(question):\n    time.sleep(1000)\n")
     (tmp_path / "rows.jsonl").write_text('{"id": "a", "question": "q?"}\n')
@@ -366,6 +368,7 @@ def answer(question):
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_does_not_ask_the_application_again_for_what_it_answered(tmp_path):
     (tmp_path / "app_of_mine.py").write_text(textwrap.dedent(APP))
     (tmp_path / "rows.jsonl").write_text(

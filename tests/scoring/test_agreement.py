@@ -272,6 +272,7 @@ def test_every_figure_is_finite_in_range_and_inside_its_interval_or_says_why_not
             assert figure.value - 1e-12 <= ends[1] <= 1, figure
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(tables, st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(table, random):

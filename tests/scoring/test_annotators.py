@@ -412,6 +412,7 @@ def test_the_same_seed_gives_the_same_intervals():
     assert measure(given_votes, draws=200, seed=1) != measure(given_votes, draws=200, seed=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "people", "values", "right", "size"),
     [(30, 3, 2, 0.6, 1), (60, 2, 4, 0.7, 1), (120, 3, 3, 0.8, 4)],

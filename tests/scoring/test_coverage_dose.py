@@ -40,6 +40,7 @@ def _load(name, place):
     return module
 
 
+@pytest.mark.slow
 def test_a_small_dose_of_every_printed_interval_holds_the_truth(benchmarks):
     cells = list(benchmarks["rates"].cells("ci", 20261121))
     run = benchmarks["coverage_run"]
@@ -50,6 +51,7 @@ def test_a_small_dose_of_every_printed_interval_holds_the_truth(benchmarks):
     assert not [run.where(cell) for cell in cells if run.below(cell) and run.chance(cell) < 0.001]
 
 
+@pytest.mark.slow
 def test_two_hundred_runs_against_themselves_raise_few_alarms(benchmarks):
     for row in benchmarks["false_alarms"].simulated(np.random.default_rng(8), 100):
         assert 0.02 <= row["single"] <= 0.08  # of 500 comparisons

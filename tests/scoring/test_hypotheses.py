@@ -35,6 +35,7 @@ def test_benjamini_and_hochbergs_correction_agrees_with_statsmodels(p):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(pvalues)
 def test_holms_correction_agrees_with_statsmodels(p):

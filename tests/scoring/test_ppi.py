@@ -264,6 +264,7 @@ def two_judges(n: int, total: int, seed: int, *, second: bool) -> ppi.Estimate:
     )
 
 
+@pytest.mark.slow
 def test_a_second_judge_narrows_the_interval_and_keeps_its_promise():
     held, widths = {True: 0, False: 0}, {True: 0.0, False: 0.0}
     for seed in range(300):

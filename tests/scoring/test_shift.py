@@ -137,6 +137,7 @@ def test_kolmogorovs_limit_equals_scipys(gap):
     )
 
 
+@pytest.mark.slow
 def test_two_sets_of_one_kind_are_alike_and_of_two_kinds_are_not():
     refused = sum(
         not shift.two_sets(rows(100, seed), rows(300, 100 + seed), seed=seed).alike
@@ -168,6 +169,7 @@ def test_other_words_are_a_shift_where_the_numbers_are_the_same():
     assert shift.two_sets(rows(60, 1), rows(60, 2), terms=(bags[0], bags[0])).alike
 
 
+@pytest.mark.slow
 def test_rows_of_few_clusters_do_not_pass_for_many():
     # Every cluster has its own length, so two random handfuls of clusters always differ; that is no
     # shift.

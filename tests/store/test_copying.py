@@ -104,6 +104,7 @@ def held(store: Store) -> list[object]:
     return found
 
 
+@pytest.mark.slow
 def test_a_store_is_the_same_after_a_way_through_postgresql_and_back(
     tmp_path: Path, postgres_url: str, make_manifest
 ) -> None:
@@ -149,6 +150,7 @@ with Store.open(sys.argv[1]) as source, Store.open(sys.argv[2]) as target:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_copy_that_is_killed_shows_whole_runs_only_and_is_finished_by_the_next(
     tmp_path: Path, kind: str, request: pytest.FixtureRequest, make_manifest
@@ -216,6 +218,7 @@ def test_what_is_damaged_is_not_copied(tmp_path: Path, make_manifest) -> None:
             second.run("run-2")
 
 
+@pytest.mark.slow
 def test_the_commands_copy_and_check_and_never_print_the_password(
     tmp_path: Path, postgres_url: str, make_manifest
 ) -> None:

@@ -160,6 +160,7 @@ def test_a_database_of_somebody_elses_is_refused(postgres: Postgres, database: s
         Store.open(postgres.url(database))
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once_make_one_schema(postgres: Postgres, database: str) -> None:
     starters = [child("Store.open(sys.argv[1]).close()", postgres.url(database)) for _ in range(4)]
     assert [(s.communicate()[1], s.returncode) for s in starters] == [("", 0)] * 4
@@ -170,6 +171,7 @@ def test_processes_that_start_at_once_make_one_schema(postgres: Postgres, databa
 # ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_crashes_and_cuts_lose_nothing_and_double_nothing(
     postgres: Postgres, store: Store, database: str
 ) -> None:
@@ -333,6 +335,7 @@ def test_connections_that_others_call_stale_meanwhile_are_used_all_the_same(stor
         assert [run.run_id for run in store.runs()] == ["run-1"]
 
 
+@pytest.mark.slow
 def test_a_write_that_a_crash_forgot_is_done_again_though_a_stranger_got_its_number(
     postgres: Postgres, store: Store, database: str
 ) -> None:
@@ -457,6 +460,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
 # ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_eight_processes_write_their_runs_and_one_of_all(
     postgres: Postgres, store: Store, database: str, make_manifest
 ) -> None:

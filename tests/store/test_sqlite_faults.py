@@ -124,6 +124,7 @@ def test_a_reader_that_never_ends_is_named_in_the_end(
 # ──────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 @pytest.mark.parametrize(
     ("version", "share"),
@@ -204,6 +205,7 @@ with Store.open({path!r}, make=False) as store:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_store_in_a_folder_that_may_not_be_written_is_read_and_not_written(
     tmp_path: Path, make_manifest, killed: bool
@@ -287,6 +289,7 @@ print(seen[0], seen[-1], len(seen))
 """
 
 
+@pytest.mark.slow
 def test_who_may_only_read_sees_what_is_there_while_another_process_writes(
     tmp_path: Path, make_manifest
 ) -> None:
@@ -322,6 +325,7 @@ print(read)
 """
 
 
+@pytest.mark.slow
 def test_who_may_read_the_file_alone_leaves_nothing_beside_it_that_would_keep_a_writer_out(
     tmp_path: Path, make_manifest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

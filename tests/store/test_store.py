@@ -368,6 +368,7 @@ WRITE = """
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_into_one_store_and_lose_nothing(store: Store, path: Path) -> None:
     writers = [child(WRITE, path, name, 40) for name in "ab"]
     assert [(w.communicate()[1], w.returncode) for w in writers] == [("", 0), ("", 0)]
@@ -382,6 +383,7 @@ def test_two_processes_write_into_one_store_and_lose_nothing(store: Store, path:
     assert store.check() == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_what_was_committed_before_a_kill_is_there(store: Store, path: Path, seed: int) -> None:
     writer = child(WRITE, path, "x", 100_000)
@@ -397,6 +399,7 @@ def test_what_was_committed_before_a_kill_is_there(store: Store, path: Path, see
     assert store.check() == ()
 
 
+@pytest.mark.slow
 def test_a_run_has_one_living_owner(store: Store, path: Path) -> None:
     store.acquire("run-1")
     store.acquire("run-1")

@@ -94,6 +94,7 @@ def test_whole_counts_decide_where_shares_alone_could_not() -> None:
     assert audit_row("x", row | {"n": "20", "positives": "10"}).nature == "inconsistent"
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(5, 400), st.integers(1, 400), st.integers(1, 400), st.integers(5, 400))
 def test_what_one_matrix_really_gives_is_never_called_impossible(

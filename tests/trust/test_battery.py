@@ -127,6 +127,7 @@ def test_harmless_changes_keep_every_word() -> None:
             assert [word for word in words if word] == own
 
 
+@pytest.mark.slow
 def test_turning_the_facts_of_a_huge_row_takes_no_long_time() -> None:
     row = Sample("h", "q?", (Context("9 " * 500_000),), "12 Harn and " * 80_000)
     started = time.perf_counter()

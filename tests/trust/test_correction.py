@@ -84,6 +84,7 @@ def test_labels_of_unknown_choice_beside_known_ones_are_set_aside():
     assert list(found.unused.values()) == [2]
 
 
+@pytest.mark.slow
 def test_a_calibration_set_of_the_same_kind_is_used_and_of_another_kind_refused():
     rows, _ = world()
     others, truth = world(150, seed=9, prefix="c")
@@ -125,6 +126,7 @@ def test_labels_that_match_no_row_are_refused_with_their_number():
         estimate(rows, [])
 
 
+@pytest.mark.slow
 def test_labels_off_the_scale_and_strange_ids_are_set_aside_and_counted():
     rows, truth = world()
     labels = [RowLabel(f"r{i}", truth[i]) for i in range(100)]
@@ -162,6 +164,7 @@ def test_when_all_rows_are_labelled_there_is_nothing_to_test_and_the_mean_is_the
     assert found.estimate.value == pytest.approx(np.mean(truth))
 
 
+@pytest.mark.slow
 def test_rows_that_the_judge_lost_do_not_pull_the_estimate():
     # The judge loses half of the bad rows: over the rows that it kept, the true rate would be 2 /
     # 3.

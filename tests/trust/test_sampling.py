@@ -47,6 +47,7 @@ def stated(rows: Sequence[Candidate], n: int, **options: object) -> dict[str, fl
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("per_cluster", [None, 2])
 def test_rows_are_chosen_as_often_as_their_stated_probability_says(
@@ -223,6 +224,7 @@ def test_rounds_of_equal_chances_count_as_one_simple_random_sample() -> None:
     assert combined(three, 40) == pytest.approx([15 / 40] * 15)
 
 
+@pytest.mark.slow
 def test_over_rounds_that_look_at_earlier_labels_the_total_stays_true() -> None:
     rows, _, truth = population(120, 3)
     totals = []

@@ -273,6 +273,7 @@ def claims(n: int) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_judge_that_a_cascade_names_runs_and_agrees_with_people_as_often_as_it_was_told(
     tmp_path: Path,
 ) -> None:
@@ -355,6 +356,7 @@ class Fickle:
         return reply
 
 
+@pytest.mark.slow
 def test_a_model_that_changes_its_mind_on_a_quarter_of_the_rows_has_that_flip_rate(
     tmp_path: Path,
 ) -> None:

@@ -91,6 +91,7 @@ def write(path: Path, ids: range, says: Says = person, **others: Any) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_sheet_is_filled_in_imported_and_corrects_the_run(
     store: Path, tmp_path: Path, whole: tuple[Path, dict[str, float]]
 ) -> None:
@@ -228,6 +229,7 @@ def test_an_estimate_by_slice_uses_the_labels_of_each_slice(store: Path, tmp_pat
         estimate("last", labels=sheet, by="halv", store=store)
 
 
+@pytest.mark.slow
 def test_labels_of_another_population_are_refused(store: Path, tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.jsonl"
     text = (
@@ -302,6 +304,7 @@ def test_labels_off_the_scale_and_two_labels_of_one_person_are_errors(
             call()
 
 
+@pytest.mark.slow
 def test_a_label_that_was_imported_is_only_changed_where_that_is_asked(
     store: Path, tmp_path: Path
 ) -> None:
@@ -429,6 +432,7 @@ def nearly(body: dict[str, Any]) -> Any:
     return reply
 
 
+@pytest.mark.slow
 def test_another_judges_run_of_the_same_rows_helps_the_estimate(
     store: Path, tmp_path: Path
 ) -> None:
