@@ -136,7 +136,7 @@ def test_what_reused_judgments_cost_when_they_were_bought_is_saved():
     assert budget.ledger().saved_cost == 0.3  # binary sums give 0.30000000000000004
 
 
-def test_an_answer_that_another_asker_of_the_same_has_paid_for_counts_neither_as_sent_nor_as_uncertain():
+def test_an_answer_that_another_asker_has_paid_for_counts_neither_as_sent_nor_as_uncertain():
     budget = LocalBudget(price, max_calls=2, max_cost=0.00009)
     first, second = budget.reserve(CALL), budget.reserve(CALL)
     budget.settle(CALL, first, Spend(1, 10, 5, cost=0.00002))

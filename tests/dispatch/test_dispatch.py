@@ -1,5 +1,5 @@
-"""How a call is retried, bounded, held back and stopped. The model here is a script; real HTTP is
-in tests/end_to_end.
+"""A call is retried, bounded, delayed and stopped. The model here is a script; real HTTP is in
+tests/end_to_end.
 """
 
 import asyncio
@@ -215,18 +215,18 @@ def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
         )
         task = asyncio.create_task(dispatcher.call(CALL))
         await asyncio.sleep(0.05)
-        said, now = dispatcher.traffic.waiting, time.time()
+        waiting, now = dispatcher.traffic.waiting, time.time()
         dispatcher.stop()
         started = time.monotonic()
         with pytest.raises(Stopped):
             await task
-        return time.monotonic() - started, said, now
+        return time.monotonic() - started, waiting, now
 
-    took, said, now = asyncio.run(main())
+    took, waiting, now = asyncio.run(main())
     assert took < 0.5
     assert len(model.times) == 1
     ends = [time.strftime("%H:%M:%S", time.localtime(now + after)) for after in range(28, 34)]
-    assert said in [f"rate limit, calls go out again at {end}" for end in ends], (
+    assert waiting in [f"rate limit, calls go out again at {end}" for end in ends], (
         "it is said how long that takes"
     )
 

@@ -1,6 +1,4 @@
-"""How rows are driven: asked once, durable before use, nothing lost, one row's failure never the
-run's.
-"""
+"""Rows are driven: asked once, durable before use, nothing lost, a row's failure its own."""
 
 import asyncio
 import time
@@ -92,12 +90,12 @@ class EchoJudge:
             return tuple(
                 Judgment(r.key, "echo-r", "r@1", status, reason=reply.message) for r in requests
             )
-        kept = [
+        judgments = [
             Judgment(r.key, "echo-r", "r@1", Status.JUDGED, rating=1, value=1.0, spend=reply.spend)
             for r in requests
         ]
-        yield Keep(tuple(kept[:1]))
-        return tuple(kept[1:])
+        yield Keep(tuple(judgments[:1]))
+        return tuple(judgments[1:])
 
 
 class CountingModel:
@@ -528,15 +526,15 @@ class AtOnce(EchoJudge):
         yield
 
 
-def results_of(store, tmp_path, heap, monkeypatch, make_manifest):
-    monkeypatch.setattr("ragassay.runs.engine.BATCH_ROWS", heap)
+def results_of(store, tmp_path, batch_rows, monkeypatch, make_manifest):
+    monkeypatch.setattr("ragassay.runs.engine.BATCH_ROWS", batch_rows)
     questions = [f"q{n % 90}" for n in range(200)]
     questions[50], questions[60], questions[70] = "crash", "forget", "nan"
     rows = [
         BadRow(f"b{n}", n, "E0301", "no") if n % 37 == 5 else sample
         for n, sample in enumerate(samples(questions))
     ]
-    with Store.open(tmp_path / f"{heap}.db") as opened:
+    with Store.open(tmp_path / f"{batch_rows}.db") as opened:
         opened.create_run(make_manifest("run-1", rows=len(rows)))
         engine = engine_for(
             opened, metrics=(Ask1(), Ask1("n", "p"), Broken()), judge=AtOnce(), total=len(rows)

@@ -79,7 +79,7 @@ def test_a_failing_store_is_raised_to_everyone_who_waits(watched):
     assert [type(r) for r in results] == [EnvironmentFailure] * 5
 
 
-def test_a_failure_to_write_rows_is_told_at_once_and_not_only_to_whoever_brings_the_next_one(
+def test_a_failure_to_write_rows_is_reported_at_once_and_not_only_to_whoever_brings_the_next_one(
     watched, make_row_result
 ):
     full = EnvironmentFailure("E0506", "The disk is full.")
@@ -89,19 +89,19 @@ def test_a_failure_to_write_rows_is_told_at_once_and_not_only_to_whoever_brings_
 
     watched.put_rows = fails
 
-    told = []
+    reported = []
 
     async def main():
-        async with Journal(watched, "run-1", on_failure=told.append) as journal:
+        async with Journal(watched, "run-1", on_failure=reported.append) as journal:
             await journal.put_rows([make_row_result(0)])
             for _ in range(500):
-                if told:
+                if reported:
                     break
                 await asyncio.sleep(0.01)
 
     with pytest.raises(EnvironmentFailure):  # at the end as well, since nobody brought another row
         asyncio.run(main())
-    assert told[0] is full
+    assert reported[0] is full
 
 
 def test_with_the_cache_off_only_the_runs_own_judgments_are_found(watched):
@@ -169,17 +169,17 @@ def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row
     )
 )
 def test_what_was_seen_is_never_called_unseen(keys):
-    seen = BloomFilter()
+    keys_put = BloomFilter()
     for key in keys:
-        seen.add(key)
-    assert all(key in seen for key in keys)
+        keys_put.add(key)
+    assert all(key in keys_put for key in keys)
 
 
 def test_of_keys_that_were_not_seen_hardly_one_is_taken_for_seen():
-    seen = BloomFilter()
+    keys_put = BloomFilter()
     for n in range(20_000):
-        seen.add(Request("r", {"text": str(n)}).key)
-    wrong = sum(Request("r", {"text": f"other {n}"}).key in seen for n in range(5_000))
+        keys_put.add(Request("r", {"text": str(n)}).key)
+    wrong = sum(Request("r", {"text": f"other {n}"}).key in keys_put for n in range(5_000))
     assert wrong <= 5
 
 

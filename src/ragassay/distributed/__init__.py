@@ -1,5 +1,4 @@
-"""Who runs a plan over several processes or machines: Ray places the workers, each drives parts of
-the rows.
+"""Runs over several processes or machines: Ray places the workers, each drives parts of the rows.
 
 The door is light: Ray is imported when a run starts over it, and never for recovering what such a
 run left behind.

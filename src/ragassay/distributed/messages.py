@@ -56,8 +56,8 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """How a worker's part stands. rows: finished ones of the part; messages: what the user is to be
-    told, once; without_usage: replies so far that said nothing about tokens.
+    """How a worker's part stands. rows: finished ones of the part; messages: reports for the user,
+    each sent once; without_usage: replies so far that said nothing about tokens.
     """
 
     rows: int = 0

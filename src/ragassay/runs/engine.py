@@ -12,8 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ragassay.core import Ledger, RunState, Sample, shorten
-from ragassay.dispatch import CallPolicy, Dispatcher, LocalBudget, Stopped
-from ragassay.dispatch.batched import ROWS_AT_ONCE, BatchedDispatcher
+from ragassay.dispatch import (
+    ROWS_AT_ONCE,
+    BatchedDispatcher,
+    CallPolicy,
+    Dispatcher,
+    LocalBudget,
+    Stopped,
+)
 from ragassay.models import Model
 from ragassay.runs.journal import Journal, JournalStore, text_size
 from ragassay.runs.judge_runner import JudgeRunner
