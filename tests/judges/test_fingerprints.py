@@ -167,6 +167,12 @@ EXPECTED = {
 
 
 def test_every_built_in_rubric_is_compared() -> None:
+    missing = {
+        name: (RUBRICS.get(name).ref, RUBRICS.get(name).digest, LLM.fingerprint(name), "")
+        for name in RUBRICS.ids()
+        if name not in EXPECTED
+    }
+    assert not missing, f"a new rubric: add to EXPECTED {missing}"
     assert set(EXPECTED) == set(RUBRICS.ids())
 
 

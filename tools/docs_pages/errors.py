@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from docs_pages.markdown import fragment
 from ragassay.core.error_catalogue import error_catalogue
 
 _GROUPS = {
@@ -37,21 +38,11 @@ _GROUPS = {
         ),
     ),
 }
-_HEAD = """# Errors
-
-Every error that you can act on has a code. The message says what is wrong, where (file and line, row and field, or
-option), why (the value that was found) and what to do. `ragassay explain CODE` prints what this page says of a code.
-[Gates and CI](gates-and-ci.md) lists the exit codes.
-
-```bash
-ragassay explain E0306
-```
-"""
 
 
 def errors_page() -> str:
     """The page as Markdown: one table for each range of codes, in the order of the codes."""
-    parts = [_HEAD]
+    parts = [fragment("errors_intro.md")]
     for prefix, (title, note) in _GROUPS.items():
         parts.append(
             f"\n## {title}\n\n{note}\n\n| code | meaning | how it comes about | what to do |\n| ---"
