@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from ragassay.core import SetupError
 from ragassay.metrics import catalogue
+from ragassay.trust.alignment import default_cut
 from ragassay.trust.benchmark_sets import (
+    BENCHMARK_SETS,
     NEGATIVES,
-    STANDARDS,
     answer_type,
     make_answer_negatives,
     trec_rows,
 )
-from ragassay.trust.comparison import default_cut
 
 QUESTIONS = [
     {"id": "a", "question": "Who wrote Emma?", "reference": "Jane Austen"},
@@ -33,10 +33,10 @@ QUESTIONS = [
 
 
 def test_every_standard_names_a_metric_that_exists_and_its_own_cut() -> None:
-    for standard in STANDARDS.values():
+    for standard in BENCHMARK_SETS.values():
         assert standard.metric in catalogue()
         assert default_cut(standard.scale) == standard.cut
-    assert STANDARDS["answer_relevance"].kind == "human and constructed"
+    assert BENCHMARK_SETS["answer_relevance"].kind == "human and constructed"
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import DataError, JudgeBenchmark, JudgeFigures, SetupError
-from ragassay.trust.comparison import default_cut
-from ragassay.trust.measure.benchmarks import benchmark, judges_of
+from ragassay.trust.alignment import default_cut
+from ragassay.trust.measure.benchmarks import benchmark
+from ragassay.trust.measure.context import judges_of
 
 
 def rows_of(labels: list[Any], verdicts: list[Any], **others: list[Any]) -> list[dict[str, Any]]:

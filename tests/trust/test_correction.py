@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ragassay.core import DataError
-from ragassay.trust.correction import RowLabel, RunRow, estimate
+from ragassay.trust.correction import RowLabel, RunRow, corrected_metric
 
 
 def world(
@@ -32,7 +32,9 @@ def world(
 
 def test_labels_drawn_at_random_correct_a_lenient_judge():
     rows, truth = world()
-    found = estimate(rows, [RowLabel(f"r{i}", truth[i]) for i in range(200)], metric="groundedness")
+    found = corrected_metric(
+        rows, [RowLabel(f"r{i}", truth[i]) for i in range(200)], metric="groundedness"
+    )
     assert found.estimate.judge is not None
     assert found.estimate.judge > 0.6
     assert found.estimate.interval is not None
@@ -51,7 +53,7 @@ def test_labels_of_the_rows_that_failed_are_refused_with_the_reason():
     rows, truth = world()
     picked = [i for i in range(800) if rows[i].value == 0.0][:100]
     with pytest.raises(DataError) as caught:
-        estimate(rows, [RowLabel(f"r{i}", truth[i]) for i in picked])
+        corrected_metric(rows, [RowLabel(f"r{i}", truth[i]) for i in picked])
     assert caught.value.code == "E0605"
     assert "not drawn at random" in caught.value.what
     assert "judge" in caught.value.why
@@ -63,7 +65,9 @@ def test_the_same_choice_is_used_when_its_probabilities_are_known():
     rng = np.random.default_rng(5)
     chance = [0.3 if row.value == 0.0 else 0.05 for row in rows]
     picked = [i for i in range(2000) if rng.random() < chance[i]]
-    found = estimate(rows, [RowLabel(f"r{i}", truth[i], inclusion=chance[i]) for i in picked])
+    found = corrected_metric(
+        rows, [RowLabel(f"r{i}", truth[i], inclusion=chance[i]) for i in picked]
+    )
     assert found.weighted
     assert found.shift is None
     assert found.estimate.interval is not None
@@ -79,7 +83,7 @@ def test_labels_of_unknown_choice_beside_known_ones_are_set_aside():
         RowLabel("r90", 1.0),
         RowLabel("r91", 0.0),
     ]
-    found = estimate(rows, labels)
+    found = corrected_metric(rows, labels)
     assert found.used == 80
     assert list(found.unused.values()) == [2]
 
@@ -89,14 +93,14 @@ def test_a_calibration_set_of_the_same_kind_is_used_and_of_another_kind_refused(
     rows, _ = world()
     others, truth = world(150, seed=9, prefix="c")
     labels = [RowLabel(row.id, value, row=row) for row, value in zip(others, truth, strict=True)]
-    found = estimate(rows, labels)
+    found = corrected_metric(rows, labels)
     assert found.foreign
     assert found.used == 150
     assert found.estimate.interval is not None
     assert found.estimate.interval.low < 0.5 < found.estimate.interval.high
     strangers, truth = world(150, seed=9, length=4.5, prefix="c")
     with pytest.raises(DataError) as caught:
-        estimate(
+        corrected_metric(
             rows,
             [RowLabel(row.id, value, row=row) for row, value in zip(strangers, truth, strict=True)],
         )
@@ -110,7 +114,7 @@ def test_a_calibration_set_of_few_documents_is_refused_as_unproven():
     others, truth = world(150, seed=9, prefix="c")
     few = [replace(row, cluster=f"d{i % 4}") for i, row in enumerate(others)]
     with pytest.raises(DataError, match="4 rows or clusters") as caught:
-        estimate(
+        corrected_metric(
             rows, [RowLabel(row.id, value, row=row) for row, value in zip(few, truth, strict=True)]
         )
     assert caught.value.code == "E0605"
@@ -119,18 +123,18 @@ def test_a_calibration_set_of_few_documents_is_refused_as_unproven():
 def test_labels_that_match_no_row_are_refused_with_their_number():
     rows, _ = world(100)
     with pytest.raises(DataError) as caught:
-        estimate(rows, [RowLabel("x1", 1.0), RowLabel("x2", 0.0)])
+        corrected_metric(rows, [RowLabel("x1", 1.0), RowLabel("x2", 0.0)])
     assert caught.value.code == "E0605"
     assert "2 not a row of this run" in caught.value.why
     with pytest.raises(DataError, match="no label"):
-        estimate(rows, [])
+        corrected_metric(rows, [])
 
 
 @pytest.mark.slow
 def test_labels_off_the_scale_and_strange_ids_are_set_aside_and_counted():
     rows, truth = world()
     labels = [RowLabel(f"r{i}", truth[i]) for i in range(100)]
-    found = estimate(
+    found = corrected_metric(
         rows, [*labels, RowLabel("r200", 3.0), RowLabel("r201", float("nan")), RowLabel("zz", 1.0)]
     )
     assert found.unused == {
@@ -143,7 +147,7 @@ def test_labels_off_the_scale_and_strange_ids_are_set_aside_and_counted():
 def test_two_labels_of_one_row_count_as_their_mean_and_are_told():
     rows, truth = world()
     labels = [RowLabel(f"r{i}", truth[i]) for i in range(60)]
-    found = estimate(rows, [*labels, RowLabel("r0", 1 - truth[0])])
+    found = corrected_metric(rows, [*labels, RowLabel("r0", 1 - truth[0])])
     assert found.used == 60
     assert found.estimate.labels_only == pytest.approx((sum(truth[:60]) - truth[0] + 0.5) / 60)
     assert "1 rows have several labels: their mean counts" in found.warnings
@@ -151,7 +155,7 @@ def test_two_labels_of_one_row_count_as_their_mean_and_are_told():
 
 def test_few_labels_stand_alone():
     rows, truth = world()
-    found = estimate(rows, [RowLabel(f"r{i}", truth[i]) for i in range(12)])
+    found = corrected_metric(rows, [RowLabel(f"r{i}", truth[i]) for i in range(12)])
     assert found.estimate.method == "labels alone"
     assert found.saved == 0
     assert any("too few to see" in warning for warning in found.warnings)
@@ -159,7 +163,7 @@ def test_few_labels_stand_alone():
 
 def test_when_all_rows_are_labelled_there_is_nothing_to_test_and_the_mean_is_theirs():
     rows, truth = world(200)
-    found = estimate(rows, [RowLabel(f"r{i}", truth[i]) for i in range(200)])
+    found = corrected_metric(rows, [RowLabel(f"r{i}", truth[i]) for i in range(200)])
     assert found.shift is None
     assert found.estimate.value == pytest.approx(np.mean(truth))
 
@@ -176,7 +180,7 @@ def test_rows_that_the_judge_lost_do_not_pull_the_estimate():
             replace(row, value=None) if value == 0 and rng.random() < 0.5 else row
             for row, value in zip(rows, truth, strict=True)
         ]
-        found = estimate(rows, [RowLabel(f"r{i}", truth[i]) for i in range(120)])
+        found = corrected_metric(rows, [RowLabel(f"r{i}", truth[i]) for i in range(120)])
         assert found.lost > 100
         assert any("without a judge's score" in warning for warning in found.warnings)
         kept.append(found.estimate.value)
@@ -185,7 +189,7 @@ def test_rows_that_the_judge_lost_do_not_pull_the_estimate():
 
 def test_a_run_without_any_score_rests_on_the_labels_alone():
     rows, truth = world(300)
-    found = estimate(
+    found = corrected_metric(
         [replace(row, value=None) for row in rows],
         [RowLabel(f"r{i}", truth[i]) for i in range(100)],
     )
@@ -196,7 +200,7 @@ def test_a_run_without_any_score_rests_on_the_labels_alone():
 
 def test_each_slice_gets_its_own_estimate():
     rows, truth = world()
-    found = estimate(rows, [RowLabel(f"r{i}", truth[i]) for i in range(240)], by="kind")
+    found = corrected_metric(rows, [RowLabel(f"r{i}", truth[i]) for i in range(240)], by="kind")
     assert [
         (part.value, part.estimate.n_labelled, part.estimate.n_total) for part in found.slices
     ] == [
@@ -208,8 +212,8 @@ def test_each_slice_gets_its_own_estimate():
 def test_clusters_widen_the_interval():
     rows, truth = world(800)
     labels = [RowLabel(f"r{i}", truth[i // 8 * 8]) for i in range(240)]
-    apart = estimate(rows, labels).estimate
-    together = estimate(
+    apart = corrected_metric(rows, labels).estimate
+    together = corrected_metric(
         [replace(row, cluster=f"d{i // 8}") for i, row in enumerate(rows)], labels
     ).estimate
     assert together.clusters == 30
@@ -222,4 +226,4 @@ def test_clusters_widen_the_interval():
 def test_two_rows_of_one_id_are_a_mistake_of_the_caller():
     rows, _ = world(5)
     with pytest.raises(ValueError, match="one id"):
-        estimate([*rows, rows[0]], [])
+        corrected_metric([*rows, rows[0]], [])

@@ -14,15 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragassay.core import Context, DataError, HumanLabel, Sample, SetupError
-from ragassay.trust.label_files import (
-    consensus,
-    of_samples,
-    read_sheet,
-    read_votes,
-    ties,
-    write_sheet,
-)
-from ragassay.trust.sampling import Chosen
+from ragassay.trust.consensus import consensus, ties
+from ragassay.trust.label_files import of_samples, read_sheet, read_votes
+from ragassay.trust.label_sheets import write_sheet
+from ragassay.trust.sampling import ChosenRow
 
 SAMPLES = [
     Sample(
@@ -36,9 +31,9 @@ SAMPLES = [
     Sample("=cmd|' /C calc'!A0", question="'=quoted", contexts=(), response="@x\ty"),
 ]
 CHOSEN = [
-    Chosen("r2", 0.125, "active", "2", 1),
-    Chosen("=cmd|' /C calc'!A0", 1.0, "audit", "1", 1),
-    Chosen("r1", 1 / 3, "active", "a/3", 2),
+    ChosenRow("r2", 0.125, "active", "2", 1),
+    ChosenRow("=cmd|' /C calc'!A0", 1.0, "audit", "1", 1),
+    ChosenRow("r1", 1 / 3, "active", "a/3", 2),
 ]
 
 
@@ -123,7 +118,7 @@ def test_no_cell_of_a_sheet_is_a_formula_and_every_id_reads_back(
 ) -> None:
     row_id, path = mark + text, tmp_path / "sheet.csv"
     write_sheet(
-        [Chosen(row_id, 0.5, "audit", "1", 1)],
+        [ChosenRow(row_id, 0.5, "audit", "1", 1)],
         [Sample(row_id, question=mark + text)],
         path,
         name=mark + "m",
@@ -265,7 +260,7 @@ def test_a_sheet_without_the_label_column_says_which_columns_it_has(tmp_path: Pa
 
 def test_a_sheet_can_only_be_written_of_rows_that_are_there(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="E0108"):
-        write_sheet([Chosen("zz", 0.5, "audit", "1", 1)], SAMPLES, tmp_path / "s.csv", name="g")
+        write_sheet([ChosenRow("zz", 0.5, "audit", "1", 1)], SAMPLES, tmp_path / "s.csv", name="g")
     with pytest.raises(SetupError, match="E0101"):
         write_sheet(CHOSEN, SAMPLES, tmp_path / "s.xlsx", name="g")
     assert list(tmp_path.iterdir()) == []

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from ragassay.trust.certificate_issue import issue
     from ragassay.trust.comparison import compare
     from ragassay.trust.correction import Correction
-    from ragassay.trust.label_files import read_sheet, read_votes, write_sheet
+    from ragassay.trust.label_files import read_sheet, read_votes
+    from ragassay.trust.label_sheets import write_sheet
     from ragassay.trust.label_table import read_labels
     from ragassay.trust.sampling import choose
 
@@ -38,7 +39,7 @@ _MODULES = {
     "read_sheet": "label_files",
     "read_votes": "label_files",
     "trec_rows": "benchmark_sets",
-    "write_sheet": "label_files",
+    "write_sheet": "label_sheets",
 }
 
 __all__ = [

@@ -1,7 +1,6 @@
-"""Which benchmarks are standard, and how are their labelled rows made where the source has only
-questions and answers?
+"""The standard benchmark sets, and labelled rows made from questions with gold answers.
 
-A set-up is data: task, metric, label scale and cut, what the labels are. `trec_rows` joins
+A set is data: task, metric, label scale and cut, what the labels are. `trec_rows` joins
 relevance grades with texts, `make_answer_negatives` makes answers that do not answer. Labels that
 it makes are constructed: a row passes because it was built so, not because a person looked at it,
 and a benchmark on them says so (kind "human and constructed").
@@ -18,9 +17,11 @@ from ragassay.core import SetupError, nearest, shorten
 
 
 @dataclass(frozen=True, slots=True)
-class Standard:
-    """A standard set-up. labels: what the label's numbers mean; cut: from which one on a row
-    passes; kind: as in a certificate; source: who set it up so.
+class BenchmarkSet:
+    """A standard benchmark set.
+
+    labels: what the label's numbers mean; cut: from which one on a row passes; kind: as in a
+    certificate; source: who set it up so.
     """
 
     name: str
@@ -34,45 +35,44 @@ class Standard:
     source: str
 
 
-STANDARDS: Mapping[str, Standard] = {
-    one.name: one
-    for one in (
-        Standard(
-            "groundedness",
-            "groundedness",
-            "groundedness",
-            "1 = the context supports the claim, 0 = it does not (partly supported counts as 0)",
-            (0.0, 1.0),
-            1.0,
-            "human",
-            "the source document",
-            "claim verification, as LLM-AggreFact (Tang et al. 2024, arXiv:2404.10774)",
-        ),
-        Standard(
-            "context_relevance",
-            "context_relevance",
-            "context_relevance",
-            "0 irrelevant, 1 related, 2 highly relevant, 3 perfectly relevant; 2 and 3 pass",
-            (0.0, 1.0, 2.0, 3.0),
-            2.0,
-            "human",
-            "the query",
-            "TREC Deep Learning passage grades (Craswell et al. 2020, arXiv:2003.07820)",
-        ),
-        Standard(
-            "answer_relevance",
-            "answer_relevance",
-            "answer_relevance",
-            "1 = the gold answer of the question, 0 = made not to answer it",
-            (0.0, 1.0),
-            1.0,
-            "human and constructed",
-            "the question",
-            "gold and shuffled answers of HotpotQA (Yang et al. 2018), as for the RAG triad",
-        ),
-    )
-}
-"""Name -> the set-up."""
+_SETS = (
+    BenchmarkSet(
+        "groundedness",
+        "groundedness",
+        "groundedness",
+        "1 = the context supports the claim, 0 = it does not (partly supported counts as 0)",
+        (0.0, 1.0),
+        1.0,
+        "human",
+        "the source document",
+        "claim verification, as LLM-AggreFact (Tang et al. 2024, arXiv:2404.10774)",
+    ),
+    BenchmarkSet(
+        "context_relevance",
+        "context_relevance",
+        "context_relevance",
+        "0 irrelevant, 1 related, 2 highly relevant, 3 perfectly relevant; 2 and 3 pass",
+        (0.0, 1.0, 2.0, 3.0),
+        2.0,
+        "human",
+        "the query",
+        "TREC Deep Learning passage grades (Craswell et al. 2020, arXiv:2003.07820)",
+    ),
+    BenchmarkSet(
+        "answer_relevance",
+        "answer_relevance",
+        "answer_relevance",
+        "1 = the gold answer of the question, 0 = made not to answer it",
+        (0.0, 1.0),
+        1.0,
+        "human and constructed",
+        "the question",
+        "gold and shuffled answers of HotpotQA (Yang et al. 2018), as for the RAG triad",
+    ),
+)
+
+BENCHMARK_SETS: Mapping[str, BenchmarkSet] = {one.name: one for one in _SETS}
+"""Name -> the set."""
 
 NEGATIVES = ("shuffled", "same_type", "evasive", "refusal")
 """Kinds of answers that do not answer: of another question; of another question whose answer is of
@@ -96,6 +96,7 @@ _REFUSALS = (
     "I'd rather not comment on this.",
 )
 
+_TRIES = 20  # random draws of another question before all are looked through
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _NUMBER = re.compile(
     r"[-+]?[\d][\d.,]*(?:\s*(?:%|percent|million|billion|thousand|km|miles|years|people))?"
@@ -136,6 +137,33 @@ def make_answer_negatives(
     >>> [(row["id"], row["response"], row["label"]) for row in made][:2]
     [('a/gold', 'Jane Austen', 1), ('a/shuffled', '1813', 0)]
     """
+    _check_kinds(kinds)
+    asked = _questions(rows, question, reference)
+    if len(asked) < 2 or not kinds:
+        raise SetupError(
+            "E0205",
+            "There are too few questions with gold answers to make wrong ones from.",
+            where="rows",
+            why=f"{len(asked)} usable",
+            fix=f"give rows with {question} and {reference}",
+        )
+    rng = random.Random(seed)
+    order = list(range(len(asked)))
+    rng.shuffle(order)
+    kind_of = {at: kinds[turn % len(kinds)] for turn, at in enumerate(order)}
+    other_answers = _OtherAnswers(asked, rng)
+    for at, one in enumerate(asked):
+        yield _row(one, one.answers[0], 1, "gold")
+        kind = kind_of[at]
+        if kind == "evasive":
+            yield _row(one, rng.choice(_EVASIVE), 0, kind)
+        elif kind == "refusal":
+            yield _row(one, rng.choice(_REFUSALS), 0, kind)
+        else:
+            yield from other_answers.row(one, kind)
+
+
+def _check_kinds(kinds: Sequence[str]) -> None:
     for kind in kinds:
         if kind not in NEGATIVES:
             raise SetupError(
@@ -145,36 +173,6 @@ def make_answer_negatives(
                 where="kinds",
                 fix="choose from " + ", ".join(NEGATIVES),
             )
-    known = _questions(rows, question, reference)
-    if len(known) < 2 or not kinds:
-        raise SetupError(
-            "E0205",
-            "There are too few questions with gold answers to make wrong ones from.",
-            where="rows",
-            why=f"{len(known)} usable",
-            fix=f"give rows with {question} and {reference}",
-        )
-    rng = random.Random(seed)
-    order = list(range(len(known)))
-    rng.shuffle(order)
-    turn = {at: kinds[place % len(kinds)] for place, at in enumerate(order)}
-    by_type: dict[str, list[int]] = {}
-    for at, one in enumerate(known):
-        by_type.setdefault(one.type, []).append(at)
-    for at, one in enumerate(known):
-        yield _row(one, one.answers[0], 1, "gold")
-        kind = turn[at]
-        if kind == "evasive":
-            yield _row(one, rng.choice(_EVASIVE), 0, kind)
-        elif kind == "refusal":
-            yield _row(one, rng.choice(_REFUSALS), 0, kind)
-        else:
-            alike = _foreign(known, by_type[one.type], one, rng) if kind == "same_type" else None
-            other = alike or _foreign(known, range(len(known)), one, rng)
-            if other is not None:
-                yield _row(
-                    one, other.answers[0], 0, kind if alike or kind == "shuffled" else "shuffled"
-                )
 
 
 def answer_type(question: str, answer: str) -> str:
@@ -232,34 +230,66 @@ class _Question:
 def _questions(
     rows: Iterable[Mapping[str, object]], question: str, reference: str
 ) -> list[_Question]:
-    found: dict[str, _Question] = {}
+    """The usable questions, each text once."""
+    questions: dict[str, _Question] = {}
     for place, row in enumerate(rows, 1):
-        text, gold = row.get(question), row.get(reference)
-        listed = gold if isinstance(gold, list | tuple) else [gold]
-        answers = tuple(one.strip() for one in listed if isinstance(one, str) and one.strip())
-        if isinstance(text, str) and text.strip() and answers and text not in found:
-            found[text] = _Question(
-                str(row.get("id") or f"row-{place}"), text, answers, answer_type(text, answers[0])
-            )
-    return list(found.values())
+        text = row.get(question)
+        answers = _gold_answers(row.get(reference))
+        if not isinstance(text, str) or not text.strip() or not answers or text in questions:
+            continue
+        row_id = str(row.get("id") or f"row-{place}")
+        questions[text] = _Question(row_id, text, answers, answer_type(text, answers[0]))
+    return list(questions.values())
 
 
-def _foreign(
-    known: Sequence[_Question], among: Sequence[int], one: _Question, rng: random.Random
-) -> _Question | None:
-    """A question whose answer is not an answer of this one; None where there is none."""
+def _gold_answers(cell: object) -> tuple[str, ...]:
+    """The gold answers of a cell: one text, or a list of equally good ones."""
+    cells = cell if isinstance(cell, list | tuple) else [cell]
+    texts = [one.strip() for one in cells if isinstance(one, str)]
+    return tuple(text for text in texts if text)
+
+
+class _OtherAnswers:
+    """Answers of other questions as wrong answers of one."""
+
+    def __init__(self, questions: Sequence[_Question], rng: random.Random) -> None:
+        self._questions = questions
+        self._rng = rng
+        self._by_type: dict[str, list[int]] = {}
+        for at, one in enumerate(questions):
+            self._by_type.setdefault(one.type, []).append(at)
+
+    def row(self, one: _Question, kind: str) -> Iterator[dict[str, object]]:
+        """The row of a question with the answer of another; none where every answer fits.
+
+        Where no other answer is of its type (same_type), the row is a shuffled one and says so.
+        """
+        other = None
+        if kind == "same_type":
+            other = self._foreign(self._by_type[one.type], one)
+        if other is None:
+            kind = "shuffled"
+            other = self._foreign(range(len(self._questions)), one)
+        if other is not None:
+            yield _row(one, other.answers[0], 0, kind)
+
+    def _foreign(self, among: Sequence[int], one: _Question) -> _Question | None:
+        """A question whose answer is not an answer of this one; None where there is none."""
+        for _ in range(_TRIES):
+            other = self._questions[among[self._rng.randrange(len(among))]]
+            if _is_foreign(other, one):
+                return other
+        candidates = [self._questions[at] for at in among]
+        foreign = [other for other in candidates if _is_foreign(other, one)]
+        return self._rng.choice(foreign) if foreign else None
+
+
+def _is_foreign(other: _Question, one: _Question) -> bool:
+    """Whether no answer of the other question answers this one; a yes or no might."""
+    if one.type == other.type == "yes_no":
+        return False
     own = {answer.casefold() for answer in one.answers}
-
-    def fits(other: _Question) -> bool:
-        both = one.type == other.type == "yes_no"
-        return not both and own.isdisjoint(answer.casefold() for answer in other.answers)
-
-    for _ in range(20):
-        other = known[among[rng.randrange(len(among))]]
-        if fits(other):
-            return other
-    fitting = [known[at] for at in among if fits(known[at])]
-    return rng.choice(fitting) if fitting else None
+    return own.isdisjoint(answer.casefold() for answer in other.answers)
 
 
 def _row(one: _Question, response: str, label: int, kind: str) -> dict[str, object]:

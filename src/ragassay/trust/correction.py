@@ -1,4 +1,4 @@
-"""What is the metric really, when a few rows of the run were labelled by people?
+"""A metric of a run, corrected by the labels that people gave a few of its rows.
 
 Labels are matched to the run's rows by id. Whether they can stand for the run is asked first: with
 known inclusion probabilities they are weighted by them; without, labelled and other rows must look
@@ -14,13 +14,16 @@ would not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragassay.core import DataError, Shift
 from ragassay.scoring import ppi, shift
+
+FloatArray = NDArray[np.float64]
 
 FEW_FOR_TEST = 20
 LEAST_CLUSTERS = 10
@@ -31,10 +34,11 @@ unproven.
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A row of the run to which the metric applies. value: its score, or its verdict as 0 or 1;
-    None = the judge lost it. features, terms: of `scoring.shift`, for the test whether labelled
-    rows are like the others. second: the score that another judge gave the row, where one is used
-    beside the first.
+    """A row of the run to which the metric applies.
+
+    value: its score, or its verdict as 0 or 1; None = the judge lost it. features, terms: of
+    `scoring.shift`, for the test whether labelled rows are like the others. second: the score that
+    another judge gave the row, where one is used beside the first.
     """
 
     id: str
@@ -48,9 +52,10 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class RowLabel:
-    """What people say of a row, on the metric's scale. inclusion: the probability with which the
-    row was chosen for labelling, None = not known. row: the labelled row with the judge's score,
-    where it is not of the run.
+    """What people say of a row, on the metric's scale.
+
+    inclusion: the probability with which the row was chosen for labelling, None = not known. row:
+    the labelled row with the judge's score, where it is not of the run.
     """
 
     id: str
@@ -95,7 +100,7 @@ class Correction:
     warnings: tuple[str, ...] = ()
 
 
-def estimate(
+def corrected_metric(
     rows: Iterable[RunRow],
     labels: Iterable[RowLabel],
     *,
@@ -119,178 +124,205 @@ def estimate(
     place = {row.id: i for i, row in enumerate(run)}
     if len(place) != len(run):
         raise ValueError("two rows of the run have one id")
-    low, high = scale
     given = list(labels)
-    unused: dict[str, int] = {}
-    warnings: list[str] = []
-    merged, several = _by_row(given, low, high, unused)
-    if several:
-        warnings.append(f"{several} rows have several labels: their mean counts")
-    inside = [label for label in merged if label.id in place]
-    outside = [label for label in merged if label.id not in place]
-    foreign = not inside
-    if inside:
-        _put_aside(
-            unused, "not a row of this run, or the metric does not apply to it", len(outside)
-        )
-        used = inside
+    choice = _LabelChoice(given, place.keys(), scale)
+    used = choice.used
+    if choice.foreign:
+        sample = [label.row for label in used if label.row is not None]
     else:
-        used = [label for label in outside if label.row is not None and label.row.value is not None]
-        _put_aside(
-            unused, "not a row of this run, and without a judge's score", len(outside) - len(used)
-        )
-    if not used:
-        why = (
-            "; ".join(f"{count} {reason}" for reason, count in unused.items())
-            or "the file holds no label"
-        )
-        raise DataError(
+        sample = [run[place[label.id]] for label in used]
+    test, test_warnings = _tested(run, sample, choice, seed)
+    estimator = _Estimator(choice.foreign, scale, level, seed)
+    estimate = estimator.estimate(run, sample, used)
+    warnings = [*choice.warnings, *test_warnings]
+    lost = sum(row.value is None for row in run)
+    if lost:
+        warnings.append(f"{lost} rows without a judge's score count with the mean of the others")
+    bias = None
+    if estimate.judge is not None and estimate.value is not None:
+        bias = estimate.judge - estimate.value
+    effective = estimate.effective_labels
+    return Correction(
+        metric=metric,
+        rows=len(run),
+        lost=lost,
+        labels=len(given),
+        used=len(used),
+        unused=choice.unused,
+        estimate=estimate,
+        bias=bias,
+        saved=None if effective is None else effective - len(used),
+        foreign=choice.foreign,
+        weighted=choice.weighted,
+        shift=test,
+        slices=() if by is None else tuple(estimator.by_slice(by, run, sample, used)),
+        warnings=tuple(warnings),
+    )
+
+
+class _LabelChoice:
+    """The labels that count, one a row, and what became of the others.
+
+    used: with labels inside the run those (of which only the ones with a known inclusion
+    probability, where some have one), else those of other rows that have a judge's score. foreign:
+    the labels used are of rows outside the run. unused: reason -> labels set aside.
+    """
+
+    def __init__(
+        self, labels: Sequence[RowLabel], run_ids: Collection[str], scale: tuple[float, float]
+    ) -> None:
+        self.unused: dict[str, int] = {}
+        self.warnings: list[str] = []
+        merged = self._by_row(labels, scale)
+        inside = [label for label in merged if label.id in run_ids]
+        outside = [label for label in merged if label.id not in run_ids]
+        self.foreign = not inside
+        self.weighted = any(label.inclusion is not None for label in inside)
+        if inside:
+            self._set_aside(
+                "not a row of this run, or the metric does not apply to it", len(outside)
+            )
+            self.used = inside
+        else:
+            self.used = [label for label in outside if _has_score(label)]
+            self._set_aside(
+                "not a row of this run, and without a judge's score",
+                len(outside) - len(self.used),
+            )
+        if not self.used:
+            raise self._no_label()
+        if self.weighted:
+            known = [label for label in inside if label.inclusion is not None]
+            self._set_aside(
+                "chosen in a way that is not known, beside labels with known probabilities",
+                len(inside) - len(known),
+            )
+            self.used = known
+
+    def _by_row(self, labels: Sequence[RowLabel], scale: tuple[float, float]) -> list[RowLabel]:
+        """One label a row, the mean of several; those off the scale are set aside."""
+        low, high = scale
+        by_row: dict[str, list[RowLabel]] = {}
+        off_scale = 0
+        for label in labels:
+            if math.isfinite(label.value) and low <= label.value <= high:
+                by_row.setdefault(label.id, []).append(label)
+            else:
+                off_scale += 1
+        self._set_aside(f"off the scale {low:g} to {high:g}", off_scale)
+        several = sum(len(labels_of_row) > 1 for labels_of_row in by_row.values())
+        if several:
+            self.warnings.append(f"{several} rows have several labels: their mean counts")
+        return [_merged(labels_of_row) for labels_of_row in by_row.values()]
+
+    def _set_aside(self, reason: str, count: int) -> None:
+        if count:
+            self.unused[reason] = self.unused.get(reason, 0) + count
+
+    def _no_label(self) -> DataError:
+        reasons = "; ".join(f"{count} {reason}" for reason, count in self.unused.items())
+        return DataError(
             "E0605",
             "No label can be used for this run.",
-            why=why,
+            why=reasons or "the file holds no label",
             fix=(
                 "label rows of this run (their ids must be kept), or give the judge's scores with"
                 " the labels"
             ),
         )
-    weighted = not foreign and any(label.inclusion is not None for label in used)
-    if weighted:
-        known = [label for label in used if label.inclusion is not None]
-        _put_aside(
-            unused,
-            "chosen in a way that is not known, beside labels with known probabilities",
-            len(used) - len(known),
-        )
-        used = known
-    labelled = [run[place[label.id]] if not foreign else label.row for label in used]
-    sample = [row for row in labelled if row is not None]
-    test = None
-    if foreign or (not weighted and len(used) < len(run)):
-        if foreign:
-            _enough(sample, run)
-        test = _test(sample, run if foreign else _rest(run, used), foreign, seed)
-        if not test.alike:
-            _refuse(test, foreign)
-        if len(used) < FEW_FOR_TEST:
-            warnings.append(
-                f"{len(used)} labels are too few to see whether their rows are like the others"
-            )
-        elif not foreign:
-            warnings.append(
-                "taken as drawn at random from the run: no inclusion probabilities were given"
-            )
-    lost = sum(row.value is None for row in run)
-    if lost:
-        warnings.append(f"{lost} rows without a judge's score count with the mean of the others")
-    corrected = _corrected(run, sample, used, foreign, scale, level, seed)
-    slices: tuple[SliceCorrection, ...] = ()
-    if by is not None:
-        slices = tuple(_by_slice(run, sample, used, foreign, by, scale, level, seed))
-    bias = None
-    if corrected.judge is not None and corrected.value is not None:
-        bias = corrected.judge - corrected.value
-    saved = None if corrected.effective_labels is None else corrected.effective_labels - len(used)
-    return Correction(
-        metric,
-        len(run),
-        lost,
-        len(given),
-        len(used),
-        unused,
-        corrected,
-        bias,
-        saved,
-        foreign,
-        weighted,
-        test,
-        slices,
-        tuple(warnings),
-    )
 
 
-def _by_row(
-    labels: Sequence[RowLabel], low: float, high: float, unused: dict[str, int]
-) -> tuple[list[RowLabel], int]:
-    """One label a row, and how many rows had several; what is off the scale goes to `unused`."""
-    found: dict[str, list[RowLabel]] = {}
-    off = 0
-    for label in labels:
-        if math.isfinite(label.value) and low <= label.value <= high:
-            found.setdefault(label.id, []).append(label)
-        else:
-            off += 1
-    _put_aside(unused, f"off the scale {low:g} to {high:g}", off)
-    merged = [
-        RowLabel(
-            some[0].id,
-            sum(label.value for label in some) / len(some),
-            some[0].inclusion,
-            some[0].row,
-        )
-        for some in found.values()
-    ]
-    return merged, sum(len(some) > 1 for some in found.values())
+def _has_score(label: RowLabel) -> bool:
+    return label.row is not None and label.row.value is not None
 
 
-def _put_aside(unused: dict[str, int], reason: str, count: int) -> None:
-    if count:
-        unused[reason] = unused.get(reason, 0) + count
+def _merged(labels: Sequence[RowLabel]) -> RowLabel:
+    """Several labels of one row as their mean."""
+    first = labels[0]
+    mean = sum(label.value for label in labels) / len(labels)
+    return RowLabel(first.id, mean, first.inclusion, first.row)
 
 
-def _rest(run: Sequence[RunRow], used: Sequence[RowLabel]) -> list[RunRow]:
-    ids = {label.id for label in used}
-    return [row for row in run if row.id not in ids]
+def _tested(
+    run: Sequence[RunRow], sample: Sequence[RunRow], choice: _LabelChoice, seed: int
+) -> tuple[Shift | None, list[str]]:
+    """The test whether labelled rows are like the others, and warnings; None where none is needed.
 
-
-def _test(sample: Sequence[RunRow], others: Sequence[RunRow], foreign: bool, seed: int) -> Shift:
-    """Do the labelled rows look like the others? The judge's score is one of the features."""
-
-    def seen(rows: Sequence[RunRow]) -> list[dict[str, float]]:
-        return [
-            {**row.features, **({} if row.value is None else {"judge": row.value})} for row in rows
+    None is needed where it is known how the rows were chosen, or where all are labelled. Raises
+    DataError E0605 where they are unlike, or too few to compare.
+    """
+    if not choice.foreign and (choice.weighted or len(choice.used) >= len(run)):
+        return None, []
+    if choice.foreign:
+        _require_clusters(sample, "the labels")
+        _require_clusters(run, "the run")
+        others = run
+    else:
+        labelled = {label.id for label in choice.used}
+        others = [row for row in run if row.id not in labelled]
+    test = _compare(sample, others, choice.foreign, seed)
+    if not test.alike:
+        raise _unlike(test, choice.foreign)
+    if len(choice.used) < FEW_FOR_TEST:
+        return test, [
+            f"{len(choice.used)} labels are too few to see whether their rows are like the others"
         ]
+    if not choice.foreign:
+        return test, [
+            "taken as drawn at random from the run: no inclusion probabilities were given"
+        ]
+    return test, []
 
+
+def _compare(sample: Sequence[RunRow], others: Sequence[RunRow], foreign: bool, seed: int) -> Shift:
+    """Do the labelled rows look like the others? The judge's score is one of the features."""
     # Names of clusters that two files happen to share are not the same clusters.
-    first = [
-        None if row.cluster is None else ("labels/" if foreign else "") + row.cluster
-        for row in sample
-    ]
-    words = [row.terms for row in sample], [row.terms for row in others]
+    prefix = "labels/" if foreign else ""
+    sample_clusters = [None if row.cluster is None else prefix + row.cluster for row in sample]
+    sample_terms = [row.terms for row in sample]
+    other_terms = [row.terms for row in others]
+    has_terms = any(map(any, (sample_terms, other_terms)))
     return shift.two_sets(
-        seen(sample),
-        seen(others),
-        clusters=(first, [row.cluster for row in others]),
-        terms=words if any(map(any, words)) else None,
+        [_features(row) for row in sample],
+        [_features(row) for row in others],
+        clusters=(sample_clusters, [row.cluster for row in others]),
+        terms=(sample_terms, other_terms) if has_terms else None,
         seed=seed,
     )
 
 
-def _enough(sample: Sequence[RunRow], run: Sequence[RunRow]) -> None:
-    for rows, name in ((sample, "the labels"), (run, "the run")):
-        count = len(
-            {(row.cluster is None, row.id if row.cluster is None else row.cluster) for row in rows}
+def _features(row: RunRow) -> dict[str, float]:
+    features = dict(row.features)
+    if row.value is not None:
+        features["judge"] = row.value
+    return features
+
+
+def _require_clusters(rows: Sequence[RunRow], name: str) -> None:
+    """Raise DataError E0605 for rows of too few clusters to be compared with others."""
+    clusters = set()
+    for row in rows:
+        clusters.add((row.cluster is None, row.id if row.cluster is None else row.cluster))
+    if len(clusters) < LEAST_CLUSTERS:
+        raise DataError(
+            "E0605",
+            "Nothing shows that the labels are of the population of this run.",
+            why=(
+                f"{name} hold {len(clusters)} rows or clusters; at least {LEAST_CLUSTERS} are"
+                " needed to compare"
+            ),
+            fix="label rows drawn at random from this run",
         )
-        if count < LEAST_CLUSTERS:
-            raise DataError(
-                "E0605",
-                "Nothing shows that the labels are of the population of this run.",
-                why=(
-                    f"{name} hold {count} rows or clusters; at least {LEAST_CLUSTERS} are needed to"
-                    " compare"
-                ),
-                fix="label rows drawn at random from this run",
-            )
 
 
-def _refuse(test: Shift, foreign: bool) -> None:
-    what = (
-        "The labels are of another population than this run, so they cannot correct it."
-        if foreign
-        else (
+def _unlike(test: Shift, foreign: bool) -> DataError:
+    if foreign:
+        what = "The labels are of another population than this run, so they cannot correct it."
+    else:
+        what = (
             "The labelled rows are unlike the other rows of the run: they were not drawn at random."
         )
-    )
-    raise DataError(
+    return DataError(
         "E0605",
         what,
         why=f"{test.why} (p {test.p or 0.0:.2g}, size {test.size:.2f})",
@@ -301,58 +333,87 @@ def _refuse(test: Shift, foreign: bool) -> None:
     )
 
 
-def _corrected(
-    run: Sequence[RunRow],
-    sample: Sequence[RunRow],
-    used: Sequence[RowLabel],
-    foreign: bool,
-    scale: tuple[float, float],
-    level: float,
-    seed: int,
-) -> ppi.Estimate:
-    known = [row.value for row in run if row.value is not None]
-    stand_in = sum(known) / len(known) if known else 0.0
-    codes: dict[tuple[str, str], int] = {}
+@dataclass(frozen=True, slots=True)
+class _Estimator:
+    """The estimate over a run, or a part of it. foreign: labels are of rows outside the run."""
 
-    def unit(row: RunRow, side: str) -> int:
-        key = (f"{side}row", row.id) if row.cluster is None else (f"{side}cluster", row.cluster)
-        return codes.setdefault(key, len(codes))
+    foreign: bool
+    scale: tuple[float, float]
+    level: float
+    seed: int
 
-    population = [stand_in if row.value is None else row.value for row in run] if known else []
-    theirs = [unit(row, "") for row in run] if known else []
-    score = [stand_in if row.value is None else row.value for row in sample]
-    inclusion = [label.inclusion for label in used]
-    seconds = [row.second for row in run if row.second is not None]
-    mean = sum(seconds) / len(seconds) if seconds else 0.0
-    both = ([mean if row.second is None else row.second for row in side] for side in (sample, run))
-    return ppi.estimate(
-        [label.value for label in used],
-        score,
-        population,
-        units=([unit(row, "labels/" if foreign else "") for row in sample], theirs),
-        inclusion=None if foreign or None in inclusion else np.array(inclusion, dtype=float),
-        low=scale[0],
-        high=scale[1],
-        level=level,
-        seed=seed,
-        second=(next(both), next(both)) if seconds and known else None,
-    )
-
-
-def _by_slice(
-    run: Sequence[RunRow],
-    sample: Sequence[RunRow],
-    used: Sequence[RowLabel],
-    foreign: bool,
-    by: str,
-    scale: tuple[float, float],
-    level: float,
-    seed: int,
-) -> Iterable[SliceCorrection]:
-    for value in sorted({row.slices[by] for row in run if by in row.slices}):
-        part = [row for row in run if row.slices.get(by) == value]
-        places = [i for i, row in enumerate(sample) if row.slices.get(by) == value]
-        picked, labels = [sample[i] for i in places], [used[i] for i in places]
-        yield SliceCorrection(
-            by, value, _corrected(part, picked, labels, foreign, scale, level, seed)
+    def estimate(
+        self, run: Sequence[RunRow], sample: Sequence[RunRow], labels: Sequence[RowLabel]
+    ) -> ppi.Estimate:
+        """sample: the labelled rows, in the order of the labels."""
+        known = [row.value for row in run if row.value is not None]
+        stand_in = sum(known) / len(known) if known else 0.0
+        population = run if known else []  # a judge that lost every row says nothing of them
+        units = _Units()
+        # Units are numbered as they come: the run's rows first.
+        run_units = [units.code(row, "") for row in population]
+        sample_units = [units.code(row, "labels/" if self.foreign else "") for row in sample]
+        return ppi.estimate(
+            [label.value for label in labels],
+            [stand_in if row.value is None else row.value for row in sample],
+            [stand_in if row.value is None else row.value for row in population],
+            units=(sample_units, run_units),
+            inclusion=self._inclusion(labels),
+            low=self.scale[0],
+            high=self.scale[1],
+            level=self.level,
+            seed=self.seed,
+            second=_second_scores(sample, run) if known else None,
         )
+
+    def by_slice(
+        self,
+        field_name: str,
+        run: Sequence[RunRow],
+        sample: Sequence[RunRow],
+        labels: Sequence[RowLabel],
+    ) -> Iterator[SliceCorrection]:
+        """The estimate over the rows of each value of a slice field."""
+        values = sorted({row.slices[field_name] for row in run if field_name in row.slices})
+        for value in values:
+            part = [row for row in run if row.slices.get(field_name) == value]
+            places = [i for i, row in enumerate(sample) if row.slices.get(field_name) == value]
+            sample_part = [sample[i] for i in places]
+            labels_part = [labels[i] for i in places]
+            estimate = self.estimate(part, sample_part, labels_part)
+            yield SliceCorrection(field_name, value, estimate)
+
+    def _inclusion(self, labels: Sequence[RowLabel]) -> FloatArray | None:
+        """The inclusion probabilities, where all are known and the rows are of the run."""
+        if self.foreign:
+            return None
+        known = [label.inclusion for label in labels if label.inclusion is not None]
+        return np.array(known, dtype=float) if len(known) == len(labels) else None
+
+
+class _Units:
+    """Clusters, and rows without one, as codes from 0."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], int] = {}
+
+    def code(self, row: RunRow, source: str) -> int:
+        """source: rows of different sources are different units, whatever their names."""
+        key = (f"{source}cluster", row.cluster or "")
+        if row.cluster is None:
+            key = (f"{source}row", row.id)
+        return self._codes.setdefault(key, len(self._codes))
+
+
+def _second_scores(
+    sample: Sequence[RunRow], run: Sequence[RunRow]
+) -> tuple[list[float], list[float]] | None:
+    """The scores of the second judge, its mean for rows without; None where there is none."""
+    known = [row.second for row in run if row.second is not None]
+    if not known:
+        return None
+    mean = sum(known) / len(known)
+    return (
+        [mean if row.second is None else row.second for row in sample],
+        [mean if row.second is None else row.second for row in run],
+    )

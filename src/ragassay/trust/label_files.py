@@ -1,48 +1,25 @@
-"""How do labels get from people into numbers: sheets to fill in, what came back, and what several
-people say together.
-
-A sheet is a CSV or JSON Lines file with one row to label a line: what was judged, empty columns for
-`label`, `annotator` and `rationale`, and how the row was chosen. What the judge said is left out
-unless it is asked for, because people follow what they are shown. In CSV, a text that a spreadsheet
-would take for a formula gets an apostrophe before it, and one that begins with such an apostrophe
-another, so that reading takes away exactly what writing added.
+"""Labels of people, read from sheets that were filled in and from any other file of rows.
 
 Several people may label one row. Nobody may label a row twice with different values: which one is
-meant is not ours to guess.
+meant is not ours to guess. Everything that is wrong with a file is reported at its end, at once.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import orjson
-
-from ragassay.core import (
-    DataError,
-    EnvironmentFailure,
-    HumanLabel,
-    Sample,
-    SetupError,
-    nearest,
-    shorten,
-)
+from ragassay.core import DataError, HumanLabel, Sample, nearest, shorten
 from ragassay.datasets import Records, open_records, walk_path
+from ragassay.trust.label_sheets import BINARY, rows_in_words, without_guard
 from ragassay.trust.label_table import absent, number_of
-from ragassay.trust.sampling import Chosen
 
-BINARY = (0.0, 1.0)
-CONSENSUS = ("majority", "mean", "median")
-_ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_LONGEST_NUMBER = 400
 _CLUSTERS = ("cluster", "group")
 _NAMED = 5
 _HINTED = 20_000  # ids that are looked through for the nearest one
@@ -73,167 +50,6 @@ class LabelFile:
         return tuple(dict.fromkeys(label.annotator for label in self.labels))
 
 
-@dataclass(frozen=True, slots=True)
-class Consensus:
-    """What people say of one row together. value: None where they are tied. people: how many
-    labelled it; values: what each said. The rest is as in the first label of the row.
-    """
-
-    row_id: str
-    name: str
-    value: float | None
-    people: int
-    values: tuple[float, ...]
-    inclusion_probability: float | None = None
-    stream: str = ""
-    round: int = 0
-
-
-# ---- out ----
-
-
-def write_sheet(
-    chosen: Sequence[Chosen],
-    samples: Iterable[Sample],
-    target: str | os.PathLike[str],
-    *,
-    name: str,
-    scale: Sequence[float] = BINARY,
-    judge: Mapping[str, str] | None = None,
-    format: str | None = None,
-) -> int:
-    """Write a sheet of the chosen rows, in their order; how many rows it has.
-
-    samples: any rows that hold the chosen ones, as the run has them. name: what is to be labelled
-    (a metric's printed name); scale: the values a label may take. judge: row id -> what the judge
-    said, shown to the labeller; None = hidden. format: "csv" or "jsonl", None = by the ending of
-    `target`. The file appears only when it is whole.
-
-    Raises SetupError E0101 (format), E0108 (a chosen row is not among the samples),
-    EnvironmentFailure E0107.
-    """
-    path = Path(target)
-    kind = format or _ENDINGS.get(path.suffix.lower(), "")
-    if kind not in ("csv", "jsonl"):
-        raise SetupError(
-            "E0101",
-            "A sheet is CSV or JSON Lines.",
-            where=shorten(str(target)),
-            fix="name a .csv or .jsonl file",
-        )
-    wanted = {row.id for row in chosen}
-    held = {sample.id: sample for sample in samples if sample.id in wanted}
-    lost = [row.id for row in chosen if row.id not in held]
-    if lost:
-        raise SetupError(
-            "E0108",
-            f"The run does not hold {_rows(len(lost))} of those to label.",
-            why=shorten(lost[0], 60),
-            fix="choose rows of this run",
-        )
-    rows = [_sheet_row(row, held[row.id], name, scale, judge) for row in chosen]
-    _write(
-        path, _csv(rows) if kind == "csv" else b"".join(orjson.dumps(row) + b"\n" for row in rows)
-    )
-    return len(rows)
-
-
-def _sheet_row(
-    row: Chosen, sample: Sample, name: str, scale: Sequence[float], judge: Mapping[str, str] | None
-) -> dict[str, object]:
-    texts = None if sample.contexts is None else [context.text for context in sample.contexts]
-    shown: dict[str, object] = {
-        "id": row.id,
-        "question": sample.question,
-        "contexts": texts,
-        "response": sample.response,
-        "reference": sample.reference,
-    }
-    if judge is not None:
-        shown["judge"] = judge.get(row.id, "")
-    return shown | {
-        "label": None,
-        "annotator": None,
-        "rationale": None,
-        "metric": name,
-        "scale": " or ".join(f"{point:g}" for point in scale),
-        "cluster": sample.cluster,
-        "stream": row.stream,
-        "round": row.round,
-        "stratum": row.stratum,
-        "inclusion_probability": row.inclusion_probability,
-    }
-
-
-def _csv(rows: Sequence[Mapping[str, object]]) -> bytes:
-    out = io.StringIO()
-    table = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    table.writerow(rows[0] if rows else ["id", "label", "annotator", "rationale"])
-    for row in rows:
-        table.writerow([_cell(value) for value in row.values()])
-    try:
-        return out.getvalue().encode()
-    except UnicodeEncodeError as error:
-        raise DataError(
-            "E0305",
-            "A text to label holds an unpaired surrogate, which is not Unicode.",
-            why=shorten(str(error)),
-            fix="correct the text, or write .jsonl",
-        ) from error
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, list):
-        # Numbered for people to read; the contexts themselves are in the run.
-        value = "\n\n".join(f"[{place}] {text}" for place, text in enumerate(value, 1))
-    if isinstance(value, str):
-        return "'" + value if _FORMULA.match(value) else value
-    return "" if value is None else repr(value)
-
-
-def _points(cell: object) -> list[float]:
-    """The scale of "0 or 1 or 2", as `write_sheet` writes it; empty for anything else."""
-    found = (
-        [_decimal(point.strip()) for point in cell.split(" or ")] if isinstance(cell, str) else []
-    )
-    return (
-        sorted(point for point in found if point is not None)
-        if None not in found and len(found) > 1
-        else []
-    )
-
-
-def _plain(cell: object) -> object:
-    """The text as it was before `_cell`; one that a person typed, or whose apostrophe a program
-    dropped, stays.
-    """
-    return (
-        cell[1:]
-        if isinstance(cell, str) and cell.startswith("'") and _FORMULA.match(cell)
-        else cell
-    )
-
-
-def _write(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name[:80]}.{os.getpid()}.part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        raise EnvironmentFailure(
-            "E0107",
-            "The output file cannot be written.",
-            where=str(path),
-            why=error.strerror or str(error),
-            fix="choose a file in a folder that can be written",
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
-# ---- in ----
-
-
 def read_sheet(
     source: object,
     *,
@@ -259,7 +75,7 @@ def read_sheet(
     known), and what the readers raise.
     """
     records = open_records(source, format=format)
-    reading = _Reading(records, scale, between, known, _textual(source, format))
+    reading = _Reading(records, _Scale(scale, between), known, _is_text_table(source, format))
     columns: dict[str, None] = {}
     for line, row_id, raw in reading.rows():
         row = reading.clean({str(key).strip().lower(): value for key, value in raw.items()})
@@ -270,22 +86,10 @@ def read_sheet(
         if absent(cell):
             reading.unlabelled += 1
             continue
-        given = row.get("metric")
-        reading.add(
-            line,
-            row_id,
-            name or (str(given) if isinstance(given, str) and given.strip() else label),
-            _text(row.get("annotator")) or annotator,
-            cell,
-            row,
-        )
-    if (
-        not reading.seen
-        and columns
-        and label.lower() not in columns
-        and "/" not in label
-        and "." not in label
-    ):
+        person = _text(row.get("annotator")) or annotator
+        reading.add(line, row_id, name or _metric_of(row) or label, person, cell, row)
+    is_plain_name = "/" not in label and "." not in label
+    if not reading.seen and columns and label.lower() not in columns and is_plain_name:
         raise DataError(
             "E0313",
             f"No row has a column {shorten(label, 40)!r}.{nearest(label, columns)}",
@@ -293,7 +97,13 @@ def read_sheet(
             why="columns: " + ", ".join(shorten(column, 40) for column in list(columns)[:20]),
             fix="fill in the column `label`, or name another",
         )
-    return reading.finish()
+    return reading.file()
+
+
+def _metric_of(row: Mapping[str, object]) -> str:
+    """What a sheet's row says was labelled, "" where it does not."""
+    cell = row.get("metric")
+    return cell if isinstance(cell, str) and cell.strip() else ""
 
 
 def read_votes(
@@ -314,39 +124,38 @@ def read_votes(
     Raises as `read_sheet`.
     """
     records = open_records(source, format=format)
-    reading = _Reading(records, scale, between, None, _textual(source, format))
+    reading = _Reading(records, _Scale(scale, between), None, _is_text_table(source, format))
+    cluster_fields = (cluster,) if cluster else _CLUSTERS
     for line, row_id, row in reading.rows():
-        cell = walk_path(row, column)
-        named: Iterable[tuple[str, object]]
-        if isinstance(cell, dict):
-            named = [(str(person), value) for person, value in cell.items()]
-        elif isinstance(cell, list | tuple):
-            named = [(f"annotator {place}", value) for place, value in enumerate(cell, 1)]
-        else:
-            named = [] if absent(cell) else [("annotator 1", cell)]
-        given = [(person, value) for person, value in named if not absent(value)]
-        reading.unlabelled += not given
-        for person, value in given:
+        votes = _votes(walk_path(row, column))
+        if not votes:
+            reading.unlabelled += 1
+        for person, value in votes:
             reading.add(line, row_id, name or column, person, value, {})
-        found = next(
-            (
-                row[key]
-                for key in ((cluster,) if cluster else _CLUSTERS)
-                if not absent(row.get(key))
-            ),
-            None,
-        )
-        if found is not None:
-            reading.clusters[row_id] = str(found)
+        clusters = [row[key] for key in cluster_fields if not absent(row.get(key))]
+        if clusters:
+            reading.clusters[row_id] = str(clusters[0])
     if not reading.seen:
         raise DataError(
             "E0313",
             f"No row has labels in {shorten(column, 40)!r}.",
             where=records.source,
-            why=f"{_rows(reading.unlabelled)} without",
+            why=f"{rows_in_words(reading.unlabelled)} without",
             fix="name the column that holds them",
         )
-    return reading.finish()
+    return reading.file()
+
+
+def _votes(cell: object) -> list[tuple[str, object]]:
+    """Person and vote, of those who voted."""
+    votes: list[tuple[str, object]]
+    if isinstance(cell, dict):
+        votes = [(str(person), vote) for person, vote in cell.items()]
+    elif isinstance(cell, list | tuple):
+        votes = [(f"annotator {place}", vote) for place, vote in enumerate(cell, 1)]
+    else:
+        votes = [("annotator 1", cell)]
+    return [(person, vote) for person, vote in votes if not absent(vote)]
 
 
 def of_samples(
@@ -359,7 +168,7 @@ def of_samples(
     """The labels that rows carry themselves (`labels` of a Sample), of nobody in particular. Raises
     as `read_sheet`.
     """
-    reading = _Reading(None, scale, between, None, False)
+    reading = _Reading(None, _Scale(scale, between), None, False)
     for place, sample in enumerate(samples, 1):
         cell = sample.labels.get(name)
         if absent(cell):
@@ -368,70 +177,111 @@ def of_samples(
         reading.add(sample.line or place, sample.id, name, "", cell, {})
         if sample.cluster is not None:
             reading.clusters[sample.id] = sample.cluster
-    return reading.finish()
+    return reading.file()
+
+
+class _WrongCell(ValueError):
+    """A cell that cannot be read; its message says why."""
+
+
+class _Scale:
+    """The values that a label may take, () = any number. between: also those between its ends."""
+
+    def __init__(self, points: Sequence[float], between: bool) -> None:
+        self._points = sorted(points)
+        self._between = between
+
+    def value(self, cell: object, word: float | None, row_scale: object) -> float:
+        """The label in a cell. Raises _WrongCell for one that is no number or off the scale.
+
+        word: what a word of the cell is read as, from 0 (the lowest value) to 1 (the highest);
+        None for a cell that holds a number. row_scale: the cell of the row that names a scale.
+        """
+        points = self._points or _scale_of(row_scale)
+        if word is not None:
+            ends = points or list(BINARY)
+            value: float | None = ends[0] + word * (ends[-1] - ends[0])
+        elif isinstance(cell, str):
+            value = _decimal(cell)
+        else:
+            value = number_of(cell)
+        if value is None or not math.isfinite(value):
+            raise _WrongCell(
+                f"the label {shorten(cell, 40)!r} is neither a number nor a known word"
+            )
+        if not points or (self._between and points[0] <= value <= points[-1]):
+            return value
+        near = [point for point in points if abs(point - value) < 1e-9]
+        if near:
+            return near[0]
+        if self._between:
+            shown = f"{points[0]:g} to {points[-1]:g}"
+        else:
+            shown = " or ".join(f"{point:g}" for point in points)
+        raise _WrongCell(f"the label {shorten(cell, 40)!r} is not on the scale ({shown})")
 
 
 class _Reading:
-    """What was read so far, and what is wrong with it: all of it is said at the end, at once."""
+    """The labels read so far, and what is wrong with the source."""
 
     def __init__(
         self,
         records: Records | None,
-        scale: Sequence[float],
-        between: bool,
+        scale: _Scale,
         known: Collection[str] | None,
-        textual: bool,
+        is_text_table: bool,
     ) -> None:
-        self.records, self.scale, self.between, self.textual = (
-            records,
-            sorted(scale),
-            between,
-            textual,
-        )
-        self.known = None if known is None else frozenset(known)
-        self.labels: dict[tuple[str, str, str], tuple[int, HumanLabel]] = {}
+        self._records = records
+        self._scale = scale
+        self._known = None if known is None else frozenset(known)
+        self._is_text_table = is_text_table
+        self._labels: dict[tuple[str, str, str], tuple[int, HumanLabel]] = {}
+        self._lines: dict[str, int] = {}
+        self._words: Counter[str] = Counter()
+        self._wrong: list[str] = []
+        self._repeated = 0
         self.clusters: dict[str, str] = {}
-        self.wrong: list[str] = []
-        self.words: Counter[str] = Counter()
-        self.unlabelled = self.repeated = self.seen = 0
-        self.places: dict[str, int] = {}
+        self.unlabelled = 0
+        self.seen = 0
 
-    def where(self, line: int) -> str:
-        return f"row {line}" if self.records is None else self.records.where(line)
+    def _where(self, line: int) -> str:
+        return f"row {line}" if self._records is None else self._records.where(line)
 
-    def rows(self) -> Iterable[tuple[int, str, Mapping[str, object]]]:
-        """The rows of the source. One that cannot be read may hold a label, so it is an error, with
-        its place.
+    def rows(self) -> Iterator[tuple[int, str, Mapping[str, object]]]:
+        """The rows of the source.
+
+        One that cannot be read may hold a label, so it is an error, with its place.
         """
-        if self.records is None:
+        if self._records is None:
             return
-        bad, before = 0, 0
-        for line, row_id, row in self.records:
-            bad = self._broken(bad, before, line)
+        bad = 0
+        before = 0
+        for line, row_id, row in self._records:
+            bad = self._note_unreadable(self._records, bad, before, line)
             before = line
             if row_id == f"row-{line}" and row_id not in map(str, row.values()):
-                if all(absent(value) for value in row.values()):
-                    continue  # an empty line that a spreadsheet left
-                self.wrong.append(f"{self.where(line)}: the row has no id")
+                if not all(absent(value) for value in row.values()):
+                    self._wrong.append(f"{self._where(line)}: the row has no id")
+                # Else it is an empty line that a spreadsheet left.
                 continue
-            yield line, str(_plain(row_id)) if self.textual else row_id, row
-        self._broken(bad, before, None)
+            yield line, str(without_guard(row_id)) if self._is_text_table else row_id, row
+        self._note_unreadable(self._records, bad, before, None)
 
-    def _broken(self, bad: int, before: int, line: int | None) -> int:
-        """Complain of rows that were passed over since line `before`."""
-        assert self.records is not None
-        now = sum(self.records.bad.values())
+    def _note_unreadable(self, records: Records, bad: int, before: int, line: int | None) -> int:
+        """Note the rows that were passed over since line `before`; how many there are by now."""
+        now = sum(records.bad.values())
         if now > bad:
-            first = self.where(before) if before else "the beginning"
+            first = self._where(before) if before else "the beginning"
             between = f"after {first}" if line is None else f"between {first} and line {line}"
-            reason = list(self.records.bad)[-1]
-            self.wrong.append(
-                f"{between}: {_rows(now - bad)} cannot be read ({shorten(reason, 80)})"
-            )
+            reason = shorten(list(records.bad)[-1], 80)
+            self._wrong.append(f"{between}: {rows_in_words(now - bad)} cannot be read ({reason})")
         return now
 
     def clean(self, row: Mapping[str, object]) -> Mapping[str, object]:
-        return {key: _plain(value) for key, value in row.items()} if self.textual else row
+        """The row as it was before it was written for a spreadsheet."""
+        if not self._is_text_table:
+            return row
+        return {key: without_guard(value) for key, value in row.items()}
 
     def add(
         self,
@@ -442,112 +292,74 @@ class _Reading:
         cell: object,
         row: Mapping[str, object],
     ) -> None:
+        """Read one label. row: its sampling columns, rationale and cluster."""
         self.seen += 1
-        value = self._value(cell, self.scale or _points(row.get("scale")))
-        chance, number = (
-            self._sampling(row.get("inclusion_probability")),
-            self._sampling(row.get("round")),
-        )
-        if isinstance(value, str):
-            self.wrong.append(f"{self.where(line)}: {value}")
-        elif chance is not None and not 0 < chance <= 1:
-            self.wrong.append(
-                f"{self.where(line)}: an inclusion probability lies above 0 and is at most 1"
-            )
-        elif number is not None and not (number >= 0 and number == int(number)):
-            self.wrong.append(f"{self.where(line)}: a round is a whole number")
-        else:
-            made = HumanLabel(
-                row_id,
-                name,
-                person,
-                value,
-                _text(row.get("rationale")),
-                _text(row.get("stream")),
-                chance,
-                int(number or 0),
-            )
-            self._keep(line, made)
-            if not absent(row.get("cluster")):
-                self.clusters[row_id] = str(row["cluster"])
+        word = self._word(cell)
+        try:
+            value = self._scale.value(cell, word, row.get("scale"))
+            chance = _inclusion_probability(row)
+            round_ = _round(row)
+        except _WrongCell as error:
+            self._wrong.append(f"{self._where(line)}: {error}")
+            return
+        rationale = _text(row.get("rationale"))
+        stream = _text(row.get("stream"))
+        self._keep(line, HumanLabel(row_id, name, person, value, rationale, stream, chance, round_))
+        if not absent(row.get("cluster")):
+            self.clusters[row_id] = str(row["cluster"])
+
+    def _word(self, cell: object) -> float | None:
+        """What a word or a truth value is read as, from 0 to 1; None for a cell with a number."""
+        if not isinstance(cell, str):
+            return float(cell) if isinstance(cell, bool) else None
+        if _NUMBER.fullmatch(cell.strip()) or _is_numeric(cell):
+            return None
+        word = number_of(cell)
+        if word is not None:
+            self._words[cell.strip().lower()] += 1
+        return word
 
     def _keep(self, line: int, label: HumanLabel) -> None:
+        """Keep a label. Raises DataError E0314 where the person gave the row another value."""
         key = (label.row_id, label.name, label.annotator)
-        first = self.labels.get(key)
-        if first is None:
-            self.labels[key] = (line, label)
-            self.places.setdefault(label.row_id, line)
-        elif first[1].value == label.value:
-            self.repeated += 1
-        else:
-            who = shorten(label.annotator, 40) or "one person (no annotator is named)"
-            raise DataError(
-                "E0314",
-                f"{who} labelled the row {shorten(label.row_id, 40)!r} twice.",
-                where=f"{self.where(first[0])} and {self.where(line)}",
-                why=f"{first[1].value:g} and {label.value:g}",
-                fix="keep one of the two, or name the annotators apart",
-            )
-
-    def _value(self, cell: object, scale: list[float]) -> float | str:
-        """The label as a number, or what is wrong with it."""
-        found: float | None
-        if isinstance(cell, str) and not _NUMBER.fullmatch(cell.strip()):
-            word = None if _numeric(cell) else number_of(cell)
-            if word is not None:
-                self.words[cell.strip().lower()] += 1
-        else:
-            word = float(cell) if isinstance(cell, bool) else None
-        if word is not None:
-            ends = scale or list(BINARY)
-            found = ends[0] + word * (ends[-1] - ends[0])
-        elif isinstance(cell, str):
-            found = _decimal(cell)
-        else:
-            found = number_of(cell)
-        if found is None or not math.isfinite(found):
-            return f"the label {shorten(cell, 40)!r} is neither a number nor a known word"
-        if not scale or (self.between and scale[0] <= found <= scale[-1]):
-            return found
-        near = [point for point in scale if abs(point - found) < 1e-9]
-        if near:
-            return near[0]
-        points = " or ".join(f"{point:g}" for point in scale)
-        if self.between:
-            points = f"{scale[0]:g} to {scale[-1]:g}"
-        return f"the label {shorten(cell, 40)!r} is not on the scale ({points})"
-
-    def _sampling(self, cell: object) -> float | None:
-        """A number of a sampling column, None where it is empty; -1, which none can be, for
-        anything else.
-        """
-        if absent(cell):
-            return None
-        found = (
-            _decimal(cell)
-            if isinstance(cell, str)
-            else None
-            if isinstance(cell, bool)
-            else number_of(cell)
+        if key not in self._labels:
+            self._labels[key] = (line, label)
+            self._lines.setdefault(label.row_id, line)
+            return
+        first_line, first = self._labels[key]
+        if first.value == label.value:
+            self._repeated += 1
+            return
+        who = shorten(label.annotator, 40) or "one person (no annotator is named)"
+        raise DataError(
+            "E0314",
+            f"{who} labelled the row {shorten(label.row_id, 40)!r} twice.",
+            where=f"{self._where(first_line)} and {self._where(line)}",
+            why=f"{first.value:g} and {label.value:g}",
+            fix="keep one of the two, or name the annotators apart",
         )
-        return -1.0 if found is None or not math.isfinite(found) else found
 
-    def finish(self) -> LabelFile:
-        source = "memory" if self.records is None else self.records.source
-        if self.wrong:
+    def file(self) -> LabelFile:
+        """All that was read. Raises DataError E0313 for mistakes, E0315 where no id is known."""
+        source = "memory" if self._records is None else self._records.source
+        if self._wrong:
+            more = "; ..." if len(self._wrong) > _NAMED else ""
             raise DataError(
                 "E0313",
-                f"{_rows(len(self.wrong))} cannot be read as labels.",
+                f"{rows_in_words(len(self._wrong))} cannot be read as labels.",
                 where=source,
-                why="; ".join(self.wrong[:_NAMED]) + ("; ..." if len(self.wrong) > _NAMED else ""),
+                why="; ".join(self._wrong[:_NAMED]) + more,
                 fix="correct these cells; leave a label empty where there is none yet",
             )
-        every = [label for _, label in self.labels.values()]
-        foreign = [
-            label for label in every if self.known is not None and label.row_id not in self.known
-        ]
+        labels = []
+        foreign = []
+        for _, label in self._labels.values():
+            if self._known is None or label.row_id in self._known:
+                labels.append(label)
+            else:
+                foreign.append(label)
         unknown = self._unknown(dict.fromkeys(label.row_id for label in foreign))
-        if foreign and len(foreign) == len(every):
+        if foreign and not labels:
             raise DataError(
                 "E0315",
                 "No labelled row is one of the known rows.",
@@ -558,59 +370,98 @@ class _Reading:
                     " they are"
                 ),
             )
-        outside = {label.row_id for label in foreign}
-        labels = tuple(label for label in every if label.row_id not in outside)
         return LabelFile(
             source,
-            labels,
+            tuple(labels),
             tuple(foreign),
             unknown,
             self.unlabelled,
-            self.repeated,
+            self._repeated,
             self.clusters,
             tuple(self._notes(len(unknown))),
         )
 
     def _unknown(self, ids: Iterable[str]) -> tuple[str, ...]:
-        said: list[str] = []
+        """Each unknown id with its place, the first ones with the nearest known id."""
+        messages: list[str] = []
         for row_id in ids:
             hint = ""
-            if len(said) < _NAMED and self.known is not None and len(self.known) <= _HINTED:
-                hint = nearest(row_id, sorted(self.known))
-            said.append(
-                f"{self.where(self.places[row_id])}: {shorten(row_id, 60)!r} is not a known"
-                f" row.{hint}"
-            )
-        return tuple(said)
+            if len(messages) < _NAMED and self._known is not None and len(self._known) <= _HINTED:
+                hint = nearest(row_id, sorted(self._known))
+            where = self._where(self._lines[row_id])
+            messages.append(f"{where}: {shorten(row_id, 60)!r} is not a known row.{hint}")
+        return tuple(messages)
 
-    def _notes(self, unknown: int) -> Iterable[str]:
+    def _notes(self, unknown: int) -> Iterator[str]:
         if self.unlabelled:
-            yield f"not labelled yet: {_rows(self.unlabelled)}"
-        if self.repeated:
+            yield f"not labelled yet: {rows_in_words(self.unlabelled)}"
+        if self._repeated:
             yield (
                 "labelled twice by one person with the same value, counted once:"
-                f" {_rows(self.repeated)}"
+                f" {rows_in_words(self._repeated)}"
             )
         if unknown:
-            yield f"not known and left out: {_rows(unknown)}"
-        if self.words:
-            yield "read the words " + ", ".join(
-                shorten(word, 20) for word, _ in self.words.most_common(8)
-            )
-        chances = {label.inclusion_probability is None for _, label in self.labels.values()}
-        if len(chances) == 2:
+            yield f"not known and left out: {rows_in_words(unknown)}"
+        if self._words:
+            words = [shorten(word, 20) for word, _ in self._words.most_common(8)]
+            yield f"read the words {', '.join(words)}"
+        has_chance = {label.inclusion_probability is not None for _, label in self._labels.values()}
+        if len(has_chance) == 2:
             yield "some labels say how their row was chosen and some do not"
 
 
-def _rows(count: int) -> str:
-    return f"{count} row{'' if count == 1 else 's'}"
+def _inclusion_probability(row: Mapping[str, object]) -> float | None:
+    """The chance with which a row was chosen; None where it does not say. Raises _WrongCell."""
+    message = "an inclusion probability lies above 0 and is at most 1"
+    chance = _sampling_number(row.get("inclusion_probability"), message)
+    if chance is not None and not 0 < chance <= 1:
+        raise _WrongCell(message)
+    return chance
 
 
-def _textual(source: object, format: str | None) -> bool:
-    name = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    return format in ("csv", "tsv") or str(name).lower().removesuffix(".gz").endswith(
-        (".csv", ".tsv", ".tab")
-    )
+def _round(row: Mapping[str, object]) -> int:
+    """The round of choosing, 0 where the row does not say. Raises _WrongCell."""
+    message = "a round is a whole number"
+    number = _sampling_number(row.get("round"), message)
+    if number is None:
+        return 0
+    if number < 0 or number != int(number):
+        raise _WrongCell(message)
+    return int(number)
+
+
+def _sampling_number(cell: object, message: str) -> float | None:
+    """A number of a sampling column, None where it is empty; _WrongCell for anything else."""
+    if absent(cell):
+        return None
+    if isinstance(cell, str):
+        number = _decimal(cell)
+    else:
+        number = None if isinstance(cell, bool) else number_of(cell)
+    if number is None or not math.isfinite(number):
+        raise _WrongCell(message)
+    return number
+
+
+def _scale_of(cell: object) -> list[float]:
+    """The scale of "0 or 1 or 2", as a sheet names it; empty for anything else."""
+    if not isinstance(cell, str):
+        return []
+    points: list[float] = []
+    for part in cell.split(" or "):
+        point = _decimal(part.strip())
+        if point is None:
+            return []
+        points.append(point)
+    return sorted(points) if len(points) > 1 else []
+
+
+def _is_text_table(source: object, format: str | None) -> bool:
+    """Whether the source is CSV or TSV, whose cells may be guarded against spreadsheets."""
+    if format in ("csv", "tsv"):
+        return True
+    name = str(os.fspath(source)) if isinstance(source, str | os.PathLike) else ""
+    return name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".tab"))
 
 
 def _text(cell: object) -> str:
@@ -619,68 +470,18 @@ def _text(cell: object) -> str:
 
 def _decimal(text: str) -> float | None:
     """A number as people and spreadsheets write it, with a point or a comma."""
-    return (
-        float(text.strip().replace(",", "."))
-        if _NUMBER.fullmatch(text.strip()) and len(text) < 400
-        else None
-    )
+    if not _NUMBER.fullmatch(text.strip()) or len(text) >= _LONGEST_NUMBER:
+        return None
+    return float(text.strip().replace(",", "."))
 
 
-def _numeric(text: str) -> bool:
-    """Whether Python takes the text for a number ("nan", "inf", "1_000"), which is not what people
-    mean by a label.
+def _is_numeric(text: str) -> bool:
+    """Whether Python takes the text for a number ("nan", "inf", "1_000").
+
+    That is not what people mean by a label.
     """
     try:
         float(text)
     except ValueError:
         return False
     return True
-
-
-# ---- together ----
-
-
-def consensus(labels: Iterable[HumanLabel], how: str = "majority") -> tuple[Consensus, ...]:
-    """One value a row (and name) from what several people said, in the order of their first labels.
-
-    how: "majority" takes the value that more people gave than any other; None where two values are
-    level. "median" of an even number lies in the middle of two values, and "mean" anywhere between.
-    Raises SetupError E0101 for another.
-    """
-    if how not in CONSENSUS:
-        raise SetupError(
-            "E0101",
-            f"Labels cannot be joined by {shorten(how, 20)!r}.{nearest(how, CONSENSUS)}",
-            fix=f"one of {', '.join(CONSENSUS)}",
-        )
-    rows: dict[tuple[str, str], list[HumanLabel]] = {}
-    for label in labels:
-        rows.setdefault((label.row_id, label.name), []).append(label)
-    return tuple(
-        Consensus(
-            row_id,
-            name,
-            _joined([one.value for one in some], how),
-            len(some),
-            tuple(one.value for one in some),
-            some[0].inclusion_probability,
-            some[0].stream,
-            some[0].round,
-        )
-        for (row_id, name), some in rows.items()
-    )
-
-
-def ties(found: Iterable[Consensus]) -> tuple[str, ...]:
-    """Ids of the rows on which people are tied: a further person should decide."""
-    return tuple(one.row_id for one in found if one.value is None)
-
-
-def _joined(values: Sequence[float], how: str) -> float | None:
-    if how == "mean":
-        return math.fsum(values) / len(values)
-    if how == "median":
-        ranked = sorted(values)
-        return (ranked[(len(ranked) - 1) // 2] + ranked[len(ranked) // 2]) / 2
-    first, *rest = Counter(values).most_common(2)
-    return None if rest and rest[0][1] == first[1] else first[0]

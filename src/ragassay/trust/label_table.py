@@ -1,5 +1,4 @@
-"""What did people say, and what did recorded judges say of the same rows? Labels and recorded
-verdicts, by columns.
+"""Labels of people, and the verdicts of recorded judges on the same rows, by columns.
 
 Everything is held as arrays, one cell a row: texts are not kept, so that 75,000 rows with dozens of
 recorded judges take tens of megabytes. NaN inside these arrays stands for "this judge said nothing
@@ -10,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +20,6 @@ from ragassay.datasets import Records, open_records, walk_path
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
 
 WORDS: Mapping[str, float] = (
     dict.fromkeys(
@@ -95,20 +93,24 @@ WORDS: Mapping[str, float] = (
 )
 """A word for a label -> the number it is read as; upper case, "_" and "-" do not matter."""
 
-
-_CLUSTERS = ("cluster", "cluster_id", "group", "group_id", "conversation_id")
-_MOST_SLICES = 50
-_NAMED = 3
-_PEEKED = 500
 LARGEST = 1e12
 NO_WINNER = float("inf")
 """In a pair of values: this judge was asked and named none. (NaN: there is no pair at all.)"""
 EVERY = "*"
 """As the name of a recorded judge: all that the rows' `judges` hold."""
 
+_CLUSTERS = ("cluster", "cluster_id", "group", "group_id", "conversation_id")
+_MOST_SLICES = 50
+_NAMED = 3
+_PEEKED = 500
+_LONGEST_NUMBER = 40
+_MOST_FIELDS = 1000
+_MOST_INNER_FIELDS = 100
+_MOST_FIELDS_IN_ALL = 5000
+
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelTable:
     """The labelled rows of a source, n of them, in its order.
 
     label: n numbers, none NaN. cluster: n codes from 0. slice: n codes into slice_names, None
@@ -151,32 +153,32 @@ class Labelled:
 
 
 def number_of(value: object) -> float | None:
-    """A label or verdict as a number: one up to `LARGEST` either way, true or false, digits, or one
-    of `WORDS`; else None.
+    """A label or verdict as a number, None where it is none.
+
+    A number up to `LARGEST` either way, true or false, digits, or one of `WORDS`.
     """
     if isinstance(value, bool):
         return float(value)
-    if isinstance(value, int | float):
-        try:
-            found = float(value)
-        except OverflowError:
-            return None
-        return found if abs(found) <= LARGEST else None
     if isinstance(value, str):
         word = " ".join(value.lower().replace("_", " ").replace("-", " ").split())
         if word in WORDS:
             return WORDS[word]
-        try:
-            found = float(value) if len(value) < 40 else float("nan")
-        except ValueError:
+        if len(value) >= _LONGEST_NUMBER:
             return None
-        return found if abs(found) <= LARGEST else None
-    return None
+    elif not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) <= LARGEST else None  # NaN is not
 
 
 def absent(value: object) -> bool:
     """Whether a cell says nothing: null, an empty text, or the NaN of a table."""
-    return value is None or (isinstance(value, str) and not value.strip()) or value != value
+    if value is None or value != value:
+        return True
+    return isinstance(value, str) and not value.strip()
 
 
 def read_labels(
@@ -190,7 +192,7 @@ def read_labels(
     mapping: Mapping[str, str] | None = None,
     format: str | None = None,
     scale: Sequence[float] = (),
-) -> Labelled:
+) -> LabelTable:
     """Read the human labels of a source, and what recorded judges said, in one pass.
 
     source: anything that holds rows (a path to JSONL, CSV, Parquet ..., also .gz; a list of dicts;
@@ -206,41 +208,125 @@ def read_labels(
     NothingToDo: no row left.
     """
     records = open_records(source, mapping=mapping, format=format)
-    wanted = _filters(where)
-    reading = _Reading(
-        records, label, tuple(judges), cluster, slice, tuple(float(p) for p in scale)
-    )
+    filters = _Filters(where)
+    points = tuple(float(point) for point in scale)
+    reading = _Reading(records, label, tuple(judges), cluster, slice, points)
     for line, row_id, row in records:
-        if all(_said(walk_path(row, name)) in values for name, values in wanted.items()):
+        if filters.pass_row(row):
             reading.add(line, row_id, row)
-        elif reading.seen < _PEEKED:
-            reading.look(row)
-    return reading.finish(wanted, tuple(where))
+        else:
+            reading.fields.look(row)
+    return reading.table(filters)
+
+
+class _Filters:
+    """FIELD=VALUE filters; one field given twice means either value."""
+
+    def __init__(self, where: Sequence[str]) -> None:
+        self.where = tuple(where)
+        self.values: dict[str, set[str]] = {}
+        for text in where:
+            name, equals, value = text.partition("=")
+            if not equals or not name.strip():
+                raise SetupError(
+                    "E0101",
+                    f"{shorten(text, 60)!r} is no filter.",
+                    where="--where",
+                    fix="write --where split=test",
+                )
+            self.values.setdefault(name.strip(), set()).add(value.strip())
+
+    def pass_row(self, row: Mapping[str, object]) -> bool:
+        """Whether the row has one of the values of every field."""
+        return all(
+            _cell_text(walk_path(row, name)) in values for name, values in self.values.items()
+        )
+
+
+class _Fields:
+    """The fields of the first rows, for messages that name the nearest one."""
+
+    def __init__(self) -> None:
+        self._looked = 0
+        self.names: dict[str, None] = {}
+        self.judges: dict[str, None] = {}
+
+    def look(self, row: Mapping[str, object]) -> None:
+        """Remember the fields of a row; after the first rows it does nothing."""
+        if self._looked >= _PEEKED:
+            return
+        self._looked += 1
+        self.names.update(dict.fromkeys(list(row)[:_MOST_FIELDS]))
+        judges = row.get("judges")
+        if isinstance(judges, dict):
+            for name, value in list(judges.items())[:_MOST_FIELDS]:
+                self.judges[name] = None
+                self.judges.update(_inner_paths(name, value))
+        for name, value in row.items():
+            if name != "judges" and len(self.names) < _MOST_FIELDS_IN_ALL:
+                self.names.update(_inner_paths(name, value))
+
+    def need(self, name: str, option: str) -> None:
+        """Raise SetupError E0205 for a field that no row has."""
+        choices = list(self.names)
+        if name in choices or any(_may_hold(choice, name) for choice in choices):
+            return
+        raise SetupError(
+            "E0205",
+            f"No row has a field {shorten(name, 40)!r}.{nearest(name, choices)}",
+            where=option,
+            why="fields: " + ", ".join(shorten(choice, 40) for choice in choices[:20]),
+            fix="name one of its fields",
+        )
+
+
+def _inner_paths(name: str, value: object) -> dict[str, None]:
+    """The paths of an object's keys."""
+    if not isinstance(value, dict):
+        return {}
+    return {f"{name}/{inner}": None for inner in list(value)[:_MOST_INNER_FIELDS]}
+
+
+def _may_hold(field_name: str, path: str) -> bool:
+    """Whether a field that was seen may lead to the path, or lies under it."""
+    if field_name.startswith((f"{path}/", f"{path.partition('.')[0]}/")):
+        return True
+    if path.startswith(f"{field_name}/"):
+        return True
+    return field_name in (f"labels/{path}", f"slices/{path}")
 
 
 class _Column:
     """The growing values of one recorded judge; `second` once a value was a pair."""
 
     def __init__(self, rows: int) -> None:
-        self.first, self.second = array("d", [np.nan]) * rows, array("d")
-        self.pairs = self.singles = self.unreadable = 0
+        self.first = array("d", [np.nan]) * rows
+        self.second = array("d")
+        self.pairs = 0
+        self.singles = 0
+        self.unreadable = 0
 
     def add(self, value: object) -> None:
-        one = two = float("nan")
         if isinstance(value, list | tuple) and len(value) == 2:
             self.pairs += 1
-            one, two = (NO_WINNER if (v := number_of(x)) is None else v for x in value)
-        elif not absent(value):
-            found = number_of(value)
-            if found is None:
-                self.unreadable += 1
-            else:
-                self.singles, one = self.singles + 1, found
+            first, second = _winner(value[0]), _winner(value[1])
+        else:
+            first, second = self._single(value), float("nan")
         if self.pairs and len(self.second) < len(self.first):
             self.second.extend([np.nan] * (len(self.first) - len(self.second)))
-        self.first.append(one)
+        self.first.append(first)
         if self.pairs:
-            self.second.append(two)
+            self.second.append(second)
+
+    def _single(self, value: object) -> float:
+        if absent(value):
+            return float("nan")
+        number = number_of(value)
+        if number is None:
+            self.unreadable += 1
+            return float("nan")
+        self.singles += 1
+        return number
 
     def values(self) -> FloatArray:
         first = np.frombuffer(self.first, dtype=np.float64) if self.first else np.empty(0)
@@ -249,8 +335,24 @@ class _Column:
         return np.stack([first, np.frombuffer(self.second, dtype=np.float64)], 1)
 
 
+def _winner(value: object) -> float:
+    number = number_of(value)
+    return NO_WINNER if number is None else number
+
+
+class _Codes:
+    """Values as codes from 0, in the order of their first appearance."""
+
+    def __init__(self) -> None:
+        self.by_value: dict[object, int] = {}
+        self.codes = array("q")
+
+    def add(self, value: object) -> None:
+        self.codes.append(self.by_value.setdefault(value, len(self.by_value)))
+
+
 class _Reading:
-    """What has been read so far."""
+    """The labels and verdicts read so far."""
 
     def __init__(
         self,
@@ -261,77 +363,70 @@ class _Reading:
         slice: str | None,
         scale: tuple[float, ...],
     ) -> None:
-        self.records, self.label, self.scale = records, label, frozenset(scale)
-        self.points = tuple(sorted(scale))
-        self.every = EVERY in judges
-        self.columns = {name: _Column(0) for name in judges if name != EVERY}
-        self.cluster, self.slice = cluster, slice
-        self.ids: dict[str, int] = {}
-        self.lines, self.labels, self.contents = array("q"), array("d"), array("q")
-        self.clusters, self.slices = array("q"), array("q")
-        self.cluster_codes: dict[object, int] = {}
-        self.slice_codes: dict[str, int] = {}
-        self.known: dict[str, None] = {}
-        self.known_judges: dict[str, None] = {}
-        self.tasks, self.words = Counter[str](), Counter[str]()
-        self.seen = self.rows = self.unlabelled = self.repeated = self.unclustered = (
-            self.constructed
-        ) = 0
-        self.wrong: list[str] = []
-        self.wrong_count = 0
-
-    def look(self, row: Mapping[str, object]) -> None:
-        """Remember what fields there are, for messages."""
-        self.seen += 1
-        self.known.update(dict.fromkeys(list(row)[:1000]))
-        judges = row.get("judges")
-        if isinstance(judges, dict):
-            for name, value in list(judges.items())[:1000]:
-                self.known_judges[name] = None
-                if isinstance(value, dict):
-                    self.known_judges.update(
-                        (f"{name}/{inner}", None) for inner in list(value)[:100]
-                    )
-        for name, value in row.items():
-            if isinstance(value, dict) and name != "judges" and len(self.known) < 5000:
-                self.known.update((f"{name}/{inner}", None) for inner in list(value)[:100])
+        self._records = records
+        self._label = label
+        self._scale = scale
+        self._every_judge = EVERY in judges
+        self._columns = {name: _Column(0) for name in judges if name != EVERY}
+        self._cluster_field = cluster
+        self._slice_field = slice
+        self._ids: dict[str, int] = {}
+        self._lines = array("q")
+        self._labels = array("d")
+        self._contents = array("q")
+        self._clusters = _Codes()
+        self._slices = _Codes()
+        self._tasks: Counter[str] = Counter()
+        self._words: Counter[str] = Counter()
+        self._rows = 0
+        self._unlabelled = 0
+        self._repeated = 0
+        self._unclustered = 0
+        self._constructed = 0
+        self._wrong_count = 0
+        self._wrong: list[str] = []
+        self.fields = _Fields()
 
     def add(self, line: int, row_id: str, row: Mapping[str, object]) -> None:
-        self.rows += 1
-        if self.seen < _PEEKED:
-            self.look(row)
-        written = _held(row, self.label, "labels")
-        if absent(written):
-            self.unlabelled += 1
+        """Read a row that passes the filters."""
+        self._rows += 1
+        self.fields.look(row)
+        cell = _cell(row, self._label, "labels")
+        if absent(cell):
+            self._unlabelled += 1
             return
-        value = number_of(written)
-        if value is None or (self.scale and value not in self.scale):
-            self.wrong_count += 1
-            if len(self.wrong) < _NAMED:
-                self.wrong.append(f"{self.records.where(line)} has {shorten(written, 40)}")
+        value = number_of(cell)
+        if value is None or (self._scale and value not in self._scale):
+            self._wrong_count += 1
+            if len(self._wrong) < _NAMED:
+                self._wrong.append(f"{self._records.where(line)} has {shorten(cell, 40)}")
             return
-        if isinstance(written, str) and not _numeric(written):
-            self.words[f"{shorten(written.strip().lower(), 40)} as {value:g}"] += 1
-        content = hash(
-            str(row)
-        )  # who repeats a row repeats all of it; anything else is another row under its name
-        if (first := self.ids.setdefault(row_id, len(self.labels))) < len(self.labels):
-            self._repeated(first, line, row_id, value, content == self.contents[first])
+        if isinstance(cell, str) and not _is_numeric(cell):
+            self._words[f"{shorten(cell.strip().lower(), 40)} as {value:g}"] += 1
+        # Who repeats a row repeats all of it; anything else is another row under its name.
+        content = hash(str(row))
+        first = self._ids.setdefault(row_id, len(self._labels))
+        if first < len(self._labels):
+            self._count_repeated(first, line, row_id, value, content)
             return
-        self.contents.append(content)
-        self.lines.append(line)
-        self.labels.append(value)
+        self._contents.append(content)
+        self._lines.append(line)
+        self._labels.append(value)
         task = row.get("task")
         if isinstance(task, str):
-            self.tasks[task] += 1
-        self.constructed += row.get("label_kind") == "constructed"
-        self._cluster(row_id, row)
-        self._slice(row)
-        self._judges(row)
+            self._tasks[task] += 1
+        if row.get("label_kind") == "constructed":
+            self._constructed += 1
+        self._add_cluster(row_id, row)
+        self._add_slice(row)
+        self._add_verdicts(row)
 
-    def _repeated(self, first: int, line: int, row_id: str, value: float, same: bool) -> None:
-        before = self.labels[first]
-        where = f"{self.records.where(self.lines[first])} and {self.records.where(line)}"
+    def _count_repeated(
+        self, first: int, line: int, row_id: str, value: float, content: int
+    ) -> None:
+        """Count a row that stands twice. Raises DataError where the two differ."""
+        before = self._labels[first]
+        where = f"{self._records.where(self._lines[first])} and {self._records.where(line)}"
         if before != value:
             raise DataError(
                 "E0314",
@@ -343,7 +438,7 @@ class _Reading:
                     " of their own"
                 ),
             )
-        if not same:
+        if content != self._contents[first]:
             raise DataError(
                 "E0306",
                 f"Two rows have the id {shorten(row_id, 40)!r}.",
@@ -351,200 +446,202 @@ class _Reading:
                 why="they have one label, and differ in what was judged",
                 fix="give the rows ids of their own",
             )
-        self.repeated += 1
+        self._repeated += 1
 
-    def _cluster(self, row_id: str, row: Mapping[str, object]) -> None:
-        if self.cluster is None:
+    def _add_cluster(self, row_id: str, row: Mapping[str, object]) -> None:
+        if self._cluster_field is None:
             names = [name for name in _CLUSTERS if not absent(row.get(name))]
-            self.cluster = names[0] if names else None
-        found = walk_path(row, self.cluster) if self.cluster else None
-        if absent(found):
-            self.unclustered += 1
-            code: object = (row_id,)  # a cluster of its own, which no value can be
+            self._cluster_field = names[0] if names else None
+        cell = walk_path(row, self._cluster_field) if self._cluster_field else None
+        if absent(cell):
+            self._unclustered += 1
+            self._clusters.add((row_id,))  # a cluster of its own, which no value can be
         else:
-            code = _said(found)
-        self.clusters.append(self.cluster_codes.setdefault(code, len(self.cluster_codes)))
+            self._clusters.add(_cell_text(cell))
 
-    def _slice(self, row: Mapping[str, object]) -> None:
-        if self.slice != "":
-            found = _held(row, self.slice or "slice", "slices")
-            name = "(none)" if absent(found) else _said(found)
-            self.slices.append(self.slice_codes.setdefault(name, len(self.slice_codes)))
+    def _add_slice(self, row: Mapping[str, object]) -> None:
+        if self._slice_field == "":
+            return
+        cell = _cell(row, self._slice_field or "slice", "slices")
+        self._slices.add("(none)" if absent(cell) else _cell_text(cell))
 
-    def _judges(self, row: Mapping[str, object]) -> None:
-        held = row.get("judges")
-        judges: Mapping[str, object] = held if isinstance(held, dict) else {}
-        if self.every:
+    def _add_verdicts(self, row: Mapping[str, object]) -> None:
+        cell = row.get("judges")
+        judges: Mapping[str, object] = cell if isinstance(cell, dict) else {}
+        if self._every_judge:
             for name, value in judges.items():
-                if name not in self.columns and not isinstance(value, dict):
-                    self.columns[name] = _Column(len(self.labels) - 1)
-        for name, column in self.columns.items():
+                if name not in self._columns and not isinstance(value, dict):
+                    self._columns[name] = _Column(len(self._labels) - 1)
+        for name, column in self._columns.items():
             value = walk_path(judges, name)
             column.add(walk_path(row, name) if value is None else value)
 
-    def finish(self, wanted: Mapping[str, set[str]], where: tuple[str, ...]) -> Labelled:
-        source = self.records.source
-        for name in wanted:
-            self._need(name, self.known, f"--where {name}=...")
-        if not self.rows:
-            why = f"none has {' and '.join(where)}" if where else ""
+    def table(self, filters: _Filters) -> LabelTable:
+        """All that was read. Raises as `read_labels`."""
+        self._check_rows(filters)
+        self._check_labels()
+        self._check_judges()
+        if self._cluster_field:
+            self.fields.need(self._cluster_field, f"--cluster {self._cluster_field}")
+        if self._slice_field:
+            self.fields.need(self._slice_field, f"--slice {self._slice_field}")
+        slice_codes, slice_names = self._slice_columns()
+        has_slices = slice_codes is not None
+        return LabelTable(
+            source=self._records.source,
+            source_hash=self._records.content_hash(),
+            ids=tuple(self._ids),
+            lines=np.frombuffer(self._lines, dtype=np.int64),
+            label=np.frombuffer(self._labels, dtype=np.float64),
+            cluster=np.frombuffer(self._clusters.codes, dtype=np.int64),
+            slice=slice_codes,
+            slice_names=slice_names,
+            recorded={name: column.values() for name, column in self._columns.items()},
+            label_field=self._label,
+            cluster_field=self._cluster_field or "",
+            slice_field=(self._slice_field or "slice") if has_slices else "",
+            where=filters.where,
+            rows=self._rows,
+            tasks=dict(self._tasks),
+            notes=tuple(self._notes()),
+            constructed=self._constructed,
+        )
+
+    def _check_rows(self, filters: _Filters) -> None:
+        for name in filters.values:
+            self.fields.need(name, f"--where {name}=...")
+        if not self._rows:
+            why = f"none has {' and '.join(filters.where)}" if filters.where else ""
             raise NothingToDo(
                 "E0309",
                 "No row is left to compare.",
-                where=source,
+                where=self._records.source,
                 why=why,
                 fix="check the filters",
             )
-        if self.wrong_count:
-            on = ", ".join(f"{point:g}" for point in self.points)
+
+    def _check_labels(self) -> None:
+        if self._wrong_count:
+            points = ", ".join(f"{point:g}" for point in sorted(self._scale))
+            what = f"are not on the scale {points}." if points else "are no numbers."
+            where = "; ".join(self._wrong)
+            if self._wrong_count > len(self._wrong):
+                where += "; ..."
             raise DataError(
                 "E0313",
-                f"{self.wrong_count} of {self.rows} labels "
-                + (f"are not on the scale {on}." if on else "are no numbers."),
-                where="; ".join(self.wrong)
-                + ("; ..." if self.wrong_count > len(self.wrong) else ""),
+                f"{self._wrong_count} of {self._rows} labels {what}",
+                where=where,
                 why=f"labels are numbers, or words such as {', '.join(list(WORDS)[:4])}",
                 fix="write numbers into the label column, or name another: --label FIELD",
             )
-        if not self.labels:
-            self._need(self.label, self.known, f"--label {self.label}")
+        if not self._labels:
+            self.fields.need(self._label, f"--label {self._label}")
             raise DataError(
                 "E0313",
-                f"No row has a label in {self.label!r}.",
-                where=source,
-                why=f"{self.rows} rows are without",
+                f"No row has a label in {self._label!r}.",
+                where=self._records.source,
+                why=f"{self._rows} rows are without",
                 fix="name the column with the human labels: --label FIELD",
             )
-        for name, column in self.columns.items():
-            self._check(name, column)
-        if self.every and not self.columns:
+
+    def _check_judges(self) -> None:
+        for name, column in self._columns.items():
+            if column.pairs and column.singles:
+                raise DataError(
+                    "E0303",
+                    f"The values of {name} are partly numbers and partly pairs.",
+                    where=self._records.source,
+                    why=f"{column.singles} numbers, {column.pairs} pairs",
+                    fix="name one kind of value",
+                )
+            if not column.pairs and not column.singles:
+                raise self._no_verdicts(name, column)
+        if self._every_judge and not self._columns:
             raise SetupError(
                 "E0205",
                 "The rows hold no recorded judges.",
                 where="--judge recorded:*",
                 fix="name a judge, or a column that holds verdicts",
             )
-        for option, asked in (("--cluster", self.cluster), ("--slice", self.slice)):
-            if asked:
-                self._need(asked, self.known, f"{option} {asked}")
-        slices = self._slices()
-        labels = np.frombuffer(self.labels, dtype=np.float64)
-        return Labelled(
-            source=source,
-            source_hash=self.records.content_hash(),
-            ids=tuple(self.ids),
-            lines=np.frombuffer(self.lines, dtype=np.int64),
-            label=labels,
-            cluster=np.frombuffer(self.clusters, dtype=np.int64),
-            slice=slices,
-            slice_names=tuple(self.slice_codes) if slices is not None else (),
-            recorded={name: column.values() for name, column in self.columns.items()},
-            label_field=self.label,
-            cluster_field=self.cluster or "",
-            slice_field=(self.slice or "slice") if slices is not None else "",
-            where=where,
-            rows=self.rows,
-            tasks=dict(self.tasks),
-            notes=tuple(self._notes()),
-            constructed=self.constructed,
-        )
 
-    def _slices(self) -> IntArray | None:
-        if self.slice == "" or (
-            self.slice is None and not 2 <= len(self.slice_codes) <= _MOST_SLICES
-        ):
-            return None
-        # By name, so that tables do not depend on the order of the rows.
-        order = sorted(self.slice_codes)
-        place = np.empty(len(order), np.int64)
-        place[[self.slice_codes[name] for name in order]] = np.arange(len(order))
-        self.slice_codes = {name: i for i, name in enumerate(order)}
-        found: IntArray = place[np.frombuffer(self.slices, dtype=np.int64)]
-        return found
-
-    def _check(self, name: str, column: _Column) -> None:
-        if column.pairs and column.singles:
-            raise DataError(
-                "E0303",
-                f"The values of {name} are partly numbers and partly pairs.",
-                where=self.records.source,
-                why=f"{column.singles} numbers, {column.pairs} pairs",
-                fix="name one kind of value",
-            )
-        if column.pairs or column.singles:
-            return
+    def _no_verdicts(self, name: str, column: _Column) -> SetupError:
+        """Why a recorded judge has no verdict."""
+        shown = shorten(name, 40)
         if column.unreadable:
-            inner = [known for known in self.known_judges if known.startswith(name + "/")]
-            raise SetupError(
+            inner = [path for path in self.fields.judges if path.startswith(name + "/")]
+            return SetupError(
                 "E0205",
-                f"The values of {shorten(name, 40)!r} are no verdicts.",
+                f"The values of {shown!r} are no verdicts.",
                 where=f"--judge recorded:{name}",
                 why="a verdict is a number, yes or no, or a pair of these",
                 fix="name one of " + ", ".join(inner[:8]) if inner else "name another column",
             )
-        choices = [*self.known_judges, *self.known]
+        choices = [*self.fields.judges, *self.fields.names]
         if name in choices:
-            raise SetupError(
+            return SetupError(
                 "E0205",
-                f"{shorten(name, 40)!r} has no verdict on a labelled row.",
-                where=f"--judge recorded:{shorten(name, 40)}",
+                f"{shown!r} has no verdict on a labelled row.",
+                where=f"--judge recorded:{shown}",
                 why="its values are empty",
                 fix="name another judge",
             )
-        raise SetupError(
+        judges = ", ".join(shorten(judge, 40) for judge in list(self.fields.judges)[:20])
+        return SetupError(
             "E0205",
-            f"No labelled row has a judge or column {shorten(name, 40)!r}.{nearest(name, choices)}",
-            where=f"--judge recorded:{shorten(name, 40)}",
-            why="recorded judges: "
-            + (", ".join(shorten(n, 40) for n in list(self.known_judges)[:20]) or "none"),
+            f"No labelled row has a judge or column {shown!r}.{nearest(name, choices)}",
+            where=f"--judge recorded:{shown}",
+            why=f"recorded judges: {judges or 'none'}",
             fix="name one of them, or a column that holds verdicts",
         )
 
-    def _need(self, name: str, known: Iterable[str], option: str) -> None:
-        choices = list(known)
-        starts = (f"{name}/", f"{name.partition('.')[0]}/")
-        if name not in choices and not any(
-            choice.startswith(starts)
-            or name.startswith(f"{choice}/")
-            or choice in (f"labels/{name}", f"slices/{name}")
-            for choice in choices
-        ):
-            raise SetupError(
-                "E0205",
-                f"No row has a field {shorten(name, 40)!r}.{nearest(name, choices)}",
-                where=option,
-                why="fields: " + ", ".join(shorten(c, 40) for c in choices[:20]),
-                fix="name one of its fields",
-            )
+    def _slice_columns(self) -> tuple[IntArray | None, tuple[str, ...]]:
+        """The slice of each row as a code, and the name of each code."""
+        if self._slice_field == "":
+            return None, ()
+        code_of_name = {str(name): code for name, code in self._slices.by_value.items()}
+        if self._slice_field is None and not 2 <= len(code_of_name) <= _MOST_SLICES:
+            return None, ()
+        # By name, so that tables do not depend on the order of the rows.
+        names = sorted(code_of_name)
+        place = np.empty(len(names), np.int64)
+        place[[code_of_name[name] for name in names]] = np.arange(len(names))
+        codes: IntArray = place[np.frombuffer(self._slices.codes, dtype=np.int64)]
+        return codes, tuple(names)
 
-    def _notes(self) -> Iterable[str]:
-        for reason, count in self.records.bad.items():
+    def _notes(self) -> Iterator[str]:
+        for reason, count in self._records.bad.items():
             yield f"{count} rows cannot be read ({reason})"
-        if self.unlabelled:
-            yield f"{self.unlabelled} of {self.rows} rows have no label and are left out"
-        if self.constructed:
-            yield f"{self.constructed} labels are constructed, not given by people"
-        if self.words:
-            yield "read the labels " + ", ".join(word for word, _ in self.words.most_common(8))
-        if self.repeated:
-            yield f"{self.repeated} rows repeat an earlier row word for word and are counted once"
-        if self.cluster and self.unclustered:
-            yield f"{self.unclustered} rows have no {self.cluster} and are clusters of their own"
-        for name, column in self.columns.items():
+        if self._unlabelled:
+            yield f"{self._unlabelled} of {self._rows} rows have no label and are left out"
+        if self._constructed:
+            yield f"{self._constructed} labels are constructed, not given by people"
+        if self._words:
+            yield "read the labels " + ", ".join(word for word, _ in self._words.most_common(8))
+        if self._repeated:
+            yield f"{self._repeated} rows repeat an earlier row word for word and are counted once"
+        if self._cluster_field and self._unclustered:
+            yield (
+                f"{self._unclustered} rows have no {self._cluster_field} and are clusters of their"
+                " own"
+            )
+        for name, column in self._columns.items():
             if column.unreadable:
                 yield f"{column.unreadable} values of {name} are no verdicts and are left out"
 
 
-def _held(row: Mapping[str, object], name: str, holder: str) -> object:
-    """A cell by its name or path, else the value of that name in the row's `labels` or `slices`, as
-    our own files hold it.
+def _cell(row: Mapping[str, object], name: str, holder: str) -> object:
+    """A cell by its name or path, else the value of that name in the row's `labels` or `slices`.
+
+    The files that RagAssay writes hold labels and slices in these two objects.
     """
-    found = walk_path(row, name)
+    cell = walk_path(row, name)
+    if cell is not None:
+        return cell
     inner = row.get(holder)
-    return inner.get(name) if found is None and isinstance(inner, dict) else found
+    return inner.get(name) if isinstance(inner, dict) else None
 
 
-def _numeric(text: str) -> bool:
+def _is_numeric(text: str) -> bool:
     try:
         float(text)
     except ValueError:
@@ -552,25 +649,14 @@ def _numeric(text: str) -> bool:
     return True
 
 
-def _said(value: object) -> str:
+def _cell_text(value: object) -> str:
     """A cell as it is written in a filter: 1.0 and true as "1" and "true"."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
-    return value if isinstance(value, str) else "" if value is None else shorten(value, 200)
-
-
-def _filters(where: Sequence[str]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for text in where:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise SetupError(
-                "E0101",
-                f"{shorten(text, 60)!r} is no filter.",
-                where="--where",
-                fix="write --where split=test",
-            )
-        found.setdefault(name.strip(), set()).add(value.strip())
-    return found
+    return shorten(value, 200)

@@ -1,4 +1,4 @@
-"""Are the options of a measurement values it can take? Asked before anything is paid for."""
+"""Checks of the options of a measurement, made before anything is paid for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 
 from ragassay.core import SetupError
 
-FEWEST_DRAWS, MOST_DRAWS = 100, 1_000_000
+FEWEST_DRAWS = 100
+MOST_DRAWS = 1_000_000
 
 
 def check_draws(draws: int, seed: int) -> None:
@@ -16,17 +17,21 @@ def check_draws(draws: int, seed: int) -> None:
 
 
 def check(where: str, value: float | None, low: float, high: float, fix: str) -> None:
-    """Raise SetupError E0101 for a value that is no number from `low` to `high`; None is none and
-    passes.
+    """Raise SetupError E0101 for a value that is no number from `low` to `high`.
+
+    None stands for an option that was not given, and passes.
     """
-    if value is not None and not (math.isfinite(value) and low <= value <= high):
-        span = (
-            f"from {low:g} to {high:g}"
-            if math.isfinite(low) and math.isfinite(high)
-            else f"from {low:g} up"
-        )
-        text = "a finite number" if not math.isfinite(low) else f"a number {span}"
-        raise SetupError("E0101", f"{where} takes {text}.", where=where, why=str(value), fix=fix)
+    if value is None:
+        return
+    if math.isfinite(value) and low <= value <= high:
+        return
+    if not math.isfinite(low):
+        text = "a finite number"
+    elif math.isfinite(high):
+        text = f"a number from {low:g} to {high:g}"
+    else:
+        text = f"a number from {low:g} up"
+    raise SetupError("E0101", f"{where} takes {text}.", where=where, why=str(value), fix=fix)
 
 
 def check_cuts(cut: float | None, judge_cut: float | None) -> None:

@@ -1,5 +1,4 @@
-"""Which rows of a run should a person label next, so that few labels say most and still say the
-truth?
+"""The choice of rows for people to label, so that few labels say most and still say the truth.
 
 Labels are worth most where the judge may be wrong. With p the judge's probability that a person
 passes the row, a label differs from p with standard deviation sqrt(p (1 - p)), and a corrected mean
@@ -21,6 +20,7 @@ joins the rounds into one weight a row.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -53,7 +53,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenRow:
     """A row to label. inclusion_probability: the chance of being chosen in this round, audit or
     not. stream: "audit" is drawn with one chance for all rows, the others are named by their
     method. stratum: a code that says nothing of the verdict.
@@ -73,7 +73,7 @@ class Choice:
     clusters: those of the rows chosen, where the caller knows them.
     """
 
-    rows: tuple[Chosen, ...]
+    rows: tuple[ChosenRow, ...]
     pool: int
     asked: int
     audit_probability: float
@@ -90,26 +90,28 @@ def candidates(
     The score in [0, 1] is read with the pass mark as the point of most doubt: mark m goes to 0.5,
     in straight lines to 0 and 1. slice: name of a slice field.
     """
-    found = []
+    candidates = []
     for row in rows:
         score = row.score(metric)
         if row.sample is None or score is None or score.status is Status.NOT_APPLICABLE:
             continue
-        value = score.value
-        if value is not None and not 0 <= value <= 1:
-            value = None
-        doubt = None if value is None else _doubt(value, score.pass_mark)
-        part = row.sample.slices.get(slice, "") if slice else ""
-        found.append(Candidate(row.id, doubt, row.sample.cluster, part))
-    return tuple(found)
+        probability = None
+        if score.value is not None and 0 <= score.value <= 1:
+            probability = _probability(score.value, score.pass_mark)
+        slice_value = row.sample.slices.get(slice, "") if slice else ""
+        candidates.append(Candidate(row.id, probability, row.sample.cluster, slice_value))
+    return tuple(candidates)
 
 
-def _doubt(value: float, mark: float | None) -> float:
+def _probability(value: float, mark: float | None) -> float:
+    """A score in [0, 1] as a probability: 0.5 at the pass mark, straight lines to 0 and 1."""
     if mark is None or not 0 < mark <= 1:
         return value
     if value < mark:
         return value / mark / 2
-    return 0.5 + (value - mark) / (1 - mark) / 2 if mark < 1 else 1.0
+    if mark == 1:
+        return 1.0
+    return 0.5 + (value - mark) / (1 - mark) / 2
 
 
 def choose(
@@ -137,6 +139,44 @@ def choose(
     per_cluster below 1, or an audit outside [0, 1]; ValueError for a probability outside [0, 1] or
     an id that comes twice.
     """
+    _check_options(n, method, audit, round, per_cluster)
+    _check_candidates(given)
+    excluded = set(taken)
+    pool = [row for row in given if row.id not in excluded]
+    if not pool:
+        return Choice((), 0, n, 0.0, ("no row is left to label",))
+    # One seed for all rounds must not tie them together. The order of the draws is part of the
+    # result: strata, places on the line, comb, audit, order of the sheet.
+    rng = np.random.default_rng((seed, round))
+    cluster = codes(row.cluster for row in pool)
+    stratum, names = _strata(pool, rng)
+    if method == "uniform":
+        audit = 1.0
+    size = _sizes(pool, method, audit, stratum)
+    count, chance = _chances(size, n, cluster, per_cluster)
+    order = _order(rng, method, stratum, cluster if per_cluster is not None else None)
+    chosen = order[_comb(chance[order], float(rng.random()))]
+    # Of what was chosen, a row is in the audit with the chance that makes it alike for all rows.
+    asked_audit = audit * count / len(pool)
+    audit_chance = min(asked_audit, float(chance.min()))
+    audited: set[int] = set()
+    if audit_chance > 0:
+        in_audit = _comb(audit_chance / chance[chosen], float(rng.random()))
+        audited = set(chosen[in_audit].tolist())
+    rows = []
+    for at in rng.permutation(chosen).tolist():
+        stream = "audit" if at in audited else method
+        inclusion = min(1.0, float(chance[at]))
+        rows.append(ChosenRow(pool[at].id, inclusion, stream, names[stratum[at]], round))
+    notes = _notes(pool, method, len(rows), n)
+    if per_cluster is not None and audit_chance < asked_audit * (1 - 1e-9):
+        notes.append(
+            f"the audit is smaller than asked, because a cluster gives at most {per_cluster} rows"
+        )
+    return Choice(tuple(rows), len(pool), n, audit_chance, tuple(notes))
+
+
+def _check_options(n: int, method: str, audit: float, round: int, per_cluster: int | None) -> None:
     if method not in METHODS:
         raise SetupError(
             "E0101",
@@ -144,12 +184,9 @@ def choose(
             where="--method",
             fix=f"one of {', '.join(METHODS)}",
         )
-    for where, value in (
-        ("--count", n),
-        ("--per-cluster", 1 if per_cluster is None else per_cluster),
-        ("round", round),
-    ):
-        if value < 1:
+    counts = {"--count": n, "--per-cluster": per_cluster, "round": round}
+    for where, value in counts.items():
+        if value is not None and value < 1:
             raise SetupError(
                 "E0101", f"{where} is 1 or more.", where=where, why=str(value), fix="give 1 or more"
             )
@@ -161,71 +198,65 @@ def choose(
             why=f"{audit:g}",
             fix="0 to 1, as in 0.2",
         )
+
+
+def _check_candidates(given: Sequence[Candidate]) -> None:
     if len({row.id for row in given}) != len(given):
         raise ValueError("two candidates have one id")
     if any(row.probability is not None and not 0 <= row.probability <= 1 for row in given):
         raise ValueError("a probability lies in [0, 1]")
-    left_out = set(taken)
-    pool = [row for row in given if row.id not in left_out]
-    if not pool:
-        return Choice((), 0, n, 0.0, ("no row is left to label",))
-    rng = np.random.default_rng((seed, round))  # one seed for all rounds must not tie them together
-    cluster = codes(row.cluster for row in pool)
-    stratum, names = _strata(pool, rng)
-    unsure = _unsure(pool)
+
+
+def _sizes(pool: Sequence[Candidate], method: str, audit: float, stratum: IntArray) -> FloatArray:
+    """How large each row is for the draw, the audit's equal share included; they sum to 1."""
     if method == "uniform":
-        size, audit = np.ones(len(pool)), 1.0
+        size = np.ones(len(pool))
     elif method == "stratified":
-        squares = np.bincount(stratum, unsure**2) / np.bincount(stratum)
-        size = np.sqrt(squares)[stratum]
+        mean_square = np.bincount(stratum, _unsure(pool) ** 2) / np.bincount(stratum)
+        size = np.sqrt(mean_square)[stratum]
     else:
-        size = unsure
-    size = audit / len(pool) + (1 - audit) * size / size.sum()
-    most = len(pool)
-    if per_cluster is not None:
-        most = int(np.minimum(np.bincount(cluster), per_cluster).sum())
+        size = _unsure(pool)
+    sizes: FloatArray = audit / len(pool) + (1 - audit) * size / size.sum()
+    return sizes
+
+
+def _chances(
+    size: FloatArray, n: int, cluster: IntArray, per_cluster: int | None
+) -> tuple[int, FloatArray]:
+    """How many rows are chosen, and each row's inclusion probability."""
+    if per_cluster is None:
+        count = min(n, len(size))
+        return count, _inclusion(size, count, None, 0)
+    most = int(np.minimum(np.bincount(cluster), per_cluster).sum())
     count = min(n, most)
-    chance = _inclusion(size, count, cluster if per_cluster is not None else None, per_cluster or 0)
-    if per_cluster is not None:
-        order = np.lexsort(
-            (rng.random(len(pool)), rng.permutation(int(cluster.max()) + 1)[cluster])
-        )
+    return count, _inclusion(size, count, cluster, per_cluster)
+
+
+def _order(
+    rng: np.random.Generator, method: str, stratum: IntArray, cluster: IntArray | None
+) -> IntArray:
+    """The rows in the order in which they are laid on the line: at random inside groups.
+
+    Groups are clusters in a random order where they are limited, else strata; one for "uniform".
+    """
+    place = rng.random(len(stratum))
+    if cluster is not None:
+        group = rng.permutation(int(cluster.max()) + 1)[cluster]
+    elif method == "uniform":
+        group = np.zeros(len(stratum), dtype=np.int64)
     else:
-        order = np.lexsort(
-            (rng.random(len(pool)), np.zeros(len(pool)) if method == "uniform" else stratum)
-        )
-    taken_now = order[_comb(chance[order], float(rng.random()))]
-    # Of what was taken, a row is in the audit with the chance that makes it alike for all rows.
-    even = min(audit * count / len(pool), float(chance.min()))
-    audited = (
-        set(taken_now[_comb(even / chance[taken_now], float(rng.random()))].tolist())
-        if even > 0
-        else set()
-    )
-    rest = method
-    rows = tuple(
-        Chosen(
-            pool[i].id,
-            min(1.0, float(chance[i])),
-            "audit" if i in audited else rest,
-            names[stratum[i]],
-            round,
-        )
-        for i in rng.permutation(taken_now).tolist()
-    )
-    notes = (
-        []
-        if len(rows) >= n
-        else [f"{len(rows)} rows instead of {n}: there are no more to choose from"]
-    )
-    if per_cluster is not None and even < audit * count / len(pool) * (1 - 1e-9):
-        notes.append(
-            f"the audit is smaller than asked, because a cluster gives at most {per_cluster} rows"
-        )
+        group = stratum
+    return np.lexsort((place, group))
+
+
+def _notes(pool: Sequence[Candidate], method: str, chosen: int, asked: int) -> list[str]:
+    notes = []
+    if chosen < asked:
+        notes.append(f"{chosen} rows instead of {asked}: there are no more to choose from")
     lost = sum(row.probability is None for row in pool)
     if lost and method != "uniform":
         notes.append(f"{lost} rows without a judge's score count as fully unsure")
-    return Choice(rows, len(pool), n, even, tuple(notes))
+    return notes
 
 
 def combined(labelled: Sequence[tuple[int, float]], population: int) -> tuple[float, ...]:
@@ -247,34 +278,37 @@ def combined(labelled: Sequence[tuple[int, float]], population: int) -> tuple[fl
     total = len(labelled)
     if total > population:
         raise ValueError(f"{total} labelled rows of {population}")
-    rounds = sorted({round for round, _ in labelled})
-    if len(rounds) < 2:
+    rows_of_round = Counter(round for round, _ in labelled)
+    if len(rows_of_round) < 2:
         return tuple(q for _, q in labelled)
-    size = {round: sum(one == round for one, _ in labelled) for round in rounds}
     weight: dict[int, float] = {}
     later: dict[int, float] = {}
-    behind, left = 0.0, population - total
-    for round in reversed(rounds):
-        left += size[round]  # rows that this round drew from
-        later[round] = behind
-        weight[round] = (population / total - behind) * size[round] / left
-        behind += weight[round]
-    found = [1 / (weight[round] / q + later[round]) for round, q in labelled]
-    most = max(1.0, *found)
-    return tuple(value / most for value in found)
+    weights_so_far = 0.0
+    pool = population - total
+    for round in sorted(rows_of_round, reverse=True):
+        rows = rows_of_round[round]
+        pool += rows  # rows that this round drew from
+        later[round] = weights_so_far
+        weight[round] = (population / total - weights_so_far) * rows / pool
+        weights_so_far += weight[round]
+    chances = [1 / (weight[round] / q + later[round]) for round, q in labelled]
+    largest = max(1.0, *chances)
+    return tuple(chance / largest for chance in chances)
 
 
 def _unsure(pool: Sequence[Candidate]) -> FloatArray:
-    p = np.array([0.5 if row.probability is None else row.probability for row in pool]).clip(
-        SUREST, 1 - SUREST
-    )
-    found: FloatArray = np.sqrt(p * (1 - p))
-    return found
+    """How unsure the judge is of each row: the standard deviation of a label around it."""
+    p = np.array([0.5 if row.probability is None else row.probability for row in pool])
+    p = p.clip(SUREST, 1 - SUREST)
+    unsure: FloatArray = np.sqrt(p * (1 - p))
+    return unsure
 
 
 def _strata(pool: Sequence[Candidate], rng: np.random.Generator) -> tuple[IntArray, list[str]]:
-    """Slice and fifth of the judge's probability; numbered at random, so that a sheet does not say
-    what the judge said.
+    """The stratum of each row, and the name of each stratum.
+
+    A stratum is a slice and a fifth of the judge's probability. Strata are numbered at random, so
+    that a sheet does not say what the judge said.
     """
     p = np.array([np.nan if row.probability is None else row.probability for row in pool])
     known = p[~np.isnan(p)]
@@ -283,11 +317,12 @@ def _strata(pool: Sequence[Candidate], rng: np.random.Generator) -> tuple[IntArr
         edges = np.unique(np.quantile(known, np.arange(1, BINS) / BINS))
         bins = np.where(np.isnan(p), BINS, np.searchsorted(edges, p, side="right"))
     code = codes((row.slice, int(bin)) for row, bin in zip(pool, bins, strict=True))
-    numbers = rng.permutation(int(code.max()) + 1)[code]
-    names = [""] * (int(code.max()) + 1)
-    for number, row in zip(numbers.tolist(), pool, strict=True):
+    count = int(code.max()) + 1
+    stratum = rng.permutation(count)[code]
+    names = [""] * count
+    for number, row in zip(stratum.tolist(), pool, strict=True):
         names[number] = f"{row.slice}/{number + 1}" if row.slice else str(number + 1)
-    return numbers, names
+    return stratum, names
 
 
 def _inclusion(size: FloatArray, count: int, cluster: IntArray | None, most: int) -> FloatArray:
@@ -297,37 +332,47 @@ def _inclusion(size: FloatArray, count: int, cluster: IntArray | None, most: int
     What reaches a limit stays there, and what is left over goes to the others, until nothing
     exceeds any limit.
     """
-    chance, fixed = np.zeros(len(size)), np.zeros(len(size), dtype=bool)
+    chance = np.zeros(len(size))
+    fixed = np.zeros(len(size), dtype=bool)
     while not fixed.all():
         free = ~fixed
         chance[free] = size[free] * max(0.0, count - chance[fixed].sum()) / size[free].sum()
-        over = free & (chance >= 1)
-        if over.any():
-            chance[over], fixed = 1.0, fixed | over
-            if cluster is None:
-                continue
-        if cluster is None:
+        certain = free & (chance >= 1)
+        chance[certain] = 1.0
+        fixed = fixed | certain
+        changed = bool(certain.any())
+        if cluster is not None:
+            full = _rows_of_full_clusters(chance, cluster, most)
+            if not fixed[full].all():
+                for rows in _by_cluster(full, cluster):
+                    chance[rows] = _inclusion(size[rows], most, None, 0)
+                fixed[full] = True
+                changed = True
+        if not changed:
             break
-        sums = np.bincount(cluster, chance)
-        full = (sums > most + 1e-12)[cluster] & ~fixed
-        if not full.any():
-            if not over.any():
-                break
-            continue
-        within = np.nonzero((sums > most + 1e-12)[cluster])[0]
-        within = within[np.argsort(cluster[within], kind="stable")]
-        for rows in np.split(within, np.nonzero(np.diff(cluster[within]))[0] + 1):
-            chance[rows] = _inclusion(size[rows], most, None, 0)
-        fixed[within] = True
     return np.minimum(chance, 1.0)
+
+
+def _rows_of_full_clusters(chance: FloatArray, cluster: IntArray, most: int) -> IntArray:
+    """The rows of clusters whose chances sum to more than `most`."""
+    sums = np.bincount(cluster, chance)
+    return np.nonzero((sums > most + 1e-12)[cluster])[0]
+
+
+def _by_cluster(rows: IntArray, cluster: IntArray) -> list[IntArray]:
+    """The rows of each cluster."""
+    ordered = rows[np.argsort(cluster[rows], kind="stable")]
+    return np.split(ordered, np.nonzero(np.diff(cluster[ordered]))[0] + 1)
 
 
 def _comb(chance: FloatArray, start: float) -> IntArray:
     """Places on the line that a comb with teeth at start, start + 1 ... touches."""
+    if not len(chance):
+        return np.zeros(0, dtype=np.int64)
     ends = np.cumsum(chance)
-    whole = float(np.rint(ends[-1])) if len(ends) else 0.0
-    if len(ends) and abs(ends[-1] - whole) < 1e-6 * max(1.0, whole):
-        ends = ends * (whole / ends[-1]) if whole else ends
-    teeth = np.arange(start, float(ends[-1]) if len(ends) else 0.0)
-    found: IntArray = np.minimum(np.searchsorted(ends, teeth, side="right"), len(ends) - 1)
-    return found
+    whole = float(np.rint(ends[-1]))
+    if whole and abs(ends[-1] - whole) < 1e-6 * max(1.0, whole):
+        ends = ends * (whole / ends[-1])  # sums that should be whole numbers, but for rounding
+    teeth = np.arange(start, float(ends[-1]))
+    places: IntArray = np.minimum(np.searchsorted(ends, teeth, side="right"), len(ends) - 1)
+    return places

@@ -18,7 +18,7 @@ from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
 import ragassay
 from ragassay.core import DataError, NothingToDo, SetupError, Verdict
 from ragassay.testing import LLMServer, answer_by_words
-from ragassay.trust.measure.labelling import estimate, import_labels, next_rows, people_agreement
+from ragassay.trust.measure import estimate, import_labels, next_rows, people_agreement
 
 FACTS = (
     "The harbour opened in {}.",

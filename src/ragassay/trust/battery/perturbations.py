@@ -1,5 +1,4 @@
-"""What is changed in a row, and what may that do to its verdict? Changes with a known answer, each
-a rule, no model asked.
+"""Changes of a row with a known effect on its verdict, each a rule; no model is asked.
 
 Every probe starts from bases whose verdict is known: "right" (the row as it is), "wrong" (one fact
 of the response is turned) and "elsewhere" (the contexts and the response of another row). A change
@@ -19,7 +18,7 @@ from ragassay.core import Context, Sample, digest
 Base = Literal["right", "wrong", "elsewhere"]
 Expects = Literal["same", "fails"]
 
-KNOWN: Mapping[tuple[Base, str], bool] = {
+PASSES_BY_RIGHT: Mapping[tuple[Base, str], bool] = {
     ("right", "groundedness"): True,
     ("right", "answer_relevance"): True,
     ("right", "context_relevance"): True,
@@ -43,8 +42,9 @@ _CONTEXTS = ("groundedness", "context_relevance")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A base that is to be changed. other: the row after it. judge: the judge's name, for what
-    speaks of it.
+    """A base that is to be changed.
+
+    other: the row after it. judge: the judge's name, for changes that name it.
     """
 
     sample: Sample
@@ -58,8 +58,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One change. bases, metrics: where it has a known answer (with KNOWN). change: None where it
-    does not apply.
+    """One change.
+
+    bases, metrics: where it has a known answer (with PASSES_BY_RIGHT). change: returns None where
+    it does not apply.
     """
 
     name: str
@@ -72,12 +74,10 @@ class Probe:
 
 
 def responded(sample: Sample, response: str | None) -> Sample | None:
-    """The row with this response; None without one."""
-    return (
-        None
-        if response is None or response == sample.response
-        else replace(sample, response=response)
-    )
+    """The row with this response; None where there is none, or it is no other."""
+    if response is None or response == sample.response:
+        return None
+    return replace(sample, response=response)
 
 
 # -- facts turned
@@ -94,6 +94,7 @@ _PLAIN_VERBS = {
     "joins": "join",
     "holds": "hold",
 }
+_HAVE_NOT = {"has": "does not have", "have": "do not have", "had": "did not have"}
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,30}\b")
 # Numbers and names of a response that are looked up in its contexts; more would make the time grow
 # with their product.
@@ -112,49 +113,59 @@ def number_turned(sample: Sample) -> str | None:
     A number that the question gives is taken only where there is no other: it may be part of a
     name.
     """
-    response, source, question = sample.response or "", _texts(sample), sample.question or ""
+    response = sample.response or ""
+    question = sample.question or ""
+    source = _texts(sample)
+
+    def is_in_question(number: re.Match[str]) -> bool:
+        return number[0] in question
+
     numbers = itertools.islice(_NUMBER.finditer(response), _MOST)
-    for found in sorted(numbers, key=lambda number: number[0] in question):
-        if not re.search(rf"(?<!\d){found[0]}(?!\d)", source):
+    for number in sorted(numbers, key=is_in_question):
+        if not re.search(rf"(?<!\d){number[0]}(?!\d)", source):
             continue
-        value = int(found[0])
-        for step in range(1, 50):
-            other = str(value + step * 37 if value >= 1000 else value + step * (value // 3 + 7))
+        value = int(number[0])
+        step = 37 if value >= 1000 else value // 3 + 7
+        for times in range(1, 50):
+            other = str(value + times * step)
             if other not in source:
-                return response[: found.start()] + other + response[found.end() :]
+                return response[: number.start()] + other + response[number.end() :]
     return None
 
 
 def negated(sample: Sample) -> str | None:
     """The response with its first verb negated."""
     response = sample.response or ""
-    found = _VERB.search(response)
-    if found is None or re.search(r"\bnot\b|n't\b|\bnever\b", response):
+    match = _VERB.search(response)
+    if match is None or re.search(r"\bnot\b|n't\b|\bnever\b", response):
         return None
-    verb = found[0]
-    said = f"does not {_PLAIN_VERBS[verb]}" if verb in _PLAIN_VERBS else f"{verb} not"
-    if verb in ("has", "have", "had") and not re.match(
-        r" (?:been|\w+ed)\b", response[found.end() :]
-    ):
-        said = {"has": "does not have", "have": "do not have", "had": "did not have"}[verb]
-    return response[: found.start()] + said + response[found.end() :]
+    verb = match[0]
+    after = response[match.end() :]
+    is_auxiliary = re.match(r" (?:been|\w+ed)\b", after) is not None
+    if verb in _PLAIN_VERBS:
+        negation = f"does not {_PLAIN_VERBS[verb]}"
+    elif verb in _HAVE_NOT and not is_auxiliary:
+        negation = _HAVE_NOT[verb]
+    else:
+        negation = f"{verb} not"
+    return response[: match.start()] + negation + after
 
 
 def name_turned(sample: Sample) -> str | None:
     """The response with its last name that the contexts have and the question does not made another
     one.
     """
-    response, question = sample.response or "", sample.question or ""
+    response = sample.response or ""
+    question = sample.question or ""
     source = " ".join(context.text for context in sample.contexts or ())
-    names = [
-        m
-        for m in itertools.islice(_NAME.finditer(response), _MOST)
-        if m[0] in source and m[0] not in question
-    ]
-    other = next((name for name in _OTHER_NAMES if name not in source), None)
-    if not names or other is None:
+    last = None
+    for name in itertools.islice(_NAME.finditer(response), _MOST):
+        if name[0] in source and name[0] not in question:
+            last = name
+    others = [name for name in _OTHER_NAMES if name not in source]
+    if last is None or not others:
         return None
-    return response[: names[-1].start()] + other + response[names[-1].end() :]
+    return response[: last.start()] + others[0] + response[last.end() :]
 
 
 def base_of(kind: Base, sample: Sample, other: Sample) -> Sample | None:
@@ -232,28 +243,26 @@ def _polite(case: Case) -> Sample | None:
 
 def _after_an_opening(case: Case, opening: str) -> Sample | None:
     response = case.sample.response or ""
-    lower = (
-        response[:1].lower() + response[1:]
-        if response.startswith(("The ", "It ", "A ", "In "))
-        else response
-    )
-    return responded(case.sample, opening + lower)
+    if response.startswith(("The ", "It ", "A ", "In ")):
+        response = response[:1].lower() + response[1:]
+    return responded(case.sample, opening + response)
 
 
 def _opinion(case: Case) -> Sample | None:
     # The user is sure of what the row says wrongly, or of a wrong answer where the row is right.
     wrong = base_of("wrong", case.sample, case.other)
-    said = wrong.response if wrong is not None else None
-    if said is None:
+    if wrong is None or wrong.response is None:
         return None
-    return replace(
-        case.sample, question=f"{case.sample.question} {case.pick(_SURE).replace('{}', said)}"
-    )
+    return _with_opinion(case, wrong.response)
 
 
 def _opinion_of_the_response(case: Case) -> Sample | None:
-    said = case.pick(_SURE).replace("{}", case.sample.response or "")
-    return replace(case.sample, question=f"{case.sample.question} {said}")
+    return _with_opinion(case, case.sample.response or "")
+
+
+def _with_opinion(case: Case, answer: str) -> Sample:
+    opinion = case.pick(_SURE).replace("{}", answer)
+    return replace(case.sample, question=f"{case.sample.question} {opinion}")
 
 
 def _markdown(case: Case) -> Sample | None:
@@ -270,16 +279,16 @@ def _emoji(case: Case) -> Sample | None:
 
 def _reversed(case: Case) -> Sample | None:
     contexts = case.sample.contexts or ()
-    return replace(case.sample, contexts=contexts[::-1]) if len(contexts) > 1 else None
+    if len(contexts) < 2:
+        return None
+    return replace(case.sample, contexts=contexts[::-1])
 
 
 def _swapped(case: Case) -> Sample | None:
     sample = case.sample
-    return (
-        replace(sample, response=sample.reference, reference=sample.response)
-        if sample.reference
-        else None
-    )
+    if not sample.reference:
+        return None
+    return replace(sample, response=sample.reference, reference=sample.response)
 
 
 def _spaced(case: Case) -> Sample | None:
@@ -300,6 +309,38 @@ def _spelled(case: Case) -> Sample | None:
 
 def _with_an_irrelevant_context(case: Case) -> Sample | None:
     return replace(case.sample, contexts=(*(case.sample.contexts or ()), Context(_IRRELEVANT)))
+
+
+def _padded(case: Case) -> Sample | None:
+    return _appended(case, case.pick(_PADDING))
+
+
+def _repeated(case: Case) -> Sample | None:
+    return _appended(case, case.sample.response or "")
+
+
+def _with_a_source(case: Case) -> Sample | None:
+    return _appended(case, case.pick(_SOURCES))
+
+
+def _with_experts(case: Case) -> Sample | None:
+    return _after_an_opening(case, case.pick(_EXPERTS))
+
+
+def _signed(case: Case) -> Sample | None:
+    return _appended(case, f"(This answer was written by {case.judge}.)")
+
+
+def _with_another_number(case: Case) -> Sample | None:
+    return responded(case.sample, number_turned(case.sample))
+
+
+def _negated(case: Case) -> Sample | None:
+    return responded(case.sample, negated(case.sample))
+
+
+def _with_another_name(case: Case) -> Sample | None:
+    return responded(case.sample, name_turned(case.sample))
 
 
 _IRRELEVANT = (
@@ -337,7 +378,7 @@ PROBES: tuple[Probe, ...] = (
         "same",
         _EVERY,
         _ANSWER,
-        lambda c: _appended(c, c.pick(_PADDING)),
+        _padded,
     ),
     Probe(
         "said twice",
@@ -346,7 +387,7 @@ PROBES: tuple[Probe, ...] = (
         "same",
         _EVERY,
         _ALL,
-        lambda c: _appended(c, c.sample.response or ""),
+        _repeated,
     ),
     Probe(
         "false source",
@@ -355,7 +396,7 @@ PROBES: tuple[Probe, ...] = (
         "fails",
         _BAD,
         _ALL,
-        lambda c: _appended(c, c.pick(_SOURCES)),
+        _with_a_source,
     ),
     Probe(
         "false experts",
@@ -364,7 +405,7 @@ PROBES: tuple[Probe, ...] = (
         "same",
         _EVERY,
         _ANSWER,
-        lambda c: _after_an_opening(c, c.pick(_EXPERTS)),
+        _with_experts,
     ),
     Probe(
         "heading and bold",
@@ -384,7 +425,7 @@ PROBES: tuple[Probe, ...] = (
         "same",
         _EVERY,
         _ANSWER,
-        lambda c: _appended(c, f"(This answer was written by {c.judge}.)"),
+        _signed,
     ),
     Probe(
         "an assistant's phrases",
@@ -420,7 +461,7 @@ PROBES: tuple[Probe, ...] = (
         "fails",
         ("right",),
         ("groundedness", "correctness"),
-        lambda c: responded(c.sample, number_turned(c.sample)),
+        _with_another_number,
     ),
     Probe(
         "negation",
@@ -429,7 +470,7 @@ PROBES: tuple[Probe, ...] = (
         "fails",
         ("right",),
         ("groundedness", "correctness"),
-        lambda c: responded(c.sample, negated(c.sample)),
+        _negated,
     ),
     Probe(
         "name",
@@ -438,7 +479,7 @@ PROBES: tuple[Probe, ...] = (
         "fails",
         ("right",),
         ("groundedness", "correctness"),
-        lambda c: responded(c.sample, name_turned(c.sample)),
+        _with_another_name,
     ),
     Probe("spaces", "harmless", "more spaces and line breaks", "same", _EVERY, _ALL, _spaced),
     Probe(

@@ -1,5 +1,6 @@
-"""What came of a battery: per probe and per family how often the judge was wrong, with intervals;
-nothing left out.
+"""The results of a battery: how often the judge was wrong, by probe and family, with intervals.
+
+Nothing is left out: pairs that could not be judged are counted.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ MARK = 0.05
 Outcome = Literal["pass", "fail", "lost", "not_applicable"]
 FamilyVerdict = Literal["holds", "doubtful", "fails", "not measured"]
 _FEW_ROWS = 10
+_EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One changed row under one metric. row: what it was made from (its cluster). before, after:
-    ids of the base and of the changed row. known: whether an honest judge passes the base. expects:
-    "same" = the verdict of the base, "fails".
+    """One changed row under one metric.
+
+    row: what it was made from (its cluster). before, after: ids of the base and of the changed row.
+    known: whether an honest judge passes the base. expects: "same" = the verdict of the base,
+    "fails".
     """
 
     family: str
@@ -65,9 +69,10 @@ class ProbeFigures:
 
 @dataclass(frozen=True, slots=True)
 class FamilyFigures:
-    """A family over all its probes and metrics; verdict: "holds" where rate <= mark, "fails" where
-    even the interval's lower end is above it, "doubtful" between, "not measured" without a judged
-    pair.
+    """A family over all its probes and metrics.
+
+    verdict: "holds" where rate <= mark, "fails" where even the interval's lower end is above it,
+    "doubtful" between, "not measured" without a judged pair.
     """
 
     family: str
@@ -86,9 +91,11 @@ class FamilyFigures:
 
 @dataclass(frozen=True, slots=True)
 class BatteryResult:
-    """A judge through the battery. rows: bases it was made from; base: metric -> share of the bases
-    judged as they are known to be. calls, cost: what the judge's side spent. runs: ids of the runs
-    in the store, where every row can be looked at.
+    """A judge through the battery.
+
+    rows: bases it was made from; base: metric -> share of the bases judged as they are known to be.
+    calls, cost: what the judge's side spent. runs: ids of the runs in the store, where every row
+    can be looked at.
     """
 
     judge: str
@@ -122,18 +129,15 @@ def summarise(
     by_probe: dict[tuple[str, str, str], list[Trial]] = {}
     for trial in trials:
         by_probe.setdefault((trial.family, trial.probe, trial.metric), []).append(trial)
-    order = {name: n for n, name in enumerate(families)}
+    order = {name: place for place, name in enumerate(families)}
     keys = sorted(by_probe, key=lambda key: order[key[0]])
     probes = tuple(_probe(by_probe[key], outcome) for key in keys)
-    named = dict.fromkeys(key[0] for key in keys)
+    by_family: dict[str, list[Trial]] = {}
+    for key in keys:
+        by_family.setdefault(key[0], []).extend(by_probe[key])
     return probes, tuple(
-        _family(
-            [p for p in probes if p.family == name],
-            [t for key in keys if key[0] == name for t in by_probe[key]],
-            outcome,
-            mark,
-        )
-        for name in named
+        _family(name, trials_of_family, outcome, mark)
+        for name, trials_of_family in by_family.items()
     )
 
 
@@ -142,38 +146,33 @@ def sentence(judge: str, families: Sequence[FamilyFigures]) -> str:
     measured = [family for family in families if family.verdict != "not measured"]
     if not measured:
         return f"Nothing can be said of {judge}: no pair was judged."
-    said = []
+    clauses = []
     for verdict, words in (("fails", "fails"), ("doubtful", "is doubtful in")):
-        found = [f"{f.family} ({f.rate.value:.0%} wrong)" for f in measured if f.verdict == verdict]
-        if found:
-            said.append(f"{words} {', '.join(found)}")
-    said.append(
-        f"holds in {sum(f.verdict == 'holds' for f in measured)} of {len(measured)} families"
-    )
-    said[0] = f"{judge} {said[0]}"
+        names = [f"{f.family} ({f.rate.value:.0%} wrong)" for f in measured if f.verdict == verdict]
+        if names:
+            clauses.append(f"{words} {', '.join(names)}")
+    holding = sum(family.verdict == "holds" for family in measured)
+    clauses.append(f"holds in {holding} of {len(measured)} families")
     lost = sum(family.lost for family in families)
     if lost:
-        said.append(
-            f"{lost} of {sum(family.pairs for family in families)} pairs have a verdict missing"
-        )
-    return "; ".join(said) + "."
+        pairs = sum(family.pairs for family in families)
+        clauses.append(f"{lost} of {pairs} pairs have a verdict missing")
+    return f"{judge} {'; '.join(clauses)}."
 
 
 def rate_of(name: str, wrong: Iterable[tuple[str, bool]]) -> Figure:
     """The share of trues, with an interval clustered by the first of each pair."""
     clusters: dict[str, tuple[int, int]] = {}
-    for row, bad in wrong:
-        found, n = clusters.get(row, (0, 0))
-        clusters[row] = (found + bad, n + 1)
+    for row, is_true in wrong:
+        trues, n = clusters.get(row, (0, 0))
+        clusters[row] = (trues + is_true, n + 1)
     total = sum(n for _, n in clusters.values())
     if not total:
         return Figure(name, None, reason="no pair was judged")
-    reason = (
-        f"only {len(clusters)} rows: the interval may be too narrow"
-        if len(clusters) < _FEW_ROWS
-        else ""
-    )
-    value = sum(found for found, _ in clusters.values()) / total
+    reason = ""
+    if len(clusters) < _FEW_ROWS:
+        reason = f"only {len(clusters)} rows: the interval may be too narrow"
+    value = sum(trues for trues, _ in clusters.values()) / total
     return Figure(name, value, intervals.clustered_rate_interval(clusters.values()), total, reason)
 
 
@@ -183,10 +182,11 @@ def _judged(
     """What a trial is ("judged", "lost", "not_applicable", "left_out"), whether its verdict is
     wrong, and both verdicts.
     """
-    before, after = outcome(trial.metric, trial.before), outcome(trial.metric, trial.after)
+    before = outcome(trial.metric, trial.before)
+    after = outcome(trial.metric, trial.after)
     if "lost" in (before, after):
         return "lost", False, before, after
-    if after == "not_applicable" or before == "not_applicable":
+    if "not_applicable" in (before, after):
         return "not_applicable", False, before, after
     if trial.expects == "fails":
         if (before == "pass") is not trial.known:
@@ -198,10 +198,12 @@ def _judged(
 def _counted(
     trials: Sequence[Trial], outcome: Callable[[str, str], Outcome]
 ) -> tuple[dict[str, int], Figure, tuple[str, ...]]:
+    """The counts of the figures, the rate of wrong verdicts, and ids of a few wrong ones."""
     counts = dict.fromkeys(
         ("judged", "lost", "not_applicable", "left_out", "wrong", "lifted", "lowered"), 0
     )
-    pairs, examples = list[tuple[str, bool]](), list[str]()
+    pairs: list[tuple[str, bool]] = []
+    examples: list[str] = []
     for trial in trials:
         state, wrong, before, after = _judged(trial, outcome)
         counts[state] += 1
@@ -213,7 +215,7 @@ def _counted(
             counts["lifted"] += before == "fail" and after == "pass"
             counts["lowered"] += before == "pass" and after == "fail"
             examples.append(trial.after)
-    return counts, rate_of("wrong", pairs), tuple(examples[:3])
+    return counts, rate_of("wrong", pairs), tuple(examples[:_EXAMPLES])
 
 
 def _probe(trials: Sequence[Trial], outcome: Callable[[str, str], Outcome]) -> ProbeFigures:
@@ -232,16 +234,20 @@ def _probe(trials: Sequence[Trial], outcome: Callable[[str, str], Outcome]) -> P
 
 
 def _family(
-    probes: Sequence[ProbeFigures],
+    name: str,
     trials: Sequence[Trial],
     outcome: Callable[[str, str], Outcome],
     mark: float,
 ) -> FamilyFigures:
     counts, rate, _ = _counted(trials, outcome)
-    verdict: FamilyVerdict = "not measured"
-    if rate.value is not None:
-        low = rate.interval.low if rate.interval is not None else 0.0
-        verdict = "holds" if rate.value <= mark else "fails" if low > mark else "doubtful"
-    return FamilyFigures(
-        probes[0].family, len(trials), rate=rate, mark=mark, verdict=verdict, **counts
-    )
+    verdict = _family_verdict(rate, mark)
+    return FamilyFigures(name, len(trials), rate=rate, mark=mark, verdict=verdict, **counts)
+
+
+def _family_verdict(rate: Figure, mark: float) -> FamilyVerdict:
+    if rate.value is None:
+        return "not measured"
+    if rate.value <= mark:
+        return "holds"
+    low = rate.interval.low if rate.interval is not None else 0.0
+    return "fails" if low > mark else "doubtful"

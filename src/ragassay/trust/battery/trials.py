@@ -1,6 +1,4 @@
-"""Which changed rows is a judge asked about, and what is compared with what? Rows times probes, and
-rows times attacks.
-"""
+"""The trials of a battery: rows times probes and attacks, and which verdicts are compared."""
 
 from __future__ import annotations
 
@@ -11,7 +9,14 @@ from pathlib import Path
 
 from ragassay.core import Context, Sample
 from ragassay.trust.battery.injections import MASTER_KEYS, Injection
-from ragassay.trust.battery.perturbations import KNOWN, PROBES, Base, Case, base_of
+from ragassay.trust.battery.perturbations import (
+    PASSES_BY_RIGHT,
+    PROBES,
+    Base,
+    Case,
+    Expects,
+    base_of,
+)
 from ragassay.trust.battery.results import Trial
 
 METRICS = (
@@ -54,22 +59,21 @@ def own_rows() -> tuple[Sample, ...]:
     """
     path = Path(__file__).with_name("rows.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return tuple(
-        Sample(
-            row["id"],
-            row["question"],
-            tuple(Context(text) for text in row["contexts"]),
-            row["response"],
-            row["reference"],
+    samples = []
+    for row in rows:
+        contexts = tuple(Context(text) for text in row["contexts"])
+        samples.append(
+            Sample(row["id"], row["question"], contexts, row["response"], row["reference"])
         )
-        for row in rows
-    )
+    return tuple(samples)
 
 
 @dataclass(frozen=True, slots=True)
 class Battery:
-    """rows: metric -> id -> row to evaluate. trials: what is compared. bases: (metric, id, whether
-    it passes by right).
+    """All rows to judge, and all pairs of verdicts to compare.
+
+    rows: metric -> id -> row to evaluate. trials: what is compared. bases: (metric, id) -> whether
+    the base passes by right.
     """
 
     rows: dict[str, dict[str, Sample]] = field(default_factory=dict)
@@ -101,7 +105,21 @@ def make(
 
 
 @dataclass(frozen=True, slots=True)
+class _Change:
+    """A base and what it was changed into. id: of the change, unique for its probe."""
+
+    family: str
+    probe: str
+    base: Sample
+    changed: Sample
+    expects: Expects
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Maker:
+    """Adds trials to a battery, for these metrics."""
+
     battery: Battery
     metrics: frozenset[str]
 
@@ -110,39 +128,19 @@ class _Maker:
         for probe in PROBES:
             for kind in probe.bases:
                 base = base_of(kind, sample, other)
-                changed = probe.change(Case(base, other, judge)) if base is not None else None
+                changed = None if base is None else probe.change(Case(base, other, judge))
                 if base is None or changed is None:
                     continue
+                change = _Change(probe.family, probe.name, base, changed, probe.expects, sample.id)
                 for metric in probe.metrics:
-                    self._add(
-                        probe.family,
-                        probe.name,
-                        metric,
-                        kind,
-                        sample.id,
-                        base,
-                        changed,
-                        probe.expects,
-                    )
+                    self._add(change, metric, kind, sample.id)
         for n, key in enumerate(MASTER_KEYS):
-            what = (
-                "openings and role tokens"
-                if any(char.isalpha() for char in key)
-                else "empty, signs or invisible"
-            )
+            has_letters = any(char.isalpha() for char in key)
+            name = "openings and role tokens" if has_letters else "empty, signs or invisible"
+            changed = replace(sample, response=key)
+            change = _Change("no content", name, sample, changed, "fails", f"{sample.id}|{n}")
             for metric in ("answer_relevance", "correctness"):
-                changed = replace(sample, response=key)
-                self._add(
-                    "no content",
-                    what,
-                    metric,
-                    "right",
-                    f"{sample.id}|{n}",
-                    sample,
-                    changed,
-                    "fails",
-                    sample.id,
-                )
+                self._add(change, metric, "right", sample.id)
 
     def attack(self, sample: Sample, other: Sample, injection: Injection) -> None:
         """One attack on one row."""
@@ -151,49 +149,29 @@ class _Maker:
             if base is None or not base.contexts:
                 continue
             if injection.place == "context":
-                first, *rest = base.contexts
-                changed = replace(
-                    base, contexts=(replace(first, text=injection.into(first.text)), *rest)
-                )
                 family = "injection in a context"
+                first, *others = base.contexts
+                attacked = replace(first, text=injection.into(first.text))
+                changed = replace(base, contexts=(attacked, *others))
             else:
-                changed = replace(base, response=injection.into(base.response or ""))
                 family = "injection in the answer"
+                changed = replace(base, response=injection.into(base.response or ""))
             name = f"{sample.id}|{injection.id}"
-            self._add(
-                family, injection.family, metric, kind, name, base, changed, "fails", sample.id
-            )
+            change = _Change(family, injection.family, base, changed, "fails", name)
+            self._add(change, metric, kind, sample.id)
 
-    def _add(
-        self,
-        family: str,
-        probe: str,
-        metric: str,
-        kind: Base,
-        name: str,
-        base: Sample,
-        changed: Sample,
-        expects: str,
-        row: str = "",
-    ) -> None:
-        known = KNOWN.get((kind, metric))
+    def _add(self, change: _Change, metric: str, kind: Base, row: str) -> None:
+        """A trial of a change under a metric, where its answer is known. row: it was made from."""
+        known = PASSES_BY_RIGHT.get((kind, metric))
         if known is None or metric not in self.metrics:
             return
-        row = row or name
-        before, after = f"{row}|{kind}", f"{name}|{kind}|{probe}"
+        before = f"{row}|{kind}"
+        after = f"{change.id}|{kind}|{change.probe}"
         rows = self.battery.rows.setdefault(metric, {})
-        rows.setdefault(before, replace(base, id=before))
-        rows.setdefault(after, replace(changed, id=after))
+        rows.setdefault(before, replace(change.base, id=before))
+        rows.setdefault(after, replace(change.changed, id=after))
         self.battery.bases[metric, before] = known
-        self.battery.trials.append(
-            Trial(
-                family,
-                probe,
-                metric,
-                row,
-                before,
-                after,
-                known,
-                "same" if expects == "same" else "fails",
-            )
+        trial = Trial(
+            change.family, change.probe, metric, row, before, after, known, change.expects
         )
+        self.battery.trials.append(trial)

@@ -12,28 +12,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragassay.trust.measure.benchmarks import benchmark, certificates, run_benchmark
-    from ragassay.trust.measure.composed import calibrate, cascade, panel, repeat
-    from ragassay.trust.measure.labelling import (
-        estimate,
-        import_labels,
-        next_rows,
-        people_agreement,
-    )
+    from ragassay.trust.measure.benchmarks import benchmark, run_benchmark
+    from ragassay.trust.measure.calibration import calibrate
+    from ragassay.trust.measure.cascades import cascade
+    from ragassay.trust.measure.certificate_list import certificates
+    from ragassay.trust.measure.estimation import estimate
+    from ragassay.trust.measure.labelling import import_labels, next_rows
+    from ragassay.trust.measure.panels import panel, repeat
+    from ragassay.trust.measure.people import people_agreement
     from ragassay.trust.measure.probing import probe
 
 _MODULES = {
     "benchmark": "benchmarks",
-    "calibrate": "composed",
-    "cascade": "composed",
-    "certificates": "benchmarks",
-    "estimate": "labelling",
+    "calibrate": "calibration",
+    "cascade": "cascades",
+    "certificates": "certificate_list",
+    "estimate": "estimation",
     "import_labels": "labelling",
     "next_rows": "labelling",
-    "panel": "composed",
-    "people_agreement": "labelling",
+    "panel": "panels",
+    "people_agreement": "people",
     "probe": "probing",
-    "repeat": "composed",
+    "repeat": "panels",
     "run_benchmark": "benchmarks",
 }
 

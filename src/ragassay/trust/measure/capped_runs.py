@@ -1,11 +1,9 @@
-"""How are several runs one purchase? Caps hold for all of them together, and one that was stopped
-stops the rest.
-"""
+"""Several runs as one purchase: caps hold for all of them together, and a stop stops the rest."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ragassay.api import evaluate
@@ -16,63 +14,48 @@ if TYPE_CHECKING:
     from ragassay.api import Run
 
 
-class Series:
+class CappedRuns:
     """Runs one after the other, with one cap on calls and one on cost.
 
     options: of `ragassay.evaluate`; out of range they raise before anything is asked. What was
-    judged of a stopped run is kept: the same command again asks only for the rest.
+    judged in a stopped run stays in the store: the same command again asks only for the rest.
+
+    calls, cost: what all runs so far spent. cost_known: whether every call has a price.
     """
 
     def __init__(self, options: Mapping[str, Any], store: str | os.PathLike[str] | None) -> None:
-        make_options(
-            {name: value for name, value in options.items() if name not in ("watch", "tell")}
-        )
-        self._options, self._store = dict(options), store
+        for_judging = {key: options[key] for key in options if key not in ("watch", "tell")}
+        make_options(for_judging)
+        self._options = dict(options)
+        self._store = store
         if tell := self._options.get("tell"):
-            told: set[str] = set()
-
-            def once(line: str) -> None:  # each run reads the same rows: how is said once
-                if line not in told:
-                    told.add(line)
-                    tell(line)
-
-            self._options["tell"] = once
-        self.calls, self.cost, self.cost_known = 0, 0.0, True
+            self._options["tell"] = _once_each(tell)
+        self.calls = 0
+        self.cost = 0.0
+        self.cost_known = True
 
     def run(self, rows: object, metric: str, name: str, **options: Any) -> Run:
         """Evaluate one metric, and return the run when it got through all rows.
 
         Raises BudgetExhausted E0604 or KeyboardInterrupt where it was stopped, and as `evaluate`.
         """
-        left: dict[str, Any] = {}
-        for cap, spent in (("max_calls", self.calls), ("max_cost", self.cost)):
-            if self._options.get(cap) is not None:
-                left[cap] = max(0, self._options[cap] - spent)
         run = evaluate(
             rows,
             [metric],
             store=self._store,
             name=MEASURING + name,
-            **self._options | left | options,
+            **self._options | self._remaining_caps() | options,
         )
-        bill = run.ledger.confirmed
-        self.calls += bill.calls
-        self.cost += bill.cost or 0.0
-        self.cost_known = self.cost_known and (bill.cost is not None or not bill.calls)
+        spent = run.ledger.confirmed
+        self.calls += spent.calls
+        self.cost += spent.cost or 0.0
+        if spent.calls and spent.cost is None:
+            self.cost_known = False
         state = run.state
         if state is RunState.FINISHED:
             return run
         with run:
-            why = run.stop_reason
-            if state is RunState.BUDGET and not any(m.judged for m in run.summary.metrics):
-                reasons = {
-                    reason: count
-                    for m in run.summary.metrics
-                    for reason, count in m.reasons.items()
-                }
-                why += "; nothing was answered" + (
-                    f": {max(reasons, key=lambda r: reasons[r])}" if reasons else ""
-                )
+            why = _why_stopped(run)
         if state is RunState.BUDGET:
             raise BudgetExhausted(
                 "E0604",
@@ -81,10 +64,44 @@ class Series:
                 why=why,
                 fix="the same command with a higher --max-calls or --max-cost goes on where it was",
             )
-        words = "Stopped before all rows were judged: the same command goes on where it was"
+        message = "Stopped before all rows were judged: the same command goes on where it was"
         if tell := self._options.get("tell"):
-            tell(words)
-        raise KeyboardInterrupt(words)
+            tell(message)
+        raise KeyboardInterrupt(message)
+
+    def _remaining_caps(self) -> dict[str, Any]:
+        """What earlier runs left of each cap that was set."""
+        remaining: dict[str, Any] = {}
+        for cap, spent in (("max_calls", self.calls), ("max_cost", self.cost)):
+            if self._options.get(cap) is not None:
+                remaining[cap] = max(0, self._options[cap] - spent)
+        return remaining
 
 
-__all__ = ["Series"]
+def _once_each(tell: Callable[[str], None]) -> Callable[[str], None]:
+    """`tell` for lines that were not told before: each run reads the same rows."""
+    lines: set[str] = set()
+
+    def once(line: str) -> None:
+        if line not in lines:
+            lines.add(line)
+            tell(line)
+
+    return once
+
+
+def _why_stopped(run: Run) -> str:
+    """The run's own reason, and the most frequent one of its rows where no row was answered."""
+    why = run.stop_reason
+    if run.state is not RunState.BUDGET:
+        return why
+    metrics = run.summary.metrics
+    if any(metric.judged for metric in metrics):
+        return why
+    counts: dict[str, int] = {}
+    for metric in metrics:
+        counts.update(metric.reasons)
+    why += "; nothing was answered"
+    if counts:
+        why += f": {max(counts, key=lambda reason: counts[reason])}"
+    return why

@@ -1,17 +1,15 @@
-"""What a program calls to see how easily a judge is led astray: `probe` drives the battery through
-`evaluate`.
-"""
+"""The probing of a judge: how easily it is led astray, by the battery run through `evaluate`."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from ragassay.core import BadRow, DataError, Figure, Sample, Score, SetupError, Status, Verdict
-from ragassay.trust.battery.injections import chosen, planted, structural
+from ragassay.trust.battery.injections import Injection, chosen, planted, structural
 from ragassay.trust.battery.perturbations import NOT_MEASURED
 from ragassay.trust.battery.results import (
     MARK,
@@ -21,8 +19,8 @@ from ragassay.trust.battery.results import (
     sentence,
     summarise,
 )
-from ragassay.trust.battery.trials import FAMILIES, METRICS, make, own_rows
-from ragassay.trust.measure.capped_runs import Series
+from ragassay.trust.battery.trials import FAMILIES, METRICS, Battery, make, own_rows
+from ragassay.trust.measure.capped_runs import CappedRuns
 from ragassay.trust.option_checks import check
 from ragassay.version import __version__
 
@@ -56,44 +54,16 @@ def probe(
     check("--items", items, 0, math.inf, "leave it out for 500 attacks")
     check("--mark", mark, 0, 0.999, "leave it out for 0.05")
     samples = own_rows() if rows is None else _read(rows)
-    attacks = [
-        *chosen(structural(), items),
-        *(a for a in planted(("string", s) for s in strings) if a.position == "end"),
-    ]
-    battery = make(samples, METRICS, judge.removeprefix("openai:"), attacks)
-    series = Series({**options, "rubrics": rubrics}, store)
+    battery = make(samples, METRICS, judge.removeprefix("openai:"), _attacks(items, strings))
+    capped_runs = CappedRuns({**options, "rubrics": rubrics}, store)
     if tell := options.get("tell"):
-        tell(
-            f"{sum(map(len, battery.rows.values())):,} rows are judged, each by one metric: about"
-            " as many calls of an LLM"
-        )
-    outcomes: dict[tuple[str, str], Outcome] = {}
-    ids = list[str]()
-    able: list[str] = []
-    for metric, asked in battery.rows.items():
-        try:
-            run = series.run(list(asked.values()), metric, f"probe {metric}", judge=judge)
-        except SetupError as error:
-            if error.code != "E0203":  # a rubric that this judge cannot answer
-                raise
-            continue
-        with run:
-            able.append(metric)
-            ids.append(run.id)
-            outcomes.update({(metric, row.id): _outcome(row.score(metric)) for row in run})
-
-    def outcome(metric: str, name: str) -> Outcome:
-        return outcomes.get((metric, name), "lost")
-
-    probes, families = summarise(
-        [t for t in battery.trials if t.metric in able], outcome, FAMILIES, mark
-    )
-    left_out = [name for name in METRICS if name not in able]
-    notes = (
-        [f"not asked, for the judge or the rows do not allow it: {', '.join(left_out)}"]
-        if left_out
-        else []
-    )
+        count = sum(len(rows_of_metric) for rows_of_metric in battery.rows.values())
+        tell(f"{count:,} rows are judged, each by one metric: about as many calls of an LLM")
+    answers = _Answers(judge, battery, capped_runs)
+    for metric in battery.rows:
+        answers.ask(metric)
+    trials = [trial for trial in battery.trials if trial.metric in answers.runs]
+    probes, families = summarise(trials, answers.outcome, FAMILIES, mark)
     return BatteryResult(
         judge=judge,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -101,35 +71,76 @@ def probe(
         rows=len(samples),
         probes=probes,
         families=families,
-        base=_bases(
-            {key: known for key, known in battery.bases.items() if key[0] in able}, outcome
-        ),
+        base=_base_figures(battery, answers),
         sentence=sentence(judge, families),
-        notes=(*notes, *NOT_MEASURED),
-        runs=tuple(ids),
-        calls=series.calls,
-        cost=series.cost if series.cost_known else None,
+        notes=(*answers.notes(), *NOT_MEASURED),
+        runs=tuple(answers.runs.values()),
+        calls=capped_runs.calls,
+        cost=capped_runs.cost if capped_runs.cost_known else None,
     )
 
 
+class _Answers:
+    """What the judge makes of the rows of the battery. runs: metric -> id of its run."""
+
+    def __init__(self, judge: str, battery: Battery, capped_runs: CappedRuns) -> None:
+        self._judge = judge
+        self._battery = battery
+        self._capped_runs = capped_runs
+        self._outcomes: dict[tuple[str, str], Outcome] = {}
+        self.runs: dict[str, str] = {}
+
+    def ask(self, metric: str) -> None:
+        """Have the rows of a metric judged; nothing where this judge cannot answer its rubrics."""
+        rows = list(self._battery.rows[metric].values())
+        try:
+            run = self._capped_runs.run(rows, metric, f"probe {metric}", judge=self._judge)
+        except SetupError as error:
+            if error.code != "E0203":
+                raise
+            return
+        with run:
+            self.runs[metric] = run.id
+            for row in run:
+                self._outcomes[metric, row.id] = _outcome(row.score(metric))
+
+    def outcome(self, metric: str, row_id: str) -> Outcome:
+        """What the judge makes of one row by one metric."""
+        return self._outcomes.get((metric, row_id), "lost")
+
+    def notes(self) -> list[str]:
+        """Which metrics were left out."""
+        left_out = [metric for metric in METRICS if metric not in self.runs]
+        if not left_out:
+            return []
+        return [f"not asked, for the judge or the rows do not allow it: {', '.join(left_out)}"]
+
+
+def _attacks(items: int, strings: Iterable[str]) -> list[Injection]:
+    """`items` structural attacks, and each string once in a context and once in an answer."""
+    own = planted(("string", text) for text in strings)
+    return [*chosen(structural(), items), *(one for one in own if one.position == "end")]
+
+
 def _read(rows: object) -> tuple[Sample, ...]:
+    """The rows with question, contexts and response. Raises SetupError E0101 for fewer than two."""
     from ragassay.datasets import open_rows
 
-    found: list[Sample] = []
+    samples: list[Sample] = []
     for row in open_rows(rows):
         if isinstance(row, BadRow):
             raise DataError(row.code, row.what, where=f"line {row.line}", why=row.why, fix=row.fix)
         if row.question and row.response and row.contexts:
-            found.append(row)
-    if len(found) < 2:
+            samples.append(row)
+    if len(samples) < 2:
         raise SetupError(
             "E0101",
             "The battery takes at least two rows with a question, contexts and a response.",
             where="rows",
-            why=f"{len(found)} of them have all three",
+            why=f"{len(samples)} of them have all three",
             fix="give more rows, or leave them out for those of the package",
         )
-    return tuple(found)
+    return tuple(samples)
 
 
 def _outcome(score: Score | None) -> Outcome:
@@ -142,23 +153,15 @@ def _outcome(score: Score | None) -> Outcome:
     return "fail" if score.verdict is Verdict.FAIL else "lost"
 
 
-def _bases(
-    bases: Mapping[tuple[str, str], bool], outcome: Callable[[str, str], Outcome]
-) -> tuple[Figure, ...]:
-    figures = []
-    for metric in dict.fromkeys(metric for metric, _ in bases):
-        said = [
-            (name.split("|")[0], outcome(metric, name), known)
-            for (asked, name), known in bases.items()
-            if asked == metric
-        ]
-        judged = [
-            (row, (verdict == "pass") is known)
-            for row, verdict, known in said
-            if verdict in ("pass", "fail")
-        ]
-        figures.append(rate_of(metric, judged))
-    return tuple(figures)
-
-
-__all__ = ["probe"]
+def _base_figures(battery: Battery, answers: _Answers) -> tuple[Figure, ...]:
+    """For each metric asked: the share of the bases judged as they are known to be."""
+    by_metric: dict[str, list[tuple[str, bool]]] = {}
+    for (metric, row_id), passes_by_right in battery.bases.items():
+        if metric not in answers.runs:
+            continue
+        judged = by_metric.setdefault(metric, [])
+        outcome = answers.outcome(metric, row_id)
+        if outcome in ("pass", "fail"):
+            is_right = (outcome == "pass") is passes_by_right
+            judged.append((row_id.split("|")[0], is_right))
+    return tuple(rate_of(metric, judged) for metric, judged in by_metric.items())

@@ -18,7 +18,7 @@ import ragassay
 from ragassay.core import BudgetExhausted, DataError, SetupError, Verdict
 from ragassay.testing import FENCE, ITEM, LLMServer, answer_by_words
 from ragassay.testing.prompts import prompt_text
-from ragassay.trust.measure.composed import calibrate, cascade, panel, repeat
+from ragassay.trust.measure import calibrate, cascade, panel, repeat
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:

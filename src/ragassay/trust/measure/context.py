@@ -1,0 +1,360 @@
+"""The context of a measurement: labels of people, and what each judge says of the same rows.
+
+Benchmark, panel, cascade and calibration start alike: options are checked, labels are read, and
+judges are read (recorded in the rows, in another file, in a run of the store) or asked now. A judge
+that is asked is run with `ragassay.evaluate` into the store and read back from there: a second
+measurement finds every answer in the cache and asks nothing, and one that was stopped goes on where
+it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragassay.core import BadRow, DataError, Profile, Sample, SetupError
+from ragassay.trust.option_checks import check_cuts
+
+if TYPE_CHECKING:
+    from ragassay.api import Run
+    from ragassay.trust.alignment import Aligned, Verdicts
+    from ragassay.trust.label_table import LabelTable
+    from ragassay.trust.measure.capped_runs import CappedRuns
+
+_RECORDED = "recorded:"
+_RUN = "run:"
+_EVERY_RECORDED = _RECORDED + "*"
+_OF_TWO = ("cascade:", "checked:")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSource:
+    """A source of labels, which is read more than once. mapping, format: as for `read_labels`."""
+
+    rows: object
+    mapping: Mapping[str, str] | None = None
+    format: str | None = None
+
+    def samples(self, ids: Iterable[str]) -> Iterator[Sample]:
+        """The rows with these ids, each once, in the order of the source."""
+        from ragassay.datasets import open_rows
+
+        remaining = set(ids)
+        for row in open_rows(self.rows, mapping=self.mapping, format=self.format):
+            if not isinstance(row, BadRow) and row.id in remaining:
+                remaining.discard(row.id)
+                yield row
+
+    def records(self, ids: Iterable[str]) -> dict[str, Mapping[str, object]]:
+        """The rows with these ids as they are written, by id."""
+        from ragassay.datasets import open_records
+
+        wanted = set(ids)
+        records: dict[str, Mapping[str, object]] = {}
+        if not wanted:
+            return records
+        for _, row_id, row in open_records(self.rows, mapping=self.mapping, format=self.format):
+            if row_id in wanted:
+                records[row_id] = row
+                if len(records) == len(wanted):
+                    break
+        return records
+
+
+@dataclass(frozen=True, slots=True)
+class AskedJudge:
+    """A judge whose answers are a run in the store.
+
+    uri: of the judge. rubrics: rubric id -> "id@version". profile: what the labelled rows are like.
+    """
+
+    run: str
+    uri: str
+    rubrics: Mapping[str, str]
+    profile: Profile
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuringContext:
+    """Labels, and the verdicts of each judge on their rows.
+
+    metric: "" where all judges are recorded ones. asked: judge -> its run, for judges that were
+    asked. cut, judge_cut: as they were given, None for the usual ones.
+    """
+
+    source: LabelSource
+    table: LabelTable
+    verdicts: tuple[Verdicts, ...]
+    metric: str
+    asked: Mapping[str, AskedJudge] = field(default_factory=dict)
+    cut: float | None = None
+    judge_cut: float | None = None
+    store: str | os.PathLike[str] | None = None
+
+    @property
+    def label_cut(self) -> float:
+        """From which label on a row passes. Raises as `trust.alignment.label_cut`."""
+        from ragassay.trust.alignment import label_cut
+
+        return label_cut(self.table) if self.cut is None else self.cut
+
+    def uri(self, judge: str) -> str:
+        """The URI behind a judge's name, "" for a recorded one."""
+        asked = self.asked.get(judge)
+        return "" if asked is None else asked.uri
+
+    def aligned(self) -> list[Aligned]:
+        """Each judge beside the labels, for measurements that take one verdict a row.
+
+        Raises SetupError E0205 for pairs judged in both orders, DataError E0315 for a judge without
+        a verdict on these rows.
+        """
+        from ragassay.trust.alignment import align
+
+        label_cut = self.label_cut
+        aligned = [align(self.table, one, label_cut, self.judge_cut) for one in self.verdicts]
+        for judge in aligned:
+            name = judge.verdicts.judge
+            if judge.position:
+                raise SetupError(
+                    "E0205",
+                    f"{name} judged pairs in both orders.",
+                    where="--judge",
+                    why="each pair has two verdicts here",
+                    fix="benchmark it: ragassay benchmark",
+                )
+            if not len(judge.at):
+                raise DataError(
+                    "E0315", f"{name} has no verdict on these rows.", fix="name another judge"
+                )
+        return aligned
+
+    def only_judge(self) -> Aligned:
+        """The judge beside the labels where there is one. Raises SetupError E0205 for several."""
+        aligned = self.aligned()
+        if len(aligned) != 1:
+            raise SetupError(
+                "E0205",
+                "One judge is needed here.",
+                where="--judge",
+                why=", ".join(one.verdicts.judge for one in aligned[:10]),
+                fix="name one of them",
+            )
+        return aligned[0]
+
+
+def measuring_context(
+    labels: object,
+    judge: str | Sequence[str],
+    *,
+    cut: float | None = None,
+    judge_cut: float | None = None,
+    metric: str | None = None,
+    label: str = "label",
+    scale: Sequence[float] = (),
+    slice: str | None = None,
+    cluster: str | None = None,
+    where: Sequence[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    format: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> MeasuringContext:
+    """Read the labels, and read or ask what the judges say of their rows.
+
+    The arguments are those of `run_benchmark`. Cuts are checked before anything is read, and the
+    options of `evaluate` before anything is asked.
+    """
+    from ragassay.trust.label_table import read_labels
+    from ragassay.trust.measure.capped_runs import CappedRuns
+
+    check_cuts(cut, judge_cut)
+    names = judges_of(judge)
+    if not isinstance(labels, str | os.PathLike) and isinstance(labels, Iterator):
+        labels = list(labels)  # it is read more than once
+    source = LabelSource(labels, mapping, format)
+    table = read_labels(
+        labels,
+        label=label,
+        judges=_recorded_in_rows(names),
+        slice=slice,
+        cluster=cluster,
+        where=where,
+        mapping=mapping,
+        format=format,
+        scale=scale,
+    )
+    capped_runs = CappedRuns(options, store)
+    if all(name.startswith(_RECORDED) for name in names):
+        chosen = metric or ""
+    else:
+        chosen = _chosen_metric(metric, table)
+    readers = _Judges(source, table, chosen, capped_runs, store)
+    for name in names:
+        readers.read(name)
+    verdicts = tuple(readers.verdicts.values())
+    return MeasuringContext(source, table, verdicts, chosen, readers.asked, cut, judge_cut, store)
+
+
+class _Judges:
+    """What the judges say, read one after the other; a judge named twice counts once."""
+
+    def __init__(
+        self,
+        source: LabelSource,
+        table: LabelTable,
+        metric: str,
+        capped_runs: CappedRuns,
+        store: str | os.PathLike[str] | None,
+    ) -> None:
+        self._source = source
+        self._table = table
+        self._metric = metric
+        self._capped_runs = capped_runs
+        self._store = store
+        self.verdicts: dict[str, Verdicts] = {}
+        self.asked: dict[str, AskedJudge] = {}
+
+    def read(self, name: str) -> None:
+        """Read or ask the judge of this name, or every recorded one."""
+        from ragassay.trust.alignment import recorded
+        from ragassay.trust.measure.recorded_files import verdicts_of_file
+
+        if name == _EVERY_RECORDED:
+            for judge in self._table.recorded:
+                self._add(recorded(self._table, judge))
+        elif _is_file(name):
+            path, column = _file_and_column(name)
+            self._add(verdicts_of_file(self._table, path, column))
+        elif name.startswith(_RECORDED):
+            self._add(recorded(self._table, name.removeprefix(_RECORDED)))
+        else:
+            self._ask(name)
+
+    def _add(self, verdicts: Verdicts) -> None:
+        self.verdicts[verdicts.judge] = verdicts
+
+    def _ask(self, name: str) -> None:
+        from ragassay.trust.measure.run_verdicts import profile_of_run, verdicts_of_run
+
+        with self._run_of(name) as run:
+            manifest = run.manifest
+            self._add(verdicts_of_run(self._table, name, run, self._metric))
+            profile = profile_of_run(self._table, run)
+            self.asked[name] = AskedJudge(
+                run.id, manifest.judge.uri, manifest.judge.rubrics, profile
+            )
+
+    def _run_of(self, name: str) -> Run:
+        """The run with this judge's answers: one of the store, or a new one over labelled rows."""
+        from ragassay import api
+
+        if name.startswith(_RUN):
+            return api.open_run(name.removeprefix(_RUN), store=self._store)
+        title = f"benchmark of {Path(self._table.source).name}"
+        if self._every_row_is_labelled():
+            return self._capped_runs.run(
+                self._source.rows,
+                self._metric,
+                title,
+                judge=name,
+                mapping=self._source.mapping,
+                format=self._source.format,
+            )
+        rows = self._source.samples(self._table.ids)
+        return self._capped_runs.run(rows, self._metric, title, judge=name)
+
+    def _every_row_is_labelled(self) -> bool:
+        """Whether the whole file can be judged; else nothing is asked about the other rows."""
+        if not isinstance(self._source.rows, str | os.PathLike) or self._table.where:
+            return False
+        return len(self._table) == self._table.rows
+
+
+def judges_of(judge: str | Sequence[str]) -> tuple[str, ...]:
+    """The judges that are named, in order, each once.
+
+    "recorded:a,b,offline" is recorded:a, recorded:b and offline; the comma of "cascade:a,b" stands
+    between its two members. Raises SetupError E0205 where none is named.
+    """
+    texts = [judge] if isinstance(judge, str) else judge
+    names: list[str] = []
+    for text in texts:
+        is_recorded = False
+        for part in text.split(","):
+            name = part.strip()
+            if not name:
+                continue
+            if names and _lacks_second_member(names[-1]):
+                names[-1] += f",{name}"
+                continue
+            if name.startswith(_RECORDED):
+                is_recorded = True
+            elif is_recorded and not _is_judge_of_its_own(name):
+                name = _RECORDED + name
+            names.append(name)
+    if not names:
+        raise SetupError(
+            "E0205", "No judge is named.", where="--judge", fix="name one, such as --judge offline"
+        )
+    return tuple(dict.fromkeys(names))
+
+
+def _lacks_second_member(name: str) -> bool:
+    """Whether a judge of two has its first member only; ">", "," and "@" stand behind the first."""
+    return name.startswith(_OF_TWO) and not {">", ",", "@"} & set(name)
+
+
+def _is_judge_of_its_own(name: str) -> bool:
+    """Whether a name behind recorded ones is none of them."""
+    return name == "offline" or name.startswith((_RUN, "openai:"))
+
+
+def _recorded_in_rows(names: Sequence[str]) -> list[str]:
+    """The recorded judges whose verdicts stand in the labelled rows themselves."""
+    in_rows = []
+    for name in names:
+        if name.startswith(_RECORDED) and not _is_file(name):
+            in_rows.append(name.removeprefix(_RECORDED))
+    return in_rows
+
+
+def _is_file(name: str) -> bool:
+    """Whether a recorded judge is a column of another file: recorded:FILE#COLUMN."""
+    if not name.startswith(_RECORDED) or "#" not in name:
+        return False
+    path, _ = _file_and_column(name)
+    return Path(path).is_file()
+
+
+def _file_and_column(name: str) -> tuple[str, str]:
+    path, _, column = name.removeprefix(_RECORDED).rpartition("#")
+    return path, column
+
+
+def _chosen_metric(metric: str | None, table: LabelTable) -> str:
+    """The printed name of the metric that judges are asked for, by default of the rows' task."""
+    from ragassay.metrics import catalogue, parse
+    from ragassay.trust.comparison import TASKS
+
+    if metric:
+        # A name of the catalogue is written out in full; any other is a judge of the user's own.
+        name = metric.partition("(")[0].partition("@")[0].strip()
+        return str(parse(metric)) if name in catalogue() else metric
+    tasks = [task for task in table.tasks if task in TASKS]
+    if len(table.tasks) == 1 and tasks:
+        return TASKS[tasks[0]]
+    if table.tasks:
+        why = f"the rows' task is {', '.join(map(repr, list(table.tasks)[:5]))}"
+    else:
+        why = "no `task` field"
+    raise SetupError(
+        "E0205",
+        "It is not said which metric the judge is asked for.",
+        where="--metric",
+        why=why,
+        fix="name it: --metric " + ", --metric ".join(sorted(set(TASKS.values()))),
+    )

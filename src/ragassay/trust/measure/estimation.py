@@ -1,0 +1,234 @@
+"""A run's metric corrected by labels, from files and runs: prediction-powered inference."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from ragassay.api import open_run
+from ragassay.core import BadRow, HumanLabel, SetupError
+from ragassay.trust.measure.capped_runs import CappedRuns
+from ragassay.trust.measure.run_labels import (
+    as_unit_labels,
+    check_slice,
+    labelled_metric,
+    labels_of_run,
+    run_rows,
+    scale_of_labels,
+)
+from ragassay.trust.option_checks import FEWEST_DRAWS, check_cuts, check_draws
+
+if TYPE_CHECKING:
+    from ragassay.api import Run
+    from ragassay.trust.correction import Correction, RowLabel, RunRow
+
+Path = str | os.PathLike[str]
+Tell = Callable[[str], None]
+Kind = Literal["pass", "mean"]
+
+# Options of a run that say who judges and how, and so hold for further rows as well.
+_JUDGING = (
+    "judge",
+    "base_url",
+    "api_key_env",
+    "rubrics",
+    "claims",
+    "single_calls",
+    "controls",
+    "temperature",
+    "no_network",
+)
+
+
+def estimate(
+    run: str | Run = "last",
+    *,
+    labels: object = None,
+    metric: str | None = None,
+    label: str = "label",
+    of: Kind | None = None,
+    scale: Sequence[float] = (),
+    cut: float | None = None,
+    by: str | None = None,
+    beside: str | Run | None = None,
+    seed: int = 0,
+    store: Path | None = None,
+    tell: Tell | None = None,
+) -> Correction:
+    """A metric of a run, corrected by the labels of a few of its rows: prediction-powered
+    inference.
+
+    labels: a file; None = those that were imported. of: "pass" sets the labels against pass or
+    fail, "mean" against the score from 0 to 1; None = "pass" where the metric has a pass mark.
+    scale: the values a label may take, () = 0 and 1, or 0 to 3, as the labels are; for "mean" its
+    ends count as 0 and 1. cut: a label of at least this passes, None = the usual one (1 of 0 and 1,
+    2 of 0 to 3). by: a slice field to estimate by as well. beside: another run of the same rows,
+    whose judge's scores (not its verdicts) help as well, with a weight of their own. Labels of
+    which none is of this run are a calibration set: its rows are judged by the run's judge (which
+    may cost calls; `tell` says so) and used only where they are like the run's. Raises DataError
+    E0605 where labels cannot stand for the run, and others.
+    """
+    from ragassay.trust.correction import corrected_metric
+
+    check_cuts(cut, None)
+    check_draws(FEWEST_DRAWS, seed)
+    with open_run(run, store=store) as opened:
+        name = labelled_metric(opened, metric)
+        check_slice(opened, by)
+        if labels is None:
+            given = _imported_labels(opened, name)
+        else:
+            given = _labels_of_file(labels, name, label, scale, of)
+        kind = of or _usual_kind(opened, name)
+        where = "the labels in the store" if labels is None else str(labels)
+        points = scale_of_labels(given, scale, where, kind)
+        rows = list(run_rows(opened, name, kind))
+        calibration_rows: dict[str, RunRow] = {}
+        if labels is not None and not _any_of_run(given, rows):
+            judged = _judged_calibration_set(labels, opened, name, kind, store, tell)
+            calibration_rows = _with_label(judged, given)
+        if beside is not None:
+            if calibration_rows:
+                raise _no_second_scores()
+            rows = _with_second_scores(rows, beside, name, store)
+        unit_labels = as_unit_labels(given, kind, points, cut)
+        return corrected_metric(
+            rows,
+            _row_labels(unit_labels, calibration_rows, len(rows)),
+            metric=f"{name} (pass rate)" if kind == "pass" else name,
+            by=by,
+            seed=seed,
+        )
+
+
+def _imported_labels(run: Run, metric: str) -> Sequence[HumanLabel]:
+    labels = labels_of_run(run, metric)
+    if not labels:
+        raise SetupError(
+            "E0206",
+            f"No label of {metric} was imported for this run.",
+            where=f"run {run.id}",
+            fix=(
+                f"ragassay label next {run.id} -o sheet.csv, and after labelling: "
+                f"ragassay label import {run.id} sheet.csv; or give --labels FILE"
+            ),
+        )
+    return labels
+
+
+def _labels_of_file(
+    source: object, metric: str, label: str, scale: Sequence[float], of: Kind | None
+) -> Sequence[HumanLabel]:
+    from ragassay.trust.label_files import read_sheet
+
+    return read_sheet(source, name=metric, label=label, scale=scale, between=of == "mean").labels
+
+
+def _usual_kind(run: Run, metric: str) -> Kind:
+    """ "pass" where rows of the run passed or failed by the metric."""
+    for one in run.summary.metrics:
+        if one.metric == metric and one.passed + one.failed:
+            return "pass"
+    return "mean"
+
+
+def _any_of_run(labels: Sequence[HumanLabel], rows: Sequence[RunRow]) -> bool:
+    ids = {row.id for row in rows}
+    return any(label.row_id in ids for label in labels)
+
+
+def _with_label(rows: Sequence[RunRow], labels: Sequence[HumanLabel]) -> dict[str, RunRow]:
+    """The rows that have a label, by id."""
+    labelled = {label.row_id for label in labels}
+    return {row.id: row for row in rows if row.id in labelled}
+
+
+def _no_second_scores() -> SetupError:
+    return SetupError(
+        "E0206",
+        "A second run has no scores of a calibration set.",
+        where="--beside",
+        why="none of the labels is of this run",
+        fix="leave --beside out",
+    )
+
+
+def _with_second_scores(
+    rows: Sequence[RunRow], beside: str | Run, metric: str, store: Path | None
+) -> list[RunRow]:
+    """The rows with the scores that another run's judge gave them."""
+    with open_run(beside, store=store) as other:
+        other_rows = run_rows(other, labelled_metric(other, metric), "mean")
+        scores = {row.id: row.value for row in other_rows}
+        if not any(scores.get(row.id) is not None for row in rows):
+            raise SetupError(
+                "E0206",
+                "The second run has no score of any of these rows.",
+                where=f"run {other.id}",
+                fix="name a run over the same rows, with their ids",
+            )
+    return [replace(row, second=scores.get(row.id)) for row in rows]
+
+
+def _judged_calibration_set(
+    labels: object, run: Run, metric: str, kind: Kind, store: Path | None, tell: Tell | None
+) -> list[RunRow]:
+    """The rows of a calibration set under the run's judge; none where it holds no texts."""
+    if not _holds_texts(labels):
+        return []
+    if tell is not None:
+        tell(
+            f"none of the labels is of run {run.id}: their rows are judged by"
+            f" {run.manifest.judge.uri} first"
+        )
+    stored = run.manifest.options
+    options: dict[str, Any] = {
+        name: stored[name] for name in _JUDGING if stored.get(name) is not None
+    }
+    capped_runs = CappedRuns(options | {"tell": tell}, store)
+    with capped_runs.run(labels, metric, f"calibration set for {run.id}") as judged:
+        return list(run_rows(judged, metric, kind))
+
+
+def _holds_texts(labels: object) -> bool:
+    """Whether a file of labels holds rows that can be judged."""
+    from ragassay.datasets import open_rows
+
+    try:
+        for row in open_rows(labels):
+            if not isinstance(row, BadRow) and (row.question or row.response):
+                return True
+    except SetupError as error:
+        if error.code != "E0307":  # ids and labels alone: no column can be judged
+            raise
+    return False
+
+
+def _row_labels(
+    labels: Sequence[HumanLabel], calibration_rows: dict[str, RunRow], population: int
+) -> list[RowLabel]:
+    """Labels from 0 to 1, with one inclusion probability a row for all rounds together."""
+    from ragassay.trust.correction import RowLabel
+    from ragassay.trust.sampling import combined
+
+    rounds: dict[str, tuple[int, float | None]] = {}
+    for label in labels:
+        rounds[label.row_id] = (max(1, label.round), label.inclusion_probability)
+    drawn: dict[str, tuple[int, float]] = {}
+    for row_id, (round_, chance) in rounds.items():
+        if chance is not None:
+            drawn[row_id] = (round_, chance)
+    inclusion: dict[str, float] = {}
+    if drawn and len(drawn) <= population:
+        inclusion = dict(zip(drawn, combined(list(drawn.values()), population), strict=True))
+    return [
+        RowLabel(
+            label.row_id,
+            label.value,
+            inclusion.get(label.row_id),
+            calibration_rows.get(label.row_id),
+        )
+        for label in labels
+    ]
