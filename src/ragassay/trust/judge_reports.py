@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ragassay.scoring.intervals import PairedResult
     from ragassay.scoring.panels import Panel, Repeatability
     from ragassay.trust import BatteryResult, FamilyFigures, ProbeFigures
-    from ragassay.trust.measure.composed import Calibrated, Cascaded
+    from ragassay.trust.measure.calibration import CalibrationResult
+    from ragassay.trust.measure.cascades import CascadeResult
 
 _SIGNIFICANT = 0.05
 
@@ -52,7 +53,7 @@ def _counts(figures: FamilyFigures | ProbeFigures) -> tuple[str, ...]:
     return judged, str(figures.lost), str(figures.left_out), str(figures.wrong), share
 
 
-def calibration_report(result: Calibrated) -> list[Block]:
+def calibration_report(result: CalibrationResult) -> list[Block]:
     """Whether scores hold as probabilities, before and after each map, and the best cut."""
     blocks: list[Block] = [*_best_map(result.calibrations)]
     first = result.calibrations[0] if result.calibrations else None
@@ -174,7 +175,7 @@ def _closest(result: Panel, at: int) -> str:
 
 
 def cascade_report(
-    result: Cascaded, *, agreement: float, confidence: float, expensive: str | None
+    result: CascadeResult, *, agreement: float, confidence: float, expensive: str | None
 ) -> list[Block]:
     """From which confidence on the cheap judge is enough, and how to run the cascade.
 
@@ -189,7 +190,7 @@ def cascade_report(
     return [*blocks, *_how_to_run(result, expensive)]
 
 
-def _guarantee(result: Cascaded, agreement: float, confidence: float) -> list[str]:
+def _guarantee(result: CascadeResult, agreement: float, confidence: float) -> list[str]:
     guarantee = result.guarantee
     wanted = f"agreement of {agreement * 100:.4g}% with people"
     if guarantee.threshold is None:
@@ -215,7 +216,7 @@ def _guarantee(result: Cascaded, agreement: float, confidence: float) -> list[st
     return lines
 
 
-def _how_to_run(result: Cascaded, expensive: str | None) -> list[str]:
+def _how_to_run(result: CascadeResult, expensive: str | None) -> list[str]:
     threshold = result.guarantee.threshold
     recorded = result.cheap.startswith("recorded:")
     if result.uri:

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from ragassay.core import Interval
     from ragassay.scoring.annotators import AltTest, PersonTest
     from ragassay.trust import Correction
-    from ragassay.trust.measure.benchmarks import Benchmarked
-    from ragassay.trust.measure.labelling import Imported, Together
+    from ragassay.trust.measure.benchmarks import BenchmarkResult
+    from ragassay.trust.measure.labelling import LabelImport
+    from ragassay.trust.measure.people import PeopleResult
     from ragassay.trust.sampling import Choice
 
 _MOST_TIES = 20
 
 
-def benchmark_notes(result: Benchmarked) -> list[str]:
+def benchmark_notes(result: BenchmarkResult) -> list[str]:
     """Which judges got a certificate, and why others did not."""
     notes = [
         f"{certificate.judge} has a certificate of this, which its runs show: ragassay certificates"
@@ -39,7 +40,7 @@ def benchmark_notes(result: Benchmarked) -> list[str]:
     return notes
 
 
-def check_verdicts(result: Benchmarked, labels: str) -> None:
+def check_verdicts(result: BenchmarkResult, labels: str) -> None:
     """Raise Incomplete E0603 where a judge gave no verdict. labels: the file, for the message."""
     silent = [each for each in result.benchmark.judges if not each.n]
     if not silent:
@@ -96,7 +97,7 @@ def sheet_warning(choice: Choice) -> str:
     )
 
 
-def import_warnings(result: Imported) -> list[str]:
+def import_warnings(result: LabelImport) -> list[str]:
     """What to beware of labels that were taken in."""
     file = result.file
     warnings = [*file.unknown, *file.notes]
@@ -109,7 +110,7 @@ def import_warnings(result: Imported) -> list[str]:
     return warnings
 
 
-def people_report(result: Together, epsilon: float) -> list[Block]:
+def people_report(result: PeopleResult, epsilon: float) -> list[Block]:
     """How far people agree, each pair of them, and whether the judge may stand in for one."""
     people = result.people
     blocks: list[Block] = [
