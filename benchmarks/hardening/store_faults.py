@@ -1,5 +1,5 @@
-"""R05, R06, R16: does a store keep everything when it is locked, when its database crashes, when a
-migration is killed?
+"""Stores under faults (R05, R06, R16): locked, with a database that crashes, killed while they are
+made or migrated.
 """
 
 from __future__ import annotations
@@ -8,22 +8,27 @@ import itertools
 import random
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
+from unittest import mock
 
-from ragassay.store import Store, schema
+from ragassay.store import Store, migrate, schema
 from support.cutting_proxy import CuttingProxy  # type: ignore[import-not-found]
 from support.postgres import Postgres  # type: ignore[import-not-found]
 from support.store_faults import (  # type: ignore[import-not-found]
+    MIGRATED,
+    NEXT,
     Writer,
     a_manifest,
+    filled_store,
     hold,
-    migrate_in_a_child,
-    old_store,
+    next_version,
+    open_in_a_child,
 )
 
 Dose = Literal["commit", "nightly", "release"]
@@ -172,41 +177,33 @@ FAULTS = {
 
 
 def migrated(dose: Dose) -> dict[str, Any]:
-    """R16: kills in migrations from every released version, and the time that a large store takes."""
+    """R16: kills while a store is made and while one is migrated to a next version, and the time
+    that a large store takes.
+    """
     points, rows = {"commit": (5, 20_000), "nightly": (25, 200_000), "release": (50, 1_000_000)}[
         dose
     ]
     broken: list[str] = []
     killed = 0
-    with _folder() as folder:
-        for version in ("0001", "0002"):
-            old = folder / f"{version}.db"
-            old_store(old, version)
-            whole = folder / "count" / "store.db"
-            whole.parent.mkdir(exist_ok=True)
-            shutil.copy(old, whole)
-            statements = int(migrate_in_a_child(whole, 1 << 30).stdout)
-            shutil.rmtree(whole.parent)
+    with _folder() as folder, _next_version(folder) as migrations:
+        released = folder / "released.db"
+        with _this_version():
+            filled_store(released)
+        for kind, source in (("made", None), ("migrated", released)):
+            newer = None if source is None else migrations
+            statements = int(_opened(folder / "count", source, 1 << 30, newer).stdout)
             for number in range(points):
-                path = folder / f"{version}-{number}" / "store.db"
-                path.parent.mkdir()
-                shutil.copy(old, path)
+                at = folder / f"{kind}-{number}"
                 point = 1 + number * statements // points
-                killed += migrate_in_a_child(path, point).returncode != 0
-                try:
-                    with Store.open(path) as store:
-                        kept = [row.id for row in store.rows("run-1")] == [
-                            "row-0",
-                            "row-1",
-                            "row-2",
-                        ]
-                        if not kept or store.check():
-                            broken.append(f"{version} at statement {point}")
-                    shutil.rmtree(path.parent)
-                except Exception as error:
-                    broken.append(f"{version} at statement {point}: {error}"[:200])
+                killed += _opened(at, source, point, newer).returncode != 0
+                why = _not_whole(at / "store.db", empty=source is None)
+                if why:
+                    broken.append(f"{kind}, killed at statement {point}: {why}"[:200])
+                shutil.rmtree(at)
+            shutil.rmtree(folder / "count")
         large = folder / "large.db"
-        old_store(large, "0001", rows)
+        with _this_version():
+            filled_store(large, rows)
         began = time.monotonic()
         with Store.open(large) as store:
             seconds = time.monotonic() - began
@@ -216,11 +213,52 @@ def migrated(dose: Dose) -> dict[str, Any]:
         "dose": f"{killed} kills, a store of {rows:,} rows ({dose})",
         "figures": {
             "kills after which something was lost": [len(broken), "0"],
-            f"seconds to version {schema.HEAD} with {rows:,} rows": [seconds, "<= 60"],
+            f"seconds to the next version with {rows:,} rows": [seconds, "<= 60"],
         },
         "passed": not broken and seconds <= 60,
         "note": "; ".join(broken[:3]),
     }
+
+
+@contextmanager
+def _next_version(folder: Path) -> Iterator[Path]:
+    """A newest version that comes after the released one, for this process; its migrations."""
+    migrations = next_version(folder / "migrations", MIGRATED)
+    with (
+        mock.patch.object(migrate, "MIGRATIONS", migrations),
+        mock.patch.object(schema, "HEAD", NEXT),
+    ):
+        yield migrations
+
+
+def _this_version() -> AbstractContextManager[object]:
+    """The newest version is the released one again."""
+    return mock.patch.object(schema, "HEAD", schema.FIRST)
+
+
+def _opened(
+    folder: Path, source: Path | None, point: int, migrations: Path | None
+) -> subprocess.CompletedProcess[str]:
+    """A store, made anew or copied, opened in a process that is killed at this statement."""
+    folder.mkdir()
+    if source is not None:
+        shutil.copy(source, folder / "store.db")
+    return open_in_a_child(folder / "store.db", point, migrations)
+
+
+def _not_whole(path: Path, *, empty: bool) -> str:
+    """What the next to open the store finds wrong with it, "" where nothing is."""
+    expected = [] if empty else ["row-0", "row-1", "row-2"]
+    try:
+        with Store.open(path) as store:
+            rows = [] if empty else [row.id for row in store.rows("run-1")]
+            problems = store.check()
+            runs = len(store.runs())
+    except Exception as error:
+        return str(error)
+    if rows != expected or runs != (0 if empty else 1):
+        return "rows are missing"
+    return "; ".join(problems)
 
 
 IDS = {"R05": locked, "R06": crashed, "R16": migrated}

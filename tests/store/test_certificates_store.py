@@ -26,7 +26,8 @@ from ragassay.core import (
     SetUp,
     SetupError,
 )
-from ragassay.store import Store, codec, migrate, schema, sqlite
+from ragassay.store import Store, codec, migrate, schema
+from support.store_faults import NEXT, next_version
 
 
 def manifest(run_id: str = "run-1") -> Manifest:
@@ -187,30 +188,24 @@ def test_any_certificate_survives_being_written(
     assert codec.decode(Certificate, codec.encode(given_)) == given_
 
 
-def test_a_store_of_the_first_version_is_copied_and_gets_the_new_tables(path: Path) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "HEAD", "0001")
-        sqlite.create_file(path)
-        engine = sqlite.writer_engine(path)
-        sqlite.use_wal(path)
-        with engine.begin() as connection:
-            migrate.upgrade(connection)
-        engine.dispose()
-        with Store.open(path) as old:
-            old.create_run(manifest())
+def test_certificates_and_labels_stay_through_a_migration(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = schema.HEAD
+    label = HumanLabel("a", "n", "ann", 1.0)
+    with Store.open(path) as store:
+        store.create_run(manifest())
+        store.put_certificate(certificate())
+        store.put_labels("run-1", [label])
+    monkeypatch.setattr(migrate, "MIGRATIONS", next_version(tmp_path / "migrations"))
+    monkeypatch.setattr(schema, "HEAD", NEXT)
     with Store.open(path) as migrated:
-        assert migrated.backup == path.with_name("store.db.0001.backup")
+        assert migrated.backup == path.with_name(f"store.db.{released}.backup")
         assert migrated.run("run-1").manifest == manifest()
-        migrated.put_certificate(certificate())
-        migrated.put_labels("run-1", [HumanLabel("a", "n", "ann", 1.0)])
+        assert migrated.certificates() == (certificate(),)
+        assert migrated.put_labels("run-1", [label]) == 0
         assert migrated.check() == ()
-    backup = sqlite3.connect(path.with_name("store.db.0001.backup"))
-    tables = {
-        name for (name,) in backup.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-    }
-    backup.close()
-    assert "runs" in tables
-    assert "certificates" not in tables
-    with Store.open(path) as again:
-        assert again.backup is None
-        assert again.certificates() == (certificate(),)
+    monkeypatch.setattr(schema, "HEAD", released)
+    with Store.open(path.with_name(f"store.db.{released}.backup")) as backup:
+        assert backup.certificates() == (certificate(),)
+        assert len(backup.labels("run-1")) == 1

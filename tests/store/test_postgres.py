@@ -29,7 +29,7 @@ from ragassay.store import locks as run_locks
 from ragassay.store.postgres import PostgresDatabase
 from support.cutting_proxy import CuttingProxy
 from support.postgres import PASSWORD, USER, Postgres
-from support.store_faults import Writer
+from support.store_faults import NEXT, Writer, next_version
 
 
 def judgment(key: str) -> Judgment:
@@ -97,15 +97,14 @@ def described(postgres: Postgres, database: str) -> list[list[tuple[object, ...]
     ]
 
 
-def at_version(postgres: Postgres, database: str, version: str) -> None:
-    """An empty store as the migrations up to a version make it."""
+def by_migrations(postgres: Postgres, database: str) -> None:
+    """An empty store as the migrations make it."""
     from sqlalchemy import create_engine
 
     from ragassay.store.location import address_of
 
     engine = create_engine(address_of(postgres.url(database)))  # type: ignore[arg-type]
-    with pytest.MonkeyPatch.context() as patch, engine.begin() as connection:
-        patch.setattr(schema, "HEAD", version)
+    with engine.begin() as connection:
         migrate.upgrade(connection)
     engine.dispose()
 
@@ -114,41 +113,48 @@ def test_a_new_database_has_the_schema_that_the_migrations_give(
     postgres: Postgres, store: Store, database: str
 ) -> None:
     migrated = postgres.database()
-    at_version(postgres, migrated, schema.HEAD)
+    by_migrations(postgres, migrated)
     assert described(postgres, migrated) == described(postgres, database)
 
 
-@pytest.mark.parametrize("version", ["0001", "0002"])
 def test_an_older_database_is_migrated_and_a_newer_one_refused(
-    postgres: Postgres, database: str, version: str, make_manifest, monkeypatch: pytest.MonkeyPatch
+    postgres: Postgres,
+    database: str,
+    tmp_path: Path,
+    make_manifest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    at_version(postgres, database, version)
+    released = schema.HEAD
+    by_migrations(postgres, database)
+    monkeypatch.setattr(migrate, "MIGRATIONS", next_version(tmp_path / "m"))
+    monkeypatch.setattr(schema, "HEAD", NEXT)
     with Store.open(postgres.url(database)) as store:
         store.create_run(make_manifest("run-1"))
         assert store.backup is None
         assert store.check() == ()
-    monkeypatch.setattr(schema, "HEAD", version)
+    monkeypatch.setattr(schema, "HEAD", released)
     with pytest.raises(EnvironmentFailure, match="E0502"):
+        Store.open(postgres.url(database))
+
+
+@pytest.mark.parametrize("version", ["0001", "0002"])
+def test_a_database_of_before_the_first_release_is_refused(
+    postgres: Postgres, database: str, version: str
+) -> None:
+    by_migrations(postgres, database)
+    postgres.sql(f"UPDATE ragassay_version SET version_num = '{version}'", database)
+    with pytest.raises(EnvironmentFailure, match=r"E0501.*before the first release"):
         Store.open(postgres.url(database))
 
 
 def test_a_migration_that_fails_changes_nothing(
     postgres: Postgres, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import shutil
-
-    at_version(postgres, database, "0001")
+    by_migrations(postgres, database)
     before = described(postgres, database)
-    shutil.copytree(
-        migrate.MIGRATIONS, tmp_path / "m", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    (tmp_path / "m" / "versions" / "v9999.py").write_text(
-        f"from alembic import op\nrevision = '9999'\ndown_revision = {schema.HEAD!r}\ndef"
-        " upgrade():\n    op.execute('CREATE TABLE extra (x INTEGER)')\n    op.execute('CREATE"
-        " TABLE runs (x INTEGER)')\n"
-    )
-    monkeypatch.setattr(migrate, "MIGRATIONS", tmp_path / "m")
-    monkeypatch.setattr(schema, "HEAD", "9999")
+    failing = next_version(tmp_path / "m", "op.execute('CREATE TABLE runs (x INTEGER)')")
+    monkeypatch.setattr(migrate, "MIGRATIONS", failing)
+    monkeypatch.setattr(schema, "HEAD", NEXT)
     with pytest.raises(EnvironmentFailure, match="E0501"):
         Store.open(postgres.url(database))
     assert described(postgres, database) == before

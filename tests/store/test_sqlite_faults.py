@@ -20,8 +20,16 @@ from pathlib import Path
 import pytest
 
 from ragassay.core import EnvironmentFailure, RowResult, Sample
-from ragassay.store import Store, schema, sqlite
-from support.store_faults import a_judgment, hold, migrate_in_a_child, old_store
+from ragassay.store import Store, migrate, schema, sqlite
+from support.store_faults import (
+    MIGRATED,
+    NEXT,
+    a_judgment,
+    filled_store,
+    hold,
+    next_version,
+    open_in_a_child,
+)
 
 
 @pytest.fixture
@@ -120,36 +128,64 @@ def test_a_reader_that_never_ends_is_named_in_the_end(
     store.put_judgments("run-1", [a_judgment("after")])
 
 
-# ── kills in the middle of a migration
-# ──────────────────────────────────────────────────────────────────────────────
+# -- kills while a store is made or migrated
+
+
+def tables_of(path: Path) -> set[str]:
+    """The names of the tables in an SQLite file."""
+    connection = sqlite3.connect(path)
+    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    names = {name for (name,) in connection.execute(query)}
+    connection.close()
+    return names
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
-@pytest.mark.parametrize(
-    ("version", "share"),
-    [("0001", 0.3), ("0001", 0.6), ("0002", 0.7), ("0002", 0.9), ("0001", 1.0)],
-)
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.8, 0.95, 1.0])
+def test_a_store_whose_making_is_killed_is_made_whole_by_the_next(path: Path, share: float) -> None:
+    other = path.parent / "copy" / path.name
+    statements = int(open_in_a_child(other, 1 << 30).stdout)
+    assert statements > 10
+    shutil.rmtree(other.parent)
+    killed = open_in_a_child(path, round(share * statements))
+    assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "")
+    assert tables_of(path) in (set(), set(schema.metadata.tables))  # all of it or nothing
+    filled_store(path)
+    with Store.open(path) as store:
+        assert store.backup is None
+        assert [row.id for row in store.rows("run-1")] == ["row-0", "row-1", "row-2"]
+        assert store.check() == ()
+    assert [file.name for file in path.parent.iterdir()] == ["store.db"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.7, 0.9, 1.0])
 def test_a_migration_that_is_killed_is_done_whole_by_the_next(
-    path: Path, version: str, share: float
+    path: Path,
+    share: float,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    old_store(path, version)
+    version = schema.HEAD
+    filled_store(path)
+    migrations = next_version(tmp_path_factory.mktemp("next") / "migrations", MIGRATED)
     other = path.parent / "copy" / path.name
     other.parent.mkdir()
     shutil.copy(path, other)
-    statements = int(migrate_in_a_child(other, 1 << 30).stdout)
+    statements = int(open_in_a_child(other, 1 << 30, migrations).stdout)
     assert statements > 10
     shutil.rmtree(other.parent)
-    killed = migrate_in_a_child(path, round(share * statements))
+    killed = open_in_a_child(path, round(share * statements), migrations)
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "")
-    found = sqlite3.connect(path)
-    left = found.execute("SELECT version_num FROM ragassay_version").fetchone()[0]
-    tables = {
-        name for (name,) in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-    }
-    found.close()
-    assert left in (version, schema.HEAD)  # all of it or nothing
-    assert ("batches" in tables) is (left == schema.HEAD)
+    connection = sqlite3.connect(path)
+    left = connection.execute("SELECT version_num FROM ragassay_version").fetchone()[0]
+    connection.close()
+    assert left in (version, NEXT)  # all of it or nothing
+    assert ("extra" in tables_of(path)) is (left == NEXT)
+    assert ("extra_5" in tables_of(path)) is (left == NEXT)
+    monkeypatch.setattr(migrate, "MIGRATIONS", migrations)
+    monkeypatch.setattr(schema, "HEAD", NEXT)
     with Store.open(path) as store:
         assert [row.id for row in store.rows("run-1")] == ["row-0", "row-1", "row-2"]
         assert len(store.get_judgments([("j", f"k{i}") for i in range(5)])) == 5

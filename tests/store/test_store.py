@@ -43,6 +43,7 @@ from ragassay.core import (
     Verdict,
 )
 from ragassay.store import IndexSet, Store, codec, default_location, migrate, schema, sqlite
+from support.store_faults import NEXT, next_version
 
 
 def manifest(run_id: str = "run-1", name: str = "", rows: int = 100) -> Manifest:
@@ -141,6 +142,7 @@ def child(code: str, *arguments: object) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
 
 
@@ -627,70 +629,66 @@ def described(path: Path) -> dict[str, object]:
     return found
 
 
-def at_version_one(path: Path) -> None:
-    """A store as the first version made it, with one run in it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "HEAD", "0001")
-        sqlite.create_file(path)
-        engine = sqlite.writer_engine(path)
-        sqlite.use_wal(path)
-        with engine.begin() as connection:
-            migrate.upgrade(connection)
-        engine.dispose()
-
-
 def test_a_new_store_has_the_schema_that_the_migrations_give(
     store: Store, path: Path, tmp_path: Path
 ) -> None:
-    at_version_one(tmp_path / "old.db")
-    engine = sqlite.writer_engine(tmp_path / "old.db")
+    migrated = tmp_path / "migrated.db"
+    sqlite.create_file(migrated)
+    sqlite.use_wal(migrated)
+    engine = sqlite.writer_engine(migrated)
     with engine.begin() as connection:
         migrate.upgrade(connection)
     engine.dispose()
-    assert described(tmp_path / "old.db") == described(path)
-
-
-def next_version(folder: Path, body: str) -> Path:
-    """A copy of the migrations with one more after the newest."""
-    import shutil
-
-    shutil.copytree(migrate.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "v9999.py").write_text(
-        f"from alembic import op\nrevision = '9999'\ndown_revision = {schema.HEAD!r}\ndef"
-        f" upgrade():\n    op.execute('CREATE TABLE extra (x INTEGER)')\n    {body}\n"
-    )
-    return folder
+    assert described(migrated) == described(path)
 
 
 def test_an_older_store_is_copied_and_migrated_with_all_it_holds(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at_version_one(path)
-    monkeypatch.setattr(migrate, "MIGRATIONS", next_version(tmp_path / "100% migrations", "pass"))
-    monkeypatch.setattr(schema, "HEAD", "9999")
+    released = schema.HEAD
     with Store.open(path) as store:
         store.create_run(manifest())
+    monkeypatch.setattr(migrate, "MIGRATIONS", next_version(tmp_path / "100% migrations"))
+    monkeypatch.setattr(schema, "HEAD", NEXT)
+    with Store.open(path) as store:
+        assert store.run("run-1").manifest == manifest()
+        store.create_run(manifest("run-2"))
         assert store.check() == ()
-        assert store.backup == tmp_path / "store.db.0001.backup"
+        assert store.backup == tmp_path / f"store.db.{released}.backup"
         assert "extra" in described(path)
         assert "extra" not in described(store.backup)
         assert stat.S_IMODE(store.backup.stat().st_mode) == 0o600
     with Store.open(path) as again:
         assert again.backup is None
-    monkeypatch.setattr(schema, "HEAD", "0001")
+    monkeypatch.setattr(schema, "HEAD", released)
     with pytest.raises(EnvironmentFailure, match="E0502"):
         Store.open(path)
+
+
+@pytest.mark.parametrize("version", ["0001", "0002", "0003"])
+def test_a_store_of_before_the_first_release_is_refused_and_left_alone(
+    path: Path, version: str
+) -> None:
+    Store.open(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE ragassay_version SET version_num = ?", (version,))
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(EnvironmentFailure, match=r"E0501.*before the first release") as error:
+        Store.open(path)
+    assert f"version {version}" in error.value.why
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["store.db"]
 
 
 def test_a_migration_that_fails_changes_nothing(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at_version_one(path)
+    Store.open(path).close()
     before = described(path)
-    monkeypatch.setattr(
-        migrate, "MIGRATIONS", next_version(tmp_path / "m", "op.execute('CREATE TABLE runs (x)')")
-    )
-    monkeypatch.setattr(schema, "HEAD", "9999")
+    failing = next_version(tmp_path / "m", "op.execute('CREATE TABLE runs (x)')")
+    monkeypatch.setattr(migrate, "MIGRATIONS", failing)
+    monkeypatch.setattr(schema, "HEAD", NEXT)
     with pytest.raises(EnvironmentFailure, match="E0501"):
         Store.open(path)
     assert described(path) == before

@@ -4,6 +4,7 @@ in a migration.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -11,10 +12,8 @@ import time
 from pathlib import Path
 from typing import Self
 
-import pytest
-
 from ragassay.core import JudgeInfo, Judgment, Manifest, RowResult, Sample, Status
-from ragassay.store import Store, migrate, schema, sqlite
+from ragassay.store import Store, migrate, schema
 
 _HOLD = """
 import sqlite3, sys, time
@@ -27,10 +26,13 @@ connection.execute("COMMIT")
 
 _KILLED = """
 import os, signal, sys
+from pathlib import Path
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
-from ragassay.store import Store
+from ragassay.store import Store, migrate, schema
 left = int(sys.argv[2])
+if len(sys.argv) > 3:
+    migrate.MIGRATIONS, schema.HEAD = Path(sys.argv[3]), sys.argv[4]
 
 @event.listens_for(Engine, "before_cursor_execute")
 @event.listens_for(Engine, "commit")
@@ -70,31 +72,47 @@ def hold(path: Path, seconds: float) -> subprocess.Popen[bytes]:
     return holder
 
 
-def migrate_in_a_child(path: Path, point: int) -> subprocess.CompletedProcess[str]:
-    """Open the store in a process that is killed at its so-many-th statement; it prints how many
-    there were.
+NEXT = "9999"
+"""A schema version that comes after the newest."""
+
+MIGRATED = "for number in range(6): op.execute(f'CREATE TABLE extra_{number} (x INTEGER)')"
+"""The body of a migration of several statements."""
+
+
+def next_version(folder: Path, body: str = "pass") -> Path:
+    """A copy of the migrations with one more, to the version NEXT: it makes the table `extra`, and
+    does what `body` says.
     """
+    shutil.copytree(migrate.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "versions" / f"v{NEXT}.py").write_text(
+        f"from alembic import op\nrevision = {NEXT!r}\ndown_revision = {schema.HEAD!r}\ndef"
+        f" upgrade():\n    op.execute('CREATE TABLE extra (x INTEGER)')\n    {body}\n"
+    )
+    return folder
+
+
+def open_in_a_child(
+    path: Path, point: int, migrations: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Open the store in a process that is killed at its so-many-th statement; it prints how many
+    there were. migrations: a folder of `next_version`, to which the store is migrated.
+    """
+    newer = [] if migrations is None else [str(migrations), NEXT]
     return subprocess.run(
-        [sys.executable, "-c", _KILLED, str(path), str(point)], capture_output=True, text=True
+        [sys.executable, "-c", _KILLED, str(path), str(point), *newer],
+        capture_output=True,
+        text=True,
     )
 
 
-def old_store(path: Path, version: str, rows: int = 3) -> None:
-    """A store of an older version with a run in it, and five judgments."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "HEAD", version)
-        sqlite.create_file(path)
-        sqlite.use_wal(path)
-        engine = sqlite.writer_engine(path)
-        with engine.begin() as connection:
-            migrate.upgrade(connection)
-        engine.dispose()
-        with Store.open(path) as store:
-            store.create_run(a_manifest(rows=rows))
-            for start in range(0, rows, 5000):
-                here = range(start, min(start + 5000, rows))
-                store.put_rows("run-1", [RowResult(i, Sample(f"row-{i}")) for i in here])
-            store.put_judgments("run-1", [a_judgment(f"k{i}") for i in range(5)])
+def filled_store(path: Path, rows: int = 3) -> None:
+    """A store with a run in it, and five judgments."""
+    with Store.open(path) as store:
+        store.create_run(a_manifest(rows=rows))
+        for start in range(0, rows, 5000):
+            here = range(start, min(start + 5000, rows))
+            store.put_rows("run-1", [RowResult(i, Sample(f"row-{i}")) for i in here])
+        store.put_judgments("run-1", [a_judgment(f"k{i}") for i in range(5)])
 
 
 class Writer:

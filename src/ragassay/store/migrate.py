@@ -1,5 +1,5 @@
-"""Is the database a store of this version? Makes a new one, migrates an older one, refuses a newer
-or a foreign one.
+"""The schema version of a database: a new store is made, an older one migrated; a newer one, one of
+before the first release and a foreign database are refused.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 def version(connection: Connection, where: str) -> str | None:
     """The schema version; None for a database that holds nothing yet.
 
-    Raises EnvironmentFailure E0501 for a database that is not a store, E0502 for a store of a newer
-    version.
+    Raises EnvironmentFailure E0501 for a database that is not a store, or one of before the first
+    release, E0502 for a store of a newer version.
     """
     tables = inspect(connection).get_table_names()
     if not tables:
@@ -46,6 +46,14 @@ def version(connection: Connection, where: str) -> str | None:
             where=where,
             why=f"its schema is version {found}; this RagAssay knows versions up to {schema.HEAD}",
             fix="upgrade RagAssay (pip install -U ragassay), or name another store with --store",
+        )
+    if int(found) < int(schema.FIRST):
+        raise EnvironmentFailure(
+            "E0501",
+            "The store was written before the first release of RagAssay, and cannot be opened.",
+            where=where,
+            why=f"its schema is version {found}; releases begin with version {schema.FIRST}",
+            fix="name another store with --store; this one is left as it is",
         )
     return str(found)
 

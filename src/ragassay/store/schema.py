@@ -1,4 +1,4 @@
-"""Which tables a store has at the newest version.
+"""The tables of a store at the newest version.
 
 A change here needs a new file in `migrations/versions` and a new HEAD.
 """
@@ -22,6 +22,9 @@ from sqlalchemy import (
     UniqueConstraint,
     func,
 )
+
+FIRST = "0004"
+"""The schema version of the first release: stores of older ones were never released."""
 
 HEAD = "0004"
 """The newest schema version: the revision of the last migration. Versions are decimal numbers and
