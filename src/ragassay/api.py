@@ -1,5 +1,4 @@
-"""What a program calls: evaluate rows, resume, look at runs. Rooms are joined here and nowhere
-else.
+"""The functions that a program calls: evaluate rows, resume, look at runs.
 
 Synchronous at the edge, asynchronous inside: `evaluate` works in scripts, notebooks and under
 running loops (there it drives its own loop in a thread of its own); `aevaluate` runs in the
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from ragassay.store import Store, StoredRun
 
 
-def evaluate(
+def evaluate(  # plain: it is the signature, and what each argument means
     rows: object,
     metrics: str | Sequence[str | Metric] | None = None,
     *,
@@ -110,9 +109,10 @@ def evaluate(
     never raises: it is a status on its scores. A run stopped by a cap or Ctrl-C is returned with
     `run.state`; `resume` continues it.
     """
-    options, handed = make_options(locals()), _handed(app)
+    options = make_options(locals())
+    application = _callable_of(app)
     return block_on(
-        lambda: _evaluate(rows, options, metrics, handed, store, name, keep, watch, tell)
+        lambda: _evaluate(rows, options, metrics, application, store, name, keep, watch, tell)
     )
 
 
@@ -126,7 +126,7 @@ async def aevaluate(
         options.pop("keep", None),
     )
     watch, tell = options.pop("watch", None), options.pop("tell", None)
-    app = _handed(options.get("app"))
+    app = _callable_of(options.get("app"))
     return await _evaluate(
         rows, make_options(options), metrics, app, store, name, keep, watch, tell, here=True
     )
@@ -225,7 +225,7 @@ def forecast(
 
     options.pop("name", None)
     tell = options.pop("tell", None)
-    plan = make_plan(rows, make_options(options), metrics, app=_handed(options.get("app")))
+    plan = make_plan(rows, make_options(options), metrics, app=_callable_of(options.get("app")))
     say(plan, tell)
     if plan.application is not None and tell is not None:
         tell(
@@ -298,8 +298,8 @@ def _place(
     return run._store.address if store is None and isinstance(run, Run) else store
 
 
-def _handed(app: str | App | None) -> App | None:
-    """The application itself, where it is not just named."""
+def _callable_of(app: str | App | None) -> App | None:
+    """The application itself, None where it is only named."""
     return None if isinstance(app, str) else app
 
 

@@ -1,4 +1,4 @@
-"""How is one thing judged in a notebook, without a file and a run?
+"""One thing judged in a notebook, without a file and a run.
 
     import ragassay
     score = ragassay.judge.groundedness(response="It opened in 1932.", contexts=["The bridge opened
@@ -79,7 +79,7 @@ _OPTIONS = (
 )
 
 
-def score(metric: str | Metric, **given: Any) -> Score:
+def score(metric: str | Metric, **arguments: Any) -> Score:
     """The Score of one row under one metric ("groundedness(claims=llm)", or a function under
     `@ragassay.metric`).
 
@@ -87,16 +87,16 @@ def score(metric: str | Metric, **given: Any) -> Score:
     what `evaluate` raises. A judgment that fails raises nothing: it is the Score's status and
     reason.
     """
-    return block_on(lambda: ascore(metric, **given))
+    return block_on(lambda: ascore(metric, **arguments))
 
 
-async def ascore(metric: str | Metric, **given: Any) -> Score:
+async def ascore(metric: str | Metric, **arguments: Any) -> Score:
     """`score` for callers inside an event loop."""
-    store = given.pop("store", None)
-    row = {name: given.pop(name) for name in ROW if given.get(name) is not None}
+    store = arguments.pop("store", None)
+    row = {name: arguments.pop(name) for name in ROW if arguments.get(name) is not None}
     for name in ROW:
-        given.pop(name, None)
-    wrong = [name for name in given if name not in _OPTIONS]
+        arguments.pop(name, None)
+    wrong = [name for name in arguments if name not in _OPTIONS]
     if wrong:
         raise SetupError(
             "E0101",
@@ -104,19 +104,19 @@ async def ascore(metric: str | Metric, **given: Any) -> Score:
             where=f"ragassay.judge, metric {metric}",
             fix=f"fields of the row: {', '.join(ROW)}; options: {', '.join(_OPTIONS)}",
         )
-    plan = make_plan([row or {"question": None}], make_options(given), [metric])
+    plan = make_plan([row or {"question": None}], make_options(arguments), [metric])
     plan = replace(
         plan, metrics=plan.metrics[:1]
     )  # a file of a judge of one's own asks for that judge as well
     opened = open_store(store)
     try:
-        return await _asked(plan, opened)
+        return await _judge_row(plan, opened)
     finally:
         await plan.model.close()
         opened.close()
 
 
-async def _asked(plan: Plan, store: Store) -> Score:
+async def _judge_row(plan: Plan, store: Store) -> Score:
     from ragassay.dispatch import LocalBudget
     from ragassay.runs import Engine, RunContext
 
@@ -129,25 +129,25 @@ async def _asked(plan: Plan, store: Store) -> Score:
             why=sample.why,
             fix="correct the argument",
         )
-    _keep_a_run(plan, store)
-    kept = _Kept(store)
+    _record_run(plan, store)
+    captured = _RowCapture(store)
     options = plan.options
     engine = Engine(
         plan.measurement(),
         plan.engine_settings(),
         RunContext(run_id=RUN),
         model=plan.model,
-        store=kept,
+        store=captured,
         budget=LocalBudget(
             plan.model.price, max_calls=options.max_calls, max_cost=options.max_cost, base=Ledger()
         ),
     )
     await engine.run(iter([(0, sample)]))
-    ((found,),) = (result.scores for result in kept.rows)
-    return found
+    ((score,),) = (result.scores for result in captured.rows)
+    return score
 
 
-def _keep_a_run(plan: Plan, store: Store) -> None:
+def _record_run(plan: Plan, store: Store) -> None:
     created = datetime.now(UTC).isoformat(timespec="seconds")
     with suppress(ValueError):  # it is there already
         store.create_run(
@@ -156,7 +156,7 @@ def _keep_a_run(plan: Plan, store: Store) -> None:
         store.update_run(RUN, state=RunState.FINISHED, stop_reason="", ledger=Ledger(), seconds=0.0)
 
 
-class _Kept:
+class _RowCapture:
     """A store for the journal that keeps judgments for ever and the row for the caller only."""
 
     def __init__(self, store: Store) -> None:
@@ -180,13 +180,13 @@ class _Kept:
         return self._store.last_judgment()
 
 
-def _named(name: str, given: dict[str, Any]) -> Metric:
+def _metric_of(name: str, arguments: dict[str, Any]) -> Metric:
     """The metric `name` with those of the arguments that are its parameters, which are taken out of
-    `given`.
+    `arguments`.
     """
     kind = catalogue()[name]
     parameters = {f.name for f in fields(kind)} - set(ROW)  # type: ignore[arg-type]
-    made = kind(**{key: given.pop(key) for key in list(given) if key in parameters})
+    made = kind(**{key: arguments.pop(key) for key in list(arguments) if key in parameters})
     assert isinstance(made, Metric)
     return made
 
@@ -197,8 +197,8 @@ class _Aio:
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Score]]:
         _check(name)
 
-        async def judged(**given: Any) -> Score:
-            return await ascore(_named(name, given), **given)
+        async def judged(**arguments: Any) -> Score:
+            return await ascore(_metric_of(name, arguments), **arguments)
 
         return _documented(judged, name)
 
@@ -212,8 +212,8 @@ aio = _Aio()
 def __getattr__(name: str) -> Callable[..., Score]:
     _check(name)
 
-    def judged(**given: Any) -> Score:
-        return score(_named(name, given), **given)
+    def judged(**arguments: Any) -> Score:
+        return score(_metric_of(name, arguments), **arguments)
 
     return _documented(judged, name)
 

@@ -1,5 +1,4 @@
-"""How is the user's own application run on a row: what it is given, what it may return, and what
-becomes of its errors?
+"""The user's own application, run on rows: what it is given, what it may return, and its errors.
 
 The application is any callable, synchronous or asynchronous. It is given the question, or the
 whole row when its first parameter is called `row` or `sample`. What it returns becomes response and
@@ -66,6 +65,7 @@ _MOST_ERROR = 500
 _TURN = 0.25
 """Seconds after which an event loop that did not turn is taken to be blocked."""
 _MOST_CONTEXTS = 100_000
+_SHORTEST_SECRET = 8
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.I)
 _SECRET = re.compile(
     r"(?P<before>\b(?:sk|pk|rk)-|\bBearer\s{1,4}|(?<=://)[^\s:@/]{0,100}:)[^\s@\"']{6,400}", re.I
@@ -124,9 +124,8 @@ class Application:
                     )
                     answered = _timed(failed, time.perf_counter() - started)
                     answering.cancel()
-                    await (
-                        give_up()
-                    )  # before another row takes the slot, and perhaps a loop that is blocked
+                    # Before another row takes the slot, and perhaps a loop that is blocked.
+                    await give_up()
             finally:
                 answering.cancel()
             if keep is not None:
@@ -138,12 +137,10 @@ class Application:
     ) -> tuple[asyncio.Future[Sample], Callable[[], Awaitable[None]]]:
         """The answer to come, and what is to be done when nobody waits for it any longer."""
         if self._asynchronous and self._here:
-            return asyncio.ensure_future(self._awaited(sample, self._given)), _nothing
+            return asyncio.ensure_future(self._awaited(sample, self._call)), _nothing
         if self._asynchronous:
             loop = self._own_loop()
-            awaited = asyncio.run_coroutine_threadsafe(
-                self._awaited(sample, self._given), loop.loop
-            )
+            awaited = asyncio.run_coroutine_threadsafe(self._awaited(sample, self._call), loop.loop)
             return asyncio.wrap_future(awaited), lambda: self._leave_if_blocked(loop)
         done, thread = _in_thread(lambda: self._called(sample))
 
@@ -152,7 +149,7 @@ class Application:
 
         return done, end
 
-    def _given(self, sample: Sample) -> Any:
+    def _call(self, sample: Sample) -> Any:
         return self._function(sample if self._wants_row else sample.question)
 
     def _called(self, sample: Sample) -> Sample:
@@ -161,21 +158,23 @@ class Application:
         """
         started = time.perf_counter()
         try:
-            returned = self._given(sample)
-            if inspect.isawaitable(
-                returned
-            ):  # a plain function that hands on what an asynchronous one gave it
-
-                def hand_on(_: Sample) -> Awaitable[Any]:
-                    return returned
-
-                return asyncio.run_coroutine_threadsafe(
-                    self._awaited(sample, hand_on), self._own_loop().loop
-                ).result()
+            returned = self._call(sample)
+            if inspect.isawaitable(returned):
+                # A plain function that returns what an asynchronous one gave it.
+                return self._await_elsewhere(sample, returned)
             took = time.perf_counter() - started
             return _timed(read_answer(sample, returned), took)
         except BaseException as error:
             return _failed(sample, error, time.perf_counter() - started)
+
+    def _await_elsewhere(self, sample: Sample, awaitable: Awaitable[Any]) -> Sample:
+        """The row as an awaitable answers it in the application's own loop."""
+
+        def already_called(_: Sample) -> Awaitable[Any]:
+            return awaitable
+
+        answer = self._awaited(sample, already_called)
+        return asyncio.run_coroutine_threadsafe(answer, self._own_loop().loop).result()
 
     async def _awaited(self, sample: Sample, call: Callable[[Sample], Any]) -> Sample:
         """The same for an asynchronous one."""
@@ -201,9 +200,8 @@ class Application:
         done, _ = await asyncio.wait({turns}, timeout=_TURN)
         if not done and not loop.blocked:
             loop.blocked = True
-            end_thread(
-                loop.thread
-            )  # the call that blocks it, where it can be ended; the others there go on
+            # Ends the call that blocks it, where it can be ended; the others there go on.
+            end_thread(loop.thread)
 
     def close(self) -> None:
         """Let go of the loops; a call that still goes on is not waited for."""
@@ -258,7 +256,7 @@ def _in_thread(work: Callable[[], T]) -> tuple[asyncio.Future[T], threading.Thre
         except BaseException as error:
             # A future takes no StopIteration, and a loop ends at SystemExit.
             plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            outcome = None, error if plain else RuntimeError(_said(error))
+            outcome = None, error if plain else RuntimeError(_described(error))
         with suppress(RuntimeError):  # the loop is gone: nobody waits any more
             loop.call_soon_threadsafe(hand_over, *outcome)
 
@@ -268,10 +266,10 @@ def _in_thread(work: Callable[[], T]) -> tuple[asyncio.Future[T], threading.Thre
 
 
 def _failed(sample: Sample, error: BaseException, took: float) -> Sample:
-    return _timed(replace(sample, response=None, error=redacted(_said(error))), took)
+    return _timed(replace(sample, response=None, error=redacted(_described(error))), took)
 
 
-def _said(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     """What was raised, in one short line; an error that cannot say what it is keeps its name."""
     if isinstance(error, SystemExit):
         return f"it called exit({shorten(error.code, 40)})"
@@ -280,11 +278,10 @@ def _said(error: BaseException) -> str:
 
 def redacted(text: str) -> str:
     """The text without what looks like a key or a password: it is stored and shown."""
-    for secret in (
-        value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value) >= 8
-    ):
-        text = text.replace(secret, "***")
-    return _SECRET.sub(lambda found: f"{found['before']}***", text)
+    for name, value in os.environ.items():
+        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET:
+            text = text.replace(value, "***")
+    return _SECRET.sub(r"\g<before>***", text)
 
 
 def open_application(
@@ -324,10 +321,8 @@ def open_application(
 
 def name_of(app: App) -> str:
     """ "module:function" of a function that can be imported again by it, else a name to show."""
-    module, name = (
-        getattr(app, "__module__", ""),
-        getattr(app, "__qualname__", type(app).__qualname__),
-    )
+    module = getattr(app, "__module__", "")
+    name = getattr(app, "__qualname__", type(app).__qualname__)
     return f"{module}:{name}"
 
 
@@ -371,12 +366,11 @@ def _contexts(value: Any) -> tuple[Context, ...]:
             f"the application returned {_kind(value)} as contexts; expected a list of texts or"
             " documents"
         )
-    found = tuple(
-        _context(item, n) for n, item in enumerate(itertools.islice(value, _MOST_CONTEXTS + 1), 1)
-    )
-    if len(found) > _MOST_CONTEXTS:
+    items = itertools.islice(value, _MOST_CONTEXTS + 1)
+    contexts = tuple(_context(item, number) for number, item in enumerate(items, 1))
+    if len(contexts) > _MOST_CONTEXTS:
         raise TypeError(f"the application returned more than {_MOST_CONTEXTS:,} contexts")
-    return found
+    return contexts
 
 
 def _context(item: Any, n: int) -> Context:
@@ -384,9 +378,8 @@ def _context(item: Any, n: int) -> Context:
         return item
     if isinstance(item, str):
         return Context(item)
-    if (
-        isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], int | float)
-    ):  # (document, score)
+    is_scored = isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], int | float)
+    if is_scored:  # (document, score)
         return replace(_context(item[0], n), score=_number(item[1]))
     node = _first(item, ("node",))  # a scored node wraps the node
     text = _first(item if node is None else node, _TEXT)
@@ -419,18 +412,19 @@ def _usage(returned: Any, known: AppUsage | None) -> AppUsage | None:
 def _timed(sample: Sample, seconds: float) -> Sample:
     """The row with the measured latency, where the application reports none of its own."""
     usage = sample.usage or AppUsage()
-    return (
-        sample
-        if usage.latency is not None
-        else replace(sample, usage=replace(usage, latency=round(seconds, 6)))
-    )
+    if usage.latency is not None:
+        return sample
+    return replace(sample, usage=replace(usage, latency=round(seconds, 6)))
 
 
 def _first(value: Any, names: tuple[str, ...]) -> Any:
+    """The first of these keys or attributes that is there; an object's methods are none."""
+    is_mapping = isinstance(value, Mapping)
     for name in names:
-        found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-        if found is not None and not (callable(found) and not isinstance(value, Mapping)):
-            return found
+        part = value.get(name) if is_mapping else getattr(value, name, None)
+        is_method = callable(part) and not is_mapping
+        if part is not None and not is_method:
+            return part
     return None
 
 

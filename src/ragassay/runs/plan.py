@@ -194,7 +194,7 @@ def make_setup(
                 " --max-calls; pip install 'ragassay[prices]' knows hosted models"
             ),
         )
-    needed = sorted({rubric for m in chosen if m.declaration.judged for rubric in _rubrics(m)})
+    needed = sorted(set(itertools.chain.from_iterable(map(_judged_rubrics, chosen))))
     info = JudgeInfo(
         uri=options.judge,
         rubrics={r: judge.rubric_version(r) for r in needed},
@@ -293,11 +293,7 @@ def _answerable(
 
     if options.judge != "offline":
         return chosen
-    able = [
-        m
-        for m in chosen
-        if not m.declaration.judged or all(answers_offline(r) for r in _rubrics(m))
-    ]
+    able = [metric for metric in chosen if all(map(answers_offline, _judged_rubrics(metric)))]
     if left := [str(m) for m in chosen if m not in able]:
         notes.append(
             f"left out of the preset, for the offline judge cannot answer them: {', '.join(left)}"
@@ -445,6 +441,11 @@ def _reference(metric: Metric) -> str:
     user's own code.
     """
     return str(getattr(metric, "reference", "") or metric)
+
+
+def _judged_rubrics(metric: Metric) -> tuple[str, ...]:
+    """The rubrics of a metric that a judge is asked for, () where it asks none."""
+    return _rubrics(metric) if metric.declaration.judged else ()
 
 
 def _rubrics(metric: Metric) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Reads on demand; holds no rows in memory.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -90,18 +91,19 @@ class Run:
 
     def __getitem__(self, row_id: str) -> RowResult:
         """The row with this id: sample, scores with their parts, diagnosis. Raises KeyError."""
-        found = self._store.row(self.id, row_id)
-        if found is None:
+        row = self._store.row(self.id, row_id)
+        if row is None:
             raise KeyError(row_id)
-        return found
+        return row
 
     def judgments(self, keys: Iterable[str]) -> dict[str, Judgment]:
         """What the run's judge said to these requests (`key` of a score's parts); what it did not
         answer is left out.
         """
-        prints = set(self.manifest.judge.fingerprints.values())
-        found = self._store.get_judgments([(one, key) for key in keys for one in prints])
-        return {key: judgment for (_, key), judgment in found.items()}
+        fingerprints = set(self.manifest.judge.fingerprints.values())
+        pairs = list(itertools.product(fingerprints, keys))
+        stored = self._store.get_judgments(pairs)
+        return {key: judgment for (_, key), judgment in stored.items()}
 
     def rows(self) -> Iterator[RowResult]:
         """All rows in the order of the source."""

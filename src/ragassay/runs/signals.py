@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a run goes on: the first stops it cleanly, the second ends it at once."""
+"""Ctrl-C and SIGTERM while a run goes on: the first stops it cleanly, the second at once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Where judgments, rows and runs are kept: durable when a call returns, and never changed
-afterwards.
+"""The store of judgments, rows and runs: durable when a call returns, and never changed afterwards.
 
 The door is light: SQLAlchemy is imported when `Store` is first named, alembic only when a store
 must be migrated.

@@ -1,4 +1,4 @@
-"""How core values become bytes and come back the same: JSON derived from the dataclasses, sealed
+"""Bytes of core values, which come back the same: JSON derived from the dataclasses, sealed
 with a checksum.
 
 Fields that equal their default are left out, so a payload is small and an old one still reads after
@@ -55,7 +55,7 @@ def encode(value: object) -> bytes:
 
 
 def decode(kind: type[T], data: bytes) -> T:
-    """The value of class `kind` that `encode` wrote. Raises Damaged when the bytes do not hold one."""
+    """The value of class `kind` that `encode` wrote. Raises Damaged when the bytes hold none."""
     try:
         plain = load(data)
         from_plain = _decoder(typing.cast(typing.Hashable, kind))
@@ -209,11 +209,9 @@ def _encoder(hint: typing.Any) -> Convert:
         if not inner:
             return None
         (convert,) = inner  # the contract has at most one kind in a union that needs work
-        return (
-            convert
-            if convert is _number
-            else lambda value: None if value is None else convert(value)
-        )
+        if convert is _number:  # it lets None through by itself
+            return convert
+        return _or_none(convert)
     if origin is tuple:
         item = _encoder(args[0])
         return None if item is None else lambda values: [item(value) for value in values]
@@ -234,6 +232,15 @@ def _encoder(hint: typing.Any) -> Convert:
 
 
 _MISSING = object()
+
+
+def _or_none(convert: typing.Callable[[typing.Any], object]) -> Convert:
+    """The conversion of a value that may be missing."""
+
+    def converted(value: typing.Any) -> object:
+        return None if value is None else convert(value)
+
+    return converted
 
 
 def _stored_name(f: dataclasses.Field[typing.Any]) -> str:

@@ -1,4 +1,4 @@
-"""How runs move from one store into another: page by page, checked while they are read, whole or
+"""Copies of runs from one store into another: page by page, checked while they are read, whole or
 not to be seen.
 
 A run is written under a state that no reader knows, and becomes visible in one last step. A copy
@@ -131,13 +131,8 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
     try:
         _forget(target, new)
         for rows in _rows(source, run_id, number):
+            _insert(target, schema.rows, ROW, [_columns(row, new) for row in rows])
             bodies = [(new, row.idx, row.payload) for row in rows]
-            _insert(
-                target,
-                schema.rows,
-                ROW,
-                [(new, *(getattr(row, name) for name in ROW[1:])) for row in rows],
-            )
             _insert(target, schema.bodies, BODY, bodies)
             done.rows += len(rows)
         for judgments in _judgments(source, number):
@@ -153,6 +148,11 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
         target.locks.release(new)
     done.runs += 1
     return True
+
+
+def _columns(row: Any, number: int) -> tuple[Any, ...]:
+    """The values of a row's columns under the run's number in the target."""
+    return (number, *[getattr(row, name) for name in ROW[1:]])
 
 
 def _insert(store: Store, table: Any, names: Sequence[str], values: list[tuple[Any, ...]]) -> None:
@@ -203,7 +203,7 @@ def _missing(run_id: str) -> None:
 
 
 def _judgments(store: Store, number: int) -> Iterator[Sequence[Any]]:
-    """The judgments of a run in the order in which they were made, each checked against its seal."""
+    """The judgments of a run in the order in which they were made, checked against their seals."""
     table = schema.judgments.c
     query = (
         select(table.judge, table.key, table.status, table.payload)

@@ -1,4 +1,4 @@
-"""What the store asks of a database, and how a wait for one is told: `sqlite` and `postgres` are
+"""The interface of a database to the store, and the waits for one: `sqlite` and `postgres` are
 the two there are.
 """
 

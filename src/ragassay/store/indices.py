@@ -1,4 +1,4 @@
-"""Which rows of a run are done: a set of row indices that takes one bit a row."""
+"""A set of row indices that takes one bit a row: the rows of a run that are done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader of the store gets without loading texts: one line a run, a row, a score.
+"""Lines of runs, rows and scores, which are read without loading texts.
 
 A row's line and the lines of its scores are kept together in one small blob beside the heavy one
 (sample, parts), so that a million rows can be aggregated without reading their contexts.
@@ -212,6 +212,9 @@ def _counts(*numbers: int) -> Counts:
     return Counts(*numbers)
 
 
+_ORDER_OF_VERDICTS = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}
+
+
 def worst_key(row: RowResult) -> float:
     """A number that is lower the worse the row: failed, undecided, the rest; within each by the
     mean score.
@@ -221,7 +224,7 @@ def worst_key(row: RowResult) -> float:
     ordering; never shown.
     """
     verdict = row.diagnosis.verdict
-    kind = 0 if verdict is Verdict.FAIL else 1 if verdict is Verdict.UNDECIDED else 2
+    kind = 2 if verdict is None else _ORDER_OF_VERDICTS.get(verdict, 2)
     values = [
         score.value
         for score in row.scores

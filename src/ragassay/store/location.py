@@ -1,6 +1,4 @@
-"""Which database a store lives in: from RAGASSAY_STORE, a path, or an URL; and how it is shown
-without a password.
-"""
+"""The location of a store: from RAGASSAY_STORE, a path or an URL; shown without its password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which process this is, and whether another one still lives."""
+"""The identity of a process, and whether another one still lives."""
 
 from __future__ import annotations
 

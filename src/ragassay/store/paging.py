@@ -12,7 +12,7 @@ BYTES_A_PAGE = 8 << 20
 
 
 def portions(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """Indices, given with their sizes in bytes, in groups of at most BYTES_A_PAGE (or one index)."""
+    """Indices, with their sizes in bytes, in groups of at most BYTES_A_PAGE (or one index)."""
     group: list[int] = []
     total = 0
     for index, size in sizes:

@@ -1,5 +1,5 @@
-"""What is particular to PostgreSQL: connections, waiting for a database that is away, and what its
-errors mean.
+"""The PostgreSQL database of a store: connections, waits for one that is away, and the meaning of
+its errors.
 
 Several processes and machines write at once. A connection that is cut says nothing about whether
 the last commit happened; a mark of our own does, which every transaction writes first, so that a
@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import URL, Connection, Table, create_engine, event, func
 from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
@@ -88,14 +88,16 @@ TYPES = {
 
 
 _MARKED = """
-INSERT INTO marks (writer, number, seen) VALUES (%(writer)s, %(number)s, extract(epoch FROM clock_timestamp())::float8)
+INSERT INTO marks (writer, number, seen)
+VALUES (%(writer)s, %(number)s, extract(epoch FROM clock_timestamp())::float8)
 ON CONFLICT (writer) DO UPDATE SET number = excluded.number, seen = excluded.seen
 RETURNING pg_backend_pid(), extract(epoch FROM transaction_timestamp())::text
 """
 # Waits for the transaction that has the mark in hand, and gives the number that is left when it has
 # ended.
 _LEFT = """
-INSERT INTO marks (writer, number, seen) VALUES (%(writer)s, 0, extract(epoch FROM clock_timestamp())::float8)
+INSERT INTO marks (writer, number, seen)
+VALUES (%(writer)s, 0, extract(epoch FROM clock_timestamp())::float8)
 ON CONFLICT (writer) DO UPDATE SET seen = excluded.seen
 RETURNING marks.number
 """
@@ -111,9 +113,8 @@ class PostgresDatabase:
     def __init__(self, url: URL) -> None:
         self._psycopg = _psycopg()
         self.address, self.location = url, shown(url)
-        self._secrets = [
-            str(s) for s in (url.password, *(url.query.get(name) for name in SECRET)) if s
-        ]
+        secrets = [url.password, *[url.query.get(name) for name in SECRET]]
+        self._secrets = [str(secret) for secret in secrets if secret]
         self.waits = Waits()
         self.read_only = False
         self._closing = threading.Event()
@@ -359,71 +360,101 @@ class PostgresDatabase:
         return EnvironmentFailure(code, what, where=self.location, why=why[:500], fix=fix)
 
 
-def _meaning(state: str, why: str) -> tuple[str, str, str]:
-    """Code, sentence and remedy. What comes before a log-in has no SQLSTATE: there only the words
-    tell.
-    """
-    intact = "everything stored before is intact"
-    if state == "53100":
-        return "E0506", "The disk of the database is full.", f"free some space there; {intact}"
-    if state in ("XX001", "XX002"):
-        return (
-            "E0503",
-            "The database says that it is damaged.",
-            "put back a backup, or name another store with --store",
-        )
-    if state == "25006":
-        return (
-            "E0501",
-            "The database is read-only.",
-            f"make it writable or name the new primary; {intact}",
-        )
-    if state == "53300" or "too many" in why or "remaining connection slots" in why:
-        return (
-            "E0501",
-            "The database has no room for another connection.",
-            f"raise its max_connections, or wait; {intact}",
-        )
-    if state in ("42501", "3F000"):
-        return (
-            "E0501",
-            "The database's user may not do this.",
-            "GRANT it the right to make and write tables there",
-        )
-    if state == "3D000" or ("database" in why and "does not exist" in why and "role" not in why):
-        return (
-            "E0501",
-            "The server has no database of that name.",
-            "make it (createdb), or check the URL of --store",
-        )
-    if state.startswith("28") or any(
-        word in why for word in ("authentication", "no password", "pg_hba.conf", "role")
-    ):
-        return (
-            "E0501",
-            "The database refuses the log-in.",
-            "set PGPASSWORD, or write ~/.pgpass; check the user's name",
-        )
-    if not state and any(
-        word in why
-        for word in ("connection option", "invalid sslmode", "certificate", "support SSL")
-    ):
-        return (
-            "E0501",
-            "The database cannot be connected to in this way.",
-            "check the options in the URL of --store",
-        )
+class _Meaning(NamedTuple):
+    """What an error means to a user: code, sentence and remedy."""
+
+    code: str
+    what: str
+    fix: str
+
+
+_INTACT = "everything stored before is intact"
+_DISK_FULL = _Meaning(
+    "E0506", "The disk of the database is full.", f"free some space there; {_INTACT}"
+)
+_DAMAGED = _Meaning(
+    "E0503",
+    "The database says that it is damaged.",
+    "put back a backup, or name another store with --store",
+)
+_READ_ONLY = _Meaning(
+    "E0501",
+    "The database is read-only.",
+    f"make it writable or name the new primary; {_INTACT}",
+)
+_TOO_MANY = _Meaning(
+    "E0501",
+    "The database has no room for another connection.",
+    f"raise its max_connections, or wait; {_INTACT}",
+)
+_FORBIDDEN = _Meaning(
+    "E0501",
+    "The database's user may not do this.",
+    "GRANT it the right to make and write tables there",
+)
+_NO_DATABASE = _Meaning(
+    "E0501",
+    "The server has no database of that name.",
+    "make it (createdb), or check the URL of --store",
+)
+_REFUSED = _Meaning(
+    "E0501",
+    "The database refuses the log-in.",
+    "set PGPASSWORD, or write ~/.pgpass; check the user's name",
+)
+_BAD_OPTIONS = _Meaning(
+    "E0501",
+    "The database cannot be connected to in this way.",
+    "check the options in the URL of --store",
+)
+_AWAY = _Meaning(
+    "E0501",
+    "The database cannot be reached.",
+    f"check host, port and that the server runs; {_INTACT}",
+)
+_OTHER = _Meaning(
+    "E0501",
+    "The database cannot be read or written.",
+    "look into the server's log, or name another store with --store",
+)
+
+_BY_STATE = {
+    "53100": _DISK_FULL,
+    "XX001": _DAMAGED,
+    "XX002": _DAMAGED,
+    "25006": _READ_ONLY,
+    "53300": _TOO_MANY,
+    "42501": _FORBIDDEN,
+    "3F000": _FORBIDDEN,
+    "3D000": _NO_DATABASE,
+}
+_TOO_MANY_WORDS = ("too many", "remaining connection slots")
+_LOG_IN_WORDS = ("authentication", "no password", "pg_hba.conf", "role")
+_OPTION_WORDS = ("connection option", "invalid sslmode", "certificate", "support SSL")
+
+
+def _meaning(state: str, why: str) -> _Meaning:
+    """What a SQLSTATE means. What comes before a log-in has none: there only the words tell."""
+
+    def says(words: tuple[str, ...]) -> bool:
+        return any(word in why for word in words)
+
+    early = ("53100", "XX001", "XX002", "25006")
+    if state in early:
+        return _BY_STATE[state]
+    if says(_TOO_MANY_WORDS):
+        return _TOO_MANY
+    if state in _BY_STATE:
+        return _BY_STATE[state]
+    if "database" in why and "does not exist" in why and "role" not in why:
+        return _NO_DATABASE
+    if state.startswith("28") or says(_LOG_IN_WORDS):
+        return _REFUSED
+    if not state and says(_OPTION_WORDS):
+        return _BAD_OPTIONS
     if not state or state in PASSING or state.startswith("08"):
-        return (
-            "E0501",
-            "The database cannot be reached.",
-            f"check host, port and that the server runs; {intact}",
-        )
-    return (
-        "E0501",
-        "The database cannot be read or written.",
-        "look into the server's log, or name another store with --store",
-    )
+        return _AWAY
+    return _OTHER
 
 
 def _starting(error: BaseException) -> bool:

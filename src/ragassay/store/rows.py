@@ -161,7 +161,7 @@ class RowRecords:
         return row
 
     def answered(self, run_id: str, within: range | None) -> dict[int, Sample]:
-        """The samples, by index, of rows that are not done and that the application has answered."""
+        """The samples, by index, of rows that are answered by the application and not done."""
         rows = schema.rows.c
         query = _bodies_of_rows().where(rows.run == self._runs.number(run_id), ~rows.done)
         samples: dict[int, Sample] = {}

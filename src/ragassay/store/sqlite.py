@@ -1,5 +1,5 @@
-"""What is particular to SQLite: connections, the lock of writers, its journal, copies, checks, what
-its errors mean.
+"""The SQLite file of a store: connections, the lock of writers, its journal, copies, checks, and
+the meaning of its errors.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ READ = "another program is reading the store and does not finish"
 
 
 class _SqliteFile:
-    """A store in one SQLite file: what those who may write it and those who may not have in common."""
+    """A store in one SQLite file, as far as it is the same with and without the right to write."""
 
     _reader: Engine
 
@@ -571,7 +571,7 @@ def free_bytes(path: Path) -> int | None:
 
 
 def _room(path: Path, free: int | None) -> float:
-    """How many bytes may still be added to the journal: the free space or what RLIMIT_FSIZE leaves."""
+    """Bytes that may still be added to the journal: the free space or what RLIMIT_FSIZE leaves."""
     room = float("inf") if free is None else float(free)
     with contextlib.suppress(ImportError, OSError):
         import resource

@@ -325,7 +325,7 @@ class Store:
         self._certificates.put(certificate)
 
     def certificates(self, metric: str | None = None) -> tuple[Certificate, ...]:
-        """All certificates, newest first; metric: only those of the metric with this printed name."""
+        """All certificates, newest first; metric: only those of the metric with this name."""
         return self._certificates.newest_first(metric)
 
     def put_labels(

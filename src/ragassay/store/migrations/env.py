@@ -1,4 +1,4 @@
-"""How alembic runs the migrations: on the connection and inside the transaction that the store
+"""The way alembic runs the migrations: on the connection and inside the transaction that the store
 hands it.
 """
 
