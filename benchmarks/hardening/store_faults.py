@@ -243,7 +243,10 @@ def _opened(
     folder.mkdir()
     if source is not None:
         shutil.copy(source, folder / "store.db")
-    return open_in_a_child(folder / "store.db", point, migrations)
+    child: subprocess.CompletedProcess[str] = open_in_a_child(
+        folder / "store.db", point, migrations
+    )
+    return child
 
 
 def _not_whole(path: Path, *, empty: bool) -> str:
