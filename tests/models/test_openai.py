@@ -15,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.core import CallError, ChatCall, ChatReply, MatchCall, Message, SetupError, Spend
-from ragassay.models.openai import MAX_BODY, OpenAIModel, open_model, retry_after
+from ragassay.models.openai import OpenAIModel, open_model
 from ragassay.models.prices import Rate
+from ragassay.models.retry_after import retry_after
+from ragassay.models.server_reply import MAX_BODY
 from ragassay.testing import LLMServer
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Rubrics, and the judges that answer Requests with them: a language model, or the offline model."""
+"""Rubrics, and the judges that answer Requests with them: language models or the offline model."""
 
 from ragassay.judges.base import Judge
 from ragassay.judges.composed.cascade import CascadeJudge

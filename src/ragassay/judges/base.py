@@ -1,4 +1,4 @@
-"""What is a judge: it answers Requests, as a flow over model Calls. Judges compose: one interface."""
+"""The judge: it answers Requests, as a flow over model Calls. Judges compose: one interface."""
 
 from __future__ import annotations
 

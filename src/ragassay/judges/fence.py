@@ -1,4 +1,4 @@
-"""How is a text under judgement put into a prompt, so that it cannot get out of its place?
+"""The fence around a text under judgement, which it cannot get out of.
 
     <<<passage 1 | 5f1c09d2a7>>>
     the text
@@ -41,7 +41,10 @@ def neutral(text: str) -> str:
 
 
 def fence(name: str, text: str) -> str:
-    """The text between two lines that it cannot imitate. name: a word of ours, such as "passage 1"."""
+    """The text between two lines that it cannot imitate.
+
+    name: a word of ours, such as "passage 1".
+    """
     inside = neutral(text)
     tag = next(tag for n in count() if (tag := digest("fence", name, text, n)[:10]) not in inside)
     return f"<<<{name} | {tag}>>>\n{inside}\n<<<end | {tag}>>>"

@@ -1,5 +1,4 @@
-"""How near are two texts in meaning? The cosine of their vectors, from the encoder in the package,
-whoever judges the rest.
+"""The similarity of two texts: the cosine of their vectors, whoever judges the rest.
 
 It is a measurement and no verdict: there is no scale, no rubric file and no pass mark.
 """

@@ -1,5 +1,4 @@
-"""How are placeholders filled? Once, from a fixed list of names, so that what is filled in is never
-read as a template.
+"""Templates whose placeholders are filled once, from a fixed list of names.
 
 A placeholder is `{{name}}` or `{{name.part}}`. Nothing is looked up, called or evaluated: a text
 under judgement that holds `{{question}}` stays just that.

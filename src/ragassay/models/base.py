@@ -1,4 +1,4 @@
-"""What is a model: one awaitable that turns a Call into a Reply, a single attempt, no retries."""
+"""The model: one awaitable that turns a Call into a Reply, a single attempt, no retries."""
 
 from __future__ import annotations
 

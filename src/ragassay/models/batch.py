@@ -1,5 +1,4 @@
-"""How is a chat call answered through a provider's batch API: handed over with many others,
-answered within a day?
+"""Chat calls through a provider's batch API: handed over with many others, answered within a day.
 
 Calls that wait at the same time are written into one file and sent as one batch, at half of the
 price. A batch is paid for once it is at the provider, so it is never submitted twice: the store
@@ -27,17 +26,10 @@ from yarl import URL
 
 from ragassay.core import Batch, Call, CallError, ChatCall, ChatReply, Message, Reply, Spend
 from ragassay.models.base import NOT_SENT
-from ragassay.models.openai import (
-    MAX_BODY,
-    MAX_ERROR,
-    Dialect,
-    OpenAIModel,
-    _json,
-    _read,
-    _without,
-    open_model,
-)
+from ragassay.models.dialect import Dialect, without_refused
+from ragassay.models.openai import OpenAIModel, open_model
 from ragassay.models.prices import Rate
+from ragassay.models.server_reply import MAX_BODY, MAX_ERROR, parse_json, read_body
 
 T = TypeVar("T")
 
@@ -145,6 +137,34 @@ class _Sent:
     next_look: float = 0.0
     task: asyncio.Task[Answers] | None = None
     taken: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _LookFailures:
+    """Looks at a batch that failed in a row."""
+
+    gone: int = 0
+    refused: int = 0
+
+    def is_gone(self, error: CallError) -> bool:
+        """Whether the provider has now said often enough that it has the batch no more."""
+        self.gone = self.gone + 1 if error.status in GONE else 0
+        return self.gone == LOOKS_FOR_GONE
+
+    def check_refusal(self, error: CallError, batch: str) -> None:
+        """Raise CallError where the batch cannot be looked at: at once if the error is fatal."""
+        if error.retryable or error.status in GONE:
+            self.refused = 0
+            return
+        self.refused += 1
+        if error.fatal:
+            error.maybe_billed = True  # it is bought, whoever may look at it
+            raise error
+        if self.refused == LOOKS_FOR_GONE:
+            text = f"{batch} was taken and cannot be looked at: {error.message}"
+            raise CallError(
+                "batch", text, fatal=True, maybe_billed=True, status=error.status
+            ) from None
 
 
 class BatchModel(OpenAIModel):
@@ -301,13 +321,9 @@ class BatchModel(OpenAIModel):
         """What answers cost that came back and that nobody asked for again."""
         total = Spend()
         for one in self._sent:
-            if (
-                not one.fresh
-                or one.task is None
-                or not one.task.done()
-                or one.task.cancelled()
-                or one.task.exception()
-            ):
+            if not one.fresh or one.task is None or not one.task.done():
+                continue
+            if one.task.cancelled() or one.task.exception():
                 continue
             for key, answer in one.task.result().items():
                 if key not in one.taken and isinstance(answer, ChatReply):
@@ -510,74 +526,66 @@ class BatchModel(OpenAIModel):
         """Look at a batch until it has ended, and fetch what came of it. Raises _Refused when it
         was not taken.
         """
-        begun, pause, missing, refused = time.monotonic(), self._first_look, 0, 0
-        wait = sent.own
+        begun = time.monotonic()
+        pause = self._first_look
+        failures = _LookFailures()
+        has_to_wait = sent.own
         while True:
-            if wait:
+            if has_to_wait:
                 sent.next_look = time.monotonic() + pause
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, max(self._first_look, MOST_BETWEEN))
-            wait = True
+            has_to_wait = True
             try:
                 theirs = await self._ask("GET", self._batches / sent.record.id)
             except CallError as error:
-                missing = missing + 1 if error.status in GONE else 0
-                if missing == LOOKS_FOR_GONE:
-                    return await self._ended(
-                        sent, {}, "failed", "the provider knows the batch no more", again=False
-                    )
-                refused = 0 if error.retryable or error.status in GONE else refused + 1
-                if refused and error.fatal:
-                    error.maybe_billed = True  # it is bought, whoever may look at it
-                    raise
-                if refused == LOOKS_FOR_GONE:
-                    what = f"{sent.record.id} was taken and cannot be looked at: {error.message}"
-                    raise CallError(
-                        "batch", what, fatal=True, maybe_billed=True, status=error.status
-                    ) from None
+                if failures.is_gone(error):
+                    why = "the provider knows the batch no more"
+                    return await self._ended(sent, {}, "failed", why, again=False)
+                failures.check_refusal(error, sent.record.id)
                 continue
-            sent.looked, missing, refused = True, 0, 0
-            counts = theirs.get("request_counts")
-            if isinstance(counts, dict):
-                sent.finished = sum(
-                    n for name in ("completed", "failed") if isinstance(n := counts.get(name), int)
-                )
-            status = theirs.get("status")
-            if status == "failed":
-                if not sent.own:
-                    return await self._ended(sent, {}, "failed", "the provider did not take it")
-                await self._keep(replace(sent.record, state="failed", calls=()))
-                raise self._refused(theirs)
-            if status != "validating":
-                sent.data = b""
-            if status in ("completed", "expired", "cancelled"):
-                sent.looked = False  # there is something to do
-                answers, gone = await self._fetch(sent, theirs)
-                why = f"its batch {status}" + (", and its file is gone" if gone else "")
-                return await self._ended(sent, answers, "collected", why, again=not gone)
+            failures = _LookFailures()
+            answers = await self._looked_at(sent, theirs)
+            if answers is not None:
+                return answers
             if time.monotonic() - begun > PATIENCE:
-                return await self._ended(
-                    sent, {}, "submitted", "its batch did not end in time", again=False
-                )
+                why = "its batch did not end in time"
+                return await self._ended(sent, {}, "submitted", why, again=False)
+
+    async def _looked_at(self, sent: _Sent, theirs: dict[str, Any]) -> Answers | None:
+        """What came of a batch that the provider shows; None while it is under way."""
+        sent.looked = True
+        counts = theirs.get("request_counts")
+        if isinstance(counts, dict):
+            ended = [counts.get(name) for name in ("completed", "failed")]
+            sent.finished = sum(count for count in ended if isinstance(count, int))
+        status = theirs.get("status")
+        if status == "failed":
+            if not sent.own:
+                return await self._ended(sent, {}, "failed", "the provider did not take it")
+            await self._keep(replace(sent.record, state="failed", calls=()))
+            raise self._refused(theirs)
+        if status != "validating":
+            sent.data = b""
+        if status not in ("completed", "expired", "cancelled"):
+            return None
+        sent.looked = False  # there is something to do
+        answers, gone = await self._fetch(sent, theirs)
+        why = f"its batch {status}" + (", and its file is gone" if gone else "")
+        return await self._ended(sent, answers, "collected", why, again=not gone)
 
     def _refused(self, theirs: dict[str, Any]) -> _Refused:
         errors = theirs.get("errors")
         data = errors.get("data") if isinstance(errors, dict) else None
-        said = [
-            " ".join(
-                str(one[name])
-                for name in ("code", "message", "param")
-                if isinstance(one.get(name), str | int)
-            )
-            + (f" (line {one['line']})" if isinstance(one.get("line"), int) else "")
-            for one in (data if isinstance(data, list) else [])
-            if isinstance(one, dict)
-        ]
-        more = f" and {len(said) - 3} more" if len(said) > 3 else ""
-        what = self._clean(
-            f"{self._host}: " + ("; ".join(said[:3]) + more if said else "it does not say why")
-        )
-        return _Refused(what, limit=any(word in line.lower() for line in said for word in LIMIT))
+        entries = data if isinstance(data, list) else []
+        faults = [_fault(entry) for entry in entries if isinstance(entry, dict)]
+        text = "it does not say why"
+        if faults:
+            more = f" and {len(faults) - 3} more" if len(faults) > 3 else ""
+            text = "; ".join(faults[:3]) + more
+        everything = "\n".join(faults).lower()
+        is_limit = any(word in everything for word in LIMIT)
+        return _Refused(self._clean(f"{self._host}: {text}"), limit=is_limit)
 
     async def _ended(
         self, sent: _Sent, answers: Answers, state: str, why: str, *, again: bool = True
@@ -659,7 +667,7 @@ class BatchModel(OpenAIModel):
                 url, allow_redirects=False, timeout=LONG_TIMEOUT
             ) as response:
                 if response.status != 200:
-                    text = self._error_text(await _read(response, MAX_ERROR))
+                    text = self._error_text(await read_body(response, MAX_ERROR))
                     raise self._failure(response.status, response.headers, text)
                 rest = b""
                 async for chunk in response.content.iter_any():
@@ -681,7 +689,7 @@ class BatchModel(OpenAIModel):
     def _line(self, line: bytes, wanted: frozenset[str], answers: Answers) -> None:
         if not line.strip():
             return
-        data = _json(line)
+        data = parse_json(line)
         key = data.get("custom_id") if isinstance(data, dict) else None
         if not isinstance(key, str) or key not in wanted:
             self.strays += 1
@@ -720,9 +728,12 @@ class BatchModel(OpenAIModel):
         if (
             not self._accepted
         ):  # what it has accepted before it does not refuse now: that is an echo of some row
-            if (changed := _without(self._dialect, FULL, status, said)) is not None:
+            if (changed := without_refused(self._dialect, FULL, status, said)) is not None:
                 self._dialect = changed
-            if self._dialect != Dialect() and _without(Dialect(), FULL, status, said) is not None:
+            if (
+                self._dialect != Dialect()
+                and without_refused(Dialect(), FULL, status, said) is not None
+            ):
                 return CallError("server", said, retryable=True, status=status)
         return self._failure(status, {}, said)
 
@@ -779,13 +790,13 @@ class BatchModel(OpenAIModel):
                 method, url, data=data, headers=headers, allow_redirects=False, timeout=LONG_TIMEOUT
             ) as response:
                 self._heard = True
-                status, raw = response.status, await _read(response, MAX_BODY)
+                status, raw = response.status, await read_body(response, MAX_BODY)
                 if status not in (200, 201):
                     if status in (404, 405, 501) and method == "POST":
                         what = f"{self._host} has no batch API (it answered {status} at {url.path})"
                         raise CallError("batch", what, fatal=True, status=status)
                     raise self._failure(status, response.headers, self._error_text(raw))
-            found = _json(raw)
+            found = parse_json(raw)
             if not isinstance(found, dict):
                 raise self._bad_reply("the reply is not a JSON object")
             return found
@@ -816,6 +827,17 @@ def _halves(
     """The first and the second half of the calls, each with its lines."""
     lines, half = data.splitlines(keepends=True), len(keys) // 2
     return (keys[:half], b"".join(lines[:half])), (keys[half:], b"".join(lines[half:]))
+
+
+def _fault(entry: Mapping[str, Any]) -> str:
+    """One reason why a batch was refused, in the provider's words."""
+    words: list[str] = []
+    for name in ("code", "message", "param"):
+        value = entry.get(name)
+        if isinstance(value, str | int):
+            words.append(str(value))
+    line = f" (line {entry['line']})" if isinstance(entry.get("line"), int) else ""
+    return " ".join(words) + line
 
 
 def _mark(theirs: Mapping[str, Any]) -> object:

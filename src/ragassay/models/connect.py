@@ -1,19 +1,18 @@
-"""Which model stands behind a URI? "offline", or "SCHEME:MODEL" with one module for each scheme."""
+"""The model behind a URI: "offline", or "SCHEME:MODEL" with one module for each scheme."""
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 
 from ragassay.core import SetupError, nearest, shorten
+from ragassay.models import providers
 from ragassay.models.base import Model
 from ragassay.models.prices import Rate
 
 OFFLINE = "offline"
-# scheme -> module with `open_model(name, *, base_url, api_key_env, rate, concurrency) -> Model`,
-# imported on use.
-PROVIDERS = {"openai": "ragassay.models.openai"}
-# scheme -> module with `open_batch_model(...)`, likewise.
-BATCHES = {"openai": "ragassay.models.batch"}
 
 
 def connect(
@@ -36,28 +35,13 @@ def connect(
     """
     scheme, _, name = uri.strip().partition(":")
     scheme, name = scheme.lower(), name.strip()
-    if batch and scheme in (OFFLINE, *PROVIDERS) and scheme not in BATCHES:
-        raise SetupError(
-            "E0104",
-            f"The judge {shorten(uri)} has no batch API.",
-            where="--batch",
-            fix=f"use --batch with {', '.join(f'{s}:MODEL' for s in BATCHES)}, or leave it out",
-        )
+    if batch:
+        _check_batches(uri, scheme)
     if scheme == OFFLINE and not name:
         offline: Model = import_module("ragassay.models.offline").OfflineModel()
         return offline
-    known = [OFFLINE, *(f"{s}:MODEL" for s in sorted(PROVIDERS))]
-    if scheme not in PROVIDERS or not name:
-        raise SetupError(
-            "E0401",
-            f"No judge has the URI {uri!r}.{_hint(uri.strip(), scheme, name)}",
-            where="--judge",
-            why=uri,
-            fix=(
-                f"use one of: {', '.join(known)}; or several of them: panel:A+B, 'cascade:A>B',"
-                " 'checked:A>B'"
-            ),
-        )
+    if scheme not in schemes() or not name:
+        raise _unknown(uri, scheme, name)
     if no_network:
         raise SetupError(
             "E0407",
@@ -73,22 +57,62 @@ def connect(
             why=str(concurrency),
         )
     rate = Rate.parse(price) if isinstance(price, str) else price
-    module = import_module((BATCHES if batch else PROVIDERS)[scheme])
-    opened: Model = (module.open_batch_model if batch else module.open_model)(
+    provider = _provider(scheme)
+    open_model = provider.open_batch_model if batch else provider.open_model
+    opened: Model = open_model(
         name, base_url=base_url, api_key_env=api_key_env, rate=rate, concurrency=concurrency
     )
     return opened
 
 
+@cache
+def schemes() -> tuple[str, ...]:
+    """The schemes of hosted models, sorted: the modules of `models.providers`."""
+    return tuple(sorted(module.name for module in iter_modules(providers.__path__)))
+
+
+def _provider(scheme: str) -> ModuleType:
+    return import_module(f"{providers.__name__}.{scheme}")
+
+
+def _has_batches(scheme: str) -> bool:
+    return hasattr(_provider(scheme), "open_batch_model")
+
+
+def _check_batches(uri: str, scheme: str) -> None:
+    """Raise SetupError E0104 for a judge whose provider has no batch API."""
+    if scheme != OFFLINE and (scheme not in schemes() or _has_batches(scheme)):
+        return
+    with_batches = [f"{each}:MODEL" for each in schemes() if _has_batches(each)]
+    raise SetupError(
+        "E0104",
+        f"The judge {shorten(uri)} has no batch API.",
+        where="--batch",
+        fix=f"use --batch with {', '.join(with_batches)}, or leave it out",
+    )
+
+
+def _unknown(uri: str, scheme: str, name: str) -> SetupError:
+    known = [OFFLINE]
+    known += [f"{each}:MODEL" for each in schemes()]
+    return SetupError(
+        "E0401",
+        f"No judge has the URI {uri!r}.{_hint(uri.strip(), scheme, name)}",
+        where="--judge",
+        why=uri,
+        fix=(
+            f"use one of: {', '.join(known)}; or several of them: panel:A+B, 'cascade:A>B',"
+            " 'checked:A>B'"
+        ),
+    )
+
+
 def _hint(uri: str, scheme: str, name: str) -> str:
-    if scheme in PROVIDERS:
+    if scheme in schemes():
         return " The model's name is missing."
     if scheme == OFFLINE:
         return " The offline judge takes no model name."
-    if not name:  # a bare model name, the usual slip
-        return (
-            f" Did you mean {'openai:' + uri!r}?"
-            if not (near := nearest(scheme, [OFFLINE]))
-            else near
-        )
-    return nearest(scheme, [OFFLINE, *PROVIDERS])
+    if name:
+        return nearest(scheme, [OFFLINE, *schemes()])
+    # A bare model name is the usual slip.
+    return nearest(scheme, [OFFLINE]) or f" Did you mean {'openai:' + uri!r}?"

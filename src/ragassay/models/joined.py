@@ -1,6 +1,4 @@
-"""How do several models stand behind one door? Chat calls go to the one they name, match calls to
-one that runs here.
-"""
+"""Several models as one: chat calls go to the one they name, match calls to one that runs here."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""How is a chat call answered by a server that speaks the OpenAI protocol (hosted, vLLM, Ollama, a
-gateway)?
+"""Chat calls to a server that speaks the OpenAI protocol (hosted, vLLM, Ollama, a gateway).
 
 One attempt a call; the runner retries. What a server does not support (a JSON schema, a seed ...)
 is learnt from its own refusal, once for a model object, and the call is sent again without it. The
@@ -11,14 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 import os
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
-from typing import Any, TypeGuard
+from dataclasses import replace
 
 import aiohttp
 import orjson
@@ -37,12 +33,22 @@ from ragassay.core import (
     nearest,
     shorten,
 )
+from ragassay.models.base_url import checked_url, host_of
+from ragassay.models.dialect import TOO_LONG, Dialect, without_refused
 from ragassay.models.prices import Rate, price
+from ragassay.models.redaction import redact
+from ragassay.models.retry_after import retry_after
+from ragassay.models.server_reply import (
+    MAX_BODY,
+    MAX_ERROR,
+    content_text,
+    parse_json,
+    read_body,
+    token_counts,
+)
 
 HOSTED = "https://api.openai.com/v1"
 KEY_ENV = "OPENAI_API_KEY"
-MAX_BODY = 32 * 2**20  # a verdict is a few KB: more is a mistake or an attack
-MAX_ERROR = 64 * 2**10
 CONNECT_SECONDS = 10.0
 MAX_CHANGES = 6  # parameters that one call may learn to leave out
 
@@ -54,12 +60,6 @@ FINISH = {
     "max_output_tokens": "length",
     "safety": "content_filter",
 }
-TOO_LONG = re.compile(
-    r"maximum context length|context[ _]length|context[ _]window|context size|prompt is too"
-    r" long|input is too long"
-    r"|too many (?:input )?tokens|string_above_max_length|reduce the length",
-    re.I,
-)
 UNKNOWN_MODEL = re.compile(
     r"model_not_found|invalid model|unknown model|no such model|model.{0,200}(?:not found|not"
     r" exist)",
@@ -69,33 +69,6 @@ NO_MONEY = re.compile(
     r"insufficient_quota|billing_hard_limit|insufficient[ _]balance|credit balance|out of credits",
     re.I,
 )
-FORMAT_NAMES = re.compile(
-    r"response[_ ]?format|json_schema|json_object|structured[ _]output|guided", re.I
-)
-DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)")
-SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """What a server accepts, as far as it is known. format: "json_schema", "json_object" or ""
-    (plain text).
-    """
-
-    format: str = "json_schema"
-    limit: str = "max_tokens"
-    temperature: bool = True
-    seed: bool = True
-
-    def features(self, call: ChatCall) -> frozenset[str]:
-        """What a request for `call` makes use of."""
-        used = {
-            self.limit: True,
-            self.format: call.schema is not None and self.format != "",
-            "temperature": self.temperature and call.temperature is not None,
-            "seed": self.seed and call.seed is not None,
-        }
-        return frozenset(name for name, is_used in used.items() if is_used)
 
 
 class OpenAIModel:
@@ -120,10 +93,10 @@ class OpenAIModel:
         timeout: float = 600.0,
     ) -> None:
         self.name = name
-        self.base_url = _checked_url(base_url)
+        self.base_url = checked_url(base_url)
         self.replies_without_usage = 0
         url = URL(self.base_url)
-        self._chat, self._list, self._host = url / "chat/completions", url / "models", _host(url)
+        self._chat, self._list, self._host = url / "chat/completions", url / "models", host_of(url)
         self._rate = rate
         self._key, self._concurrency, self._timeout = key, concurrency, timeout
         # The name too: providers limit each model of a key by itself.
@@ -184,7 +157,7 @@ class OpenAIModel:
                 return ChatReply(
                     "", "content_filter", self.name, Spend(sent, seconds=time.monotonic() - started)
                 )
-            changed = _without(dialect, call, status, text)
+            changed = without_refused(dialect, call, status, text)
             if changed is None:
                 break
             # What the server has accepted before it refuses for this one call only (or it echoes a
@@ -269,7 +242,7 @@ class OpenAIModel:
                 method, url, data=data, allow_redirects=False
             ) as response:
                 limit = MAX_BODY if response.status == 200 else MAX_ERROR
-                return response.status, response.headers, await _read(response, limit)
+                return response.status, response.headers, await read_body(response, limit)
         except CallError as error:
             failure = error
         except (
@@ -308,7 +281,7 @@ class OpenAIModel:
     # -- reply
 
     def _reply(self, body: bytes, headers: Mapping[str, str], spend: Spend) -> ChatReply:
-        data = _json(body)
+        data = parse_json(body)
         if data is None:
             start = shorten(self._redact(body.decode("utf-8", "replace").strip()), 200)
             raise self._bad_reply(
@@ -330,7 +303,7 @@ class OpenAIModel:
         message = choices[0].get("message")
         if not isinstance(message, dict):
             raise self._bad_reply("the reply has no message")
-        text, refusal = _text(message.get("content")), _text(message.get("refusal"))
+        text, refusal = content_text(message.get("content")), content_text(message.get("refusal"))
         reason = choices[0].get("finish_reason")
         finish = reason.lower() if isinstance(reason, str) else ""
         finish = "refusal" if refusal else FINISH.get(finish, finish)
@@ -343,7 +316,7 @@ class OpenAIModel:
         )
 
     def _spend(self, usage: object, spend: Spend) -> Spend:
-        tokens = _usage(usage)
+        tokens = token_counts(usage)
         if tokens is None:
             self.replies_without_usage += 1
             return (
@@ -431,7 +404,7 @@ class OpenAIModel:
             status, _, body = await self._send("GET", self._list, None)
         except CallError:
             return ()
-        listing = _json(body) if status == 200 else None
+        listing = parse_json(body) if status == 200 else None
         data = listing.get("data") if isinstance(listing, dict) else None
         names = [m.get("id") for m in data if isinstance(m, dict)] if isinstance(data, list) else []
         return tuple(sorted(self._redact(name) for name in names if isinstance(name, str)))
@@ -440,7 +413,7 @@ class OpenAIModel:
         """What the server says is wrong, on one line, without the key; with its code, which the
         rules above read.
         """
-        data = _json(body)
+        data = parse_json(body)
         error = data.get("error") or data if isinstance(data, dict) else data
         if isinstance(error, str):
             return self._clean(error)
@@ -456,22 +429,8 @@ class OpenAIModel:
         return shorten(self._redact(text), 500)
 
     def _redact(self, text: str) -> str:
-        """`text` without the key. To be called before anything is cut off: half a key is not
-        recognised as one.
-
-        In any case of letters, behind JSON escapes, which whoever reads the text next would decode,
-        and cut short by the server to at least 12 characters and half the key.
-        """
-        if (
-            not self._key or len(self._key) < 8
-        ):  # placeholders such as "EMPTY" or "ollama" are words, not secrets
-            return text
-        text = _without_key(text, self._key)
-        if "\\" not in text:
-            return text
-        decoded = _ESCAPE.sub(_decoded, text)
-        cleaned = _without_key(decoded, self._key)
-        return text if cleaned == decoded else cleaned
+        """`text` without the key; see `redaction.redact`."""
+        return redact(text, self._key)
 
 
 def open_model(
@@ -489,7 +448,7 @@ def open_model(
     was named or when the hosted service is used; other servers may need none. Raises SetupError
     E0402 (no key) or E0101 (address, key).
     """
-    url = _checked_url(
+    url = checked_url(
         (os.environ.get("OPENAI_BASE_URL") or HOSTED) if base_url is None else base_url
     )
     variable = api_key_env or KEY_ENV
@@ -516,162 +475,6 @@ def open_model(
     )
 
 
-def retry_after(
-    headers: Mapping[str, str], *, limited: bool = False, now: float | None = None
-) -> float | None:
-    """Seconds that the server asks to wait, or None.
-
-    Reads `retry-after-ms`, then `Retry-After` (seconds or HTTP date, which is compared with the
-    server's own `Date` so that clocks need not agree), and for a rate limit (`limited`) the resets
-    of the budgets that are used up.
-    """
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    given = headers.get("Retry-After")
-    seconds = _number(given)
-    if seconds is not None:
-        return seconds
-    when = _date(given)
-    if when is not None:
-        here = _date(headers.get("Date"))
-        return max(0.0, when - (here if here is not None else time.time() if now is None else now))
-    if not limited:
-        return None
-    resets = [
-        _duration(headers.get(f"x-ratelimit-reset-{budget}", ""))
-        for budget in ("requests", "tokens")
-        if _number(headers.get(f"x-ratelimit-remaining-{budget}")) == 0
-    ]
-    return max((reset for reset in resets if reset is not None), default=None)
-
-
-# Any number of backslashes (JSON inside JSON doubles them), read once: linear in runs of them.
-_ESCAPE = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|/)")
-
-
-def _decoded(escape: re.Match[str]) -> str:
-    code = int(escape[1], 16) if escape[1] else ord("/")
-    return chr(code) if 32 <= code < 0xD800 else escape[0]
-
-
-def _without_key(text: str, key: str) -> str:
-    """`text` with "[key]" for the key and for what is left of one cut short, in any case of
-    letters.
-    """
-    least = min(len(key), max(12, math.ceil(len(key) / 2)))
-    start = re.compile(re.escape(key[:least]), re.I)
-    if start.search(text) is None:
-        return text
-    text = re.sub(re.escape(key), "[key]", text, flags=re.I)
-    kept, at = list[str](), 0
-    for match in start.finditer(text):
-        end = match.end()
-        for has, wanted in zip(text[end : match.start() + len(key)], key[least:], strict=False):
-            if has.casefold() != wanted.casefold():
-                break
-            end += 1
-        kept += [text[at : match.start()], "[key]"]
-        at = end
-    return "".join([*kept, text[at:]])
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text) if text is not None else math.nan
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
-
-
-def _date(text: str | None) -> float | None:
-    try:
-        return parsedate_to_datetime(text).timestamp() if text else None
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-def _duration(text: str) -> float | None:
-    """Seconds of "20ms", "1s", "6m0s"; None when it reads otherwise."""
-    parts = DURATION.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        return _number(text)
-    return float(sum(float(number) * SECONDS[unit] for number, unit in parts))
-
-
-def _without(dialect: Dialect, call: ChatCall, status: int, text: str) -> Dialect | None:
-    """The dialect without what the server refuses, or None when its refusal is about something
-    else.
-    """
-    if status not in (400, 405, 415, 422, 501) or TOO_LONG.search(text):
-        return None
-    if call.schema is not None and dialect.format and FORMAT_NAMES.search(text):
-        return replace(dialect, format="json_object" if dialect.format == "json_schema" else "")
-    if dialect.limit == "max_tokens" and "max_completion_tokens" in text:
-        return replace(dialect, limit="max_completion_tokens")
-    if dialect.temperature and call.temperature is not None and "temperature" in text:
-        return replace(dialect, temperature=False)
-    if dialect.seed and call.seed is not None and re.search(r"\bseed\b", text):
-        return replace(dialect, seed=False)
-    return None
-
-
-async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """The body; of an error the first `limit` bytes, while an answer longer than that is refused."""
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in response.content.iter_any():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > limit:
-            response.close()
-            if response.status == 200:
-                what = f"the reply is longer than {limit >> 20} MB"
-                raise CallError("bad_reply", what, retryable=True, maybe_billed=True, status=200)
-            break
-    return b"".join(chunks)[:limit]
-
-
-def _usage(usage: object) -> tuple[int, int, int] | None:
-    """(input, output, cached input) tokens, or None when the server does not say or says nonsense."""
-    if not isinstance(usage, dict):
-        return None
-    given, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if not (_is_count(given) and _is_count(written)):
-        return None
-    details = usage.get("prompt_tokens_details")
-    cached = (
-        details.get("cached_tokens")
-        if isinstance(details, dict)
-        else usage.get("prompt_cache_hit_tokens")
-    )
-    return given, written, min(cached, given) if _is_count(cached) else 0
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-
-
-def _json(body: bytes) -> Any:
-    """The value, or None when it is no JSON (or null). Not raised: such an error holds the whole
-    body.
-    """
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-
-
-def _text(content: object) -> str:
-    """The text of a message's content: a string, or a list of parts of which some are text."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "".join(
-        p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str)
-    )
-
-
 def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
@@ -680,35 +483,3 @@ def _plain(value: object) -> object:
 
 def _valid(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _checked_url(text: str) -> str:
-    """`text` without a slash at its end. Raises SetupError E0101 unless it is a plain http or https
-    address.
-    """
-    fault = "it is not an address of a server"
-    try:
-        url = URL(text.strip())
-        if url.scheme not in ("http", "https"):
-            fault = "it must begin with http:// or https://"
-        elif url.user is not None or url.password is not None:
-            fault = "it holds a user name or password; keys belong into an environment variable"
-        elif url.query_string or url.fragment:
-            fault = "it must end with the path, without ? or #"
-        elif url.host:
-            return str(url).rstrip("/")
-        shown = str(url.with_user(None).with_query(None)) if url.host else shorten(text)
-    except ValueError:
-        shown = shorten(text)
-    raise SetupError(
-        "E0101",
-        f"The base URL cannot be used: {fault}.",
-        where="--base-url",
-        why=shown,
-        fix="give the address of the server's API, such as http://127.0.0.1:8000/v1",
-    )
-
-
-def _host(url: URL) -> str:
-    """ "host" or, where the address names one, "host:port"."""
-    return url.host_subcomponent + (f":{url.explicit_port}" if url.explicit_port else "")  # type: ignore[operator]

@@ -1,6 +1,4 @@
-"""What do so many tokens cost? From the user's own rate, else from the table of `genai-prices`,
-else unknown.
-"""
+"""The price of tokens: the user's own rate, else the table of `genai-prices`, else unknown."""
 
 from __future__ import annotations
 
@@ -23,7 +21,10 @@ class Rate(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Rate:
-        """Read "IN,OUT" ("0.15,0.60"). Raises SetupError E0101 unless both are finite numbers >= 0."""
+        """Read "IN,OUT" ("0.15,0.60").
+
+        Raises SetupError E0101 unless both are finite numbers >= 0.
+        """
         try:
             values = [Decimal(part.strip()) for part in text.split(",")]
         except InvalidOperation:
@@ -67,13 +68,11 @@ def price(
     """
     if rate is not None:
         return rate.cost(input_tokens, output_tokens)
-    if (
-        _from_table(model, 1000, 1000, 0, base_url) is None
-    ):  # looked for once: each call has other numbers of tokens
+    # Looked for once with fixed numbers, since each call has other ones.
+    if _from_table(model, 1000, 1000, 0, base_url) is None:
         return None
-    return _from_table(
-        model, input_tokens, output_tokens, min(cached_tokens, input_tokens), base_url
-    )
+    cached = min(cached_tokens, input_tokens)
+    return _from_table(model, input_tokens, output_tokens, cached, base_url)
 
 
 # A run prices the same worst case (a reservation) over and over, and the search in the table is

@@ -59,7 +59,7 @@ def rejection(body: dict[str, Any], rejects: set[str]) -> web.Response | None:
 async def refusal(request: web.Request, kind: str, argument: str) -> web.StreamResponse | None:
     """The reply of a fault that gives no answer; None for a fault of another kind."""
     if kind.startswith("429"):
-        return _rate_limit(kind.removeprefix("429") or "seconds", argument)
+        return _rate_limit(kind.removeprefix("429").removeprefix("-") or "seconds", argument)
     if kind in _ERRORS:
         status, message, code = _ERRORS[kind]
         return error(status, message, code)

@@ -1,5 +1,4 @@
-"""Does a text try to speak to its judge? A cheap look for the marks of an attack; it decides
-nothing about the text.
+"""Signs that a text speaks to its judge: a cheap look, which decides nothing about the text.
 
 What is found costs a call two planted claims more (see `controls`), so a false alarm is cheap and a
 miss is not. Plain words in a fixed list and two short patterns, linear in the text's length; an
@@ -389,7 +388,7 @@ def _look(text: str) -> bool:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """The text in pieces that end at a space: the words of a huge text are never held all at once."""
+    """The text in pieces that end at a space: the words of a huge one are never held at once."""
     at = 0
     while len(text) - at > _PART:
         gap = _SPACE.search(text, at + _PART)
@@ -424,38 +423,39 @@ def _learnt(words: list[str]) -> set[str]:
     text.
     """
     together = " ".join(words)
-    signs = [
-        sign for sign in (_SIGNS if _RARE.search(together) else _PLAIN_SIGNS) if sign[1] in together
-    ]
-    odd = _INVISIBLE.search(together) is not None or any(
-        map(_like_an_id, _MAYBE_AN_ID.findall(together))
-    )
-    found = {mark for sign in signs for mark in _SIGNS[sign]} | set(_ALWAYS if odd else ())
-    if (
-        len(words) > _MOST_NEW
-    ):  # no text to learn words from; and the time stays linear, whatever the words are
-        return found
+    candidates = _SIGNS if _RARE.search(together) else _PLAIN_SIGNS
+    signs = [sign for sign in candidates if sign[1] in together]
+    is_odd = _looks_odd(together)
+    all_marks = set(_ALWAYS if is_odd else ())
+    for sign in signs:
+        all_marks.update(_SIGNS[sign])
+    # No text to learn words from; and the time stays linear, whatever the words are.
+    if len(words) > _MOST_NEW:
+        return all_marks
     if len(_CLEAN) + len(_MARKED) > _MOST_WORDS:
         _CLEAN.clear()
         _MARKED.clear()
     for word in words:
         if len(word) > _MOST_CHARS:
             continue
-        marks: tuple[str, ...] = tuple(
-            mark
-            for sign in signs
-            if sign[1] in word and _shows(word, sign)
-            for mark in _SIGNS[sign]
-        )
-        if odd and (
-            _INVISIBLE.search(word) is not None or any(map(_like_an_id, _MAYBE_AN_ID.findall(word)))
-        ):
-            marks = _ALWAYS
+        marks: list[str] = []
+        for sign in signs:
+            if sign[1] in word and _shows(word, sign):
+                marks += _SIGNS[sign]
+        if is_odd and _looks_odd(word):
+            marks = list(_ALWAYS)
         if marks:
-            _MARKED[word] = marks
+            _MARKED[word] = tuple(marks)
         else:
             _CLEAN.add(word)
-    return found
+    return all_marks
+
+
+def _looks_odd(text: str) -> bool:
+    """Whether a text holds characters that nobody sees, or something like the id of an item."""
+    if _INVISIBLE.search(text) is not None:
+        return True
+    return any(map(_like_an_id, _MAYBE_AN_ID.findall(text)))
 
 
 def _shows(word: str, sign: _Sign) -> bool:

@@ -1,4 +1,4 @@
-"""Can this reply be believed? Items with a known answer are planted among those that are asked.
+"""Control items: items with a known answer, planted among those that are asked.
 
 One must pass: a sentence of the contexts word for word, or the truth itself where an answer is held
 against it. One must fail: a made-up statement about names that stand nowhere in the data. A judge
@@ -172,9 +172,10 @@ def plant(
     """
     if when == "off" or rubric not in PLANTED:
         return Planted()
-    shared = [
-        text for name in requests[0].inputs if name != item for text in requests[0].texts(name)
-    ]
+    shared: list[str] = []
+    for name in requests[0].inputs:
+        if name != item:
+            shared += requests[0].texts(name)
     asked = [request.text(item) for request in requests]
     if when == "auto" and not any_suspicious([*shared, *asked]):
         return Planted()

@@ -58,7 +58,7 @@ class LLMJudge:
         return "unmeasured: no human labels have been compared with this judge"
 
     def rubric_version(self, rubric: str) -> str:
-        """ "id@version" of the rubric. Raises SetupError E0203 for one that is not in the registry."""
+        """ "id@version" of the rubric. Raises SetupError E0203 for one not in the registry."""
         return self.rubrics.get(rubric).ref
 
     def fingerprint(self, rubric: str) -> str:

@@ -1,5 +1,4 @@
-"""Where in the contexts does a quote stand? Exactly, but for spaces, case and typography, or in
-pieces; or nowhere.
+"""The place of a quote in the contexts: exact but for spaces, case and typography, or in pieces.
 
 A quote that is not found is never kept as Evidence. What is kept is the text of the context itself,
 with its offsets.

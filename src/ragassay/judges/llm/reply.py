@@ -1,5 +1,4 @@
-"""Which verdicts does a reply hold? Only those asked for, on the scale, and said once; everything
-else is missing.
+"""The verdicts of a reply: those asked for, on the scale, said once; everything else is missing.
 
     {"verdicts": [{"id": "9c1e07ab", "reasoning": "...", "quotes": [], "nothing_found": false,
     "rating": 2}]}
@@ -87,7 +86,9 @@ def parse(
         entries = value.get("verdicts")
         if isinstance(entries, list):
             last = said.read(entries) or last
-        else:  # an entry by itself, as a broken object leaves behind: no verdict, but it can contradict one
+        else:
+            # An entry by itself, as a broken object leaves behind: no verdict, but it can
+            # contradict one.
             said.read([value])
     if cut:
         before = said.read(list(_entries_before_the_cut(text)))

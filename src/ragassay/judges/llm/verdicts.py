@@ -1,4 +1,4 @@
-"""The way from a verdict in a reply to a Judgment: rating, quotes, sources, and what is unusable."""
+"""The way from a verdict in a reply to a Judgment: rating, quotes, sources, unusable answers."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class VerdictReader:
         return ""
 
     def _fixed_end(self, verdict: Verdict) -> str:
-        """ "highest" or "lowest" where a flag fixes the rating; the first flag in the rubric counts."""
+        """ "highest" or "lowest" where a flag fixes the rating; the rubric's first one counts."""
         for flag in self.rubric.flags:
             if flag.end and flag.name in verdict.flags:
                 return flag.end

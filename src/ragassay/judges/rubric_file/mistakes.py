@@ -25,7 +25,7 @@ class Mistakes:
     _entries: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, text: str, *key: str) -> None:
-        """Note a mistake at the line of this key, or of the nearest one above it that has a line."""
+        """Note a mistake at the line of this key, or of the nearest one above it with a line."""
         while key and key not in self.lines:
             key = key[:-1]
         self.add_at(self.lines.get(key, 1), text)

@@ -162,7 +162,7 @@ def _is_value(draft: Draft, point: _GivenPoint, value: object) -> bool:
 
 
 def _categories(draft: Draft, given: list[_GivenPoint], passing: list[Any]) -> Scale | None:
-    """Points without an order: 1 for those that pass and 0 for the others, where no value is given."""
+    """Points without an order; where no value is given, 1 for those that pass, else 0."""
     if not all(isinstance(point.rating, str) for point in given):
         draft.mistake(
             "a list of passing ratings is for categories, which are words", "scale", "pass"

@@ -166,7 +166,7 @@ def _check_example_inputs(draft: Draft, fields: Fields, n: int, example: Mapping
 
 
 def _check_example_lists(draft: Draft, fields: Fields, n: int, example: Mapping[str, Any]) -> None:
-    """Check quotes, claims, texts and numbers of passages, which are there if they are the answer."""
+    """Check quotes, claims, texts and numbers of passages; what is the answer must be there."""
     quote: dict[str, type] = {"passage": int, "text": str}
     if fields["writes"] == "quotes" and "contexts" not in fields["inputs"]:
         del quote["passage"]

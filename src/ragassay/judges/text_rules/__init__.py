@@ -1,1 +1,1 @@
-"""Rules on texts that need no model: abstentions, empty answers, sentences, the form of a request."""
+"""Rules on texts that need no model: abstentions, empty answers, sentences, forms of a request."""

@@ -1,4 +1,4 @@
-"""Does a text as a whole decline to answer, or admit that it does not know?
+"""The rule that tells whether a text as a whole declines to answer or admits not knowing.
 
 A rule, the same on every run. Sentences that decline are told from sentences that state something:
 a text declines when it holds a refusal or an admission and little else (an apology, an offer of
@@ -115,8 +115,8 @@ _FORMS = (
     r"il (?:n'est pas|est im)\s?possible de (?:répondre|dire|savoir|déterminer)\b",
     # Spanish.
     (
-        r"(?<!.)no (?:lo"
-        r" )?(?:sé|sabemos|puedo|podemos|tengo|tenemos|dispongo|disponemos|conozco|encuentro|encontré)\b"
+        r"(?<!.)no (?:lo )?"
+        r"(?:sé|sabemos|puedo|podemos|tengo|tenemos|dispongo|disponemos|conozco|encuentro|encontré)\b"
     ),
     r"(?:pero|siento,?) no (?:lo )?(?:sé|puedo|tengo|dispongo|encuentro)\b",
     rf"{_FUENTES}\b{_GAP}{{0,60}}?\bno"
@@ -186,16 +186,18 @@ def declines(text: str) -> bool:
     flat = flat.replace("n/a", "unanswerable")
     if not _MARKS.search(flat):
         return False
-    said, other = False, 0
+    has_refusal = False
+    other_words = 0
     for sentence in _SENTENCE.findall(flat):
         clean = sentence.strip(" .!?*_#>\"'")
-        found = _DECLINES.search(clean)
-        if found is not None:
-            said = True
-            other += _stated_before(clean[: found.start()]) + _taken_back(clean[found.start() :])
+        refusal = _DECLINES.search(clean)
+        if refusal is not None:
+            has_refusal = True
+            other_words += _stated_before(clean[: refusal.start()])
+            other_words += _taken_back(clean[refusal.start() :])
         elif not _AROUND.match(clean):
-            other += len(_WORDS.findall(clean))
-    return said and other <= _MOST_OTHER_WORDS
+            other_words += len(_WORDS.findall(clean))
+    return has_refusal and other_words <= _MOST_OTHER_WORDS
 
 
 def refuses_the_task(text: str) -> bool:

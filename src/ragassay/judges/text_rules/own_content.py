@@ -1,5 +1,4 @@
-"""Does an answer hold anything of its own, or only what stands around an answer? Decided by rule,
-before any call.
+"""The rule that tells an answer from what only stands around an answer, before any call.
 
 Empty texts, lone punctuation, role tokens and bare openings such as "Thought process:" make many
 language models rate an answer highly (Zhao et al. 2025, arXiv:2507.08794, "One Token to Fool

@@ -1,6 +1,4 @@
-"""Where are the sentences of a passage? Lines first (headings, list entries, table rows), then the
-sentences in each.
-"""
+"""The sentences of a passage: its lines first (headings, list entries, table rows)."""
 
 from __future__ import annotations
 

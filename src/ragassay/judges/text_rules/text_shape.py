@@ -1,6 +1,4 @@
-"""Is what was asked for a question, a search phrase or a statement? Decided by rule, so that
-prompts never vary.
-"""
+"""The form of what was asked for: a question, a search phrase or a statement, decided by rule."""
 
 from __future__ import annotations
 

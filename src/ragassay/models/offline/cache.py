@@ -1,6 +1,4 @@
-"""What was made of the things asked for last? Threads that ask for one thing at once wait for one
-of them to make it.
-"""
+"""A cache of what was made last: threads that ask for one thing at once wait for one to make it."""
 
 from __future__ import annotations
 

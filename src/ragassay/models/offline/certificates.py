@@ -1,6 +1,4 @@
-"""Which certificates come with the offline model? Their file, as bytes; what they mean is not known
-here.
-"""
+"""The file of certificates that comes with the offline model, as bytes."""
 
 from __future__ import annotations
 

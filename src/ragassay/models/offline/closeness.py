@@ -1,6 +1,4 @@
-"""How near in meaning are a text and a few sentences? Figures of the sentence encoder's vectors,
-for heads that ask for them.
-"""
+"""Closeness in meaning of a text and a few sentences, as figures for heads that ask for them."""
 
 from __future__ import annotations
 

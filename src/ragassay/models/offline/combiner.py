@@ -1,6 +1,4 @@
-"""How does what the network says become a calibrated probability? With lexical figures beside it,
-by one line a task.
-"""
+"""The step from the network's and lexical figures to a calibrated probability, a line a task."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What does a text mean as vectors? By the sentence encoder: of a whole text one, of a sentence one
-a word piece.
-"""
+"""The sentence encoder: a vector for a whole text, and one for each word piece of a sentence."""
 
 from __future__ import annotations
 

@@ -97,11 +97,8 @@ class Engine:
         file has changed since. Raises as `load`.
         """
         try:
-            seen = tuple(
-                (found.st_size, found.st_mtime_ns)
-                for name in ("card.json", *FILES)
-                for found in [(folder / name).stat()]
-            )
+            stats = [(folder / name).stat() for name in ("card.json", *FILES)]
+            seen = tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)
         except OSError as error:
             raise damaged(folder, f"{type(error).__name__}: {error}") from error
         return _shared(folder, seen)

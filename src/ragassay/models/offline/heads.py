@@ -1,4 +1,4 @@
-"""How figures become a probability: boosted trees and a calibration curve, stored as plain arrays."""
+"""Boosted trees and a calibration curve, as plain arrays: they make figures a probability."""
 
 from __future__ import annotations
 

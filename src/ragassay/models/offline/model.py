@@ -223,7 +223,7 @@ def _checked(card: dict[str, Any]) -> dict[str, Any]:
     agreement: dict[str, dict[str, Any]] = {
         str(task): {
             "balanced_accuracy": float(one["balanced_accuracy"]),
-            "interval": tuple(float(end) for end in one["interval"]),
+            "interval": tuple(map(float, one["interval"])),
             "unigrams": float(one["unigrams"]),
             "labels": int(one["labels"]),
             "sets": int(one["sets"]),

@@ -1,6 +1,4 @@
-"""What does the trained network say of a text beside a window? Log-odds a task, and of each token
-of the text.
-"""
+"""The trained network over a text and a window: log-odds of each task, and of each token."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def read(passages: Sequence[str]) -> Shelf:
 
 
 def join(shelves: Sequence[Shelf]) -> Shelf:
-    """The Shelf of several passages out of the Shelves of each: the same as reading them together."""
+    """The Shelf of several passages out of the Shelves of each, as if they were read together."""
     before = np.cumsum([0, *(len(shelf.places) for shelf in shelves[:-1])])
     shifts = [np.array([index, 0, 0], np.int32) for index in range(len(shelves))]
     return Shelf(

@@ -1,5 +1,4 @@
-"""Which part of the passages does the model read beside a text? The sentences that share most with
-it.
+"""The part of the passages that the model reads beside a text: the sentences most like it.
 
 A window is a choice of sentences, not a cut: those that hold the text's rare words and their
 neighbours, in the order of the passages, as many as fit. Short passages are read whole.
@@ -54,7 +53,10 @@ def parts(claim: str, size: Callable[[str], int]) -> list[tuple[int, int]]:
         (found[at][0], found[min(at + each, len(found)) - 1][1])
         for at in range(0, len(found), each)
     ]
-    return [place for start, end in together for place in _fitting(claim, start, end, size)]
+    places: list[tuple[int, int]] = []
+    for start, end in together:
+        places += _fitting(claim, start, end, size)
+    return places
 
 
 def _fitting(claim: str, start: int, end: int, size: Callable[[str], int]) -> list[tuple[int, int]]:
@@ -90,12 +92,13 @@ def pair(text: str, shelf: Shelf, rarity: Rarity, tokenizer: WordPiece) -> Pair 
         return len(read[unit])
 
     chosen = choose(text, shelf, rarity, room, size) if mine else []
-    window = [token for unit in chosen for token in read[unit]][:room]
-    return (
-        Pair((tokenizer.start, *mine, tokenizer.end, *window, tokenizer.end), len(mine))
-        if window
-        else None
-    )
+    window: list[int] = []
+    for unit in chosen:
+        window += read[unit]
+    if not window:
+        return None
+    tokens = (tokenizer.start, *mine, tokenizer.end, *window[:room], tokenizer.end)
+    return Pair(tokens, len(mine))
 
 
 def scores(text: str, shelf: Shelf, rarity: Rarity) -> NDArray[np.float64]:
