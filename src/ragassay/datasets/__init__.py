@@ -3,7 +3,8 @@ other tools.
 """
 
 from ragassay.datasets.beir import beir_samples
-from ragassay.datasets.dataset import FORMATS, Dataset, Scan, open_rows
+from ragassay.datasets.dataset import Dataset, Scan, open_rows
+from ragassay.datasets.formats import FORMATS
 from ragassay.datasets.record import to_record
 from ragassay.datasets.record_reading import from_record
 from ragassay.datasets.records import Records, open_records, walk_path

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 
 from ragassay.core import Context, DataError, Sample, nearest, shorten
-from ragassay.datasets.json_files import JsonLines
+from ragassay.datasets.formats.json_files import JsonLines
 from ragassay.datasets.source import Row, Trouble, hash_file
 from ragassay.datasets.trec import Run, read_qrels
 

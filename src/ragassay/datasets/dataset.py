@@ -9,7 +9,6 @@ from array import array
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 from ragassay.core import (
@@ -23,19 +22,10 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.datasets.columns import Columns, choose, nested_paths
+from ragassay.datasets.formats import FORMATS, Format
 from ragassay.datasets.record import to_record
 from ragassay.datasets.rows import RowMaker
 from ragassay.datasets.source import Reader, Row, Trouble, find_file
-
-FORMATS = {
-    "jsonl": (".jsonl", ".ndjson"),
-    "json": (".json",),
-    "csv": (".csv",),
-    "tsv": (".tsv", ".tab"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-}
-"""Format -> the endings of file names; all but Parquet and Arrow also with .gz after them."""
 
 _PEEK_ROWS = 200
 _PEEK_SIZE = 32 * 1024 * 1024
@@ -383,36 +373,24 @@ def open_reader(source: object, format: str | None = None) -> Reader:
 
         return folders.reader_for(path.absolute())
     path = find_file(path)
-    kind = format or _format(path)
-    if kind in ("jsonl", "json"):
-        from ragassay.datasets.json_files import json_reader
-
-        return json_reader(path, lines=kind == "jsonl")
-    if kind in ("csv", "tsv"):
-        from ragassay.datasets.csv_files import CsvFile
-
-        return CsvFile(path, tab=kind == "tsv")
-    if not path.stat().st_size:
-        raise NothingToDo(
-            "E0309", f"{path.name} is empty.", where=str(path), fix="write rows into it"
-        )
-    from ragassay.datasets.arrow_files import ArrowFile, ParquetFile
-
-    return ParquetFile(path) if kind == "parquet" else ArrowFile(path)
+    return (FORMATS[format] if format else _format_of(path)).open(path)
 
 
-def _format(path: Path) -> str:
+def _format_of(path: Path) -> Format:
+    """The format that the file's name says. Raises DataError (E0310) for an unknown ending."""
     name = path.name.lower()
-    packed = name.endswith(".gz")
-    if packed:
-        name = name[:-3]
-    for kind, endings in FORMATS.items():
-        if name.endswith(endings) and not (packed and kind in ("parquet", "arrow")):
-            return kind
+    compressed = name.endswith(".gz")
+    name = name.removesuffix(".gz")
+    for each in FORMATS.values():
+        if name.endswith(each.endings) and (each.compressible or not compressed):
+            return each
+    endings: list[str] = []
+    for each in FORMATS.values():
+        endings += each.endings
     raise DataError(
         "E0310",
         f"The format of {path.name} is not known.",
         where=str(path),
-        why=f"read are {' '.join(chain(*FORMATS.values()))}; text formats also with .gz",
-        fix="rename the file by what it holds" if not packed else f"gunzip {path.name}",
+        why=f"read are {' '.join(endings)}; text formats also with .gz",
+        fix=f"gunzip {path.name}" if compressed else "rename the file by what it holds",
     )

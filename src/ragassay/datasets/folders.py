@@ -7,8 +7,8 @@ from pathlib import Path
 import orjson
 
 from ragassay.core import DataError, SetupError, shorten
-from ragassay.datasets.arrow_files import SavedDataset
 from ragassay.datasets.beir import BeirFolder, is_beir
+from ragassay.datasets.formats.arrow_files import SavedDataset
 from ragassay.datasets.source import Reader, find_file
 
 

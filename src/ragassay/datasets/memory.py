@@ -18,8 +18,8 @@ from typing import Any
 from uuid import UUID
 
 from ragassay.core import Context, Sample, SetupError, shorten
-from ragassay.datasets.arrow_files import ArrowTable, check_columns
-from ragassay.datasets.json_files import JsonLines
+from ragassay.datasets.formats.arrow_files import ArrowTable, check_columns
+from ragassay.datasets.formats.json_files import JsonLines
 from ragassay.datasets.record import to_record
 from ragassay.datasets.source import Reader, Row, Trouble
 

@@ -1,54 +1,40 @@
-"""The row shapes of tools: how each is recognised and read, and how it is written. One file a
-tool.
+"""The row shapes of tools: how each is recognised and read, and how it is written.
+
+A shape is found by being here, one file a tool: SHAPES are the forms of its rows that are read, and
+WRITER, where there is one, writes rows in its form.
 """
 
-from ragassay.datasets.shapes import (
-    ares,
-    deepeval,
-    inspect,
-    langsmith,
-    mlflow,
-    phoenix,
-    ragas,
-    ragassay,
-    ragchecker,
-    trulens,
-)
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from types import ModuleType
+
 from ragassay.datasets.shapes.base import Shape, Writer
 
-SHAPES: tuple[Shape, ...] = (
-    ragassay.SHAPE,
-    ares.SHAPE,
-    ares.UNLABELLED,
-    ragas.SHAPE,
-    deepeval.SHAPE,
-    ragchecker.SHAPE,
-    mlflow.AGENT_EVALUATION,
-    mlflow.WITH_EXPECTATIONS,
-    langsmith.RUNS,
-    langsmith.EXAMPLES,
-    langsmith.EXPERIMENT,
-    mlflow.SHAPE,
-    phoenix.SHAPE,
-    trulens.SHAPE,
-    *ragas.OLDER,
-    inspect.SHAPE,
-    Shape("input/output", ("input",), ("output",), {"question": "input", "response": "output"}, {}),
-)
+
+def _tools() -> dict[str, ModuleType]:
+    """Name -> module of every tool, by name."""
+    names = [module.name for module in pkgutil.iter_modules(__path__)]
+    return {name: import_module(f"{__name__}.{name}") for name in sorted(names) if name != "base"}
+
+
+def _by_order(tools: dict[str, ModuleType]) -> tuple[Shape, ...]:
+    shapes: list[Shape] = []
+    for tool in tools.values():
+        shapes.extend(tool.SHAPES)
+    # The sort is stable: shapes of one order are tried by the names of their files.
+    return tuple(sorted(shapes, key=lambda shape: shape.order))
+
+
+_TOOLS = _tools()
+
+SHAPES: tuple[Shape, ...] = _by_order(_TOOLS)
 """In the order in which they are tried: the first that fits decides."""
 
 WRITERS: dict[str, Writer] = {
-    "ragassay": ragassay.WRITER,
-    "ragas": ragas.WRITER,
-    "deepeval": deepeval.WRITER,
-    "mlflow": mlflow.WRITER,
-    "trulens": trulens.WRITER,
-    "ragchecker": ragchecker.WRITER,
-    "ares": ares.WRITER,
-    "phoenix": phoenix.WRITER,
-    "langsmith": langsmith.WRITER,
-    "inspect": inspect.WRITER,
+    name: tool.WRITER for name, tool in _TOOLS.items() if hasattr(tool, "WRITER")
 }
-"""The shapes that rows can be written in."""
+"""Name -> writer of each shape that rows can be written in."""
 
 __all__ = ["SHAPES", "WRITERS", "Shape", "Writer"]

@@ -10,7 +10,7 @@ from ragassay.datasets.shapes.base import Shape, Writer
 
 LABELS = ("Context_Relevance_Label", "Answer_Relevance_Label", "Answer_Faithfulness_Label")
 
-SHAPE = Shape(
+_LABELLED = Shape(
     "ARES",
     ("document",),
     ("context_relevance_label", "answer_relevance_label", "answer_faithfulness_label"),
@@ -18,10 +18,18 @@ SHAPE = Shape(
     {},
     marks="_label",
     whole=True,
+    order=20,
 )
-UNLABELLED = Shape(
-    "ARES", ("query", "document", "answer"), ("document",), SHAPE.reads, {}, whole=True
+_UNLABELLED = Shape(
+    "ARES",
+    ("query", "document", "answer"),
+    ("document",),
+    _LABELLED.reads,
+    {},
+    whole=True,
+    order=21,
 )
+SHAPES = (_LABELLED, _UNLABELLED)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

@@ -21,7 +21,8 @@ class Shape:
     columns whose names end in this are human labels. whole: the contexts cell is the text of one
     chunk, never a list. timed: start_time and end_time are the run's. trailing: a conversation
     without a response column ends with the response. adapt: changes a copy of reads and one of
-    skips by the columns that are there.
+    skips by the columns that are there. order: of being tried, the
+    lowest first; a shape with names that no other tool uses goes before one with common names.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Shape:
     timed: bool = False
     trailing: bool = False
     adapt: Callable[[set[str], dict[str, str], dict[str, str]], None] | None = None
+    order: int = 100
 
     def fits(self, columns: set[str]) -> bool:
         """Whether rows with these columns are of this shape."""

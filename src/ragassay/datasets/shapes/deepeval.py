@@ -11,7 +11,7 @@ from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer, knowl
 
 _META = (*KNOWLEDGE, "context_ids", "error", "total_tokens")
 
-SHAPE = Shape(
+_SHAPE = Shape(
     "DeepEval",
     (),
     ("actual_output", "expected_output", "retrieval_context"),
@@ -27,7 +27,9 @@ SHAPE = Shape(
     },
     {"context": "in DeepEval rows it is the ideal context, not the retrieved one"},
     also={name: f"metadata.{name}" for name in _META},
+    order=40,
 )
+SHAPES = (_SHAPE,)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

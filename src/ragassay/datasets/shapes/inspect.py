@@ -15,7 +15,7 @@ from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer
 
 _META = ("contexts", "response", *KNOWLEDGE, "usage", "error")
 
-SHAPE = Shape(
+_SHAPE = Shape(
     "Inspect",
     ("input", "target"),
     ("target",),
@@ -29,7 +29,9 @@ SHAPE = Shape(
     },
     {},
     also={name: f"metadata.{name}" for name in _META},
+    order=120,
 )
+SHAPES = (_SHAPE,)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

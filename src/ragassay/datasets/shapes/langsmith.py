@@ -13,7 +13,7 @@ from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer, knowl
 
 _META = {name: f"metadata.{name}" for name in (*KNOWLEDGE, "latency")}
 
-RUNS = Shape(
+_RUNS = Shape(
     "LangSmith",
     ("inputs",),
     ("run_type", "dotted_order", "reference_outputs", "reference_example_id", "parent_run_id"),
@@ -21,8 +21,9 @@ RUNS = Shape(
     {},
     also={"contexts": "outputs.contexts", **_META},
     timed=True,
+    order=70,
 )
-EXAMPLES = Shape(
+_EXAMPLES = Shape(
     "LangSmith",
     ("inputs",),
     ("dataset_id", "source_run_id"),
@@ -32,14 +33,17 @@ EXAMPLES = Shape(
         "in an example it is the right answer",
     ),
     also=_META,
+    order=71,
 )
-EXPERIMENT = Shape(
+_EXPERIMENT = Shape(
     "LangSmith",
     ("execution_time",),
     ("example_id",),
     {"latency": "execution_time", "cluster": "example_id"},
     {},
+    order=72,
 )
+SHAPES = (_RUNS, _EXAMPLES, _EXPERIMENT)
 
 
 def _context(context: Context) -> dict[str, object]:

@@ -10,7 +10,7 @@ from collections import Counter
 from ragassay.core import Sample
 from ragassay.datasets.shapes.base import Shape, Writer, relevant
 
-AGENT_EVALUATION = Shape(
+_AGENT_EVALUATION = Shape(
     "Databricks Agent Evaluation",
     ("request",),
     (
@@ -27,6 +27,7 @@ AGENT_EVALUATION = Shape(
         "reference": "expected_response",
     },
     {},
+    order=60,
 )
 _READS = {"question": "inputs", "response": "outputs"}
 _ALSO = {
@@ -36,8 +37,12 @@ _ALSO = {
     "guidelines": "expectations.guidelines",
     "relevant_ids": "expectations.expected_retrieved_context",
 }
-SHAPE = Shape("MLflow", ("inputs",), ("outputs",), _READS, {}, also=_ALSO)
-WITH_EXPECTATIONS = Shape("MLflow", ("inputs",), ("expectations",), _READS, {}, also=_ALSO)
+_WITH_EXPECTATIONS = Shape(
+    "MLflow", ("inputs",), ("expectations",), _READS, {}, also=_ALSO, order=61
+)
+# After LangSmith's: its runs have inputs and outputs, too.
+_WITH_OUTPUTS = Shape("MLflow", ("inputs",), ("outputs",), _READS, {}, also=_ALSO, order=80)
+SHAPES = (_AGENT_EVALUATION, _WITH_EXPECTATIONS, _WITH_OUTPUTS)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

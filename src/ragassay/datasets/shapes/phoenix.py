@@ -19,7 +19,7 @@ def _adapt(columns: set[str], reads: dict[str, str], skips: dict[str, str]) -> N
         skips["context.span_id"] = "one row a document, so it is not the row's id"
 
 
-SHAPE = Shape(
+_SHAPE = Shape(
     "Phoenix",
     (),
     (
@@ -37,7 +37,9 @@ SHAPE = Shape(
     {},
     timed=True,
     adapt=_adapt,
+    order=90,
 )
+SHAPES = (_SHAPE,)
 
 _TOKENS = {
     "attributes.llm.token_count.prompt": "input_tokens",

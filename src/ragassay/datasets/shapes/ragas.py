@@ -12,7 +12,7 @@ from collections import Counter
 from ragassay.core import Sample
 from ragassay.datasets.shapes.base import Shape, Writer, relevant, texts
 
-SHAPE = Shape(
+_SHAPE = Shape(
     "Ragas",
     (),
     (
@@ -29,13 +29,25 @@ SHAPE = Shape(
     },
     {},
     trailing=True,
+    order=30,
 )
-OLDER = (
-    Shape(
-        "older Ragas", ("question",), ("ground_truth", "ground_truths"), {"response": "answer"}, {}
-    ),
-    Shape("older Ragas", ("question", "answer"), ("contexts",), {"response": "answer"}, {}),
+_OLDER_WITH_TRUTH = Shape(
+    "older Ragas",
+    ("question",),
+    ("ground_truth", "ground_truths"),
+    {"response": "answer"},
+    {},
+    order=110,
 )
+_OLDER = Shape(
+    "older Ragas",
+    ("question", "answer"),
+    ("contexts",),
+    {"response": "answer"},
+    {},
+    order=111,
+)
+SHAPES = (_SHAPE, _OLDER_WITH_TRUTH, _OLDER)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

@@ -8,9 +8,15 @@ from ragassay.core import Sample
 from ragassay.datasets.record import to_record
 from ragassay.datasets.shapes.base import KNOWLEDGE, USAGE, Shape, Writer
 
-SHAPE = Shape(
-    "RagAssay", ("question", "response"), ("contexts", "relevant_ids", "expected_facts"), {}, {}
+_SHAPE = Shape(
+    "RagAssay",
+    ("question", "response"),
+    ("contexts", "relevant_ids", "expected_facts"),
+    {},
+    {},
+    order=10,
 )
+SHAPES = (_SHAPE,)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

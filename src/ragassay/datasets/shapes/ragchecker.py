@@ -7,7 +7,7 @@ from collections import Counter
 from ragassay.core import Sample
 from ragassay.datasets.shapes.base import Shape, Writer
 
-SHAPE = Shape(
+_SHAPE = Shape(
     "RAGChecker",
     ("query",),
     ("gt_answer", "retrieved_context"),
@@ -18,7 +18,9 @@ SHAPE = Shape(
         "contexts": "retrieved_context",
     },
     {},
+    order=50,
 )
+SHAPES = (_SHAPE,)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

@@ -7,13 +7,15 @@ from collections import Counter
 from ragassay.core import Sample
 from ragassay.datasets.shapes.base import Shape, Writer, spent
 
-SHAPE = Shape(
+_SHAPE = Shape(
     "TruLens",
     ("input", "output"),
     ("record_id", "app_id", "app_name"),
     {"id": "record_id", "question": "input", "response": "output"},
     {},
+    order=100,
 )
+SHAPES = (_SHAPE,)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ragassay.core import DataError, shorten
-from ragassay.datasets.json_files import not_utf8
+from ragassay.datasets.formats.base import Format
+from ragassay.datasets.formats.json_files import not_utf8
 from ragassay.datasets.source import (
     READ_ERRORS,
     FileReader,
@@ -228,3 +229,17 @@ class CsvFile(FileReader):
 def _holds_undecoded(cell: str) -> bool:
     """Whether bytes of the cell were not UTF-8; such a byte was decoded as a lone surrogate."""
     return not cell.isascii() and _UNDECODED.search(cell) is not None
+
+
+def _open_csv(path: Path) -> CsvFile:
+    return CsvFile(path, tab=False)
+
+
+def _open_tsv(path: Path) -> CsvFile:
+    return CsvFile(path, tab=True)
+
+
+FORMATS = (
+    Format("csv", (".csv",), _open_csv),
+    Format("tsv", (".tsv", ".tab"), _open_tsv),
+)

@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import BinaryIO, cast
 
 import orjson
 
 from ragassay.core import TO_READ, DataError, claim_memory, shorten
+from ragassay.datasets.formats.base import Format
 from ragassay.datasets.source import (
     READ_ERRORS,
     FileReader,
@@ -450,6 +450,7 @@ class _ArrayScanner:
             )
 
 
-def json_reader(path: Path, lines: bool) -> FileReader:
-    """The reader for a JSON Lines or a JSON file."""
-    return JsonLines(path) if lines else JsonFile(path)
+FORMATS = (
+    Format("json", (".json",), JsonFile),
+    Format("jsonl", (".jsonl", ".ndjson"), JsonLines),
+)

@@ -15,7 +15,8 @@ from typing import Any
 
 import orjson
 
-from ragassay.core import DataError, SetupError, shorten
+from ragassay.core import DataError, NothingToDo, SetupError, shorten
+from ragassay.datasets.formats.base import Format
 from ragassay.datasets.source import FileReader, Row, Trouble, broken_file
 
 _BATCH = 256
@@ -252,3 +253,28 @@ def check_columns(columns: tuple[str, ...], name: str) -> None:
             f"The column {shorten(twice[0], 40)!r} stands twice in {name}.",
             fix="rename one of the two",
         )
+
+
+def _open_parquet(path: Path) -> ParquetFile:
+    _refuse_empty(path)
+    return ParquetFile(path)
+
+
+def _open_arrow(path: Path) -> ArrowFile:
+    _refuse_empty(path)
+    return ArrowFile(path)
+
+
+def _refuse_empty(path: Path) -> None:
+    """Raises NothingToDo (E0309) for a file without bytes, which pyarrow would call broken."""
+    if not path.stat().st_size:
+        raise NothingToDo(
+            "E0309", f"{path.name} is empty.", where=str(path), fix="write rows into it"
+        )
+
+
+# Both compress their own columns, and a reader of either needs to seek.
+FORMATS = (
+    Format("arrow", (".arrow", ".feather", ".ipc"), _open_arrow, compressible=False),
+    Format("parquet", (".parquet", ".pq"), _open_parquet, compressible=False),
+)
