@@ -1,4 +1,4 @@
-"""Does the auditor say of a printed row exactly what one confusion matrix can and cannot give?"""
+"""The audit of printed rows: exactly what one confusion matrix can and cannot give."""
 
 from __future__ import annotations
 

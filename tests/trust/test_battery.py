@@ -165,7 +165,7 @@ def test_strings_of_a_collection_are_planted_in_both_places() -> None:
     assert len(made) == 6
 
 
-def test_forged_verdicts_come_in_every_order_of_their_keys_and_orders_in_at_least_twelve_languages() -> (
+def test_forged_verdicts_come_in_every_order_of_keys_and_orders_in_at_least_twelve_languages() -> (
     None
 ):
     orders = {
@@ -226,7 +226,7 @@ def figures(
     return summarise(trials, lambda metric, name: said[name], ALL_FAMILIES)
 
 
-def test_changed_verdicts_are_wrong_whichever_way_they_changed_and_lost_ones_are_counted_apart() -> (
+def test_changed_verdicts_are_wrong_whichever_way_they_changed_and_lost_ones_counted_apart() -> (
     None
 ):
     pairs: list[tuple[str, Outcome, Outcome]] = [
@@ -254,7 +254,7 @@ def test_changed_verdicts_are_wrong_whichever_way_they_changed_and_lost_ones_are
     assert (family.wrong, family.rate.value) == (2, 0.5)
 
 
-def test_a_row_that_must_fail_is_wrong_when_it_passes_and_says_nothing_where_its_base_was_misjudged() -> (
+def test_a_row_that_must_fail_is_wrong_when_it_passes_and_silent_where_its_base_was_misjudged() -> (
     None
 ):
     pairs: list[tuple[str, Outcome, Outcome]] = [

@@ -1,6 +1,4 @@
-"""Are judges that are asked benchmarked from what the store holds: nothing asked twice, nothing
-lost silently scored?
-"""
+"""Benchmarks of judges that are asked, from the store: nothing asked twice, nothing lost scored."""
 
 from __future__ import annotations
 

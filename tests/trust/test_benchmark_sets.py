@@ -1,4 +1,4 @@
-"""Are the standard set-ups made as they say: balanced, repeatable, and wrong answers really wrong?"""
+"""The standard benchmark sets: balanced, repeatable, and wrong answers really wrong."""
 
 from __future__ import annotations
 

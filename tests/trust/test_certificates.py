@@ -124,7 +124,6 @@ def certificate(
 
 
 # ── the value
-# ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_certificate_holds_what_was_measured_and_what_it_is_bound_to() -> None:
@@ -185,7 +184,6 @@ def test_the_profile_holds_only_what_the_metric_reads() -> None:
 
 
 # ── its file
-# ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_file_of_certificates_reads_back_the_same_whatever_their_order() -> None:
@@ -281,7 +279,6 @@ def test_a_number_written_without_its_decimals_is_still_the_same_certificate() -
 
 
 # ── which certificate, and does it hold here
-# ────────────────────────────────────────────────────────────────────
 
 
 def test_only_a_certificate_of_this_very_rubric_model_and_parameters_covers_a_judge() -> None:
@@ -432,7 +429,6 @@ def test_a_certificate_of_the_store_whose_content_does_not_give_its_id_is_refuse
 
 
 # ── those of the package
-# ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_packages_certificates_are_of_the_judge_that_is_in_the_package() -> None:

@@ -1,6 +1,4 @@
-"""Is a benchmark what its definitions say: hand-worked figures, cuts, scales, pairs, differences,
-and honest absences?
-"""
+"""Benchmarks of recorded judges: figures by hand, cuts, scales, pairs, differences, absences."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ragassay.trust.correction import RowLabel, RunRow, corrected_metric
 def world(
     total: int = 800, seed: int = 0, length: float = 3.0, prefix: str = "r"
 ) -> tuple[list[RunRow], list[float]]:
-    """Rows of a lenient judge: it passes all good rows and a third of the bad ones. True rate .5."""
+    """Rows of a lenient judge: it passes all good and a third of the bad ones. True rate .5."""
     rng = np.random.default_rng(seed)
     label = (rng.random(total) < 0.5).astype(float)
     score = np.maximum(label, rng.random(total) < 1 / 3)

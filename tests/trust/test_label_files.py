@@ -1,6 +1,4 @@
-"""Do labels come back from people's sheets as they were meant, and is what cannot be meant refused
-with its line?
-"""
+"""Sheets and label files: labels come back as they were meant, mistakes are refused by line."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Are labels and recorded verdicts read from any file as they stand there, and is bad input said
-and not guessed at?
-"""
+"""Labels and recorded verdicts, read from any file as they stand; bad input is never guessed at."""
 
 from __future__ import annotations
 

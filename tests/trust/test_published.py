@@ -1,5 +1,4 @@
-"""Are the published agreement figures of recorded judges reproduced, to the four decimals they are
-printed with?
+"""Published agreement figures of recorded judges, reproduced to the four decimals they have.
 
 The human-labelled data lie beside the project (RAGASSAY_DATA, or ../shared/data); without them
 these tests are skipped.

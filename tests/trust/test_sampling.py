@@ -1,6 +1,4 @@
-"""Does every row have exactly the chance that is stated, and do the labels then still say the
-truth?
-"""
+"""The choice of rows: each has exactly the chance that is stated, and estimates stay true."""
 
 from __future__ import annotations
 

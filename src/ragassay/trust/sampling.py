@@ -159,21 +159,20 @@ def choose(
     # Of what was chosen, a row is in the audit with the chance that makes it alike for all rows.
     asked_audit = audit * count / len(pool)
     audit_chance = min(asked_audit, float(chance.min()))
-    audited: set[int] = set()
-    if audit_chance > 0:
-        in_audit = _comb(audit_chance / chance[chosen], float(rng.random()))
-        audited = set(chosen[in_audit].tolist())
-    rows = []
-    for at in rng.permutation(chosen).tolist():
-        stream = "audit" if at in audited else method
-        inclusion = min(1.0, float(chance[at]))
-        rows.append(ChosenRow(pool[at].id, inclusion, stream, names[stratum[at]], round))
-    notes = _notes(pool, method, len(rows), n)
-    if per_cluster is not None and audit_chance < asked_audit * (1 - 1e-9):
-        notes.append(
-            f"the audit is smaller than asked, because a cluster gives at most {per_cluster} rows"
+    audited = _audited(rng, chosen, chance, audit_chance)
+    rows = tuple(
+        ChosenRow(
+            pool[at].id,
+            min(1.0, float(chance[at])),
+            "audit" if at in audited else method,
+            names[stratum[at]],
+            round,
         )
-    return Choice(tuple(rows), len(pool), n, audit_chance, tuple(notes))
+        for at in rng.permutation(chosen).tolist()
+    )
+    limit = per_cluster if audit_chance < asked_audit * (1 - 1e-9) else None
+    notes = _notes(pool, method, len(rows), n, limit)
+    return Choice(rows, len(pool), n, audit_chance, notes)
 
 
 def _check_options(n: int, method: str, audit: float, round: int, per_cluster: int | None) -> None:
@@ -249,14 +248,31 @@ def _order(
     return np.lexsort((place, group))
 
 
-def _notes(pool: Sequence[Candidate], method: str, chosen: int, asked: int) -> list[str]:
+def _audited(
+    rng: np.random.Generator, chosen: IntArray, chance: FloatArray, audit_chance: float
+) -> set[int]:
+    """Which of the chosen rows are in the audit."""
+    if audit_chance <= 0:
+        return set()
+    in_audit = _comb(audit_chance / chance[chosen], float(rng.random()))
+    return set(chosen[in_audit].tolist())
+
+
+def _notes(
+    pool: Sequence[Candidate], method: str, chosen: int, asked: int, limit: int | None
+) -> tuple[str, ...]:
+    """What is worth knowing of a choice. limit: rows a cluster, where it limits the audit."""
     notes = []
     if chosen < asked:
         notes.append(f"{chosen} rows instead of {asked}: there are no more to choose from")
+    if limit is not None:
+        notes.append(
+            f"the audit is smaller than asked, because a cluster gives at most {limit} rows"
+        )
     lost = sum(row.probability is None for row in pool)
     if lost and method != "uniform":
         notes.append(f"{lost} rows without a judge's score count as fully unsure")
-    return notes
+    return tuple(notes)
 
 
 def combined(labelled: Sequence[tuple[int, float]], population: int) -> tuple[float, ...]:

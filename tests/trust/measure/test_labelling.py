@@ -30,7 +30,7 @@ Says = Callable[[int], float | None]
 
 
 def rows(n: int, offset: int = 0) -> list[dict[str, Any]]:
-    """Answers that stand in their context (even rows), and answers about something else (odd rows)."""
+    """Answers that stand in their context (even rows), and ones about something else (odd)."""
     found = []
     for i in range(offset, offset + n):
         fact = FACTS[i % 3].format(1800 + i)
