@@ -1,4 +1,4 @@
-"""Does the simulated prefix cache of benchmarks/prompts serve what a provider's would?"""
+"""The simulated prefix cache of benchmarks/prompts, against what a provider's cache would serve."""
 
 from __future__ import annotations
 

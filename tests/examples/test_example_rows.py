@@ -1,6 +1,4 @@
-"""Do the bundled example rows hold what their README says, and do they come from the application in
-examples/?
-"""
+"""Bundled example rows: what their README says of them, and their origin in examples/."""
 
 from __future__ import annotations
 

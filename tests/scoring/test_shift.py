@@ -1,4 +1,4 @@
-"""Are two sets of rows alike?"""
+"""Tests of whether two sets of rows are alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What if the clock of the machine jumps, goes backwards or stands still (R10)?"""
+"""Runs on a machine whose clock jumps, goes backwards or stands still."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What if a run is started twice, many runs share a store, or a lock was left behind (R11)?"""
+"""Several runs at once: one run started twice, a shared store, a lock that was left behind."""
 
 from __future__ import annotations
 

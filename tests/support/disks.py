@@ -1,4 +1,4 @@
-"""What happens when the disk is full, read-only, forbidden or gone (R03, R04)?"""
+"""Runs on a disk that is full, read-only, forbidden or gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What if there is too little memory (R18)?"""
+"""Runs on a machine with too little memory."""
 
 from __future__ import annotations
 

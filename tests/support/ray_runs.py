@@ -1,4 +1,4 @@
-"""Which runs do the tests of the distributed engine make?"""
+"""Runs of the distributed engine that its tests share."""
 
 from __future__ import annotations
 

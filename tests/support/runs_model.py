@@ -1,5 +1,5 @@
-"""What must be in a store after runs were started, killed, stopped, resumed, their rows edited, and
-compared (F6)?
+"""Model of a store: its contents after runs were started, killed, stopped, resumed and compared,
+and their rows edited.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What happens when somebody stops a run: Ctrl-C once, twice, SIGTERM (R02)?"""
+"""Runs that somebody stops: Ctrl-C once, twice, and SIGTERM."""
 
 from __future__ import annotations
 
