@@ -1,4 +1,4 @@
-"""How far do people agree with each other, and may a judge take a person's place?
+"""Agreement of people with each other, and the test of whether a judge may take a person's place.
 
 Ratings of any number of people with gaps. Krippendorff's alpha (2011, "Computing Krippendorff's
 alpha-reliability"), Fleiss' kappa (1971) in the form for unequal numbers of people and Gwet's AC1
@@ -16,19 +16,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.core import Figure, HumanLabel, Interval
+from ragassay.core import Figure, HumanLabel
 from ragassay.scoring import agreement, bootstrap
+from ragassay.scoring.clusters import FEWEST, codes, few
 from ragassay.scoring.coefficients import FloatArray, IntArray, ratio
 from ragassay.scoring.intervals import MeanAccumulator, t_p_value
 from ragassay.scoring.ratings import GRADES, Ratings
 
-FEW_CLUSTERS = 10
 LEAST_RARE = 5
 """With fewer rows that hold any but the commonest value, no interval is given."""
 MOST_RATIOS = 2000
@@ -74,9 +74,8 @@ class Votes:
     cluster: IntArray
 
     def __post_init__(self) -> None:
-        if self.values.shape != (len(self.rows), len(self.people)) or self.cluster.shape != (
-            len(self.rows),
-        ):
+        rows, people = len(self.rows), len(self.people)
+        if self.values.shape != (rows, people) or self.cluster.shape != (rows,):
             raise ValueError("a value for every row and person, and a cluster for every row")
         if np.isinf(self.values).any():
             raise ValueError("values must be finite")
@@ -84,8 +83,8 @@ class Votes:
     @property
     def counts(self) -> IntArray:
         """How many people labelled each row."""
-        found: IntArray = (~np.isnan(self.values)).sum(1)
-        return found
+        counts: IntArray = (~np.isnan(self.values)).sum(1)
+        return counts
 
 
 def votes(labels: Iterable[HumanLabel], clusters: Mapping[str, str | None] | None = None) -> Votes:
@@ -98,24 +97,16 @@ def votes(labels: Iterable[HumanLabel], clusters: Mapping[str, str | None] | Non
     rows: dict[str, int] = {}
     cells: dict[tuple[int, int], float] = {}
     for label in labels:
-        cell = (
-            rows.setdefault(label.row_id, len(rows)),
-            people.setdefault(label.annotator, len(people)),
-        )
-        if cells.setdefault(cell, label.value) != label.value:
-            raise ValueError(
-                f"{label.annotator or 'one person'} labelled {label.row_id} twice with different"
-                " values"
-            )
+        row = rows.setdefault(label.row_id, len(rows))
+        person = people.setdefault(label.annotator, len(people))
+        if cells.setdefault((row, person), label.value) != label.value:
+            who = label.annotator or "one person"
+            raise ValueError(f"{who} labelled {label.row_id} twice with different values")
     values = np.full((len(rows), len(people)), np.nan)
-    for (row, person), value in cells.items():
-        values[row, person] = value
-    codes: dict[object, int] = {}
-    cluster = []
-    for row_id in rows:
-        name = (clusters or {}).get(row_id)
-        cluster.append(codes.setdefault((row_id,) if name is None else name, len(codes)))
-    return Votes(tuple(people), tuple(rows), values, np.array(cluster, dtype=np.int64))
+    for cell, value in cells.items():
+        values[cell] = value
+    cluster = codes((clusters or {}).get(row_id) for row_id in rows)
+    return Votes(tuple(people), tuple(rows), values, cluster)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +145,7 @@ class PeopleAgreement:
 
 
 def measure(
-    given: Votes,
+    votes: Votes,
     *,
     draws: int = 2000,
     seed: int = 0,
@@ -169,47 +160,46 @@ def measure(
     """
     if draws < 100:
         raise ValueError("an interval needs at least 100 draws")
-    shared = given.counts >= 2
-    units = _Units(given)
-    warnings = []
-    if len(given.people) < 2:
-        warnings.append("only one person labelled: agreement needs a second")
-    if 0 < units.clusters < FEW_CLUSTERS:
-        warnings.append(f"only {units.clusters} clusters: read the intervals with care")
-    if 0 < shared.sum() < len(given.rows):
-        warnings.append(
-            "rows with one label only, which say nothing of agreement:"
-            f" {len(given.rows) - int(shared.sum())}"
-        )
-    for person, labelled in zip(
-        given.people, (~np.isnan(given.values)).sum(0).tolist(), strict=True
-    ):
-        if 2 * labelled < int(shared.sum()):
-            warnings.append(
-                f"{person} labelled {labelled} of {len(given.rows)} rows: if these were chosen"
-                " because others differ on them, figures of all people together are too low"
-            )
+    units = _Units(votes)
     return PeopleAgreement(
-        given.people,
-        len(given.rows),
-        int(shared.sum()),
-        units.clusters,
-        tuple(map(float, units.points)),
-        tuple(_coefficients(units, draws, seed, level)),
-        tuple(_pairs(given, units.points, draws, seed, level, pair_figures)),
-        tuple(warnings),
+        people=votes.people,
+        rows=len(votes.rows),
+        shared=units.n,
+        clusters=units.clusters,
+        values=tuple(map(float, units.points)),
+        figures=tuple(_coefficients(units, draws, seed, level)),
+        pairs=tuple(_pairs(votes, units.points, draws, seed, level, pair_figures)),
+        warnings=tuple(_warnings(votes, units)),
     )
+
+
+def _warnings(votes: Votes, units: _Units) -> Iterator[str]:
+    """What to beware of when reading the agreement of these people."""
+    if len(votes.people) < 2:
+        yield "only one person labelled: agreement needs a second"
+    if 0 < units.clusters < FEWEST:
+        yield few(units.clusters, "intervals")
+    rows, shared = len(votes.rows), units.n
+    if 0 < shared < rows:
+        yield f"rows with one label only, which say nothing of agreement: {rows - shared}"
+    labelled = (~np.isnan(votes.values)).sum(0).tolist()
+    for person, count in zip(votes.people, labelled, strict=True):
+        if 2 * count < shared:
+            yield (
+                f"{person} labelled {count} of {rows} rows: if these were chosen because others"
+                " differ on them, figures of all people together are too low"
+            )
 
 
 def coefficient(name: str, values: FloatArray) -> float | None:
     """One of `COEFFICIENTS` over values (rows, people) with NaN for gaps; None where it is not
     defined.
     """
-    n = len(values)
-    given = Votes(
-        tuple(map(str, range(values.shape[1]))), tuple(map(str, range(n))), values, np.arange(n)
+    rows, people = values.shape
+    votes = Votes(
+        tuple(map(str, range(people))), tuple(map(str, range(rows))), values, np.arange(rows)
     )
-    return _number(_Units(given).figure(name))
+    return _number(_Units(votes).figure(name))
 
 
 class _Units:
@@ -221,62 +211,55 @@ class _Units:
     Gwet has it); alpha leaves them out.
     """
 
-    def __init__(self, given: Votes) -> None:
-        present = ~np.isnan(given.values)
+    def __init__(self, votes: Votes) -> None:
+        present = ~np.isnan(votes.values)
         counts = present.sum(1)
-        points, inverse = np.unique(given.values[present], return_inverse=True)
-        code = np.full(given.values.shape, -1)
-        code[present] = inverse.reshape(-1)
         shared = counts >= 2
-        place = np.full(int(given.cluster.max(initial=-1)) + 1, -1)
         labelled = counts >= 1
-        names = np.unique(given.cluster[labelled])
-        place[names] = np.arange(len(names))
-        cluster = place[given.cluster] if len(place) else np.zeros(0, np.int64)
-        self.points, self.n, self.groups = points, int(shared.sum()), len(names)
-        self.clusters = len(np.unique(cluster[shared]))
-        size = len(points)
-
-        def by_cluster(rows: IntArray, weight: FloatArray) -> FloatArray:
-            return np.bincount(rows, weights=weight, minlength=self.groups).astype(np.float64)
-
-        def by_value(chosen: NDArray[np.bool_], weight: FloatArray) -> FloatArray:
-            row, person = np.nonzero(present & chosen[:, None])
-            at = cluster[row] * size + code[row, person]
-            flat = np.bincount(at, weights=weight[row], minlength=self.groups * size)
-            return flat.reshape(self.groups, size).astype(np.float64)
-
+        self.points, self.code = _coded(votes.values, present)
+        self.cluster, self.groups = _renumbered(votes.cluster, labelled)
+        self.n = int(shared.sum())
+        self.clusters = len(np.unique(self.cluster[shared]))
         one = np.ones(len(counts))
-        self.margin = by_value(shared, one)
-        self.share = by_value(labelled, 1 / np.maximum(counts, 1))
-        self.labelled = by_cluster(cluster[labelled], one[labelled])
-        self.shared = by_cluster(cluster[shared], one[shared])
-        columns = [(i, j) for i, j in combinations(range(len(given.people)), 2)]
-        found = [np.nonzero(present[:, i] & present[:, j])[0] for i, j in columns]
-        row = np.concatenate(found) if found else np.zeros(0, np.int64)
-        self.first = (
-            np.concatenate([code[r, i] for r, (i, _) in zip(found, columns, strict=True)])
-            if found
-            else row
-        )
-        self.second = (
-            np.concatenate([code[r, j] for r, (_, j) in zip(found, columns, strict=True)])
-            if found
-            else row
-        )
-        self.pair_cluster = cluster[row]
-        self.gain = 2 / (counts[row] - 1)
-        self.agreed = by_cluster(
-            self.pair_cluster, (self.first == self.second) * self.gain / counts[row]
-        )
-        self.by_cluster = by_cluster
-        common = int(self.margin.sum(0).argmax()) if size else -1
-        rare = (present & (code != common)).any(1) & shared
-        self.rare, self.carried = (
-            int(rare.sum()),
-            bootstrap.effective(by_cluster(cluster[rare], one[rare])),
-        )
+        self.margin = self._by_value(present & shared[:, None], one)
+        self.share = self._by_value(present, 1 / np.maximum(counts, 1))
+        self.labelled = self._by_cluster(self.cluster[labelled], one[labelled])
+        self.shared = self._by_cluster(self.cluster[shared], one[shared])
         self.effective = bootstrap.effective(self.shared)
+        self._set_pairs(present, counts)
+        # What carries a chance-corrected figure is the rows that hold any but the commonest value.
+        common = int(self.margin.sum(0).argmax()) if len(self.points) else -1
+        rare = (present & (self.code != common)).any(1) & shared
+        self.rare = int(rare.sum())
+        self.carried = bootstrap.effective(self._by_cluster(self.cluster[rare], one[rare]))
+
+    def _set_pairs(self, present: NDArray[np.bool_], counts: IntArray) -> None:
+        """Every pair of labels of a row: the index of either value, its cluster and its weight."""
+        rows, first, second = [], [], []
+        for i, j in combinations(range(present.shape[1]), 2):
+            both = np.nonzero(present[:, i] & present[:, j])[0]
+            rows.append(both)
+            first.append(self.code[both, i])
+            second.append(self.code[both, j])
+        row = _joined(rows)
+        self.first, self.second = _joined(first), _joined(second)
+        self.pair_cluster = self.cluster[row]
+        self.gain = 2 / (counts[row] - 1)
+        same = self.first == self.second
+        self.agreed = self._by_cluster(self.pair_cluster, same * self.gain / counts[row])
+
+    def _by_cluster(self, cluster: IntArray, weight: FloatArray) -> FloatArray:
+        """(clusters,) sums of the weights."""
+        sums = np.bincount(cluster, weights=weight, minlength=self.groups)
+        return sums.astype(np.float64)
+
+    def _by_value(self, chosen: NDArray[np.bool_], weight: FloatArray) -> FloatArray:
+        """(clusters, values) sums of the weights of the rows of the chosen labels."""
+        size = len(self.points)
+        row, person = np.nonzero(chosen)
+        at = self.cluster[row] * size + self.code[row, person]
+        flat = np.bincount(at, weights=weight[row], minlength=self.groups * size)
+        return flat.reshape(self.groups, size).astype(np.float64)
 
     def distance(self, name: str) -> FloatArray:
         """(pairs,) disagreement of the values of each pair of labels."""
@@ -299,148 +282,186 @@ class _Units:
         if not self.n:
             return np.full(len(w), np.nan)
         if name in ("observed_agreement", "fleiss_kappa", "ac1"):
-            return self._chance(name, w, added)
+            return self._beyond_chance(name, w, added)
         margin = w @ self.margin
         if name == "alpha_ordinal":
             middle = np.cumsum(margin, -1) - margin / 2
-            observed = np.empty(len(w))
-            block = max(1, BLOCK // max(1, len(self.first)))
-            for start in range(0, len(w), block):
-                part = slice(start, start + block)
-                gap = (middle[part, self.first] - middle[part, self.second]) ** 2
-                observed[part] = (w[part][:, self.pair_cluster] * gap * self.gain).sum(-1)
+            observed = self._observed_of_ranks(w, middle)
             expected = _spread(margin, middle)
         else:
-            observed = w @ self.by_cluster(self.pair_cluster, self.distance(name) * self.gain)
-            if name == "alpha":
-                if added is not None:
-                    margin = margin + np.stack(
-                        [
-                            2 * added[:, 0] + added[:, 1] + added[:, 2],
-                            2 * added[:, 3] + added[:, 1] + added[:, 2],
-                        ],
-                        1,
-                    )
-                    observed = observed + 2 * (added[:, 1] + added[:, 2])
-                expected = margin.sum(-1) ** 2 - (margin**2).sum(-1)
-            elif name == "alpha_interval":
-                centred = self.points - float((margin @ self.points).sum() / margin.sum())
-                expected = _spread(margin, np.broadcast_to(centred, margin.shape))
-            else:
-                total = self.points[:, None] + self.points[None, :]
-                gap = np.nan_to_num(ratio(self.points[:, None] - self.points[None, :], total)) ** 2
-                expected = ((margin @ gap) * margin).sum(-1)
-        found: FloatArray = 1 - ratio((margin.sum(-1) - 1) * observed, expected)
-        return found
+            observed = w @ self._by_cluster(self.pair_cluster, self.distance(name) * self.gain)
+            if name == "alpha" and added is not None:
+                mixed = added[:, 1] + added[:, 2]
+                margin = margin + np.stack(
+                    [
+                        2 * added[:, 0] + added[:, 1] + added[:, 2],
+                        2 * added[:, 3] + added[:, 1] + added[:, 2],
+                    ],
+                    1,
+                )
+                observed = observed + 2 * mixed
+            expected = self._expected(name, margin)
+        alpha: FloatArray = 1 - ratio((margin.sum(-1) - 1) * observed, expected)
+        return alpha
 
-    def _chance(self, name: str, w: FloatArray, added: FloatArray | None) -> FloatArray:
-        agreed, shared, share, labelled = (
-            w @ self.agreed,
-            w @ self.shared,
-            w @ self.share,
-            w @ self.labelled,
-        )
+    def _observed_of_ranks(self, w: FloatArray, middle: FloatArray) -> FloatArray:
+        """(draws,) disagreement of all pairs, the values as the mid-ranks (draws, values).
+
+        The mid-ranks are others in every draw, so that pairs cannot be summed by cluster before;
+        blocks of draws bound the memory.
+        """
+        observed = np.empty(len(w))
+        block = max(1, BLOCK // max(1, len(self.first)))
+        for start in range(0, len(w), block):
+            part = slice(start, start + block)
+            gap = (middle[part, self.first] - middle[part, self.second]) ** 2
+            observed[part] = (w[part][:, self.pair_cluster] * gap * self.gain).sum(-1)
+        return observed
+
+    def _expected(self, name: str, margin: FloatArray) -> FloatArray:
+        """(draws,) disagreement of values paired at random, for names, numbers or sizes."""
+        expected: FloatArray
+        if name == "alpha":
+            expected = margin.sum(-1) ** 2 - (margin**2).sum(-1)
+        elif name == "alpha_interval":
+            centred = self.points - float((margin @ self.points).sum() / margin.sum())
+            expected = _spread(margin, np.broadcast_to(centred, margin.shape))
+        else:
+            total = self.points[:, None] + self.points[None, :]
+            gap = np.nan_to_num(ratio(self.points[:, None] - self.points[None, :], total)) ** 2
+            expected = ((margin @ gap) * margin).sum(-1)
+        return expected
+
+    def _beyond_chance(self, name: str, w: FloatArray, added: FloatArray | None) -> FloatArray:
+        """(draws,) the observed agreement, or Fleiss' kappa or AC1 of it."""
+        agreed = w @ self.agreed
+        shared = w @ self.shared
+        share = w @ self.share
+        labelled = w @ self.labelled
         if added is not None:
             more = added.sum(1)
-            agreed, shared, labelled = (
-                agreed + added[:, 0] + added[:, 3],
-                shared + more,
-                labelled + more,
-            )
             half = (added[:, 1] + added[:, 2]) / 2
+            agreed = agreed + added[:, 0] + added[:, 3]
+            shared = shared + more
+            labelled = labelled + more
             share = share + np.stack([added[:, 0] + half, added[:, 3] + half], 1)
         observed = ratio(agreed, shared)
         if name == "observed_agreement":
             return observed
-        common = ratio(share, labelled[:, None])
         if len(self.points) < 2:
             return np.full(len(w), np.nan)
+        common = ratio(share, labelled[:, None])
         squares = (common**2).sum(-1)
         chance = squares if name == "fleiss_kappa" else (1 - squares) / (len(self.points) - 1)
         return ratio(observed - chance, 1 - chance)
 
 
+def _coded(values: FloatArray, present: NDArray[np.bool_]) -> tuple[FloatArray, IntArray]:
+    """The distinct values, rising, and the index of each cell's value among them, -1 for gaps."""
+    points, inverse = np.unique(values[present], return_inverse=True)
+    code = np.full(values.shape, -1)
+    code[present] = inverse.reshape(-1)
+    return points, code
+
+
+def _renumbered(cluster: IntArray, labelled: NDArray[np.bool_]) -> tuple[IntArray, int]:
+    """Codes from 0 for the clusters of labelled rows (-1 for others), and how many those are."""
+    names = np.unique(cluster[labelled])
+    if not len(cluster):
+        return np.zeros(0, np.int64), 0
+    place = np.full(int(cluster.max()) + 1, -1)
+    place[names] = np.arange(len(names))
+    return place[cluster], len(names)
+
+
+def _joined(parts: Sequence[IntArray]) -> IntArray:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
 def _spread(margin: FloatArray, at: FloatArray) -> FloatArray:
     """Sum over all ordered pairs of values of margin * margin * (difference of `at`) squared."""
-    found: FloatArray = 2 * (margin.sum(-1) * (margin * at**2).sum(-1) - (margin * at).sum(-1) ** 2)
-    return found
+    spread: FloatArray = 2 * (
+        margin.sum(-1) * (margin * at**2).sum(-1) - (margin * at).sum(-1) ** 2
+    )
+    return spread
 
 
 def _coefficients(units: _Units, draws: int, seed: int, level: float) -> Iterator[Figure]:
-    names = ["observed_agreement", "alpha", "fleiss_kappa", "ac1"]
-    if len(units.points) > 2:
-        names[2:2] = ["alpha_ordinal", "alpha_interval"]
-        if units.points[0] >= 0 and len(units.points) <= MOST_RATIOS:
-            names.insert(4, "alpha_ratio")
+    names = _names(units)
     values = {name: _number(units.figure(name)) for name in names}
-    drawn: dict[str, list[FloatArray]] = {name: [] for name in names}
-    if any(value is not None for value in values.values()) and units.clusters > 1:
-        added = None
-        if len(units.points) == 2:
-            effect = max(1.0, units.n / units.effective)
-            added = bootstrap.added_rows((draws, 4), effect, seed)
-        block = max(1, min(draws, BLOCK // max(1, units.groups)))
-        at = 0
-        for weight in bootstrap.weights(units.groups, draws, seed, block):
-            for name in names:
-                more = None if added is None else added[at : at + len(weight)]
-                drawn[name].append(units.figure(name, weight, more))
-            at += len(weight)
+    drawn: Mapping[str, FloatArray] = {}
+    if units.clusters > 1 and any(value is not None for value in values.values()):
+        drawn = _drawn(units, names, draws, seed)
     for name in names:
-        yield _figure(name, values[name], units, drawn[name], level)
+        yield _figure(name, values[name], units, drawn.get(name), level)
+
+
+def _names(units: _Units) -> list[str]:
+    """The coefficients that make sense for these values; ranks and numbers need three of them."""
+    names = ["observed_agreement", "alpha"]
+    if len(units.points) > 2:
+        names += ["alpha_ordinal", "alpha_interval"]
+        if units.points[0] >= 0 and len(units.points) <= MOST_RATIOS:
+            names.append("alpha_ratio")
+    return [*names, "fleiss_kappa", "ac1"]
+
+
+def _drawn(units: _Units, names: Sequence[str], draws: int, seed: int) -> dict[str, FloatArray]:
+    """(draws,) of each coefficient over resampled clusters."""
+    added = None
+    if len(units.points) == 2:
+        effect = max(1.0, units.n / units.effective)
+        added = bootstrap.added_rows((draws, 4), effect, seed)
+    blocks: dict[str, list[FloatArray]] = {name: [] for name in names}
+    block = max(1, min(draws, BLOCK // max(1, units.groups)))
+    at = 0
+    for weight in bootstrap.weights(units.groups, draws, seed, block):
+        more = None if added is None else added[at : at + len(weight)]
+        for name in names:
+            blocks[name].append(units.figure(name, weight, more))
+        at += len(weight)
+    return {name: np.concatenate(parts) for name, parts in blocks.items()}
 
 
 def _figure(
-    name: str, value: float | None, units: _Units, drawn: Sequence[FloatArray], level: float
+    name: str, value: float | None, units: _Units, drawn: FloatArray | None, level: float
 ) -> Figure:
     if value is None:
-        if not units.n:
-            reason = "not defined: no row has labels of two people"
-        elif len(units.points) < 2:
-            reason = "not defined: everyone gave every row the same value"
-        else:
-            reason = "not defined: the values leave nothing to disagree on"
-        return Figure(name, None, None, units.n, reason)
-    plain = name == "observed_agreement"
-    carried = units.effective if plain else min(units.carried, units.effective)
-    if units.clusters < 2 or not drawn:
+        return Figure(name, None, None, units.n, _undefined(units))
+    chance_corrected = name != "observed_agreement"
+    carried = min(units.carried, units.effective) if chance_corrected else units.effective
+    if units.clusters < 2 or drawn is None:
         return Figure(name, value, None, units.n, "no interval: all rows lie in one cluster")
-    if not plain and (units.rare < LEAST_RARE or carried < LEAST_RARE - 1):
-        return Figure(
-            name,
-            value,
-            None,
-            units.n,
-            f"no interval: only {units.rare} rows hold any but the commonest value",
-        )
-    deviation = float(bootstrap.spread(np.concatenate(drawn)))
+    if chance_corrected and (units.rare < LEAST_RARE or carried < LEAST_RARE - 1):
+        reason = f"no interval: only {units.rare} rows hold any but the commonest value"
+        return Figure(name, value, None, units.n, reason)
+    deviation = float(bootstrap.spread(drawn))
     if not math.isfinite(deviation) or value < -1:
-        return Figure(
-            name,
-            value,
-            None,
-            units.n,
-            "no interval: resampling hardly ever leaves a figure in range",
-        )
-    found = bootstrap.interval(
+        reason = "no interval: resampling hardly ever leaves a figure in range"
+        return Figure(name, value, None, units.n, reason)
+    interval = bootstrap.interval(
         min(1.0, value),
         deviation,
         max(1.0, carried - 1),
-        0.0 if plain else -1.0,
+        -1.0 if chance_corrected else 0.0,
         1.0,
         level=level,
         clustered=units.clusters < units.n,
     )
-    few = (
-        f"only {units.clusters} clusters: read the interval with care"
-        if units.clusters < FEW_CLUSTERS
-        else ""
-    )
-    return Figure(name, value, found, units.n, few)
+    return Figure(name, value, interval, units.n, few(units.clusters))
+
+
+def _undefined(units: _Units) -> str:
+    """Why a coefficient has no value."""
+    if not units.n:
+        return "not defined: no row has labels of two people"
+    if len(units.points) < 2:
+        return "not defined: everyone gave every row the same value"
+    return "not defined: the values leave nothing to disagree on"
 
 
 def _pairs(
-    given: Votes,
+    votes: Votes,
     points: FloatArray,
     draws: int,
     seed: int,
@@ -448,21 +469,14 @@ def _pairs(
     names: Sequence[str] | None,
 ) -> Iterator[PairAgreement]:
     graded = len(points) <= GRADES
-    # Graded figures hang on the rarer side of a cut; the cut that splits the labels most evenly
-    # loses fewest intervals.
-    every = np.sort(given.values[~np.isnan(given.values)])
-    cut = min(
-        map(float, points[1:]),
-        key=lambda x: abs(2 * np.searchsorted(every, x) - len(every)),
-        default=0.0,
-    )
+    cut = _even_cut(votes, points)
     if names is None:
         names = BINARY_PAIR_FIGURES if len(points) <= 2 else PAIR_FIGURES
-    for i, j in combinations(range(len(given.people)), 2):
-        both = ~np.isnan(given.values[:, i]) & ~np.isnan(given.values[:, j])
-        a, b = given.values[both, i], given.values[both, j]
+    for i, j in combinations(range(len(votes.people)), 2):
+        both = ~np.isnan(votes.values[:, i]) & ~np.isnan(votes.values[:, j])
+        a, b = votes.values[both, i], votes.values[both, j]
         if not len(a):
-            yield PairAgreement(given.people[i], given.people[j], 0, ())
+            yield PairAgreement(votes.people[i], votes.people[j], 0, ())
             continue
         ratings = Ratings(
             label=a,
@@ -471,10 +485,23 @@ def _pairs(
             truth=a >= cut,
             grades=(np.searchsorted(points, a), np.searchsorted(points, b)) if graded else None,
             points=tuple(map(float, points)) if graded else (),
-            cluster=given.cluster[both],
+            cluster=votes.cluster[both],
         )
-        found = agreement.figures(ratings, names=names, draws=draws, seed=seed, level=level)
-        yield PairAgreement(given.people[i], given.people[j], len(a), found.pooled)
+        figures = agreement.figures(ratings, names=names, draws=draws, seed=seed, level=level)
+        yield PairAgreement(votes.people[i], votes.people[j], len(a), figures.pooled)
+
+
+def _even_cut(votes: Votes, points: FloatArray) -> float:
+    """The value from which on a label passes, chosen so that the labels split most evenly.
+
+    Graded figures hang on the rarer side of a cut: this one loses fewest intervals.
+    """
+    labels = np.sort(votes.values[~np.isnan(votes.values)])
+
+    def unevenness(value: float) -> int:
+        return abs(2 * int(np.searchsorted(labels, value)) - len(labels))
+
+    return min(map(float, points[1:]), key=unevenness, default=0.0)
 
 
 def _number(value: FloatArray) -> float | None:
@@ -525,7 +552,7 @@ class AltTest:
 
 def alt_test(
     judge: Sequence[float] | FloatArray,
-    given: Votes,
+    votes: Votes,
     *,
     epsilon: float = 0.2,
     score: str = "accuracy",
@@ -537,7 +564,7 @@ def alt_test(
 ) -> AltTest:
     """The alternative annotator test of Calderon, Reichart & Dror (2025).
 
-    judge: its value for each row of `given`, on the people's scale, NaN where it gave none.
+    judge: its value for each row of `votes`, on the people's scale, NaN where it gave none.
     epsilon: by how much a person may be better and yet be replaced, because the judge costs less:
     the paper takes 0.2 for experts, 0.15 for trained and 0.1 for paid people. score: agreement with
     the others on a row, "accuracy" (share of them with the same value) or "rmse" (minus the root of
@@ -550,7 +577,33 @@ def alt_test(
     rate outside [0, 1), or lengths that differ.
     """
     values = np.asarray(judge, dtype=float)
-    if len(values) != len(given.rows):
+    _check_test(values, votes, epsilon, score, rate)
+    usable = (votes.counts >= 2) & ~np.isnan(values)
+    tests: list[PersonTest] = []
+    wins = np.full(votes.values.shape, np.nan)
+    for at in range(len(votes.people)):
+        rows = np.nonzero(usable & ~np.isnan(votes.values[:, at]))[0]
+        one, won = _person(votes, at, rows, values[rows], _SCORES[score], epsilon, least)
+        tests.append(one)
+        if won is not None:
+            wins[rows, at] = won
+    tests = _corrected(tests, rate)
+    tested = [i for i, test in enumerate(tests) if test.p is not None]
+    winning = sum(tests[i].beaten for i in tested) / len(tested) if tested else None
+    return AltTest(
+        score=score,
+        epsilon=epsilon,
+        rate=rate,
+        winning_rate=winning,
+        advantage=_advantage(wins[:, tested], votes.cluster, draws, seed, level),
+        may_replace=None if winning is None else winning >= 0.5,
+        people=tuple(tests),
+        warnings=tuple(_cautions(votes, usable, tests)),
+    )
+
+
+def _check_test(values: FloatArray, votes: Votes, epsilon: float, score: str, rate: float) -> None:
+    if len(values) != len(votes.rows):
         raise ValueError("the judge needs a value (or NaN) for every row")
     if np.isinf(values).any():
         raise ValueError("values must be finite")
@@ -558,89 +611,75 @@ def alt_test(
         raise ValueError(f"{score!r} is not one of {', '.join(_SCORES)}")
     if not (0 <= epsilon < 1 and 0 < rate < 1):
         raise ValueError("epsilon lies in [0, 1), the rate in (0, 1)")
-    usable = (given.counts >= 2) & ~np.isnan(values)
-    tests: list[PersonTest] = []
-    wins = np.full(given.values.shape, np.nan)
-    for at, person in enumerate(given.people):
-        rows = np.nonzero(usable & ~np.isnan(given.values[:, at]))[0]
-        clusters = len(np.unique(given.cluster[rows]))
-        if len(rows) < least or clusters < 2:
-            reason = (
-                f"labelled {len(rows)} of the shared rows, fewer than {least}"
-                if len(rows) < least
-                else "one cluster"
-            )
-            tests.append(
-                PersonTest(
-                    person, len(rows), clusters, None, None, None, False, f"not tested: {reason}"
-                )
-            )
-            continue
-        others = np.delete(given.values[rows], at, axis=1)
-        ours, theirs = (
-            _SCORES[score](values[rows], others),
-            _SCORES[score](given.values[rows, at], others),
-        )
-        # Equal means may differ in the last bit.
-        close = np.isclose(ours, theirs, rtol=1e-12, atol=1e-12)
-        judge_wins, person_wins = (ours > theirs) | close, (theirs > ours) | close
-        wins[rows, at] = judge_wins
-        p = _below(person_wins.astype(float) - judge_wins, given.cluster[rows], epsilon)
-        tests.append(
-            PersonTest(
-                person,
-                len(rows),
-                clusters,
-                float(judge_wins.mean()),
-                float(person_wins.mean()),
-                p,
-                False,
-            )
-        )
-    tested = [i for i, test in enumerate(tests) if test.p is not None]
-    limit = _yekutieli([tests[i].p or 0.0 for i in tested], rate)
-    for i in tested:
-        one = tests[i]
-        if (one.p or 0.0) <= limit:
-            tests[i] = PersonTest(
-                one.person,
-                one.n,
-                one.clusters,
-                one.judge_rate,
-                one.person_rate,
-                one.p,
-                True,
-                one.reason,
-            )
-    winning = sum(tests[i].beaten for i in tested) / len(tested) if tested else None
-    return AltTest(
-        score,
-        epsilon,
-        rate,
-        winning,
-        _advantage(wins[:, tested], given.cluster, draws, seed, level),
-        None if winning is None else winning >= 0.5,
-        tuple(tests),
-        tuple(_cautions(given, usable, tests)),
+
+
+def _person(
+    votes: Votes,
+    at: int,
+    rows: IntArray,
+    judge: FloatArray,
+    score: _Score,
+    epsilon: float,
+    least: int,
+) -> tuple[PersonTest, NDArray[np.bool_] | None]:
+    """The test of the person in column `at`, before the correction over all people, and on which of
+    `rows` the judge wins; None where the person was not tested.
+
+    rows: places of the rows that the person, another one and the judge (`judge`) have values for.
+    """
+    person = votes.people[at]
+    clusters = len(np.unique(votes.cluster[rows]))
+    reason = ""
+    if len(rows) < least:
+        reason = f"labelled {len(rows)} of the shared rows, fewer than {least}"
+    elif clusters < 2:
+        reason = "one cluster"
+    if reason:
+        reason = f"not tested: {reason}"
+        return PersonTest(person, len(rows), clusters, None, None, None, False, reason), None
+    others = np.delete(votes.values[rows], at, axis=1)
+    ours = score(judge, others)
+    theirs = score(votes.values[rows, at], others)
+    # Equal means may differ in the last bit.
+    close = np.isclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    judge_wins = (ours > theirs) | close
+    person_wins = (theirs > ours) | close
+    test = PersonTest(
+        person=person,
+        n=len(rows),
+        clusters=clusters,
+        judge_rate=float(judge_wins.mean()),
+        person_rate=float(person_wins.mean()),
+        p=_below(person_wins.astype(float) - judge_wins, votes.cluster[rows], epsilon),
+        beaten=False,
     )
+    return test, judge_wins
+
+
+def _corrected(tests: Sequence[PersonTest], rate: float) -> list[PersonTest]:
+    """The tests with `beaten` set where p is still a discovery among those of all people."""
+    limit = _yekutieli([test.p for test in tests if test.p is not None], rate)
+    return [
+        replace(test, beaten=True) if test.p is not None and test.p <= limit else test
+        for test in tests
+    ]
 
 
 def _accuracy(value: FloatArray, others: FloatArray) -> FloatArray:
-    found: FloatArray = np.nanmean(
-        np.where(np.isnan(others), np.nan, value[:, None] == others), axis=1
-    )
-    return found
+    """(rows,) share of the others who gave the same value."""
+    same = np.where(np.isnan(others), np.nan, value[:, None] == others)
+    share: FloatArray = np.nanmean(same, axis=1)
+    return share
 
 
 def _rmse(value: FloatArray, others: FloatArray) -> FloatArray:
-    found: FloatArray = -np.sqrt(np.nanmean((value[:, None] - others) ** 2, axis=1))
-    return found
+    """(rows,) minus the root of the mean squared difference from the others."""
+    error: FloatArray = -np.sqrt(np.nanmean((value[:, None] - others) ** 2, axis=1))
+    return error
 
 
-_SCORES: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "accuracy": _accuracy,
-    "rmse": _rmse,
-}
+_Score = Callable[[FloatArray, FloatArray], FloatArray]
+_SCORES: Mapping[str, _Score] = {"accuracy": _accuracy, "rmse": _rmse}
 
 
 def _below(differences: FloatArray, cluster: IntArray, epsilon: float) -> float:
@@ -652,10 +691,11 @@ def _below(differences: FloatArray, cluster: IntArray, epsilon: float) -> float:
     if middle is None or variance is None:
         return 1.0
     if variance == 0.0:
+        if middle >= epsilon:
+            return 1.0
         # A share u of clusters at 1 would lift the mean to epsilon; none of K clusters met one.
-        return (
-            1.0 if middle >= epsilon else (1 - (epsilon - middle) / (1 - middle)) ** mean.effective
-        )
+        unmet = (epsilon - middle) / (1 - middle)
+        return (1 - unmet) ** mean.effective
     t = (middle - epsilon) / math.sqrt(variance)
     both = t_p_value(t, max(1.0, mean.effective - 1))
     return both / 2 if t < 0 else 1 - both / 2
@@ -673,38 +713,36 @@ def _yekutieli(pvalues: Sequence[float], rate: float) -> float:
 
 def _advantage(wins: FloatArray, cluster: IntArray, draws: int, seed: int, level: float) -> Figure:
     """Mean over people of the share of their rows that the judge wins, resampling clusters."""
-    rows = np.nonzero((~np.isnan(wins)).any(1))[0] if wins.shape[1] else np.zeros(0, np.int64)
     name = "advantage_probability"
+    rows = np.nonzero((~np.isnan(wins)).any(1))[0]
     if not len(rows):
         return Figure(name, None, None, 0, "not defined: nobody could be tested")
-    codes = np.unique(cluster[rows], return_inverse=True)[1].reshape(-1)
-    groups = int(codes.max()) + 1
-    seen = ~np.isnan(wins[rows])
+    code = np.unique(cluster[rows], return_inverse=True)[1].reshape(-1)
+    groups = int(code.max()) + 1
 
-    def total(cells: FloatArray) -> FloatArray:
-        return np.stack(
-            [np.bincount(codes, weights=column, minlength=groups) for column in cells.T], 1
-        )
+    def by_cluster(cells: FloatArray) -> FloatArray:
+        """(clusters, people) sums."""
+        sums = [np.bincount(code, weights=column, minlength=groups) for column in cells.T]
+        return np.stack(sums, 1)
 
-    won, n = total(np.nan_to_num(wins[rows])), total(seen.astype(float))
+    won = by_cluster(np.nan_to_num(wins[rows]))
+    n = by_cluster((~np.isnan(wins[rows])).astype(float))
     value = float((won.sum(0) / n.sum(0)).mean())
-    drawn = [
-        ratio(w @ won, w @ n).mean(-1)
-        for w in bootstrap.weights(groups, draws, seed, max(1, BLOCK // groups))
-    ]
+    drawn = []
+    for weight in bootstrap.weights(groups, draws, seed, max(1, BLOCK // groups)):
+        drawn.append(ratio(weight @ won, weight @ n).mean(-1))
     deviation = float(bootstrap.spread(np.concatenate(drawn)))
     if groups < 2 or not math.isfinite(deviation):
         return Figure(name, value, None, len(rows), "no interval: too few clusters")
-    freedom = max(1.0, bootstrap.effective(np.bincount(codes).astype(np.float64)) - 1)
-    interval: Interval = bootstrap.interval(
+    freedom = max(1.0, bootstrap.effective(np.bincount(code).astype(np.float64)) - 1)
+    interval = bootstrap.interval(
         value, deviation, freedom, 0.0, 1.0, level=level, clustered=groups < len(rows)
     )
-    few = f"only {groups} clusters: read the interval with care" if groups < FEW_CLUSTERS else ""
-    return Figure(name, value, interval, len(rows), few)
+    return Figure(name, value, interval, len(rows), few(groups))
 
 
 def _cautions(
-    given: Votes, usable: NDArray[np.bool_], tests: Sequence[PersonTest]
+    votes: Votes, usable: NDArray[np.bool_], tests: Sequence[PersonTest]
 ) -> Iterator[str]:
     tested = [test for test in tests if test.p is not None]
     if len(tested) == 2:
@@ -714,12 +752,12 @@ def _cautions(
         )
     if len(tested) == 1:
         yield "one person only could be tested: the winning rate is all or nothing"
-    lost = int(((given.counts >= 2) & ~usable).sum())
+    lost = int(((votes.counts >= 2) & ~usable).sum())
     if lost:
         yield f"shared rows without a value of the judge, left out: {lost}"
     whole = int(usable.sum())
     for test in tested:
-        if test.n < whole / 2 and len(given.people) > 2:
+        if test.n < whole / 2 and len(votes.people) > 2:
             yield (
                 f"{test.person} labelled {test.n} of {whole} rows: if they were called in where"
                 " others differed, leave them out"
