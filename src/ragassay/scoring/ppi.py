@@ -1,4 +1,4 @@
-"""What is the true mean of a metric, from a judge on every row and people on a few?
+"""The true mean of a metric, estimated from a judge on every row and people on a few.
 
 Prediction-powered inference (Angelopoulos, Bates, Fannjiang, Jordan & Zrnic 2023) with a tuned
 weight (PPI++, Angelopoulos, Duchi & Zrnic 2023): judge's mean over all rows times the weight, plus
@@ -25,7 +25,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,8 @@ from ragassay.scoring.intervals import MeanAccumulator, _wilson, normal_quantile
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Values = Sequence[float] | Floats
+Codes = Sequence[int] | Ints
 
 LEVEL = 0.95
 LEAST_LABELS = 50
@@ -109,18 +112,18 @@ def plain(
 
 
 def estimate(
-    label: Sequence[float] | Floats,
-    score: Sequence[float] | Floats,
-    population: Sequence[float] | Floats,
+    label: Values,
+    score: Values,
+    population: Values,
     *,
-    units: tuple[Sequence[int] | Ints, Sequence[int] | Ints] | None = None,
-    inclusion: Sequence[float] | Floats | None = None,
-    strata: tuple[Sequence[int] | Ints, Sequence[int] | Ints] | None = None,
+    units: tuple[Codes, Codes] | None = None,
+    inclusion: Values | None = None,
+    strata: tuple[Codes, Codes] | None = None,
     low: float = 0.0,
     high: float = 1.0,
     level: float = LEVEL,
     seed: int = 0,
-    second: tuple[Sequence[float] | Floats, Sequence[float] | Floats] | None = None,
+    second: tuple[Values, Values] | None = None,
 ) -> Estimate:
     """The mean of the label over the population behind the run's rows.
 
@@ -139,69 +142,77 @@ def estimate(
     run.
     """
     data = _data(label, score, population, units, inclusion, strata, low, high, second)
+    alone = _alone(data, level)
+    reason = _unfit(data)
+    if reason:
+        return replace(alone, reason=reason)
+    fitted = _fitted(data, level, seed)
+    if isinstance(fitted, str):
+        return replace(alone, reason=fitted)
+    if alone.interval is None:
+        return replace(alone, reason="the labels' own spread is not known")
+    if not low <= fitted.value <= high:
+        return replace(alone, reason="the correction would leave the range of the labels")
+    width = _width(alone.interval)
+    ratio = _width(fitted.interval) / width if width else math.inf
+    if ratio > WIDER:
+        return replace(alone, reason=_NOT_NARROWER)
+    return replace(
+        alone,
+        value=fitted.value,
+        interval=fitted.interval,
+        weight=float(fitted.weights[0]),
+        effective_labels=alone.n_labelled / ratio**2,
+        method=fitted.interval.method,
+        second=None if second is None else float(fitted.weights[1]),
+    )
+
+
+_NOT_NARROWER = "the judge's scores do not narrow the interval"
+
+
+def _alone(data: _Data, level: float) -> Estimate:
+    """The estimate by the labels alone; without a value where there is no label."""
     n, total = len(data.label), len(data.population)
     judge = float(data.population.mean()) if total else None
     if not n:
         return Estimate(None, None, None, None, judge, 0.0, None, 0, total, 0, 0.0, "", "no labels")
-    alone, interval = _labels_alone(data, level)
-    effective = data.effective
+    value, interval = _labels_alone(data, level)
+    return Estimate(
+        value=value,
+        interval=interval,
+        labels_only=value,
+        labels_only_interval=interval,
+        judge=judge,
+        weight=0.0,
+        effective_labels=None if interval is None else float(n),
+        n_labelled=n,
+        n_total=total,
+        clusters=data.clusters,
+        units=data.effective,
+        method="labels alone",
+        second=None if data.others is None else 0.0,
+    )
 
-    def labels(reason: str) -> Estimate:
-        known = float(n) if interval is not None else None
-        return Estimate(
-            alone,
-            interval,
-            alone,
-            interval,
-            judge,
-            0.0,
-            known,
-            n,
-            total,
-            data.clusters,
-            effective,
-            "labels alone",
-            reason,
-            None if second is None else 0.0,
-        )
 
+def _unfit(data: _Data) -> str:
+    """Why the judge's part cannot be fitted to these labels, "" where it can."""
+    n = len(data.label)
+    if not n:
+        return "no labels"
     if n < LEAST_LABELS:
-        return labels(f"fewer than {LEAST_LABELS} labels: the judge's part cannot be fitted")
+        return f"fewer than {LEAST_LABELS} labels: the judge's part cannot be fitted"
+    effective = data.effective
     if effective < LEAST_UNITS or (data.weighted and data.kish < LEAST_LABELS / 2):
-        return labels(
+        return (
             f"the labels are worth {effective:.0f} independent ones: too few to fit the judge's"
             " part"
         )
-    if not total:
-        return labels("no row of the run has a score")
+    if not len(data.population):
+        return "no row of the run has a score"
     if np.ptp(data.label) == 0:
-        return labels("all labels are equal: they do not show where the judge errs")
-    fitted = _fitted(data, level, seed)
-    if isinstance(fitted, str):
-        return labels(fitted)
-    value, corrected, weights = fitted
-    if interval is None:
-        return labels("the labels' own spread is not known")
-    if not low <= value <= high:
-        return labels("the correction would leave the range of the labels")
-    ratio = _width(corrected) / _width(interval) if _width(interval) else math.inf
-    if ratio > WIDER:
-        return labels("the judge's scores do not narrow the interval")
-    return Estimate(
-        value,
-        corrected,
-        alone,
-        interval,
-        judge,
-        float(weights[0]),
-        n / ratio**2,
-        n,
-        total,
-        data.clusters,
-        effective,
-        corrected.method,
-        second=None if second is None else float(weights[1]),
-    )
+        return "all labels are equal: they do not show where the judge errs"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -250,81 +261,105 @@ def _check(label: Floats, score: Floats) -> None:
 
 
 def _data(
-    label: Sequence[float] | Floats,
-    score: Sequence[float] | Floats,
-    population: Sequence[float] | Floats,
-    units: tuple[Sequence[int] | Ints, Sequence[int] | Ints] | None,
-    inclusion: Sequence[float] | Floats | None,
-    strata: tuple[Sequence[int] | Ints, Sequence[int] | Ints] | None,
+    label: Values,
+    score: Values,
+    population: Values,
+    units: tuple[Codes, Codes] | None,
+    inclusion: Values | None,
+    strata: tuple[Codes, Codes] | None,
     low: float,
     high: float,
-    second: tuple[Sequence[float] | Floats, Sequence[float] | Floats] | None = None,
+    second: tuple[Values, Values] | None,
 ) -> _Data:
-    y, f, every = (np.asarray(x, dtype=float) for x in (label, score, population))
+    """The arguments of `estimate` as arrays. Raises ValueError for what does not fit together."""
+    y = np.asarray(label, dtype=float)
+    f = np.asarray(score, dtype=float)
+    every = np.asarray(population, dtype=float)
     _check(y, f)
-    n, total = len(y), len(every)
     if not np.isfinite(every).all():
         raise ValueError("scores must be finite")
-    others = (
-        None
-        if second is None
-        else (np.asarray(second[0], dtype=float), np.asarray(second[1], dtype=float))
-    )
-    if others is not None:
+    others = None
+    if second is not None:
+        others = np.asarray(second[0], dtype=float), np.asarray(second[1], dtype=float)
         _check(y, others[0])
         _check(every, others[1])
+    n, total = len(y), len(every)
     if n and (y.min() < low or y.max() > high):
         raise ValueError(f"a label lies outside {low:g} to {high:g}")
-    pi = np.ones(n) if inclusion is None else np.asarray(inclusion, dtype=float)
-    if len(pi) != n or not ((pi > 0) & (pi <= 1)).all():
+    chance = np.ones(n) if inclusion is None else np.asarray(inclusion, dtype=float)
+    if len(chance) != n or not ((chance > 0) & (chance <= 1)).all():
         raise ValueError("an inclusion probability in (0, 1] for every labelled row")
+    unit, population_unit = _unit_codes(units, n, total)
+    stratum, population_stratum = _stratum_codes(strata, unit, total)
+    w, share = _row_weights(chance, stratum, population_stratum)
+    return _Data(
+        label=y,
+        score=f,
+        population=every,
+        unit=unit,
+        population_unit=population_unit,
+        stratum=stratum,
+        share=share,
+        population_stratum=population_stratum,
+        w=w,
+        weighted=n > 0 and bool(np.ptp(w) > 1e-12 * w.max()),
+        grouped=len(np.unique(unit)) < n or len(np.unique(population_unit)) < total,
+        low=low,
+        high=high,
+        groups=int(max(unit.max(initial=-1), population_unit.max(initial=-1))) + 1,
+        others=others,
+    )
+
+
+def _unit_codes(units: tuple[Codes, Codes] | None, n: int, total: int) -> tuple[Ints, Ints]:
+    """Codes from 0 of the units of both sides; without units every row is its own."""
     if units is None:
-        own, theirs = np.arange(n), np.arange(n, n + total)
-    else:
-        own, theirs = np.asarray(units[0], dtype=int), np.asarray(units[1], dtype=int)
+        return np.arange(n), np.arange(n, n + total)
+    own, theirs = np.asarray(units[0], dtype=int), np.asarray(units[1], dtype=int)
     if len(own) != n or len(theirs) != total:
         raise ValueError("a unit for every row")
+    return _recoded(own, theirs)
+
+
+def _stratum_codes(strata: tuple[Codes, Codes] | None, unit: Ints, total: int) -> tuple[Ints, Ints]:
+    """Codes from 0 of the strata of both sides; one stratum where none are given or where one has
+    fewer than two labelled units, or no row on a side.
+    """
+    n = len(unit)
+    single = np.zeros(n, dtype=int), np.zeros(total, dtype=int)
+    if strata is None:
+        return single
+    own, theirs = np.asarray(strata[0], dtype=int), np.asarray(strata[1], dtype=int)
+    if len(own) != n or len(theirs) != total:
+        raise ValueError("a stratum for every row")
+    labelled = set(own.tolist())
+    if labelled != set(theirs.tolist()):
+        return single
+    if any(len(np.unique(unit[own == stratum])) < 2 for stratum in labelled):
+        return single
+    return _recoded(own, theirs)
+
+
+def _recoded(own: Ints, theirs: Ints) -> tuple[Ints, Ints]:
+    """The codes of both sides as whole numbers from 0."""
     codes = np.unique(np.concatenate([own, theirs]), return_inverse=True)[1]
-    own, theirs, groups = codes[:n], codes[n:], int(codes.max(initial=-1)) + 1
-    layer, layers = np.zeros(n, dtype=int), np.zeros(total, dtype=int)
-    if strata is not None:
-        layer, layers = np.asarray(strata[0], dtype=int), np.asarray(strata[1], dtype=int)
-        if len(layer) != n or len(layers) != total:
-            raise ValueError("a stratum for every row")
-        labelled, seen = set(layer.tolist()), set(layers.tolist())
-        if labelled != seen or any(len(np.unique(own[layer == h])) < 2 for h in labelled):
-            layer, layers = np.zeros(n, dtype=int), np.zeros(total, dtype=int)
-        else:
-            codes = np.unique(np.concatenate([layer, layers]), return_inverse=True)[1]
-            layer, layers = codes[:n], codes[n:]
-    w = 1 / pi
-    strata_count = int(layer.max()) + 1 if n else 1
-    share = (
-        np.bincount(layers, minlength=strata_count) / total
-        if total and strata_count > 1
-        else np.ones(1)
-    )
-    for h in range(strata_count if n else 0):
-        w[layer == h] *= share[h] / w[layer == h].sum()
-    weighted = n > 0 and bool(np.ptp(w) > 1e-12 * w.max())
-    grouped = len(np.unique(own)) < n or len(np.unique(theirs)) < total
-    return _Data(
-        y,
-        f,
-        every,
-        own,
-        theirs,
-        layer,
-        share,
-        layers,
-        w,
-        weighted,
-        grouped,
-        low,
-        high,
-        groups,
-        others,
-    )
+    return codes[: len(own)], codes[len(own) :]
+
+
+def _row_weights(chance: Floats, stratum: Ints, population_stratum: Ints) -> tuple[Floats, Floats]:
+    """Hajek's weights of the labelled rows, summing to 1, and each stratum's share of the run."""
+    w = 1 / chance
+    share = np.ones(1)
+    if not len(w):
+        return w, share
+    strata = int(stratum.max()) + 1
+    total = len(population_stratum)
+    if total and strata > 1:
+        share = np.bincount(population_stratum, minlength=strata) / total
+    for code in range(strata):
+        inside = stratum == code
+        w[inside] *= share[code] / w[inside].sum()
+    return w, share
 
 
 def _totals(unit: Ints, parts: Floats, groups: int) -> Floats:
@@ -358,61 +393,73 @@ def _population_part(data: _Data, population: Floats) -> Floats:
     return _totals(data.population_unit, parts, data.groups)
 
 
-def _fitted(data: _Data, level: float, seed: int) -> tuple[float, Interval, Floats] | str:
-    """(value, interval, mean weight of each judge) with cross-fitted weights; else why the judge
-    cannot help.
-    """
+class _Fitted(NamedTuple):
+    """The mean corrected by the judges; weights: of each judge, averaged over the labelled rows."""
+
+    value: float
+    interval: Interval
+    weights: Floats
+
+
+def _fitted(data: _Data, level: float, seed: int) -> _Fitted | str:
+    """The corrected mean with cross-fitted weights; else why the judge cannot help."""
     if np.ptp(data.score) == 0 or np.ptp(data.population) == 0:
         return "the judge gives these rows one and the same score"
-    sides = [(data.score, data.population), *([] if data.others is None else [data.others])]
+    sides = [(data.score, data.population)]
+    if data.others is not None:
+        sides.append(data.others)
     judged = np.stack([score - population.mean() for score, population in sides], axis=1)
     everywhere = np.stack([_population_part(data, population) for _, population in sides], axis=1)
     from_labels = _labelled_part(data, data.label) + _strata_part(data, data.label)
-    from_judge = (
-        np.stack([_labelled_part(data, one) + _strata_part(data, one) for one in judged.T], axis=1)
-        - everywhere
-    )
-    labelled = np.unique(data.unit)
-    fold = np.empty(data.groups, dtype=int)
-    rng = np.random.default_rng(seed)
-    rest = np.setdiff1d(np.arange(data.groups), labelled)
-    fold[labelled] = rng.permutation(
-        np.arange(len(labelled)) % FOLDS
-    )  # every fold its share of the labels
-    fold[rest] = rng.permutation(np.arange(len(rest)) % FOLDS)
-    least = 1e-12 * float((from_judge**2).sum())
-    weights = np.stack(
-        [
-            _weights(from_labels[fold != held], from_judge[fold != held], least)
-            for held in range(FOLDS)
-        ]
-    )
-    own = weights[fold[data.unit]]
+    labelled = [_labelled_part(data, one) + _strata_part(data, one) for one in judged.T]
+    from_judge = np.stack(labelled, axis=1) - everywhere
+    own = _cross_fitted_weights(data, from_labels, from_judge, seed)
     residual = data.label - (own * judged).sum(axis=1)
     value = float((data.w * residual).sum())
-    mean_weight = data.w @ own
-    influence = (
-        _labelled_part(data, residual) + _strata_part(data, residual) + everywhere @ mean_weight
-    )
-    freedom = max(
-        1.0, data.effective - len(data.share) - len(sides)
-    )  # each weight was fitted: one less than for a mean
+    weights = data.w @ own
+    influence = _labelled_part(data, residual) + _strata_part(data, residual) + everywhere @ weights
+    # Each weight was fitted: one degree of freedom less than for a mean.
+    freedom = max(1.0, data.effective - len(data.share) - len(sides))
     squared = float((influence**2).sum()) * (1 + 1 / freedom)
     if squared >= float((from_labels**2).sum()):
         # another formula's narrower reach would be no gain
-        return "the judge's scores do not narrow the interval"
+        return _NOT_NARROWER
     t = t_quantile(0.5 + level / 2, freedom)
     skew = float((influence**3).sum()) / squared if squared > 0 else 0.0
     shift = skew * (1 + 2 * t * t) / 6
     allowance = UNSEEN * ((data.high - data.low) / data.kish) ** 2
     reach = t * math.sqrt(squared + allowance)
-    low, high = max(data.low, value + shift - reach), min(data.high, value + shift + reach)
+    low = max(data.low, value + shift - reach)
+    high = min(data.high, value + shift + reach)
+    return _Fitted(value, Interval(low, high, level, _method(data)), weights)
+
+
+def _cross_fitted_weights(
+    data: _Data, from_labels: Floats, from_judge: Floats, seed: int
+) -> Floats:
+    """(labelled rows, judges) the weights that the other folds fit; folds are of whole units."""
+    labelled = np.unique(data.unit)
+    rest = np.setdiff1d(np.arange(data.groups), labelled)
+    fold = np.empty(data.groups, dtype=int)
+    rng = np.random.default_rng(seed)
+    # every fold its share of the labels
+    fold[labelled] = rng.permutation(np.arange(len(labelled)) % FOLDS)
+    fold[rest] = rng.permutation(np.arange(len(rest)) % FOLDS)
+    least = 1e-12 * float((from_judge**2).sum())
+    weights = []
+    for one in range(FOLDS):
+        train = fold != one
+        weights.append(_weights(from_labels[train], from_judge[train], least))
+    return np.stack(weights)[fold[data.unit]]
+
+
+def _method(data: _Data) -> str:
     method = "PPI++, cross-fitted weight, " + ("cluster-robust t" if data.grouped else "t")
     if data.weighted:
         method += ", weighted by inclusion"
     if len(data.share) > 1:
         method += f", {len(data.share)} strata"
-    return value, Interval(low, high, level, method), mean_weight
+    return method
 
 
 def _weights(from_labels: Floats, from_judge: Floats, least: float) -> Floats:
@@ -422,10 +469,9 @@ def _weights(from_labels: Floats, from_judge: Floats, least: float) -> Floats:
     squares = from_judge.T @ from_judge
     if np.trace(squares) <= least:
         return np.zeros(len(squares))
-    found: Floats = np.linalg.pinv(squares, rcond=1e-12, hermitian=True) @ (
-        from_judge.T @ from_labels
-    )
-    return found
+    inverse = np.linalg.pinv(squares, rcond=1e-12, hermitian=True)
+    weights: Floats = inverse @ (from_judge.T @ from_labels)
+    return weights
 
 
 def _labels_alone(data: _Data, level: float) -> tuple[float, Interval | None]:
@@ -434,39 +480,47 @@ def _labels_alone(data: _Data, level: float) -> tuple[float, Interval | None]:
     """
     binary = bool(np.isin(data.label, (data.low, data.high)).all()) and data.high > data.low
     if not data.weighted and len(data.share) < 2:
-        span = data.high - data.low
-        unit = binary and span > 0
-        mean = MeanAccumulator(0.0 if unit else data.low, 1.0 if unit else data.high)
-        for value, code in zip(data.label.tolist(), data.unit.tolist(), strict=True):
-            mean.add(
-                (value - data.low) / span if unit else value, str(code) if data.grouped else None
-            )
-        result = mean.result(level)
-        low, interval = float(result.mean or 0.0), result.interval
-        if unit:
-            low = data.low + span * low
-            if interval is not None:
-                interval = Interval(
-                    data.low + span * interval.low,
-                    data.low + span * interval.high,
-                    level,
-                    interval.method,
-                )
-        return low, interval
+        return _equal_labels(data, level, binary)
     value = float((data.w * data.label).sum())
     influence = _labelled_part(data, data.label) + _strata_part(data, data.label)
-    variance, effective = float((influence**2).sum()), data.effective
+    variance = float((influence**2).sum())
+    effective = data.effective
     t = t_quantile(0.5 + level / 2, max(1.0, effective - len(data.share)))
     if binary:
         return value, _weighted_wilson(value, variance, t, data, level)
     if variance == 0.0:
         share = 1 - ((1 - level) / 2) ** (1 / effective)
-        low, high = value - share * (value - data.low), value + share * (data.high - value)
+        low = value - share * (value - data.low)
+        high = value + share * (data.high - value)
         return value, Interval(low, high, level, "exact bound, all values equal")
     reach = t * math.sqrt(variance)
-    return value, Interval(
-        max(data.low, value - reach), min(data.high, value + reach), level, "weighted t"
-    )
+    low = max(data.low, value - reach)
+    high = min(data.high, value + reach)
+    return value, Interval(low, high, level, "weighted t")
+
+
+def _equal_labels(data: _Data, level: float, binary: bool) -> tuple[float, Interval | None]:
+    """Mean and interval of labels that all count the same; of two values as a rate in [0, 1]."""
+    span = data.high - data.low
+    mean = MeanAccumulator(0.0, 1.0) if binary else MeanAccumulator(data.low, data.high)
+    for value, code in zip(data.label.tolist(), data.unit.tolist(), strict=True):
+        share = (value - data.low) / span if binary else value
+        mean.add(share, str(code) if data.grouped else None)
+    result = mean.result(level)
+    middle, interval = float(result.mean or 0.0), result.interval
+    if not binary:
+        return middle, interval
+    if interval is not None:
+        interval = _stretched(interval, data)
+    return data.low + span * middle, interval
+
+
+def _stretched(interval: Interval, data: _Data) -> Interval:
+    """An interval of a rate in [0, 1] on the labels' range."""
+    span = data.high - data.low
+    low = data.low + span * interval.low
+    high = data.low + span * interval.high
+    return Interval(low, high, interval.level, interval.method)
 
 
 def _weighted_wilson(
@@ -475,15 +529,14 @@ def _weighted_wilson(
     """Wilson's interval for the number of rows that independent equal ones would need for this
     variance.
     """
-    z, span = normal_quantile(0.5 + level / 2), data.high - data.low
+    z = normal_quantile(0.5 + level / 2)
+    span = data.high - data.low
     rate = (value - data.low) / span
     n = data.effective
     if variance > 0:
-        n = max(
-            1.0, min(float(len(data.label)), rate * (1 - rate) * span**2 / variance * (z / t) ** 2)
-        )
-    found = _wilson(min(1.0, max(0.0, rate)), n, level, "weighted Wilson")
-    return Interval(data.low + span * found.low, data.low + span * found.high, level, found.method)
+        rows = rate * (1 - rate) * span**2 / variance * (z / t) ** 2
+        n = max(1.0, min(float(len(data.label)), rows))
+    return _stretched(_wilson(min(1.0, max(0.0, rate)), n, level, "weighted Wilson"), data)
 
 
 def _width(interval: Interval) -> float:
