@@ -1,5 +1,4 @@
-"""Does a judge's score mean what it says, and where should its cut be? Maps of the score, and the
-test of a new cut.
+"""Calibration of a judge's score: maps to a probability, and the test of a new cut.
 
 Three maps of a score to the probability that people pass the row. Platt (1999): a logistic curve
 with his smoothed targets, so that it is finite also where the score separates the classes.
@@ -19,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -36,7 +36,7 @@ IntArray = NDArray[np.int64]
 
 Kind = Literal["platt", "isotonic", "beta"]
 EDGE = 1e-6
-"""Scores of the beta map are held this far from 0 and 1, where its logarithms have no value."""
+"""Scores of the beta map stay this far from 0 and 1, where its logarithms have no value."""
 RIDGE = 1e-9
 _STEPS = 200
 _ONE_CLASS = "rows that people pass and rows that they fail are both needed"
@@ -148,13 +148,22 @@ def fit(kind: Kind, score: FloatArray, truth: BoolArray) -> Calibrator:
     if kind == "isotonic":
         return _isotonic(score, truth)
     if kind == "platt":
-        passed, failed = int(truth.sum()), int((~truth).sum())
-        target = np.where(truth, (passed + 1) / (passed + 2), 1 / (failed + 2))
-        # On the score's own spread: Newton's steps and the ridge are then the same for a scale of
-        # 0..1 and of 0..100.
-        centre, spread = float(score.mean()), float(score.std()) or 1.0
-        slope, intercept = _regress(((score - centre) / spread)[:, None], target, ridge=0.0)
-        return Calibrator("platt", (slope / spread, intercept - slope * centre / spread))
+        return _platt(score, truth)
+    return _beta(score, truth)
+
+
+def _platt(score: FloatArray, truth: BoolArray) -> Calibrator:
+    passed, failed = int(truth.sum()), int((~truth).sum())
+    target = np.where(truth, (passed + 1) / (passed + 2), 1 / (failed + 2))
+    # On the score's own spread: Newton's steps and the ridge are then the same for a scale of
+    # 0..1 and of 0..100.
+    centre = float(score.mean())
+    spread = float(score.std()) or 1.0
+    slope, intercept = _regress(((score - centre) / spread)[:, None], target, ridge=0.0)
+    return Calibrator("platt", (slope / spread, intercept - slope * centre / spread))
+
+
+def _beta(score: FloatArray, truth: BoolArray) -> Calibrator:
     if score.min() < 0 or score.max() > 1:
         raise ValueError("the beta map needs scores in [0, 1]")
     low, high = _logs(score)
@@ -180,7 +189,8 @@ def folds_of(cluster: IntArray, folds: int, seed: int) -> IntArray:
     far.
     """
     codes, place, sizes = np.unique(cluster, return_inverse=True, return_counts=True)
-    fold, filled = np.zeros(len(codes), np.int64), np.zeros(min(folds, len(codes)), np.int64)
+    fold = np.zeros(len(codes), np.int64)
+    filled = np.zeros(min(folds, len(codes)), np.int64)
     for code in np.random.default_rng(seed).permutation(len(codes)):
         fold[code] = int(filled.argmin())
         filled[fold[code]] += sizes[code]
@@ -223,24 +233,43 @@ def calibrate(
     """
     _check(score, truth)
     groups = each(cluster, len(score))
-    n, many = len(score), len(np.unique(groups))
+    clusters = len(np.unique(groups))
+    nothing = Calibration(
+        kind=kind,
+        n=len(score),
+        clusters=clusters,
+        folds=folds,
+        before=None,
+        after=None,
+        gain=None,
+        calibrator=None,
+    )
     try:
         mapped = out_of_fold(kind, score, truth, groups, folds=folds, seed=seed)
         calibrator = fit(kind, score, truth)
     except ValueError as error:
-        return Calibration(kind, n, many, folds, None, None, None, None, str(error))
-    before, gain = None, None
+        return replace(nothing, reason=str(error))
+    before = gain = None
     if score.min() >= 0 and score.max() <= 1:
         before = reliable(score, truth, groups, cut=cut, draws=draws, seed=seed)
-        error_before, error_after = (score - truth) ** 2, (mapped - truth) ** 2
-        gain = paired_difference(
-            (float(a), float(b), str(g))
-            for a, b, g in zip(error_before, error_after, groups, strict=True)
-        )
-    after = reliable(mapped, truth, groups, cut=cut, draws=draws, seed=seed)
-    return Calibration(
-        kind, n, many, folds, before, after, gain, calibrator, few(many, "intervals")
+        gain = _gain(score, mapped, truth, groups)
+    return replace(
+        nothing,
+        before=before,
+        after=reliable(mapped, truth, groups, cut=cut, draws=draws, seed=seed),
+        gain=gain,
+        calibrator=calibrator,
+        reason=few(clusters, "intervals"),
     )
+
+
+def _gain(
+    score: FloatArray, mapped: FloatArray, truth: BoolArray, groups: IntArray
+) -> PairedResult:
+    """Squared error of the score (a) and of the mapped score (b), paired."""
+    before = ((score - truth) ** 2).tolist()
+    after = ((mapped - truth) ** 2).tolist()
+    return paired_difference(zip(before, after, map(str, groups.tolist()), strict=True))
 
 
 def reliable(
@@ -252,7 +281,7 @@ def reliable(
     draws: int = 2000,
     seed: int = 0,
 ) -> Reliable:
-    """ECE and Brier score with intervals, the latter's parts, and the reliability diagram's bins."""
+    """ECE and Brier score with intervals, the latter's parts, and the bins of the diagram."""
     label = truth.astype(np.float64)
     ratings = Ratings(label, probability, probability >= cut, truth, probability, cluster=cluster)
     ece, brier = agreement.figures(ratings, names=("ece", "brier"), draws=draws, seed=seed).pooled
@@ -263,20 +292,21 @@ def decompose(probability: FloatArray, truth: BoolArray, bins: int = 10) -> Part
     """The Brier score in its parts. Raises ValueError without rows."""
     _check(probability, truth)
     place = np.minimum((probability * bins).astype(np.int64), bins - 1)
-    n, size = len(truth), np.bincount(place, minlength=bins).astype(np.float64)
-    held = size > 0
-    said = np.bincount(place, weights=probability, minlength=bins)[held] / size[held]
-    seen = np.bincount(place, weights=truth, minlength=bins)[held] / size[held]
-    share, rate = size[held] / n, float(truth.mean())
-    row = np.cumsum(held)[place] - 1
-    apart = probability - said[row]
-    within = float((apart**2).mean() - 2 * (apart * (truth - seen[row])).mean())
+    size = np.bincount(place, minlength=bins).astype(np.float64)
+    filled = size > 0
+    mean_score = np.bincount(place, weights=probability, minlength=bins)[filled] / size[filled]
+    pass_rate = np.bincount(place, weights=truth, minlength=bins)[filled] / size[filled]
+    share = size[filled] / len(truth)
+    rate = float(truth.mean())
+    row = np.cumsum(filled)[place] - 1
+    apart = probability - mean_score[row]
+    within = float((apart**2).mean() - 2 * (apart * (truth - pass_rate[row])).mean())
     return Parts(
-        float(((probability - truth) ** 2).mean()),
-        float((share * (said - seen) ** 2).sum()),
-        float((share * (seen - rate) ** 2).sum()),
-        rate * (1 - rate),
-        within,
+        brier=float(((probability - truth) ** 2).mean()),
+        reliability=float((share * (mean_score - pass_rate) ** 2).sum()),
+        resolution=float((share * (pass_rate - rate) ** 2).sum()),
+        uncertainty=rate * (1 - rate),
+        within=within,
     )
 
 
@@ -305,16 +335,18 @@ def best_cut(
     values, place = np.unique(score, return_inverse=True)
     passed = np.bincount(place.reshape(-1), weights=truth, minlength=len(values))
     every = np.bincount(place.reshape(-1), minlength=len(values)).astype(np.float64)
-    tp, passes = passed[::-1].cumsum()[::-1], every[::-1].cumsum()[::-1]
-    table = np.column_stack(
-        [tp, passes - tp, passed.sum() - tp, (every - passed).sum() - (passes - tp)]
-    )
+    # Counts of the rows at or above each cut.
+    tp = passed[::-1].cumsum()[::-1]
+    passes = every[::-1].cumsum()[::-1]
+    fp = passes - tp
+    table = np.column_stack([tp, fp, passed.sum() - tp, (every - passed).sum() - fp])
     worth = worth_of(table)
     if not np.isfinite(worth).any():
         raise ValueError(f"{figure} is not defined at any cut")
     cuts = np.concatenate([values[:1], (values[1:] + values[:-1]) / 2])
     best = cuts[worth >= np.nanmax(worth) - 1e-12]
-    return float(best[0] if near is None else best[np.abs(best - near).argmin()])
+    nearest = 0 if near is None else np.abs(best - near).argmin()
+    return float(best[nearest])
 
 
 _OF_A_CONSTANT = {"kappa": 0.0, "balanced_accuracy": 0.5}
@@ -338,89 +370,117 @@ def change_cut(
     """
     _check(score, truth)
     groups = each(cluster, len(score))
-    n, many = len(score), len(np.unique(groups))
+    clusters = len(np.unique(groups))
+    nothing = CutChange(
+        figure=figure,
+        old_cut=old,
+        cut=None,
+        cuts=(),
+        n=len(score),
+        clusters=clusters,
+        old=None,
+        new=None,
+        difference=None,
+        interval=None,
+        p=None,
+        adopt=False,
+    )
+    if clusters < 2:
+        reason = "at least two clusters are needed to choose on some rows and test on others"
+        return replace(nothing, reason=reason)
     place = folds_of(groups, folds, seed)
-
-    def nothing(reason: str) -> CutChange:
-        return CutChange(
-            figure, old, None, (), n, many, None, None, None, None, None, False, reason
-        )
-
-    if many < 2:
-        return nothing("at least two clusters are needed to choose on some rows and test on others")
-    new, cuts = np.zeros(n, bool), list[float]()
+    cuts = []
+    passes = np.zeros(len(score), bool)
     try:
         for fold in range(int(place.max()) + 1):
-            rows = place == fold
-            cuts.append(best_cut(score[~rows], truth[~rows], figure=figure, costs=costs, near=old))
-            new[rows] = score[rows] >= cuts[-1]
-        cut = best_cut(score, truth, figure=figure, costs=costs, near=old)
+            own = place == fold
+            cut = best_cut(score[~own], truth[~own], figure=figure, costs=costs, near=old)
+            passes[own] = score[own] >= cut
+            cuts.append(cut)
+        whole = best_cut(score, truth, figure=figure, costs=costs, near=old)
     except ValueError as error:
-        return nothing(str(error))
-    was = score >= old
+        return replace(nothing, reason=str(error))
+    chosen = replace(nothing, cut=whole, cuts=tuple(cuts))
     if figure == "cost":
-        price = [np.where(truth, costs[1] * ~passes, costs[0] * passes) for passes in (was, new)]
-        rows_ = zip(price[0], price[1], groups, strict=True)
-        found = paired_difference(
-            ((float(a), float(b), str(g)) for a, b, g in rows_), high=max(costs)
-        )
-        better = found.interval is not None and found.interval.high < 0
-        return CutChange(
-            figure,
-            old,
-            cut,
-            tuple(cuts),
-            n,
-            many,
-            found.mean_a,
-            found.mean_b,
-            found.difference,
-            found.interval,
-            found.p,
-            better,
-            few(many, "intervals"),
-        )
+        return _cost_change(chosen, truth, (score >= old, passes), groups, costs)
     label = truth.astype(np.float64)
-    pair = {
-        name: Ratings(label, score, passes, truth, cluster=groups)
-        for name, passes in (("old", was), ("new", new))
-    }
-    (one,) = agreement.differences(pair, names=(figure,), draws=draws, seed=seed)
-    if one.interval is None and figure in _OF_A_CONSTANT and (was.all() or not was.any()):
-        # The old cut tells no rows apart, whatever is drawn: all that varies is the new one's
-        # figure.
-        (own,) = agreement.figures(pair["new"], names=(figure,), draws=draws, seed=seed).pooled
-        if own.interval is not None:
-            least, held = _OF_A_CONSTANT[figure], own.interval
-            moved = Interval(held.low - least, held.high - least, held.level, held.method)
-            one = replace(one, interval=moved, reason=own.reason)
-    better = one.interval is not None and one.interval.low > 0
-    return CutChange(
-        figure,
-        old,
-        cut,
-        tuple(cuts),
-        n,
-        many,
-        agreement.point(figure, pair["old"]),
-        agreement.point(figure, pair["new"]),
-        one.difference,
-        one.interval,
-        one.p,
-        better,
-        one.reason or few(many, "intervals"),
+    before = Ratings(label, score, score >= old, truth, cluster=groups)
+    after = Ratings(label, score, passes, truth, cluster=groups)
+    return _figure_change(chosen, before, after, draws, seed)
+
+
+def _cost_change(
+    chosen: CutChange,
+    truth: BoolArray,
+    passes: tuple[BoolArray, BoolArray],
+    groups: IntArray,
+    costs: tuple[float, float],
+) -> CutChange:
+    """Test of the mean cost of a row, where less is better; passes: by the old and the new cut."""
+    wrong_pass, wrong_fail = costs
+    old, new = (np.where(truth, wrong_fail * ~side, wrong_pass * side) for side in passes)
+    rows = zip(old.tolist(), new.tolist(), map(str, groups.tolist()), strict=True)
+    gain = paired_difference(rows, high=max(costs))
+    return replace(
+        chosen,
+        old=gain.mean_a,
+        new=gain.mean_b,
+        difference=gain.difference,
+        interval=gain.interval,
+        p=gain.p,
+        adopt=gain.interval is not None and gain.interval.high < 0,
+        reason=few(chosen.clusters, "intervals"),
     )
 
 
+def _figure_change(
+    chosen: CutChange, before: Ratings, after: Ratings, draws: int, seed: int
+) -> CutChange:
+    """The test of a figure of pass or fail, where more is better."""
+    figure = chosen.figure
+    pair = {"old": before, "new": after}
+    (change,) = agreement.differences(pair, names=(figure,), draws=draws, seed=seed)
+    old_is_constant = bool(before.passes.all() or not before.passes.any())
+    if change.interval is None and figure in _OF_A_CONSTANT and old_is_constant:
+        # The old cut tells no rows apart, whatever is drawn: all that varies is the new one's
+        # figure.
+        (own,) = agreement.figures(after, names=(figure,), draws=draws, seed=seed).pooled
+        if own.interval is not None:
+            change = replace(
+                change,
+                interval=_lowered(own.interval, _OF_A_CONSTANT[figure]),
+                reason=own.reason,
+            )
+    return replace(
+        chosen,
+        old=agreement.point(figure, before),
+        new=agreement.point(figure, after),
+        difference=change.difference,
+        interval=change.interval,
+        p=change.p,
+        adopt=change.interval is not None and change.interval.low > 0,
+        reason=change.reason or few(chosen.clusters, "intervals"),
+    )
+
+
+def _lowered(interval: Interval, by: float) -> Interval:
+    return Interval(interval.low - by, interval.high - by, interval.level, interval.method)
+
+
 def _worth(figure: str, costs: tuple[float, float]) -> Callable[[FloatArray], FloatArray]:
+    """What each of several binary tables (cuts, 4) is worth: more is better."""
     if figure == "cost":
-        return lambda table: -(costs[0] * table[:, 1] + costs[1] * table[:, 2])
+
+        def negative_cost(table: FloatArray) -> FloatArray:
+            return -(costs[0] * table[:, 1] + costs[1] * table[:, 2])
+
+        return negative_cost
     if figure not in coefficients.BINARY:
         raise ValueError(
             f"no cut can be chosen by {figure!r}; choose by cost or one of"
             f" {', '.join(coefficients.BINARY)}"
         )
-    return lambda table: coefficients.binary(figure, table)
+    return partial(coefficients.binary, figure)
 
 
 # -- the arithmetic
@@ -438,9 +498,9 @@ def _isotonic(score: FloatArray, truth: BoolArray) -> Calibrator:
             blocks[-2:] = [((h1 * w1 + h2 * w2) / (w1 + w2), w1 + w2, n1 + n2)]
     heights = np.repeat([height for height, _, _ in blocks], [points for _, _, points in blocks])
     # Inside a block the line is flat: its ends say everything.
-    kept = np.ones(len(values), bool)
-    kept[1:-1] = (heights[1:-1] != heights[:-2]) | (heights[1:-1] != heights[2:])
-    return Calibrator("isotonic", tuple(heights[kept].tolist()), tuple(values[kept].tolist()))
+    ends = np.ones(len(values), bool)
+    ends[1:-1] = (heights[1:-1] != heights[:-2]) | (heights[1:-1] != heights[2:])
+    return Calibrator("isotonic", tuple(heights[ends].tolist()), tuple(values[ends].tolist()))
 
 
 def _regress(x: FloatArray, target: FloatArray, ridge: float = RIDGE) -> tuple[float, ...]:
@@ -466,12 +526,15 @@ def _regress(x: FloatArray, target: FloatArray, ridge: float = RIDGE) -> tuple[f
         step = np.linalg.lstsq(curve, gradient, rcond=None)[0]
         size = 1.0
         slack = 1e-13 * abs(now)  # near the end no step is lower than rounding can tell
-        while (then := loss(beta - size * step)) > now + slack and size > 1e-8:
+        then = loss(beta - step)
+        while then > now + slack and size > 1e-8:
             size /= 2
+            then = loss(beta - size * step)
         if then > now + slack:
             break
-        beta, done, now = beta - size * step, float(np.abs(size * step).max()) < 1e-12, then
-        if done:
+        beta = beta - size * step
+        now = then
+        if float(np.abs(size * step).max()) < 1e-12:
             break
     return tuple(beta.tolist())
 
@@ -481,8 +544,8 @@ def _logistic(z: FloatArray) -> FloatArray:
 
 
 def _logs(score: FloatArray) -> tuple[FloatArray, FloatArray]:
-    held = np.clip(score, EDGE, 1 - EDGE)
-    return np.log(held), -np.log1p(-held)
+    inside = np.clip(score, EDGE, 1 - EDGE)
+    return np.log(inside), -np.log1p(-inside)
 
 
 def _check(score: FloatArray, truth: BoolArray) -> None:

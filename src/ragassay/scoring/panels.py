@@ -1,5 +1,5 @@
-"""Do judgments repeat, and what is a panel of judges worth? Flip rate, shared errors, the vote
-against its best member.
+"""Repeated judgments and panels of judges: flip rate, shared errors, the vote against its best
+member.
 
 Verdicts are a matrix: rows x samples of one judge, or rows x judges, 1 = pass, 0 = fail, NaN =
 lost. A lost verdict is counted and never filled in.
@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.core import Figure
+from ragassay.core import Figure, Interval
 from ragassay.scoring import bootstrap
 from ragassay.scoring.calibration import folds_of
 from ragassay.scoring.clusters import each, few
@@ -114,32 +114,34 @@ def repeatability(
     none of 0, 1 and NaN.
     """
     _check(verdicts)
-    given = ~np.isnan(verdicts)
-    size = given.sum(1)
-    kept = size >= 2
-    groups = each(cluster, len(verdicts))[kept]
-    m, passes = size[kept].astype(np.float64), np.where(given, verdicts, 0.0).sum(1)[kept]
-    n, many = int(kept.sum()), len(np.unique(groups))
+    present = ~np.isnan(verdicts)
+    size = present.sum(1)
+    usable = size >= 2
+    groups = each(cluster, len(verdicts))[usable]
+    m = size[usable].astype(np.float64)
+    passes = np.where(present, verdicts, 0.0).sum(1)[usable]
     split = (passes > 0) & (passes < m)
     differ = 2 * passes * (m - passes) / np.maximum(m * (m - 1), 1)
-    gain = None
-    if truth is not None:
-        right = np.where(truth[kept], passes, m - passes)
-        voted = np.where(2 * right == m, 0.5, 2 * right > m)
-        gain = paired_difference(
-            zip((right / m).tolist(), voted.tolist(), _names(groups), strict=True)
-        )
     return Repeatability(
-        verdicts.shape[1],
-        n,
-        int((~kept).sum()),
-        many,
-        int((~given).sum()),
-        _mean("flip_rate", split.astype(np.float64), groups),
-        _mean("two_differ", differ, groups),
-        _fleiss(m, passes, groups, draws, seed),
-        gain,
+        samples=verdicts.shape[1],
+        n=int(usable.sum()),
+        alone=int((~usable).sum()),
+        clusters=len(np.unique(groups)),
+        lost=int((~present).sum()),
+        flip_rate=_mean("flip_rate", split.astype(np.float64), groups),
+        two_differ=_mean("two_differ", differ, groups),
+        kappa=_fleiss(m, passes, groups, draws, seed),
+        gain=None if truth is None else _gain_of_voting(m, passes, truth[usable], groups),
     )
+
+
+def _gain_of_voting(
+    m: FloatArray, passes: FloatArray, truth: BoolArray, groups: IntArray
+) -> PairedResult:
+    """Share right of one sample (a) and of the majority of m samples (b, ties half), paired."""
+    right = np.where(truth, passes, m - passes)
+    voted = np.where(2 * right == m, 0.5, 2 * right > m)
+    return paired_difference(zip((right / m).tolist(), voted.tolist(), _names(groups), strict=True))
 
 
 def panel(
@@ -161,46 +163,52 @@ def panel(
     _check(verdicts)
     if len(names) < 2 or verdicts.shape != (len(truth), len(names)):
         raise ValueError("a panel needs two judges or more, each with a column, and a label a row")
-    kept = ~np.isnan(verdicts).any(1)
+    usable = ~np.isnan(verdicts).any(1)
     if scores is not None:
-        kept &= np.isfinite(scores).all(1)
-    votes, truth, groups = verdicts[kept] == 1, truth[kept], each(cluster, len(verdicts))[kept]
-    if not len(votes):
+        usable &= np.isfinite(scores).all(1)
+    if not usable.any():
         raise ValueError("there is no row that all judges judged")
-    wrong = (votes != truth[:, None]).astype(np.float64)
+    votes, truth = verdicts[usable] == 1, truth[usable]
+    groups = each(cluster, len(verdicts))[usable]
     place = np.unique(groups, return_inverse=True)[1].reshape(-1)
-    mean, effective, matrix = _shared(wrong, place, draws, seed)
+    wrong = (votes != truth[:, None]).astype(np.float64)
     accuracies = 1 - wrong.mean(0)
-    best, weighted = int(accuracies.argmax()), _weighted(votes, truth, place, folds, seed)
+    best = int(accuracies.argmax())
     share = votes.mean(1)
     ways = {"majority": np.where(share == 0.5, 0.5, share > 0.5)}
     if scores is not None:
-        ways["mean"] = (scores[kept].mean(1) >= 0.5).astype(np.float64)
-    ways["weighted"] = weighted
+        ways["mean"] = (scores[usable].mean(1) >= 0.5).astype(np.float64)
+    ways["weighted"] = _weighted(votes, truth, place, folds, seed)
     rules = tuple(_rule(name, passes, votes, best, truth, groups) for name, passes in ways.items())
-    defined = [[None if math.isnan(phi) else float(phi) for phi in row] for row in matrix]
+    mean, effective, matrix = _shared(wrong, place, draws, seed)
     return Panel(
-        tuple(names),
-        len(votes),
-        int((~kept).sum()),
-        int(place.max()) + 1,
-        tuple(accuracies.tolist()),
-        names[best],
-        tuple(tuple(row) for row in defined),
-        mean,
-        effective,
-        _eigen(matrix),
-        rules,
-        independent(votes, truth),
-        rules[0].accuracy,
+        judges=tuple(names),
+        n=len(votes),
+        dropped=int((~usable).sum()),
+        clusters=int(place.max()) + 1,
+        accuracies=tuple(accuracies.tolist()),
+        best=names[best],
+        correlation=tuple(_defined(row) for row in matrix),
+        mean_correlation=mean,
+        effective=effective,
+        effective_eigen=_eigen(matrix),
+        rules=rules,
+        independent=independent(votes, truth),
+        real=rules[0].accuracy,
     )
+
+
+def _defined(row: FloatArray) -> tuple[float | None, ...]:
+    """A row of the correlation matrix, None for NaN."""
+    return tuple(None if math.isnan(phi) else phi for phi in row.tolist())
 
 
 def independent(votes: BoolArray, truth: BoolArray) -> float:
     """Share of rows a majority would judge right (ties half) if errors were independent given the
     label.
     """
-    out = 0.0
+    accuracy = 0.0
+    half = votes.shape[1] / 2
     for side in (True, False):
         rows = truth == side
         if not rows.any():
@@ -208,12 +216,10 @@ def independent(votes: BoolArray, truth: BoolArray) -> float:
         chance = np.ones(1)  # of 0, 1, 2 ... judges being right
         for right in (votes[rows] == side).mean(0):
             chance = np.convolve(chance, [1 - right, right])
-        half = votes.shape[1] / 2
         number = np.arange(len(chance))
-        out += float(chance[number > half].sum() + chance[number == half].sum() / 2) * float(
-            rows.mean()
-        )
-    return out
+        right_vote = float(chance[number > half].sum() + chance[number == half].sum() / 2)
+        accuracy += right_vote * float(rows.mean())
+    return accuracy
 
 
 def effective_judges(judges: int, correlation: float) -> float:
@@ -231,9 +237,9 @@ def agreeing(votes: FloatArray) -> tuple[FloatArray, FloatArray]:
     and 0.
     """
     _check(votes)
-    given = ~np.isnan(votes)
-    size = given.sum(1)
-    passes = np.where(given, votes, 0.0).sum(1)
+    present = ~np.isnan(votes)
+    size = present.sum(1)
+    passes = np.where(present, votes, 0.0).sum(1)
     share = np.maximum(passes, size - passes) / np.maximum(size, 1)
     majority = np.where(2 * passes == size, 0.5, (2 * passes > size).astype(np.float64))
     return majority, share
@@ -262,25 +268,22 @@ def _weighted(
 def _rule(
     name: str, passes: FloatArray, votes: BoolArray, best: int, truth: BoolArray, groups: IntArray
 ) -> Rule:
-    def right(verdict: FloatArray) -> FloatArray:
-        return np.where(verdict == 0.5, 0.5, verdict == truth)
-
+    best_right = (votes[:, best] == truth).astype(float)
+    right = np.where(passes == 0.5, 0.5, passes == truth)
     # The best of k looks better than it is, and is another one on other rows: an interval that
     # holds against all k at once (Bonferroni) holds against the one that is picked.
     judges = votes.shape[1]
     gain = paired_difference(
-        zip(
-            (votes[:, best] == truth).astype(float).tolist(),
-            right(passes).tolist(),
-            _names(groups),
-            strict=True,
-        ),
+        zip(best_right.tolist(), right.tolist(), _names(groups), strict=True),
         1 - (1 - LEVEL) / judges,
     )
-    gain = replace(gain, p=None if gain.p is None else min(1.0, judges * gain.p))
-    observed, rate, passing = float(right(passes).mean()), float(truth.mean()), float(passes.mean())
+    if gain.p is not None:
+        gain = replace(gain, p=min(1.0, judges * gain.p))
+    accuracy = float(right.mean())
+    rate, passing = float(truth.mean()), float(passes.mean())
     chance = rate * passing + (1 - rate) * (1 - passing)
-    return Rule(name, observed, None if chance == 1 else (observed - chance) / (1 - chance), gain)
+    kappa = None if chance == 1 else (accuracy - chance) / (1 - chance)
+    return Rule(name, accuracy, kappa, gain)
 
 
 def _shared(
@@ -290,88 +293,113 @@ def _shared(
     correlation matrix.
     """
     n, judges = wrong.shape
-    # What carries the figure is the rows with errors, and how few clusters may hold them.
-    clusters, carried = (
-        int(place.max()) + 1,
-        np.bincount(place, weights=wrong.sum(1)).astype(np.float64),
-    )
-    freedom = max(1.0, bootstrap.effective(carried) - 1)
-    if clusters > _MOST_GROUPS:
-        place = (np.random.default_rng(seed).permutation(clusters) % _MOST_GROUPS)[place]
-    groups = int(place.max()) + 1
-    size = np.bincount(place).astype(np.float64)
-    sums = np.zeros((groups, judges))
-    np.add.at(sums, place, wrong)
-    order = np.argsort(place, kind="stable")
-    ends = np.cumsum(size).astype(np.int64)
-    both = np.stack(
-        [
-            wrong[order[end - int(s) : end]].T @ wrong[order[end - int(s) : end]]
-            for end, s in zip(ends, size, strict=True)
-        ]
-    )
+    sums = _error_sums(wrong, place, seed)
+    matrix = sums.phi(np.ones((1, len(sums.size))))[0]
     upper = np.triu_indices(judges, 1)
-
-    def phi(total: FloatArray, one: FloatArray, two: FloatArray) -> FloatArray:
-        rate = one / total[:, None]
-        spread = np.sqrt(rate * (1 - rate))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            out = (two / total[:, None, None] - rate[:, :, None] * rate[:, None, :]) / (
-                spread[:, :, None] * spread[:, None, :]
-            )
-        return np.where(np.isfinite(out), out, np.nan)
-
-    whole = phi(np.array([float(n)]), wrong.sum(0)[None], both.sum(0)[None])[0]
-    usable = ~np.isnan(whole[upper])
+    usable = ~np.isnan(matrix[upper])
     if not usable.any():
         reason = "errors do not vary: at most one judge is neither always right nor always wrong"
-        return (
-            Figure("error_correlation", None, None, n, reason),
-            Figure("effective_judges", None, None, n, reason),
-            whole,
-        )
-    value = float(whole[upper][usable].mean())
-    drawn = []
-    for weight in bootstrap.weights(groups, draws, seed, _BLOCK):
-        found = phi(weight @ size, weight @ sums, np.tensordot(weight, both, axes=1))[
-            :, upper[0], upper[1]
-        ][:, usable]
-        count = (~np.isnan(found)).sum(1)
-        drawn.append(np.where(count > 0, np.nansum(found, 1) / np.maximum(count, 1), np.nan))
-    reason = few(clusters)
-    interval = None
+        mean = Figure("error_correlation", None, None, n, reason)
+        return mean, Figure("effective_judges", None, None, n, reason), matrix
+    value = float(matrix[upper][usable].mean())
+    interval, reason = None, "one cluster only: no interval can be given"
+    clusters = int(place.max()) + 1
     if clusters >= 2:
-        deviation = float(bootstrap.spread(np.concatenate(drawn)))
-        if math.isnan(deviation):
-            reason = "errors are too rare for an interval"
-        else:
-            interval = bootstrap.interval(
-                value, deviation, freedom, -1.0, 1.0, clustered=clusters < n
-            )
-    else:
-        reason = "one cluster only: no interval can be given"
+        drawn = _drawn_correlations(sums, upper, usable, draws, seed)
+        # What carries the figure is the rows with errors, and how few clusters may hold them.
+        carried = np.bincount(place, weights=wrong.sum(1)).astype(np.float64)
+        interval, reason = _correlation_interval(value, drawn, carried, clusters < n)
     mean = Figure("error_correlation", value, interval, n, reason)
-    ends_ = None
-    if (
-        interval is not None
-    ):  # falls as the correlation rises, so its ends are those of the other one, swapped
-        low, high = effective_judges(judges, interval.high), effective_judges(judges, interval.low)
-        ends_ = type(interval)(low, high, interval.level, f"{interval.method}, of the correlation")
-    return (
-        mean,
-        Figure("effective_judges", effective_judges(judges, value), ends_, n, reason),
-        whole,
-    )
+    worth = effective_judges(judges, value)
+    effective = Figure("effective_judges", worth, _worth(judges, interval), n, reason)
+    return mean, effective, matrix
+
+
+@dataclass(frozen=True, slots=True)
+class _ErrorSums:
+    """Sums by cluster (or random group of clusters), enough for every correlation of errors.
+
+    size: (groups,) rows. one: (groups, judges) errors. two: (groups, judges, judges) common errors.
+    """
+
+    size: FloatArray
+    one: FloatArray
+    two: FloatArray
+
+    def phi(self, weight: FloatArray) -> FloatArray:
+        """(draws, judges, judges) correlations under weights (draws, groups); NaN where a judge's
+        errors do not vary.
+        """
+        total = weight @ self.size
+        rate = (weight @ self.one) / total[:, None]
+        common = np.tensordot(weight, self.two, axes=1) / total[:, None, None]
+        spread = np.sqrt(rate * (1 - rate))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            phi = (common - rate[:, :, None] * rate[:, None, :]) / (
+                spread[:, :, None] * spread[:, None, :]
+            )
+        return np.where(np.isfinite(phi), phi, np.nan)
+
+
+def _error_sums(wrong: FloatArray, place: IntArray, seed: int) -> _ErrorSums:
+    clusters = int(place.max()) + 1
+    if clusters > _MOST_GROUPS:
+        place = (np.random.default_rng(seed).permutation(clusters) % _MOST_GROUPS)[place]
+    size = np.bincount(place).astype(np.float64)
+    one = np.zeros((len(size), wrong.shape[1]))
+    np.add.at(one, place, wrong)
+    ordered = wrong[np.argsort(place, kind="stable")]
+    ends = np.cumsum(size).astype(np.int64)
+    two = []
+    for rows in np.split(ordered, ends[:-1]):
+        two.append(rows.T @ rows)
+    return _ErrorSums(size, one, np.stack(two))
+
+
+def _drawn_correlations(
+    sums: _ErrorSums, upper: tuple[IntArray, ...], usable: BoolArray, draws: int, seed: int
+) -> FloatArray:
+    """(draws,) the mean correlation of the usable pairs of judges over resampled clusters."""
+    means = []
+    for weight in bootstrap.weights(len(sums.size), draws, seed, _BLOCK):
+        pairs = sums.phi(weight)[:, upper[0], upper[1]][:, usable]
+        count = (~np.isnan(pairs)).sum(1)
+        mean = np.nansum(pairs, 1) / np.maximum(count, 1)
+        means.append(np.where(count > 0, mean, np.nan))
+    return np.concatenate(means)
+
+
+def _correlation_interval(
+    value: float, drawn: FloatArray, carried: FloatArray, clustered: bool
+) -> tuple[Interval | None, str]:
+    """The interval of the mean correlation and what to beware of; carried: errors by cluster."""
+    deviation = float(bootstrap.spread(drawn))
+    if math.isnan(deviation):
+        return None, "errors are too rare for an interval"
+    freedom = max(1.0, bootstrap.effective(carried) - 1)
+    interval = bootstrap.interval(value, deviation, freedom, -1.0, 1.0, clustered=clustered)
+    return interval, few(len(carried))
+
+
+def _worth(judges: int, correlation: Interval | None) -> Interval | None:
+    """The interval of the effective number of judges: it falls as the correlation rises, so its
+    ends are those of the correlation, swapped.
+    """
+    if correlation is None:
+        return None
+    low = effective_judges(judges, correlation.high)
+    high = effective_judges(judges, correlation.low)
+    return Interval(low, high, correlation.level, f"{correlation.method}, of the correlation")
 
 
 def _eigen(matrix: FloatArray) -> float | None:
     """Participation ratio of the correlation matrix's eigenvalues, over the judges whose errors
     vary.
     """
-    held = ~np.isnan(np.diag(matrix))
-    if not held.any():
+    varies = ~np.isnan(np.diag(matrix))
+    if not varies.any():
         return None
-    values = np.linalg.eigvalsh(matrix[np.ix_(held, held)])
+    values = np.linalg.eigvalsh(matrix[np.ix_(varies, varies)])
     return float(values.sum() ** 2 / (values**2).sum())
 
 
@@ -383,7 +411,8 @@ def _fleiss(m: FloatArray, passes: FloatArray, groups: IntArray, draws: int, see
     same = 1 - 2 * passes * (m - passes) / (m * (m - 1))
     # rows, agreement, verdicts, passes, and each row's share of passes: rows with gaps weigh no
     # less (Gwet 2014)
-    sums = [np.bincount(place, weights=w) for w in (np.ones(n), same, m, passes, passes / m)]
+    columns = (np.ones(n), same, m, passes, passes / m)
+    sums = [np.bincount(place, weights=column) for column in columns]
     table = np.column_stack(sums).astype(np.float64)
 
     def kappa(t: FloatArray) -> FloatArray:
@@ -395,45 +424,44 @@ def _fleiss(m: FloatArray, passes: FloatArray, groups: IntArray, draws: int, see
 
     value = float(kappa(table.sum(0)))
     if math.isnan(value):
-        return Figure(
-            "kappa",
-            None,
-            None,
-            n,
-            "all verdicts are the same: there is no agreement beyond chance to speak of",
-        )
+        reason = "all verdicts are the same: there is no agreement beyond chance to speak of"
+        return Figure("kappa", None, None, n, reason)
     clusters = len(table)
     if clusters < 2:
         return Figure("kappa", value, None, n, "one cluster only: no interval can be given")
-    drawn = np.concatenate(
-        [kappa(weight @ table) for weight in bootstrap.weights(clusters, draws, seed, _BLOCK)]
-    )
-    deviation = float(bootstrap.spread(drawn))
+    drawn = []
+    for weight in bootstrap.weights(clusters, draws, seed, _BLOCK):
+        drawn.append(kappa(weight @ table))
+    deviation = float(bootstrap.spread(np.concatenate(drawn)))
     if math.isnan(deviation):
         return Figure("kappa", value, None, n, "one of the verdicts is too rare for an interval")
-    # The rarer verdict carries the figure.
-    rare = (
-        np.minimum(table[:, 3], table[:, 2] - table[:, 3])
-        if clusters == n
-        else np.where(
-            table[:, 3].sum() * 2 <= table[:, 2].sum(), table[:, 3], table[:, 2] - table[:, 3]
-        )
+    carried = min(
+        bootstrap.effective(_rarer(table[:, 2], table[:, 3], clusters == n)),
+        bootstrap.effective(table[:, 0]),
     )
-    freedom = max(
-        1.0, min(bootstrap.effective(rare.astype(np.float64)), bootstrap.effective(table[:, 0])) - 1
+    interval = bootstrap.interval(
+        value, deviation, max(1.0, carried - 1), -1.0, 1.0, clustered=clusters < n
     )
-    reason = few(clusters)
-    interval = bootstrap.interval(value, deviation, freedom, -1.0, 1.0, clustered=clusters < n)
-    return Figure("kappa", value, interval, n, reason)
+    return Figure("kappa", value, interval, n, few(clusters))
+
+
+def _rarer(verdicts: FloatArray, passes: FloatArray, lone: bool) -> FloatArray:
+    """(clusters,) how many verdicts are of the rarer kind, which carries the figure: of each row
+    where rows are alone, else of all.
+    """
+    fails = verdicts - passes
+    if lone:
+        return np.minimum(passes, fails)
+    return passes if passes.sum() * 2 <= verdicts.sum() else fails
 
 
 def _mean(name: str, values: FloatArray, groups: IntArray) -> Figure:
     mean = MeanAccumulator()
     for value, group in zip(values.tolist(), _names(groups), strict=True):
         mean.add(value, group)
-    found = mean.result()
-    reason = few(found.clusters) if found.n else "no row has two verdicts"
-    return Figure(name, found.mean, found.interval, found.n, reason)
+    result = mean.result()
+    reason = few(result.clusters) if result.n else "no row has two verdicts"
+    return Figure(name, result.mean, result.interval, result.n, reason)
 
 
 def _names(groups: IntArray) -> list[str]:

@@ -1,5 +1,4 @@
-"""From which confidence on may a judge's verdict be taken, if it has to agree with people so often?
-With a guarantee.
+"""Selective answers: the confidence from which on a judge's verdict may be taken, guaranteed.
 
 Thresholds are tested in a fixed order, from the strictest down; each asks whether disagreement
 among the rows at or above it could be alpha or more. The last one in an unbroken row of rejections
@@ -24,7 +23,7 @@ price of few clusters is that often no threshold can be certified.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,21 +94,54 @@ def certify(
             "each row needs one finite confidence and whether the judge agrees with people"
         )
     n = len(confidence)
-    if not n:
-        return Guarantee(alpha, delta, 0, 0, None, 0.0, None, 1.0, (), "there are no labelled rows")
-    place = (
-        np.arange(n) if cluster is None else np.unique(cluster, return_inverse=True)[1].reshape(-1)
+    nothing = Guarantee(
+        alpha=alpha,
+        delta=delta,
+        n=n,
+        clusters=0,
+        threshold=None,
+        coverage=0.0,
+        agreement=None,
+        design=1.0,
+        steps=(),
     )
-    clusters, wrong = int(place.max()) + 1, ~agrees
+    if not n:
+        return replace(nothing, reason="there are no labelled rows")
+    place = np.arange(n)
+    if cluster is not None:
+        place = np.unique(cluster, return_inverse=True)[1].reshape(-1)
+    clusters = int(place.max()) + 1
+    steps, certified, design = _tested(confidence, ~agrees, place, alpha, delta)
+    tested = replace(nothing, clusters=clusters, steps=tuple(steps))
+    if certified is None:
+        return replace(tested, reason=_why_none(tested))
+    approximate = f"only {clusters} clusters: the guarantee is approximate"
+    return replace(
+        tested,
+        threshold=certified.threshold,
+        coverage=certified.coverage,
+        agreement=certified.agreement,
+        design=design,
+        reason=approximate if clusters < FEWEST_CLUSTERS else "",
+    )
+
+
+def _tested(
+    confidence: FloatArray, wrong: BoolArray, place: IntArray, alpha: float, delta: float
+) -> tuple[list[Step], Step | None, float]:
+    """The tested thresholds, the last one in an unbroken row of rejections, its design effect."""
+    n = len(confidence)
     rho = _correlation(wrong, place)
     # Fewer rows than this cannot be rejected even without a disagreement.
     least = math.ceil(math.log(delta) / math.log1p(-alpha))
-    steps, found, design = list[Step](), None, 1.0
+    steps: list[Step] = []
+    certified = None
+    design = 1.0
     for threshold in thresholds(confidence):
         rows = confidence >= threshold
         effect = _design(wrong[rows], place[rows], rho, alpha, delta)
         answered = int(rows.sum())
-        if answered / effect < least and found is None and not steps:
+        if not steps and answered / effect < least:
             continue
         bad = int(wrong[rows].sum())
         p = binomial_tail(bad / effect, answered / effect, alpha)
@@ -117,37 +149,22 @@ def certify(
         steps.append(step)
         if p > delta:
             break
-        found, design = step, effect
-    if found is None:
-        if clusters < 2 or not steps:
-            why = (
-                f"{n} labelled rows in {clusters} clusters are too few: even without a disagreement"
-                " nothing would be shown"
-            )
-        else:
-            first = steps[0]
-            why = (
-                f"at the strictest threshold tested, {first.threshold:.3g}, {first.agreement:.1%}"
-                f" of {first.answered} rows agree with people: not enough to show {1 - alpha:.1%}"
-                f" with confidence {1 - delta:.0%}"
-            )
-        return Guarantee(alpha, delta, n, clusters, None, 0.0, None, 1.0, tuple(steps), why)
-    reason = (
-        f"only {clusters} clusters: the guarantee is approximate"
-        if clusters < FEWEST_CLUSTERS
-        else ""
-    )
-    return Guarantee(
-        alpha,
-        delta,
-        n,
-        clusters,
-        found.threshold,
-        found.coverage,
-        found.agreement,
-        design,
-        tuple(steps),
-        reason,
+        certified = step
+        design = effect
+    return steps, certified, design
+
+
+def _why_none(tested: Guarantee) -> str:
+    if tested.clusters < 2 or not tested.steps:
+        return (
+            f"{tested.n} labelled rows in {tested.clusters} clusters are too few: even without a"
+            " disagreement nothing would be shown"
+        )
+    first = tested.steps[0]
+    return (
+        f"at the strictest threshold tested, {first.threshold:.3g}, {first.agreement:.1%} of"
+        f" {first.answered} rows agree with people: not enough to show {1 - tested.alpha:.1%}"
+        f" with confidence {1 - tested.delta:.0%}"
     )
 
 
@@ -185,26 +202,24 @@ def _correlation(wrong: BoolArray, place: IntArray) -> float:
     typical = (n - float((size**2).sum()) / n) / (groups - 1)
     rho = (between - within) / max(between + (typical - 1) * within, 1e-300)
     # Smith 1956, for clusters of about one size.
-    error = (
-        (1 - rho)
-        * (1 + (typical - 1) * rho)
-        * math.sqrt(2 / max(1.0, typical * (typical - 1) * (groups - 1)))
-    )
+    spread = math.sqrt(2 / max(1.0, typical * (typical - 1) * (groups - 1)))
+    error = (1 - rho) * (1 + (typical - 1) * rho) * spread
     return min(1.0, max(0.0, rho) + max(0.0, error))
 
 
 def _design(wrong: BoolArray, place: IntArray, rho: float, alpha: float, delta: float) -> float:
+    """By how much clusters divide these rows, at least 1; see the module's first lines."""
     size = np.bincount(place).astype(np.float64)
     size = size[size > 0]
-    n = len(wrong)
-    if len(size) == n:
+    n, groups = len(wrong), len(size)
+    if groups == n:
         return 1.0
-    by_size = 1 + (float((size**2).sum()) / n - 1) * rho
+    squares = float((size**2).sum())
+    by_size = 1 + (squares / n - 1) * rho
     apart = np.bincount(place, weights=wrong - alpha)
-    groups = len(size)
     spread = float((apart**2).sum()) * groups / max(1, groups - 1) / (n * alpha * (1 - alpha))
-    freedom = max(1.0, n**2 / float((size**2).sum()) - 1)
-    caution = (
-        (t_quantile(1 - delta, freedom) / normal_quantile(1 - delta)) ** 2 if delta < 0.5 else 1.0
-    )
+    caution = 1.0
+    if delta < 0.5:
+        freedom = max(1.0, n**2 / squares - 1)
+        caution = (t_quantile(1 - delta, freedom) / normal_quantile(1 - delta)) ** 2
     return max(1.0, by_size, spread) * caution
