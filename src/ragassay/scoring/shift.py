@@ -1,4 +1,5 @@
-"""Are two sets of rows alike, so that what was measured on the one may be said of the other?
+"""Tests of whether two sets of rows are alike, so that what was measured on one may be said of the
+other.
 
 Three ways to look, by what is at hand. A certificate keeps only quantiles of cheap features:
 `against` compares them feature by feature (largest gap of the distribution functions,
@@ -17,7 +18,8 @@ import math
 import string
 import unicodedata
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,42 +112,64 @@ def features(sample: Sample) -> dict[str, float]:
 
     Linear in the text; shares of characters are taken over a field's first 20,000.
     """
-    found: dict[str, float] = {}
-    question, response = sample.question, sample.response
-    asked = _words(question) if question is not None else frozenset()
-    if question is not None:
-        found["question_words"] = _log(len(question.split()))
-        found["question_mark"] = float(question.rstrip().endswith("?"))
-        first = question.split(None, 1)[:1]
-        found["question_asks"] = float(bool(first) and first[0].lower().rstrip(",'s") in _ASKING)
-        found["question_capitals"], found["question_digits"], _, _ = _characters(question)
-    given: frozenset[str] | None = None
+    question_words = frozenset[str]()
+    context_words = frozenset[str]()
+    out: dict[str, float] = {}
+    if sample.question is not None:
+        question_words = _words(sample.question)
+        out.update(_question_features(sample.question))
     if sample.contexts is not None:
         text = "\n".join(context.text for context in sample.contexts)
-        given = _words(text)
-        found["contexts"] = _log(len(sample.contexts))
+        context_words = _words(text)
+        out["contexts"] = _log(len(sample.contexts))
         if text:
-            found["context_words"] = _log(len(text.split()))
-            _, found["context_digits"], found["context_marks"], found["context_foreign"] = (
-                _characters(text)
-            )
-    if response is not None:
-        words = response.split()
-        said = _words(response)
-        found["response_words"] = _log(len(words))
-        found["response_sentences"] = _log(sum(word[-1] in ".!?" for word in words))
-        capitals, digits, marks, foreign = _characters(response)
-        found["response_capitals"], found["response_digits"] = capitals, digits
-        found["response_marks"], found["response_foreign"] = marks, foreign
-        if words:
-            found["response_word_length"] = min(50.0, sum(map(len, words)) / len(words))
-        if said and given:
-            found["response_in_contexts"] = len(said & given) / len(said)
-        if said and asked:
-            found["response_in_question"] = len(said & asked) / len(said)
+            out["context_words"] = _log(len(text.split()))
+            characters = _characters(text)
+            out["context_digits"] = characters.digits
+            out["context_marks"] = characters.marks
+            out["context_foreign"] = characters.foreign
+    if sample.response is not None:
+        out.update(_response_features(sample.response, context_words, question_words))
     if sample.reference is not None:
-        found["reference_words"] = _log(len(sample.reference.split()))
-    return found
+        out["reference_words"] = _log(len(sample.reference.split()))
+    return out
+
+
+def _question_features(question: str) -> dict[str, float]:
+    first = question.split(None, 1)[:1]
+    asks = bool(first) and first[0].lower().rstrip(",'s") in _ASKING
+    characters = _characters(question)
+    return {
+        "question_words": _log(len(question.split())),
+        "question_mark": float(question.rstrip().endswith("?")),
+        "question_asks": float(asks),
+        "question_capitals": characters.capitals,
+        "question_digits": characters.digits,
+    }
+
+
+def _response_features(
+    response: str, contexts: frozenset[str], question: frozenset[str]
+) -> dict[str, float]:
+    """contexts, question: the distinct words of those fields, none where the row lacks them."""
+    words = response.split()
+    distinct = _words(response)
+    characters = _characters(response)
+    out = {
+        "response_words": _log(len(words)),
+        "response_sentences": _log(sum(word[-1] in ".!?" for word in words)),
+        "response_capitals": characters.capitals,
+        "response_digits": characters.digits,
+        "response_marks": characters.marks,
+        "response_foreign": characters.foreign,
+    }
+    if words:
+        out["response_word_length"] = min(50.0, sum(map(len, words)) / len(words))
+    if distinct and contexts:
+        out["response_in_contexts"] = len(distinct & contexts) / len(distinct)
+    if distinct and question:
+        out["response_in_question"] = len(distinct & question) / len(distinct)
+    return out
 
 
 def terms(sample: Sample) -> tuple[int, ...]:
@@ -154,8 +178,8 @@ def terms(sample: Sample) -> tuple[int, ...]:
 
     Of each field's first 4,000 characters: lower-cased words and the first word's place.
     """
-    fields = [("q", sample.question or ""), ("r", sample.response or "")]
-    fields.append(("c", "\n".join(context.text[:4000] for context in (sample.contexts or ())[:8])))
+    contexts = "\n".join(context.text[:4000] for context in (sample.contexts or ())[:8])
+    fields = (("q", sample.question or ""), ("r", sample.response or ""), ("c", contexts))
     seen = set()
     for name, text in fields:
         words = text[:4000].lower().split()
@@ -172,21 +196,20 @@ def profile(rows: Iterable[Row]) -> Profile:
     """Quantiles of every feature at 0, 1/32 ... 1 (the smallest value with at least that share at
     or below it).
     """
-    seen: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     n = 0
     for row in rows:
         n += 1
         for name, value in row.items():
-            seen.setdefault(name, []).append(value)
+            values.setdefault(name, []).append(value)
     steps = np.arange(STEPS + 1) / STEPS
-    quantiles = {
-        name: tuple(
-            float(q)
-            for q in np.quantile(np.asarray(values, dtype=float), steps, method="inverted_cdf")
-        )
-        for name, values in sorted(seen.items())
-    }
-    return Profile(n, quantiles, {name: len(values) / n for name, values in sorted(seen.items())})
+    quantiles = {}
+    present = {}
+    for name in sorted(values):
+        column = np.asarray(values[name], dtype=float)
+        quantiles[name] = tuple(np.quantile(column, steps, method="inverted_cdf").tolist())
+        present[name] = len(column) / n
+    return Profile(n, quantiles, present)
 
 
 def against(
@@ -200,59 +223,61 @@ def against(
     alike: p < 0.02 and gap >= 0.2. No row: alike, and says that nothing was there to compare. Only
     features that either side knows are compared.
     """
-    seen = list(rows)
-    if not seen or not profile.n:
+    here = list(rows)
+    if not here or not profile.n:
         return Shift(True, why="no rows to compare")
     codes = None if clusters is None else clusters_of(clusters)
-    names = [
-        name for name in FEATURES if name in profile.quantiles or any(name in row for row in seen)
-    ]
-    tests = 0
-    worst: tuple[float, float, str, str] | None = None
-    for name in names:
-        has = np.array([name in row for row in seen])
-        values = np.array([row[name] for row in seen if name in row])
-        share = profile.present.get(name, 0.0)
-        gaps = [
-            (abs(float(has.mean()) - share), has.astype(float), len(seen), float(profile.n), "")
-        ]
-        known = profile.quantiles.get(name)
-        if known is not None and len(values):
-            gap, at = _gap_to_quantiles(np.asarray(known), values)
-            below = (values <= at).astype(float)
-            gaps.append(
-                (
-                    gap,
-                    below,
-                    len(values),
-                    max(1.0, profile.n * share),
-                    _median_words(name, known, values),
-                )
-            )
-        for gap, indicator, n, m, words in gaps:
-            own = codes if codes is None or len(indicator) == len(seen) else codes[has]
-            effect = _design_effect(indicator, own)
-            tests += 1
-            p = kolmogorov(gap, n / effect, m / effect)
-            if worst is None or (gap >= SMALLEST_GAP, -p, gap) > (
-                worst[1] >= SMALLEST_GAP,
-                -worst[0],
-                worst[1],
-            ):
-                worst = p, gap, name, words or _presence(name, float(has.mean()), share)
-    if worst is None:
+    gaps = []
+    for name in FEATURES:
+        if name in profile.quantiles or any(name in row for row in here):
+            gaps += _gaps(name, profile, here, codes)
+    if not gaps:
         return Shift(True, why="nothing that both sides know to compare")
-    p, gap, name, words = worst
-    p = min(1.0, p * tests)
-    if p < LEVEL and gap >= SMALLEST_GAP:
-        return Shift(False, name, words, p, gap)
-    units = (
-        len(seen) if codes is None else len(np.unique(codes))
-    )  # rows of one document may all be alike
-    least = _detectable(units, profile.n, tests)
-    what = f"{units} rows" if units == len(seen) else f"{len(seen)} rows of {units} clusters"
+    worst = max(gaps, key=_Gap.weight)
+    p = min(1.0, worst.p * len(gaps))
+    if p < LEVEL and worst.size >= SMALLEST_GAP:
+        return Shift(False, worst.feature, worst.words, p, worst.size)
+    # rows of one document may all be alike
+    units = len(here) if codes is None else len(np.unique(codes))
+    least = _detectable(units, profile.n, len(gaps))
+    what = f"{units} rows" if units == len(here) else f"{len(here)} rows of {units} clusters"
     why = f"{what} would only show a gap of {least:.2f} or more" if least > 0.5 else ""
-    return Shift(True, name, why, p, gap)
+    return Shift(True, worst.feature, why, p, worst.size)
+
+
+class _Gap(NamedTuple):
+    """How far a feature lies from a profile's. p: of one test; words: the gap as a reader can check
+    it.
+    """
+
+    feature: str
+    size: float
+    p: float
+    words: str
+
+    def weight(self) -> tuple[bool, float, float]:
+        """Its place among others: those large enough to matter first, then the least likely."""
+        return self.size >= SMALLEST_GAP, -self.p, self.size
+
+
+def _gaps(name: str, profile: Profile, rows: Sequence[Row], codes: Ints | None) -> Iterator[_Gap]:
+    """Of one feature the gap of the shares of rows that have it, and that of its values."""
+    has = np.array([name in row for row in rows])
+    share_here = float(has.mean())
+    share = profile.present.get(name, 0.0)
+    gap = abs(share_here - share)
+    effect = _design_effect(has.astype(float), codes)
+    p = kolmogorov(gap, len(rows) / effect, float(profile.n) / effect)
+    yield _Gap(name, gap, p, _presence(name, share_here, share))
+    quantiles = profile.quantiles.get(name)
+    values = np.array([row[name] for row in rows if name in row])
+    if quantiles is None or not len(values):
+        return
+    gap, at = _gap_to_quantiles(np.asarray(quantiles), values)
+    below = (values <= at).astype(float)
+    effect = _design_effect(below, None if codes is None else codes[has])
+    p = kolmogorov(gap, len(values) / effect, max(1.0, profile.n * share) / effect)
+    yield _Gap(name, gap, p, _median_words(name, quantiles, values))
 
 
 def two_sets(
@@ -277,42 +302,49 @@ def two_sets(
         return Shift(True, why="fewer than two rows on a side: nothing can be told")
     rng = np.random.default_rng(seed)
     units = _units(clusters, len(a), len(b))
-    keep = np.concatenate([_some(units[: len(a)], rng), len(a) + _some(units[len(a) :], rng)])
-    side = (keep < len(a)).astype(float)
-    rows = [a[i] if i < len(a) else b[i - len(a)] for i in keep]
-    unit = np.unique(units[keep], return_inverse=True)[1]
+    chosen = np.concatenate([_some(units[: len(a)], rng), len(a) + _some(units[len(a) :], rng)])
+    side = (chosen < len(a)).astype(float)
+    rows = [a[i] if i < len(a) else b[i - len(a)] for i in chosen]
+    unit = np.unique(units[chosen], return_inverse=True)[1]
     folds = rng.permutation(np.arange(unit.max() + 1) % 5)[unit]
     numbers, names = _ranks(rows)
     kernels = [numbers @ numbers.T / max(1, numbers.shape[1])] if numbers.size else []
     if terms is not None:
-        bags = [terms[0][i] if i < len(a) else terms[1][i - len(a)] for i in keep]
+        bags = [terms[0][i] if i < len(a) else terms[1][i - len(a)] for i in chosen]
         kernels.append(_word_kernel(bags))
         if len(kernels) == 2:
             kernels.append(kernels[0] + kernels[1])
-    sides = np.column_stack([side, *(_permuted(side, unit, rng) for _ in range(PERMUTATIONS))])
-    spoken: list[Floats] = [
-        _auc_gaps(_cross_fitted(kernel, folds, sides), sides) for kernel in kernels
-    ]
+    permuted = [_permuted(side, unit, rng) for _ in range(PERMUTATIONS)]
+    sides = np.column_stack([side, *permuted])
+    statistics = [_auc_gaps(_cross_fitted(kernel, folds, sides), sides) for kernel in kernels]
     if names:
-        spoken.append(_largest_gaps(numbers[:, : len(names)], sides))
-    if not spoken:
+        statistics.append(_largest_gaps(numbers[:, : len(names)], sides))
+    if not statistics:
         return Shift(True, why="nothing that the rows have can be compared")
-    table = np.array(spoken)  # statistics x (real, permuted ...)
+    striking, size, p = _most_striking(np.array(statistics))
+    feature, words = _most_different(rows, side)
+    if p < LEVEL and size >= SMALLEST_SIZE:
+        why = words
+        if striking < len(kernels):
+            why = f"a classifier tells them apart with an AUC of {(1 + size) / 2:.2f}"
+            why += f"; {words}" if words else ""
+        return Shift(False, feature, why, p, min(1.0, size))
+    fewer = min(len(np.unique(unit[side == 1])), len(np.unique(unit[side == 0])))
+    why = f"{fewer} rows or clusters on a side are too few to tell" if fewer < 30 else ""
+    return Shift(True, feature, why, p, min(1.0, size))
+
+
+def _most_striking(table: Floats) -> tuple[int, float, float]:
+    """The statistic that the permutations reach least often: its index, its size, and the p of the
+    least of all.
+
+    table: (statistics, 1 + permutations), the real sides first.
+    """
     ranks = np.array([(line[None, :] >= line[:, None] - 1e-12).mean(axis=1) for line in table])
     best = ranks.min(axis=0)
     p = float((best <= best[0] + 1e-12).mean())
-    chosen = int(np.lexsort((-table[:, 0], ranks[:, 0]))[0])
-    size = float(max(0.0, table[chosen, 0]))
-    feature, why = _most_different(rows, side)
-    if p < LEVEL and size >= SMALLEST_SIZE:
-        if chosen < len(kernels):
-            why = f"a classifier tells them apart with an AUC of {(1 + size) / 2:.2f}" + (
-                f"; {why}" if why else ""
-            )
-        return Shift(False, feature, why, p, min(1.0, size))
-    few = min(len(np.unique(unit[side == 1])), len(np.unique(unit[side == 0])))
-    why = f"{few} rows or clusters on a side are too few to tell" if few < 30 else ""
-    return Shift(True, feature, why, p, min(1.0, size))
+    striking = int(np.lexsort((-table[:, 0], ranks[:, 0]))[0])
+    return striking, float(max(0.0, table[striking, 0])), p
 
 
 def kolmogorov(gap: float, n: float, m: float) -> float:
@@ -325,10 +357,11 @@ def kolmogorov(gap: float, n: float, m: float) -> float:
     x = gap * (root + 0.12 + 0.11 / root)
     if x < 0.2:
         return 1.0
-    total = 2 * math.fsum(
-        (1 if k % 2 else -1) * math.exp(-2 * k * k * x * x) for k in range(1, 101)
-    )
-    return min(1.0, max(0.0, total))
+    terms = []
+    for k in range(1, 101):
+        sign = 1 if k % 2 else -1
+        terms.append(sign * math.exp(-2 * k * k * x * x))
+    return min(1.0, max(0.0, 2 * math.fsum(terms)))
 
 
 def _detectable(n: float, m: float, tests: int) -> float:
@@ -350,15 +383,25 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word for word in text.lower().translate(_ENDS).split() if word)
 
 
-def _characters(text: str) -> tuple[float, float, float, float]:
+class _Characters(NamedTuple):
+    """Shares of the characters of a text, each in [0, 1]."""
+
+    capitals: float
+    digits: float
+    marks: float
+    foreign: float
+
+
+def _characters(text: str) -> _Characters:
     """Shares of capitals, digits, punctuation and non-ASCII among the first 20,000 characters; 0
     for no text.
     """
     text = text[:_MOST_CHARACTERS]
     if not text:
-        return 0.0, 0.0, 0.0, 0.0
-    n, capitals, digits, marks, foreign = len(text), 0, 0, 0, 0
+        return _Characters(0.0, 0.0, 0.0, 0.0)
+    capitals = digits = marks = foreign = 0
     for character in text:
+        # Most characters are these, and are none of the four.
         if "a" <= character <= "z" or character == " ":
             continue
         if character > "\x7f":
@@ -370,21 +413,20 @@ def _characters(text: str) -> tuple[float, float, float, float]:
             digits += 1
         elif character in _MARKS:
             marks += 1
-    return capitals / n, digits / n, marks / n, foreign / n
+    n = len(text)
+    return _Characters(capitals / n, digits / n, marks / n, foreign / n)
 
 
-def _gap_to_quantiles(known: Floats, values: Floats) -> tuple[float, float]:
+def _gap_to_quantiles(quantiles: Floats, values: Floats) -> tuple[float, float]:
     """(largest gap that the quantiles prove, the value where it is)."""
-    knots = np.unique(known)
+    knots = np.unique(quantiles)
     values = np.sort(values)
-    at = np.searchsorted(values, knots, side="right") / len(
-        values
-    )  # F of the rows at the knot and just below it
+    # The rows' distribution function at each knot and just below it.
+    at = np.searchsorted(values, knots, side="right") / len(values)
     under = np.searchsorted(values, knots, side="left") / len(values)
-    least = (
-        np.searchsorted(known, knots, side="right") - 1
-    ) / STEPS  # F of the profile is at least, and below at most
-    most = np.searchsorted(known, knots, side="left") / STEPS
+    # The profile's is at least this at the knot, and at most that just below it.
+    least = (np.searchsorted(quantiles, knots, side="right") - 1) / STEPS
+    most = np.searchsorted(quantiles, knots, side="left") / STEPS
     gaps = np.maximum(least - at, under - most)
     best = int(np.argmax(gaps))
     return max(0.0, float(gaps[best])), float(knots[best])
@@ -402,12 +444,14 @@ def _design_effect(indicator: Floats, codes: Ints | None) -> float:
         return float((sizes**2).sum() / n)
     totals = np.bincount(units, indicator - rate)
     groups = len(totals)
-    return max(1.0, float(groups / (groups - 1) * (totals**2).sum() / (n * rate * (1 - rate))))
+    squares = groups / (groups - 1) * (totals**2).sum()
+    return max(1.0, float(squares / (n * rate * (1 - rate))))
 
 
 def _units(
     clusters: tuple[Sequence[str | None], Sequence[str | None]] | None, n: int, m: int
 ) -> Ints:
+    """The unit of every row of both sides, the first side's rows first."""
     if clusters is None:
         return np.arange(n + m)
     if len(clusters[0]) != n or len(clusters[1]) != m:
@@ -415,9 +459,8 @@ def _units(
     units = clusters_of([*clusters[0], *clusters[1]])
     first, second = set(units[:n].tolist()), set(units[n:].tolist())
     if len(first & second) >= 0.1 * min(len(first), len(second)):
-        return np.arange(
-            n + m
-        )  # rows were picked one by one: whole clusters are not what fell to a side
+        # Rows were picked one by one: whole clusters are not what fell to a side.
+        return np.arange(n + m)
     return units
 
 
@@ -441,17 +484,19 @@ def _permuted(side: Floats, unit: Ints, rng: np.random.Generator) -> Floats:
 def _ranks(rows: Sequence[Row]) -> tuple[Floats, list[str]]:
     """Per feature its rank in [-1, 1] (absent: 0), then the squares of the ranks and who has it;
     the names of the first.
+
+    Features without spread are left out. Columns are scaled to a variance of one.
     """
-    names = [name for name in FEATURES if any(name in row for row in rows)]
-    names += sorted({name for row in rows for name in row} - set(names))
-    first, rest, kept = [], [], []
+    there = set[str]().union(*rows)
+    names = [name for name in FEATURES if name in there]
+    names += sorted(there - set(names))
+    first, rest, ranked = [], [], []
     for name in names:
         has = np.array([name in row for row in rows])
-        values = np.array([row[name] for row in rows if name in row])
         column = np.zeros(len(rows))
-        column[has] = _mid_ranks(values)
+        column[has] = _mid_ranks(np.array([row[name] for row in rows if name in row]))
         if np.ptp(column[has]) > 0:
-            kept.append(name)
+            ranked.append(name)
             first.append(column * math.sqrt(3))
             square = np.zeros(len(rows))
             square[has] = column[has] ** 2 - (column[has] ** 2).mean()
@@ -460,13 +505,15 @@ def _ranks(rows: Sequence[Row]) -> tuple[Floats, list[str]]:
             spread = has - has.mean()
             rest.append(spread / spread.std())
     columns = first + rest
-    return (np.column_stack(columns) if columns else np.zeros((len(rows), 0))), kept
+    table = np.column_stack(columns) if columns else np.zeros((len(rows), 0))
+    return table, ranked
 
 
 def _mid_ranks(values: Floats) -> Floats:
     """Ranks spread over [-1, 1], ties in the middle of theirs."""
     ordered = np.sort(values)
-    low, high = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
+    low = np.searchsorted(ordered, values, "left")
+    high = np.searchsorted(ordered, values, "right")
     return np.asarray((low + high) / len(values) - 1.0)
 
 
@@ -493,10 +540,9 @@ def _cross_fitted(kernel: Floats, folds: Ints, sides: Floats) -> Floats:
         test, train = folds == fold, folds != fold
         if not train.any():
             continue
-        aims = sides[train] - sides[train].mean(axis=0)
-        fitted = np.linalg.solve(
-            kernel[np.ix_(train, train)] + penalty * np.eye(int(train.sum())), aims
-        )
+        targets = sides[train] - sides[train].mean(axis=0)
+        ridge = penalty * np.eye(int(train.sum()))
+        fitted = np.linalg.solve(kernel[np.ix_(train, train)] + ridge, targets)
         scores[test] = kernel[np.ix_(test, train)] @ fitted
     return scores
 
@@ -504,12 +550,8 @@ def _cross_fitted(kernel: Floats, folds: Ints, sides: Floats) -> Floats:
 def _auc_gaps(scores: Floats, sides: Floats) -> Floats:
     """2 AUC - 1 of every column: ranks, ties by order (scores of a fit hardly tie)."""
     ranks = np.empty_like(scores)
-    np.put_along_axis(
-        ranks,
-        np.argsort(scores, axis=0, kind="stable"),
-        np.arange(1.0, len(scores) + 1)[:, None],
-        axis=0,
-    )
+    order = np.argsort(scores, axis=0, kind="stable")
+    np.put_along_axis(ranks, order, np.arange(1.0, len(scores) + 1)[:, None], axis=0)
     ones = sides.sum(axis=0)
     zeros = len(sides) - ones
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -518,7 +560,7 @@ def _auc_gaps(scores: Floats, sides: Floats) -> Floats:
 
 
 def _largest_gaps(columns: Floats, sides: Floats) -> Floats:
-    """The largest gap of distribution functions over the features, for every assignment of sides."""
+    """The largest gap of distribution functions over the features, by assignment of sides."""
     ones = np.maximum(sides.sum(axis=0), 1)
     zeros = np.maximum((1 - sides).sum(axis=0), 1)
     weights = sides / ones - (1 - sides) / zeros
@@ -533,23 +575,28 @@ def _largest_gaps(columns: Floats, sides: Floats) -> Floats:
 
 def _most_different(rows: Sequence[Row], side: Floats) -> tuple[str, str]:
     """The feature with the largest gap, and the gap in words."""
-    best: tuple[float, str, str] = (0.0, "", "")
-    for name in sorted({name for row in rows for name in row}):
+    largest, feature, words = 0.0, "", ""
+    for name in sorted(set[str]().union(*rows)):
         has = np.array([name in row for row in rows])
         values = np.array([row.get(name, 0.0) for row in rows])
+        there, here = float(has[side == 1].mean()), float(has[side == 0].mean())
+        gap = abs(there - here)
+        if gap > largest:
+            largest, feature, words = gap, name, _presence(name, here, there)
         first, second = values[has & (side == 1)], values[has & (side == 0)]
-        presence = float(has[side == 1].mean()), float(has[side == 0].mean())
-        if abs(presence[0] - presence[1]) > best[0]:
-            best = abs(presence[0] - presence[1]), name, _presence(name, presence[1], presence[0])
         if len(first) and len(second):
-            knots = np.unique(np.concatenate([first, second]))
-            gap = np.abs(
-                np.searchsorted(np.sort(first), knots, "right") / len(first)
-                - np.searchsorted(np.sort(second), knots, "right") / len(second)
-            ).max()
-            if gap > best[0]:
-                best = float(gap), name, _median_words(name, first, second)
-    return best[1], best[2]
+            gap = _gap_of_values(first, second)
+            if gap > largest:
+                largest, feature, words = gap, name, _median_words(name, first, second)
+    return feature, words
+
+
+def _gap_of_values(first: Floats, second: Floats) -> float:
+    """The largest gap between the distribution functions of two sets of values."""
+    knots = np.unique(np.concatenate([first, second]))
+    below_first = np.searchsorted(np.sort(first), knots, "right") / len(first)
+    below_second = np.searchsorted(np.sort(second), knots, "right") / len(second)
+    return float(np.abs(below_first - below_second).max())
 
 
 def _presence(name: str, here: float, there: float) -> str:
@@ -563,13 +610,13 @@ def _median_words(name: str, there: Sequence[float] | Floats, here: Floats) -> s
     title = FEATURES.get(name, name)
     if name in _LENGTHS or name in _COUNTS:
         before, now = math.expm1(first), math.expm1(second)
-        unit = " words" if name in _LENGTHS else ""
-        if name in _LENGTHS and before >= 1 and now >= 1 and not 0.8 < now / before < 1.25:
+        is_length = name in _LENGTHS
+        if is_length and before >= 1 and now >= 1 and not 0.8 < now / before < 1.25:
             times = now / before
             size = f"{times:.1f} times as long" if times > 1 else f"{1 / times:.1f} times shorter"
-            return (
-                f"{title} here are {size} (median {now:.0f} words, {before:.0f} in those measured)"
-            )
+            medians = f"median {now:.0f} words, {before:.0f} in those measured"
+            return f"{title} here are {size} ({medians})"
+        unit = " words" if is_length else ""
         return f"{title} here: median {now:.0f}{unit}, {before:.0f} in those measured"
     mean_there, mean_here = float(np.mean(np.asarray(there))), float(np.mean(here))
     return f"{title}: mean {mean_here:.2f} here, {mean_there:.2f} in those measured"
