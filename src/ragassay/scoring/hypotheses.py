@@ -1,5 +1,5 @@
-"""Which differences are beyond chance, and which are too small to matter? Tests of pairs, rates and
-many looks at once.
+"""Tests of pairs, of rates and of many looks at once, for differences
+beyond chance and for those that are too small to matter.
 
 Holm's correction and the paired difference itself are in `intervals`.
 """
@@ -14,9 +14,9 @@ from ragassay.core import Interval
 from ragassay.scoring.intervals import (
     LEVEL,
     MeanAccumulator,
-    _reaching,
     clustered_rate_interval,
     incomplete_beta,
+    reaching,
 )
 
 EXACT_WORK = 2_000_000
@@ -66,7 +66,8 @@ def benjamini_hochberg(pvalues: Sequence[float]) -> list[float]:
     given order.
     """
     order = sorted(range(len(pvalues)), key=pvalues.__getitem__, reverse=True)
-    corrected, least = [0.0] * len(pvalues), 1.0
+    corrected = [0.0] * len(pvalues)
+    least = 1.0
     for rank, i in enumerate(order):
         least = min(least, pvalues[i] * len(pvalues) / (len(pvalues) - rank))
         corrected[i] = least
@@ -85,12 +86,10 @@ def mcnemar(wins: int, losses: int) -> McNemar:
     if wins == losses:
         return McNemar(wins, losses, n, 1.0, 1.0, "McNemar, exact binomial")
     tail = incomplete_beta(n - fewer, fewer + 1, 0.5)  # P(X <= fewer) of n fair coins
-    own = math.exp(
-        math.lgamma(n + 1) - math.lgamma(fewer + 1) - math.lgamma(n - fewer + 1) - n * math.log(2)
-    )
-    return McNemar(
-        wins, losses, n, min(1.0, 2 * tail), min(1.0, 2 * tail - own), "McNemar, exact binomial"
-    )
+    arrangements = math.lgamma(n + 1) - math.lgamma(fewer + 1) - math.lgamma(n - fewer + 1)
+    own = math.exp(arrangements - n * math.log(2))
+    exact, mid_p = min(1.0, 2 * tail), min(1.0, 2 * tail - own)
+    return McNemar(wins, losses, n, exact, mid_p, "McNemar, exact binomial")
 
 
 def clustered_mcnemar(clusters: Iterable[tuple[int, int]]) -> McNemar:
@@ -101,26 +100,32 @@ def clustered_mcnemar(clusters: Iterable[tuple[int, int]]) -> McNemar:
     that is too much work, the quotient (sum d)^2 / sum d^2 is held against chi-squared with one
     degree of freedom (Durkalski et al. 2003).
     """
-    seen = [(w, lost) for w, lost in clusters if w or lost]
-    wins, losses = sum(w for w, _ in seen), sum(lost for _, lost in seen)
-    gaps = [abs(w - lost) for w, lost in seen if w != lost]
+    differing = [cluster for cluster in clusters if any(cluster)]
+    wins = sum(won for won, _ in differing)
+    losses = sum(lost for _, lost in differing)
+    gaps = [abs(won - lost) for won, lost in differing if won != lost]
     total = abs(wins - losses)
     if len(gaps) * sum(gaps) > EXACT_WORK:
         p = math.erfc(total / math.sqrt(2 * sum(gap * gap for gap in gaps)))
-        return McNemar(wins, losses, len(seen), p, p, "McNemar, clustered (Durkalski)")
-    chances = {0: 1.0}
-    for gap in gaps:
-        then: dict[int, float] = {}
-        for value, chance in chances.items():
-            for end in (value - gap, value + gap):
-                then[end] = then.get(end, 0.0) + chance / 2
-        chances = then
+        return McNemar(wins, losses, len(differing), p, p, "McNemar, clustered (Durkalski)")
+    chances = _sign_flips(gaps)
     beyond = math.fsum(chance for value, chance in chances.items() if abs(value) > total)
     own = math.fsum(chance for value, chance in chances.items() if abs(value) == total)
-    mid = 1.0 if total == 0 else min(1.0, beyond + own / 2)
-    return McNemar(
-        wins, losses, len(seen), min(1.0, beyond + own), mid, "McNemar, exact signs of clusters"
-    )
+    exact = min(1.0, beyond + own)
+    mid_p = 1.0 if total == 0 else min(1.0, beyond + own / 2)
+    return McNemar(wins, losses, len(differing), exact, mid_p, "McNemar, exact signs of clusters")
+
+
+def _sign_flips(gaps: Sequence[int]) -> dict[int, float]:
+    """The chance of every sum of the gaps, when each has either sign with chance one half."""
+    chances = {0: 1.0}
+    for gap in gaps:
+        after: dict[int, float] = {}
+        for value, chance in chances.items():
+            for end in (value - gap, value + gap):
+                after[end] = after.get(end, 0.0) + chance / 2
+        chances = after
+    return chances
 
 
 def equivalent_means(
@@ -149,16 +154,16 @@ def equivalent_means(
 
     def interval(tail: float) -> Interval | None:
         level = 1 - 2 * tail
-        found = gaps.result(level).interval
-        return (
-            _reaching(found, gains.result(level), drops.result(level)) if gaps.variance else found
-        )
+        own = gaps.result(level).interval
+        if not gaps.variance:
+            return own
+        return reaching(own, gains.result(level), drops.result(level))
 
-    mean, found = gaps.mean, interval(alpha)
-    if mean is None or found is None:
-        return Equivalence(gaps.n, gaps.clusters, mean, found, margin, None, False)
+    mean, shown = gaps.mean, interval(alpha)
+    if mean is None or shown is None:
+        return Equivalence(gaps.n, gaps.clusters, mean, shown, margin, None, False)
     p = 0.5 if abs(mean) >= margin else _least(interval, margin)
-    return Equivalence(gaps.n, gaps.clusters, mean, found, margin, p, _inside(found, margin))
+    return Equivalence(gaps.n, gaps.clusters, mean, shown, margin, p, _inside(shown, margin))
 
 
 def equivalent_rates(
@@ -174,17 +179,19 @@ def equivalent_rates(
     lies within the margin. Raises as above.
     """
     _check(margin, alpha)
-    first, second = [(s, n) for s, n in a if n], [(s, n) for s, n in b if n]
-    n, clusters = sum(n for _, n in first) + sum(n for _, n in second), len(first) + len(second)
+    first = [(successes, rows) for successes, rows in a if rows]
+    second = [(successes, rows) for successes, rows in b if rows]
+    n = sum(rows for _, rows in [*first, *second])
+    clusters = len(first) + len(second)
     if not first or not second:
         return Equivalence(n, clusters, None, None, margin, None, False)
 
     def interval(tail: float) -> Interval:
         return _difference(first, second, 1 - 2 * tail)[1]
 
-    difference, found = _difference(first, second, 1 - 2 * alpha)
+    difference, shown = _difference(first, second, 1 - 2 * alpha)
     p = 0.5 if abs(difference) >= margin else _least(interval, margin)
-    return Equivalence(n, clusters, difference, found, margin, p, _inside(found, margin))
+    return Equivalence(n, clusters, difference, shown, margin, p, _inside(shown, margin))
 
 
 def _inside(interval: Interval | None, margin: float) -> bool:
@@ -208,16 +215,20 @@ def _least(interval: Callable[[float], Interval | None], margin: float) -> float
 def _difference(
     a: list[tuple[int, int]], b: list[tuple[int, int]], level: float
 ) -> tuple[float, Interval]:
-    ends = []
-    for clusters in (a, b):
-        interval = clustered_rate_interval(clusters, level)
-        assert interval is not None
-        ends.append((sum(s for s, _ in clusters) / sum(n for _, n in clusters), interval))
-    (rate_a, of_a), (rate_b, of_b) = ends
+    """The difference of two rates of clusters of (successes, rows), with its interval."""
+    rate_a, of_a = _rate(a, level)
+    rate_b, of_b = _rate(b, level)
     gap = rate_b - rate_a
     low = gap - math.hypot(rate_b - of_b.low, of_a.high - rate_a)
     high = gap + math.hypot(of_b.high - rate_b, rate_a - of_a.low)
     return gap, Interval(low, high, level, f"Newcombe from {of_a.method} and {of_b.method}")
+
+
+def _rate(clusters: list[tuple[int, int]], level: float) -> tuple[float, Interval]:
+    interval = clustered_rate_interval(clusters, level)
+    assert interval is not None
+    successes = sum(successes for successes, _ in clusters)
+    return successes / sum(rows for _, rows in clusters), interval
 
 
 def _check(margin: float, alpha: float) -> None:

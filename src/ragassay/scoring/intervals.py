@@ -1,4 +1,4 @@
-"""How sure may one be of a mean, a rate or a difference: intervals and tests that respect clusters.
+"""Intervals and tests of a mean, a rate or a difference that respect clusters.
 
 Rows that share a cluster (a document, a conversation) are not independent. The variance of a mean
 is CR2 (Bell & McCaffrey 2002): the sum over clusters of d^2 / (1 - m / n), over n^2, with d a
@@ -114,15 +114,18 @@ class MeanAccumulator:
     def __init__(
         self, low: float | None = 0.0, high: float | None = 1.0, *, signed: bool = False
     ) -> None:
-        self.low, self.high, self.signed = low, high, signed
+        self.low = low
+        self.high = high
+        self.signed = signed
         self.n = 0
-        self._lone, self._lone_mean, self._lone_square = (
-            0,
-            0.0,
-            0.0,
-        )  # Welford over the values without a cluster
+        # Welford's sums over the values without a cluster
+        self._lone = 0
+        self._lone_mean = 0.0
+        self._lone_square = 0.0
         self._clusters: dict[str, tuple[float, int]] = {}  # cluster -> (sum, count)
-        self._min, self._max, self._binary = math.inf, -math.inf, True
+        self._min = math.inf
+        self._max = -math.inf
+        self._binary = True
 
     def add(self, value: float, cluster: str | None = None) -> None:
         """Take one value. Raises ValueError for NaN and infinities."""
@@ -152,7 +155,8 @@ class MeanAccumulator:
         whole = cls()
         for part in parts:
             whole.n += part.n
-            whole._min, whole._max = min(whole._min, part._min), max(whole._max, part._max)
+            whole._min = min(whole._min, part._min)
+            whole._max = max(whole._max, part._max)
             whole._binary = whole._binary and part._binary
             if part._lone:
                 lone = whole._lone + part._lone
@@ -175,31 +179,26 @@ class MeanAccumulator:
         """Kish's effective number of clusters, (sum m)^2 / sum m^2 over their sizes m; 0 when
         nothing was seen.
         """
-        return (
-            self.n**2 / (self._lone + sum(count**2 for _, count in self._clusters.values()))
-            if self.n
-            else 0.0
-        )
+        if not self.n:
+            return 0.0
+        squares = sum(count**2 for _, count in self._clusters.values())
+        return self.n**2 / (self._lone + squares)
 
     @property
     def mean(self) -> float | None:
         """The mean of the values, None when there is none."""
         if not self.n:
             return None
-        return (
-            math.fsum(
-                [self._lone * self._lone_mean, *(total for total, _ in self._clusters.values())]
-            )
-            / self.n
-        )
+        totals = [total for total, _ in self._clusters.values()]
+        return math.fsum([self._lone * self._lone_mean, *totals]) / self.n
 
     @property
     def shape(self) -> Shape:
         """The sizes of the clusters."""
-        return _shape(
-            *([(1, self._lone)] if self._lone else []),
-            *((count, 1) for _, count in self._clusters.values()),
-        )
+        sizes = Counter(count for _, count in self._clusters.values())
+        if self._lone:
+            sizes[1] += self._lone
+        return tuple(sorted(sizes.items()))
 
     @property
     def variance(self) -> float | None:
@@ -230,43 +229,43 @@ class MeanAccumulator:
             return None
         if self._binary and self.low == 0.0 and self.high == 1.0:
             return _rate(mean, self.shape, variance, self._carriers(0.0, 1.0), level)
-        bounded = self.low is not None and self.high is not None
         if variance is None or variance == 0.0:
-            if not bounded:
-                return None
-            if self._min == self._max:
-                method = "exact bound, all values equal"
-            else:
-                method = (
-                    "exact bound, all cluster means equal"
-                    if clusters > 1
-                    else "exact bound, one cluster"
-                )
-            return _no_spread(
-                mean, self.effective, level, float(self.low or 0.0), float(self.high or 0.0), method
-            )
+            return self._no_spread(mean, level)
         reach = _critical(level, self.shape) * math.sqrt(variance)
-        low, high, method = (
-            mean - reach,
-            mean + reach,
-            "t" if clusters == self.n else "cluster-robust t",
-        )
+        low, high = mean - reach, mean + reach
+        method = "t" if clusters == self.n else "cluster-robust t"
         if self.low is not None and self.high is not None and not self.signed:
-            span = self.high - self.low
-            carriers = self._carriers(self.low, self.high)
-            share = min(
-                1.0, max(0.0, (mean - self.low) / span)
-            )  # no rounding takes it out of the range
-            rate = _rate(share, self.shape, variance / span**2, carriers, level, math.inf)
-            ends = self.low + span * rate.low, self.low + span * rate.high
-            if ends[0] < low or ends[1] > high:
-                low, high, method = (
-                    min(low, ends[0]),
-                    max(high, ends[1]),
-                    f"{method}, Wilson's far end",
-                )
-        low = low if self.low is None else max(self.low, low)
-        return Interval(low, high if self.high is None else min(self.high, high), level, method)
+            far_low, far_high = self._far_ends(mean, variance, self.low, self.high, level)
+            if far_low < low or far_high > high:
+                low, high = min(low, far_low), max(high, far_high)
+                method += ", Wilson's far end"
+        if self.low is not None:
+            low = max(self.low, low)
+        if self.high is not None:
+            high = min(self.high, high)
+        return Interval(low, high, level, method)
+
+    def _no_spread(self, mean: float, level: float) -> Interval | None:
+        """The bound where clusters do not differ; None without a range."""
+        if self.low is None or self.high is None:
+            return None
+        if self._min == self._max:
+            method = "exact bound, all values equal"
+        elif self.clusters > 1:
+            method = "exact bound, all cluster means equal"
+        else:
+            method = "exact bound, one cluster"
+        return _no_spread(mean, self.effective, level, float(self.low), float(self.high), method)
+
+    def _far_ends(
+        self, mean: float, variance: float, low: float, high: float, level: float
+    ) -> tuple[float, float]:
+        """The ends of the interval that the mean has as a rate between `low` and `high`."""
+        span = high - low
+        share = min(1.0, max(0.0, (mean - low) / span))  # no rounding takes it out of the range
+        carriers = self._carriers(low, high)
+        rate = _rate(share, self.shape, variance / span**2, carriers, level, math.inf)
+        return low + span * rate.low, low + span * rate.high
 
     def _carriers(self, low: float, high: float) -> float:
         """As `_carriers`, of the values' shares of the way from low to high."""
@@ -280,26 +279,29 @@ class MeanAccumulator:
 
 
 def rate_interval(successes: int, n: int, level: float = LEVEL) -> Interval | None:
-    """Wilson's interval of a rate; None when n = 0. Raises ValueError unless 0 <= successes <= n."""
+    """Wilson's interval of a rate; None when n = 0.
+
+    Raises ValueError unless 0 <= successes <= n.
+    """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} of {n} is not a rate")
-    return _wilson(successes / n, float(n), level, "Wilson") if n else None
+    return wilson(successes / n, float(n), level, "Wilson") if n else None
 
 
 def clustered_rate_interval(
     clusters: Iterable[tuple[int, int]], level: float = LEVEL
 ) -> Interval | None:
     """Interval of a rate over clusters of (successes, rows); None when there is no row."""
-    seen = [(successes, n) for successes, n in clusters if n]
-    rows = sum(n for _, n in seen)
+    filled = [(successes, n) for successes, n in clusters if n]
+    rows = sum(n for _, n in filled)
     if not rows:
         return None
-    rate, variance = sum(successes for successes, _ in seen) / rows, None
-    if len(seen) > 1:
-        variance = math.fsum((s - n * rate) ** 2 / (1 - n / rows) for s, n in seen) / rows**2
-    return _rate(
-        rate, _shape(*((n, 1) for _, n in seen)), variance, _carriers((0, 0, 0, 0), seen), level
-    )
+    rate = sum(successes for successes, _ in filled) / rows
+    variance = None
+    if len(filled) > 1:
+        variance = math.fsum((s - n * rate) ** 2 / (1 - n / rows) for s, n in filled) / rows**2
+    shape = tuple(sorted(Counter(n for _, n in filled).items()))
+    return _rate(rate, shape, variance, _carriers((0, 0, 0, 0), filled), level)
 
 
 def exact_rate_interval(successes: float, n: float, level: float = LEVEL) -> Interval | None:
@@ -313,13 +315,6 @@ def exact_rate_interval(successes: float, n: float, level: float = LEVEL) -> Int
     return _clopper_pearson(successes / n, n, level, "Clopper-Pearson") if n else None
 
 
-def _shape(*clusters: tuple[int, int]) -> Shape:
-    sizes: Counter[int] = Counter()
-    for size, number in clusters:
-        sizes[size] += number
-    return tuple(sorted(sizes.items()))
-
-
 def _carriers(
     lone: tuple[float, float, float, float], clusters: Iterable[tuple[float, int]]
 ) -> float:
@@ -331,13 +326,13 @@ def _carriers(
     """
     hits, hit_squares, misses, miss_squares = lone
     for successes, n in clusters:
-        hits, hit_squares = hits + successes, hit_squares + successes**2
-        misses, miss_squares = misses + n - successes, miss_squares + (n - successes) ** 2
-    return (
-        min(hits**2 / hit_squares, misses**2 / miss_squares)
-        if hit_squares > 0 and miss_squares > 0
-        else 0.0
-    )
+        hits += successes
+        hit_squares += successes**2
+        misses = misses + n - successes  # summed from the left: `+=` would round otherwise
+        miss_squares += (n - successes) ** 2
+    if hit_squares <= 0 or miss_squares <= 0:
+        return 0.0
+    return min(hits**2 / hit_squares, misses**2 / miss_squares)
 
 
 def _rate(
@@ -353,26 +348,30 @@ def _rate(
 
     most: how many rows of 0 and 1 one could be worth in all; None for rates, whose rows count once.
     """
-    rows, clusters = sum(m * k for m, k in shape), sum(k for _, k in shape)
+    rows = sum(m * k for m, k in shape)
+    clusters = sum(k for _, k in shape)
     least = rows**2 / sum(m * m * k for m, k in shape)
     if most is None and clusters == rows:
-        return _wilson(rate, float(rows), level, "Wilson")
+        return wilson(rate, float(rows), level, "Wilson")
     if clusters < 2 or variance is None:  # one cluster: all its rows say no more than one would
         return _clopper_pearson(rate, 1.0, level, "Clopper-Pearson, one cluster")
     if rate not in (0.0, 1.0):
-        z, t = normal_quantile(0.5 + level / 2), _critical(level, shape)
+        z = normal_quantile(0.5 + level / 2)
+        t = _critical(level, shape)
+        t_of_carriers = t_quantile(0.5 + level / 2, max(1.0, carriers - 1))
         most = rows if most is None else most
         free = most if variance == 0.0 else min(rate * (1 - rate) / variance, most)
         by_sizes = free * (z / t) ** 2
-        by_carriers = free * (z / max(t, t_quantile(0.5 + level / 2, max(1.0, carriers - 1)))) ** 2
+        by_carriers = free * (z / max(t, t_of_carriers)) ** 2
         halfway = rows / (1 + (rows / least - 1) * MOST_ALIKE)
         effective = max(min(by_sizes, halfway), by_carriers)
         if effective > least:
-            return _wilson(rate, effective, level, "cluster-robust Wilson")
+            return wilson(rate, effective, level, "cluster-robust Wilson")
     return _clopper_pearson(rate, least, level, "Clopper-Pearson on effective clusters")
 
 
-def _wilson(rate: float, rows: float, level: float, method: str) -> Interval:
+def wilson(rate: float, rows: float, level: float, method: str) -> Interval:
+    """Wilson's interval of a rate over so many rows, which need not be whole."""
     z = normal_quantile(0.5 + level / 2)
     shrink = 1 + z * z / rows
     centre = (rate + z * z / (2 * rows)) / shrink
@@ -383,7 +382,9 @@ def _wilson(rate: float, rows: float, level: float, method: str) -> Interval:
 
 
 def _clopper_pearson(rate: float, rows: float, level: float, method: str) -> Interval:
-    hits, misses, tail = rate * rows, (1 - rate) * rows, (1 - level) / 2
+    hits = rate * rows
+    misses = (1 - rate) * rows
+    tail = (1 - level) / 2
     low = 0.0 if rate == 0.0 else beta_quantile(tail, hits, misses + 1)
     high = 1.0 if rate == 1.0 else beta_quantile(1 - tail, hits + 1, misses)
     return Interval(low, high, level, method)
@@ -397,17 +398,16 @@ def _critical(level: float, shape: Shape) -> float:
     if len(shape) == 1:
         return t_quantile(0.5 + level / 2, shape[0][1] - 1)
     aim = math.log(1 - level)
-    low, high = (
-        0.0,
-        t_quantile(0.5 + level / 2, sum(k for _, k in shape) - 1),
-    )  # where all clusters are of one size
-    over, under = -aim, math.log(_exceeds(high, shape)) - aim
+    clusters = sum(k for _, k in shape)
+    low = 0.0
+    high = t_quantile(0.5 + level / 2, clusters - 1)  # where all clusters are of one size
+    over = -aim
+    under = math.log(_exceeds(high, shape)) - aim
     while under > 0:
         low, over, high = high, under, 1.5 * high
         under = math.log(_exceeds(high, shape)) - aim
-    for _ in range(
-        60
-    ):  # Illinois: the secant's step, held inside a bracket that shrinks from both ends
+    # Illinois: the secant's step, kept inside a bracket that shrinks from both ends.
+    for _ in range(60):
         step = high - under * (high - low) / (under - over)
         off = math.log(_exceeds(step, shape)) - aim
         if abs(off) < 1e-10 or high - low < 1e-12 * high:
@@ -433,7 +433,8 @@ def _exceeds(t: float, shape: Shape) -> float:
         return t_p_value(t, shape[0][1] - 1)
     if t == 0.0:
         return 1.0
-    n, whole = sum(m * k for m, k in shape), sum(m * m * k for m, k in shape)
+    n = sum(m * k for m, k in shape)
+    whole = sum(m * m * k for m, k in shape)
     kinds = [(k, m / n, 1 / (1 - m / n), m * m / whole) for m, k in shape]
     total = 0.0
     for node, weight in legendre(32):
@@ -473,12 +474,9 @@ def _no_spread(
     having been met.
     """
     share = 1 - ((1 - level) / 2) ** (1 / clusters)
-    return Interval(
-        max(low, value - share * (value - low)),
-        min(high, value + share * (high - value)),
-        level,
-        method,
-    )
+    least = max(low, value - share * (value - low))
+    most = min(high, value + share * (high - value))
+    return Interval(least, most, level, method)
 
 
 def paired_difference(
@@ -507,39 +505,42 @@ def paired_difference(
         differences.add(b - a, cluster)
         gains.add(max(b - a, 0.0), cluster)
         drops.add(max(a - b, 0.0), cluster)
-        wins, ties, losses = wins + (b > a), ties + (b == a), losses + (b < a)
-    mean, variance, clusters = differences.mean, differences.variance, differences.clusters
+        wins += b > a
+        ties += b == a
+        losses += b < a
+    mean, variance = differences.mean, differences.variance
     p = minimum = None
     interval = differences.result(level).interval
     if mean is not None and variance is not None:
         if variance > 0:
-            reach = interval
-            interval = _reaching(interval, gains.result(level), drops.result(level))
             error, shape = math.sqrt(variance), differences.shape
             p = _exceeds(abs(mean) / error, shape)
             minimum = (_critical(level, shape) + _critical(2 * power - 1, shape)) * error
-            if (
-                interval is not None and interval is not reach
-            ):  # nothing inside the interval is said to have been findable
-                minimum = max(minimum, interval.high - mean, mean - interval.low)
+            wider = reaching(interval, gains.result(level), drops.result(level))
+            if wider is not None and wider is not interval:
+                # Nothing inside the interval is said to have been findable.
+                minimum = max(minimum, wider.high - mean, mean - wider.low)
+            interval = wider
+        elif abs(mean) <= differences._rounding:
+            p = 1.0
         else:
-            p = 1.0 if abs(mean) <= differences._rounding else min(1.0, 2 * 0.5**clusters)
+            p = min(1.0, 2 * 0.5**differences.clusters)
     return PairedResult(
-        differences.n,
-        clusters,
-        first.mean,
-        second.mean,
-        mean,
-        interval,
-        p,
-        wins,
-        ties,
-        losses,
-        minimum,
+        n=differences.n,
+        clusters=differences.clusters,
+        mean_a=first.mean,
+        mean_b=second.mean,
+        difference=mean,
+        interval=interval,
+        p=p,
+        wins=wins,
+        ties=ties,
+        losses=losses,
+        minimum_detectable=minimum,
     )
 
 
-def _reaching(interval: Interval | None, gains: MeanResult, drops: MeanResult) -> Interval | None:
+def reaching(interval: Interval | None, gains: MeanResult, drops: MeanResult) -> Interval | None:
     """The interval of a difference, widened away from 0 to where the intervals of gains and drops
     let it reach.
     """
@@ -564,19 +565,15 @@ def gap_to_rest(part: MeanAccumulator, whole: MeanAccumulator) -> tuple[float | 
     three in all. The spread is taken around the common mean, as a permutation test would: a handful
     of rows that happen to be equal prove little. Clusters that lie on both sides make it cautious.
     """
-    mean, total, left = part.mean, whole.mean, whole.n - part.n
+    mean, total = part.mean, whole.mean
+    left = whole.n - part.n
     if mean is None or total is None or left <= 0:
         return None, None
     gap = mean - (total * whole.n - mean * part.n) / left
-    rest = (
-        whole.clusters
-        - part._lone
-        - sum(
-            1
-            for cluster, (_, count) in part._clusters.items()
-            if whole._clusters[cluster][1] == count
-        )
-    )
+    only_here = 0
+    for cluster, (_, count) in part._clusters.items():
+        only_here += whole._clusters[cluster][1] == count
+    rest = whole.clusters - part._lone - only_here
     variance = whole.variance
     if part.clusters < 2 or rest < 2 or whole.clusters < 3 or variance is None:
         return gap, None  # two clusters that lie on both sides leave no degree of freedom
@@ -594,7 +591,8 @@ def holm(pvalues: Sequence[float]) -> list[float]:
     raw value.
     """
     order = sorted(range(len(pvalues)), key=pvalues.__getitem__)
-    corrected, highest = [0.0] * len(pvalues), 0.0
+    corrected = [0.0] * len(pvalues)
+    highest = 0.0
     for rank, i in enumerate(order):
         highest = max(highest, min(1.0, (len(pvalues) - rank) * pvalues[i]))
         corrected[i] = highest
@@ -603,9 +601,8 @@ def holm(pvalues: Sequence[float]) -> list[float]:
 
 def normal_quantile(p: float) -> float:
     """The standard normal's quantile for p in (0, 1)."""
-    from statistics import (
-        NormalDist,
-    )  # drags in decimal and fractions: 10 ms that importing us need not pay
+    # It imports decimal and fractions: 10 ms that importing this package need not cost.
+    from statistics import NormalDist
 
     return NormalDist().inv_cdf(p)
 
@@ -656,7 +653,9 @@ def beta_quantile(p: float, a: float, b: float) -> float:
     """
     if not 0 < p < 1 or not (a > 0 and b > 0):
         raise ValueError("a beta quantile needs 0 < p < 1, a > 0 and b > 0")
-    low, high, x, constant = 0.0, 1.0, a / (a + b), _log_beta(a, b)
+    low, high = 0.0, 1.0
+    x = a / (a + b)
+    constant = _log_beta(a, b)
     for _ in range(200):
         excess = _beta(a, b, x, 1 - x) - p
         if excess > 0:
@@ -699,7 +698,7 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _beta(a: float, b: float, x: float, y: float) -> float:
-    """Regularised incomplete beta I_x(a, b), y = 1 - x given apart so that neither is rounded away."""
+    """Regularised incomplete beta I_x(a, b); y = 1 - x apart, so that neither is rounded away."""
     if x <= 0:
         return 0.0
     if y <= 0:

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.core import Interval
-from ragassay.scoring.intervals import MeanAccumulator, _wilson, normal_quantile, t_quantile
+from ragassay.scoring.intervals import MeanAccumulator, normal_quantile, t_quantile, wilson
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -536,7 +536,7 @@ def _weighted_wilson(
     if variance > 0:
         rows = rate * (1 - rate) * span**2 / variance * (z / t) ** 2
         n = max(1.0, min(float(len(data.label)), rows))
-    return _stretched(_wilson(min(1.0, max(0.0, rate)), n, level, "weighted Wilson"), data)
+    return _stretched(wilson(min(1.0, max(0.0, rate)), n, level, "weighted Wilson"), data)
 
 
 def _width(interval: Interval) -> float:
