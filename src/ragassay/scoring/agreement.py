@@ -1,5 +1,4 @@
-"""How far does a judge agree with people: every figure, pooled, by slice and as the mean over
-slices, with intervals.
+"""Agreement of a judge with people: figures of all rows, by slice and as means over slices.
 
 A figure over all rows is pooled, the mean over slices of each slice's own figure is macro; they are
 never mixed. The value of a figure is computed over the rows as they are; its interval is a cluster
@@ -14,8 +13,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from ragassay.core import (
     SliceFigures,
 )
 from ragassay.scoring import bootstrap, coefficients
+from ragassay.scoring.clusters import few
 from ragassay.scoring.coefficients import FloatArray, IntArray
 from ragassay.scoring.intervals import clustered_rate_interval, holm, t_p_value, t_quantile
 from ragassay.scoring.ratings import ECE_BINS, GRADED, BoolArray, Kinds, Ratings, unit_bins
@@ -57,7 +58,6 @@ __all__ = [
     "spearman",
 ]
 
-FEW_CLUSTERS = 10
 CUTS = 200
 BLOCK = 1_000_000  # values held at a time
 
@@ -176,11 +176,13 @@ def off_by_1(a: IntArray, b: IntArray) -> float | None:
 
 def auc(truth: BoolArray, score: FloatArray) -> float | None:
     """Area under the ROC curve, ties half; None unless both classes are there."""
-    found, at = np.unique(score, return_inverse=True)
+    values, at = np.unique(score, return_inverse=True)
+    if not len(values):
+        return None
     at = at.reshape(-1)
-    positives = np.bincount(at, weights=truth, minlength=len(found)).astype(np.float64)
-    negatives = np.bincount(at, weights=~truth, minlength=len(found)).astype(np.float64)
-    return _number(coefficients.area(positives, negatives)) if len(found) else None
+    positives = np.bincount(at, weights=truth, minlength=len(values)).astype(np.float64)
+    negatives = np.bincount(at, weights=~truth, minlength=len(values)).astype(np.float64)
+    return _number(coefficients.area(positives, negatives))
 
 
 def ece(truth: BoolArray, unit: FloatArray, bins: int = ECE_BINS) -> float | None:
@@ -197,7 +199,7 @@ def brier(truth: BoolArray, unit: FloatArray) -> float | None:
 
 
 def pearson(x: FloatArray, y: FloatArray) -> float | None:
-    """Pearson's correlation; None where either side is constant or there are fewer than two rows."""
+    """Pearson's correlation; None where a side is constant or there are fewer than two rows."""
     if len(x) < 2:
         return None
     a, b = x - x.mean(), y - y.mean()
@@ -215,10 +217,10 @@ def spearman(x: FloatArray, y: FloatArray) -> float | None:
 def kendall(x: FloatArray, y: FloatArray) -> float | None:
     """Kendall's tau-b, in O(n log n); None where either side is constant."""
     n = len(x)
-    order = np.lexsort((y, x))
-    first, second = (np.unique(side, return_inverse=True)[1].reshape(-1)[order] for side in (x, y))
     if n < 2:
         return None
+    order = np.lexsort((y, x))
+    first, second = _codes(x)[order], _codes(y)[order]
     discordant = _inversions(second)
     ties = [_pairs(np.bincount(side)) for side in (first, second)]
     both = _pairs(np.unique(first * (int(second.max()) + 1) + second, return_counts=True)[1])
@@ -226,7 +228,20 @@ def kendall(x: FloatArray, y: FloatArray) -> float | None:
     if pairs in ties:
         return None
     excess = pairs - ties[0] - ties[1] + both - 2 * discordant
-    return min(1.0, max(-1.0, excess / math.sqrt(pairs - ties[0]) / math.sqrt(pairs - ties[1])))
+    tau = excess / math.sqrt(pairs - ties[0]) / math.sqrt(pairs - ties[1])
+    return min(1.0, max(-1.0, tau))
+
+
+def _codes(values: FloatArray | IntArray) -> IntArray:
+    """Each value's index among the distinct ones, rising."""
+    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+_CORRELATIONS: Mapping[str, Callable[[FloatArray, FloatArray], float | None]] = {
+    "pearson": pearson,
+    "spearman": spearman,
+    "kendall": kendall,
+}
 
 
 def point(name: str, r: Ratings) -> float | None:
@@ -244,10 +259,8 @@ def point(name: str, r: Ratings) -> float | None:
         return auc(r.truth, r.score)
     if name in ("ece", "brier") and r.unit is not None:
         return ece(r.truth, r.unit) if name == "ece" else brier(r.truth, r.unit)
-    if name in ("pearson", "spearman", "kendall"):
-        return {"pearson": pearson, "spearman": spearman, "kendall": kendall}[name](
-            r.score, r.label
-        )
+    if name in _CORRELATIONS:
+        return _CORRELATIONS[name](r.score, r.label)
     if name not in FIGURES:
         raise ValueError(f"{name!r} is not a figure: {', '.join(FIGURES)}")
     return None
@@ -276,7 +289,8 @@ def _inversions(ranks: IntArray) -> int:
     """Pairs of places i < j with ranks[i] > ranks[j]: bit by bit, among those alike in all higher
     bits.
     """
-    total, bits = 0, int(ranks.max(initial=0)).bit_length()
+    total = 0
+    bits = int(ranks.max(initial=0)).bit_length()
     for bit in range(bits - 1, -1, -1):
         group = ranks >> (bit + 1)
         order = np.argsort(group, kind="stable")
@@ -321,45 +335,78 @@ def figures(
     draws or an unknown name.
     """
     names = _checked(names, r, draws)
-    where = (
-        [r, *(r.rows(r.slice == i) for i in range(len(r.slice_names)))]
-        if r.slice is not None
-        else [r]
-    )
+    where = [r]
+    if r.slice is not None:
+        where += [r.rows(r.slice == i) for i in range(len(r.slice_names))]
     parts = [_part(part) for part in where]
-    values = [[point(name, part) for name in names] for part in where]
     if not len(r):
         pooled = tuple(_figure(name, None, parts[0], None, level, False) for name in names)
         return Measured(pooled, (), ())
+    values = [_points(names, part) for part in where]
     drawn, gaps = _drawn(r, names, parts, draws, seed)
-    deviation = bootstrap.spread(drawn)
-    clustered = parts[0].clusters < parts[0].n
-    scales = [_gaps(part) for part in where]
-
-    def figure(at: int, i: int) -> Figure:
-        ece_gaps = (scales[at], gaps[:, at]) if names[i] == "ece" else None
-        return _figure(
-            names[i], values[at][i], parts[at], float(deviation[at, i]), level, clustered, ece_gaps
-        )
-
-    every = [tuple(figure(at, i) for i in range(len(names))) for at in range(len(parts))]
-    if r.slice is None:
-        return Measured(every[0], (), ())
-    slices = tuple(
-        SliceFigures(name, part.n, part.clusters, found)
-        for name, part, found in zip(r.slice_names, parts[1:], every[1:], strict=True)
+    every = _Drawn(
+        names=names,
+        parts=parts,
+        values=values,
+        draws=drawn,
+        deviation=bootstrap.spread(drawn),
+        gaps=[_gaps(part) for part in where],
+        gap_draws=gaps,
+        level=level,
+        clustered=parts[0].clusters < parts[0].n,
     )
-    macro = []
-    for i, name in enumerate(names):
-        used = [at for at in range(1, len(parts)) if values[at][i] is not None]
-        ece_gaps = None
-        if name == "ece" and used:
-            flat = gaps[:, used].reshape(draws, -1) / len(used)
-            ece_gaps = np.concatenate([scales[at] for at in used]) / len(used), flat
-        macro.append(
-            _macro(name, i, used, values, parts, drawn, deviation, level, clustered, ece_gaps)
+    if r.slice is None:
+        return Measured(every.figures(0), (), ())
+    slices = []
+    for at, name in enumerate(r.slice_names, 1):
+        slices.append(SliceFigures(name, parts[at].n, parts[at].clusters, every.figures(at)))
+    macro = tuple(_macro(every, i) for i in range(len(names)))
+    return Measured(every.figures(0), macro, tuple(slices))
+
+
+def _points(names: Sequence[str], r: Ratings) -> list[float | None]:
+    return [point(name, r) for name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Values and bootstrap draws of every figure of every part: all rows first, then each slice.
+
+    values[part][name]. draws: (draws, parts, names); deviation: (parts, names) their spread. gaps:
+    of each part by bin of the score, what ECE adds up; gap_draws: (draws, parts, bins).
+    """
+
+    names: Sequence[str]
+    parts: Sequence[_Part]
+    values: Sequence[Sequence[float | None]]
+    draws: FloatArray
+    deviation: FloatArray
+    gaps: Sequence[FloatArray]
+    gap_draws: FloatArray
+    level: float
+    clustered: bool
+
+    def figures(self, at: int) -> tuple[Figure, ...]:
+        """All figures of one part."""
+        return tuple(self._figure(at, i) for i in range(len(self.names)))
+
+    def _figure(self, at: int, i: int) -> Figure:
+        name = self.names[i]
+        return _figure(
+            name,
+            self.values[at][i],
+            self.parts[at],
+            float(self.deviation[at, i]),
+            self.level,
+            self.clustered,
+            (self.gaps[at], self.gap_draws[:, at]) if name == "ece" else None,
         )
-    return Measured(every[0], tuple(macro), slices)
+
+    def joined_gaps(self, used: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        """The gaps of the mean over these parts, all their bins side by side, and the draws."""
+        gaps = np.concatenate([self.gaps[at] for at in used]) / len(used)
+        draws = self.gap_draws[:, used].reshape(len(self.gap_draws), -1) / len(used)
+        return gaps, draws
 
 
 def _checked(names: Sequence[str] | None, r: Ratings, draws: int) -> tuple[str, ...]:
@@ -376,26 +423,22 @@ def _clusters(r: Ratings) -> IntArray:
     """Each row's cluster as a code from 0."""
     if r.cluster is None:
         return np.arange(len(r))
-    return np.unique(r.cluster, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return _codes(r.cluster)
 
 
 def _part(r: Ratings) -> _Part:
     cluster = _clusters(r)
     count = int(cluster.max(initial=-1)) + 1
-    tables = (
-        np.bincount(cluster * 4 + r.cells(), minlength=count * 4)
-        .reshape(count, 4)
-        .astype(np.float64)
-    )
+    cells = np.bincount(cluster * 4 + r.cells(), minlength=count * 4)
+    tables = cells.reshape(count, 4).astype(np.float64)
     sizes = {base: tables[:, list(columns)].sum(1) for base, columns in _COLUMNS.items()}
     base = {name: (int(size.sum()), bootstrap.effective(size)) for name, size in sizes.items()}
     effect = 1.0
     if len(r) > count > 1:
         share = tables.sum(0) / len(r)
         spread = ((tables - sizes[_ALL][:, None] * share) ** 2).sum(0) / len(r)
-        effect = max(
-            1.0, float(np.nanmax(coefficients.ratio(spread, share * (1 - share)), initial=1.0))
-        )
+        effects = coefficients.ratio(spread, share * (1 - share))
+        effect = max(1.0, float(np.nanmax(effects, initial=1.0)))
     bins = np.zeros(ECE_BINS)
     if r.unit is not None:
         bins[unit_bins(r.unit)] = 1 / max(1, len(r))
@@ -413,7 +456,9 @@ def _drawn(
     """(draws, parts, names) the figures, (draws, parts, bins) the gaps of ECE: all rows first, then
     each slice.
     """
-    n, slices, kinds = len(r), len(parts) - 1, Kinds(r)
+    n = len(r)
+    slices = len(parts) - 1
+    kinds = Kinds(r)
     cluster = _clusters(r)
     kind = kinds.of_row if r.slice is None else r.slice * kinds.count + kinds.of_row
     width = max(slices, 1) * kinds.count
@@ -442,9 +487,8 @@ def _drawn(
     if "ece" in names:
         fails, passes = bootstrap.added_rows((2, draws, len(parts), ECE_BINS), effect, seed)
         middle = (np.arange(ECE_BINS) + 0.5) / ECE_BINS
-        gaps = np.nan_to_num(gaps) + (fails * middle - passes * (1 - middle)) * np.stack(
-            [part.bins for part in parts]
-        )
+        bins = np.stack([part.bins for part in parts])
+        gaps = np.nan_to_num(gaps) + (fails * middle - passes * (1 - middle)) * bins
     return out, gaps
 
 
@@ -452,9 +496,8 @@ def _gaps(r: Ratings) -> FloatArray:
     """By bin of the score, its sum of score - truth over all rows."""
     if r.unit is None or not len(r):
         return np.zeros(ECE_BINS)
-    return np.bincount(unit_bins(r.unit), weights=r.unit - r.truth, minlength=ECE_BINS).astype(
-        np.float64
-    ) / len(r)
+    sums = np.bincount(unit_bins(r.unit), weights=r.unit - r.truth, minlength=ECE_BINS)
+    return sums.astype(np.float64) / len(r)
 
 
 def _range(name: str) -> tuple[float, float]:
@@ -465,10 +508,8 @@ def _carried(name: str, part: _Part) -> tuple[str, int, float]:
     """The base that carries the figure with fewest effective clusters: its name, rows, effective
     clusters.
     """
-    return min(
-        ((base, *part.base[base]) for base in _BASE.get(name, (_TRUE, _FALSE))),
-        key=lambda found: found[2],
-    )
+    bases = [(base, *part.base[base]) for base in _BASE.get(name, (_TRUE, _FALSE))]
+    return min(bases, key=itemgetter(2))
 
 
 def _too_few(name: str, part: _Part) -> str:
@@ -476,10 +517,10 @@ def _too_few(name: str, part: _Part) -> str:
     often enough.
     """
     base, rows, clusters = _carried(name, part)
-    least = 3 if name in coefficients.BINARY else 5
-    if rows < least:
+    binary_figure = name in coefficients.BINARY
+    if rows < (3 if binary_figure else 5):
         return f"no interval: only {rows} {base}"
-    if clusters < least - (least > 3):
+    if clusters < (3 if binary_figure else 4):
         return f"no interval: {base} lie in too few clusters ({clusters:.1f} effective)"
     return ""
 
@@ -498,23 +539,16 @@ def _figure(
     if value is None or deviation is None:
         return Figure(name, None, None, n, _undefined(name, part))
     reason = _too_few(name, part)
-    if not reason and (
-        not np.isfinite(deviation)
-        or (deviation <= bootstrap.NO_SPREAD and name == "auc" and value < 1)
-    ):
+    unmoved = deviation <= bootstrap.NO_SPREAD and name == "auc" and value < 1
+    if not reason and (unmoved or not np.isfinite(deviation)):
         reason = "no interval: resampling hardly ever leaves a figure, or never moves it"
     if reason:
         return Figure(name, value, None, n, reason)
-    freedom = max(1.0, _carried(name, part)[2] - 1)
-    found = _interval(name, value, deviation, freedom, level, clustered, gaps)
-    if found is None:
+    freedom = _freedom(name, part)
+    interval = _interval(name, value, deviation, freedom, level, clustered, gaps)
+    if interval is None:
         return Figure(name, value, None, n, _NOISE)
-    few = (
-        f"only {part.clusters} clusters: read the interval with care"
-        if part.clusters < FEW_CLUSTERS
-        else ""
-    )
-    return Figure(name, value, found, n, few)
+    return Figure(name, value, interval, n, few(part.clusters))
 
 
 _NOISE = "no interval: too few clusters for the noise in the bins"
@@ -530,10 +564,10 @@ def _interval(
     gaps: tuple[FloatArray, FloatArray] | None,
 ) -> Interval | None:
     if gaps is not None:
-        found = bootstrap.gap_interval(*gaps, freedom, level, clustered)
-        return found and Interval(
-            min(found.low, value), max(found.high, value), level, found.method
-        )
+        own = bootstrap.gap_interval(*gaps, freedom, level, clustered)
+        if own is None:
+            return None
+        return Interval(min(own.low, value), max(own.high, value), level, own.method)
     return bootstrap.interval(
         value, deviation, freedom, *_range(name), level=level, clustered=clustered
     )
@@ -548,57 +582,56 @@ def _undefined(name: str, part: _Part) -> str:
     return "not defined: the judge or people give every row the same value"
 
 
-def _macro(
-    name: str,
-    i: int,
-    used: Sequence[int],
-    values: Sequence[Sequence[float | None]],
-    parts: Sequence[_Part],
-    drawn: FloatArray,
-    deviation: FloatArray,
-    level: float,
-    clustered: bool,
-    gaps: tuple[FloatArray, FloatArray] | None,
-) -> Figure:
-    """Mean over the slices in `used`; degrees of freedom by Welch and Satterthwaite over the
-    slices' own.
+def _macro(every: _Drawn, i: int) -> Figure:
+    """Mean of a figure over the slices in which it is defined; degrees of freedom by Welch and
+    Satterthwaite over the slices' own.
     """
-    left_out = len(parts) - 1 - len(used)
-    said = (
-        f"not defined in {left_out} of {len(parts) - 1} slices, which are left out"
-        if left_out
-        else ""
-    )
-    n = sum(parts[at].n for at in used)
+    name = every.names[i]
+    parts = every.parts
+    slices = len(parts) - 1
+    used = [at for at in range(1, len(parts)) if every.values[at][i] is not None]
+    note = ""
+    if len(used) < slices:
+        note = f"not defined in {slices - len(used)} of {slices} slices, which are left out"
     if not used:
-        return Figure(name, None, None, 0, said or "no slices")
-    value = float(np.mean([values[at][i] for at in used]))
-    inside = drawn[:, used, i]
-    defined = np.isfinite(inside)
-    means = coefficients.ratio(
-        np.where(defined, inside, 0.0).sum(1), defined.sum(1).astype(np.float64)
-    )
-    moved = float(bootstrap.spread(means[:, None])[0])
-    spreads = np.nan_to_num(deviation[used, i] ** 2)
-    own = np.array([max(1.0, _carried(name, parts[at])[2] - 1) for at in used])
-    weight = float((spreads**2 / own).sum())
-    freedom = float(spreads.sum() ** 2 / weight) if weight > 0 else float(own.sum())
-    freedom = min(
-        freedom, max(1.0, _carried(name, parts[0])[2] - 1)
-    )  # clusters may lie in several slices
-    reason = ""
+        return Figure(name, None, None, 0, note or "no slices")
+    value = float(np.mean([every.values[at][i] for at in used]))
+    moved = _spread_of_mean(every.draws[:, used, i])
+    freedom = _macro_freedom(every, i, used)
+    interval = None
     if not np.isfinite(moved) or freedom < 2:
         reason = "no interval: too few rows or clusters carry the figure in its slices"
     elif moved <= bootstrap.NO_SPREAD and name == "auc" and value < 1:
         reason = "no interval: resampling never moves it"
-    found = None if reason else _interval(name, value, moved, freedom, level, clustered, gaps)
-    reason = reason or ("" if found else _NOISE)
-    few = (
-        f"only {parts[0].clusters} clusters: read the interval with care"
-        if parts[0].clusters < FEW_CLUSTERS
-        else ""
-    )
-    return Figure(name, value, found, n, "; ".join(text for text in (reason or few, said) if text))
+    else:
+        gaps = every.joined_gaps(used) if name == "ece" else None
+        interval = _interval(name, value, moved, freedom, every.level, every.clustered, gaps)
+        reason = few(parts[0].clusters) if interval else _NOISE
+    n = sum(parts[at].n for at in used)
+    return Figure(name, value, interval, n, "; ".join(filter(None, (reason, note))))
+
+
+def _spread_of_mean(draws: FloatArray) -> float:
+    """Standard deviation of the mean over slices (draws, slices), where NaN is left out."""
+    defined = np.isfinite(draws)
+    sums = np.where(defined, draws, 0.0).sum(1)
+    means = coefficients.ratio(sums, defined.sum(1).astype(np.float64))
+    return float(bootstrap.spread(means[:, None])[0])
+
+
+def _macro_freedom(every: _Drawn, i: int, used: Sequence[int]) -> float:
+    name = every.names[i]
+    spreads = np.nan_to_num(every.deviation[used, i] ** 2)
+    own = np.array([_freedom(name, every.parts[at]) for at in used])
+    weight = float((spreads**2 / own).sum())
+    freedom = float(spreads.sum() ** 2 / weight) if weight > 0 else float(own.sum())
+    # Clusters may lie in several slices: the whole has no more than its own.
+    return min(freedom, _freedom(name, every.parts[0]))
+
+
+def _freedom(name: str, part: _Part) -> float:
+    """Degrees of freedom of a figure: effective clusters that carry it, less one; at least 1."""
+    return max(1.0, _carried(name, part)[2] - 1)
 
 
 # ---- several judges on the same rows ----
@@ -618,37 +651,67 @@ def differences(
     Prevalence, which is the label's own, is left out. Raises ValueError where labels or clusters
     differ.
     """
-    judges = list(rs)
-    sets = [rs[judge] for judge in judges]
+    sets = list(rs.values())
+    _check_same_rows(sets)
+    if len(sets) < 2 or not len(sets[0]):
+        return ()
+    judges = []
+    for at, (judge, r) in enumerate(rs.items(), 1):
+        own = tuple(n for n in _checked(names, r, draws) if n != "prevalence")
+        judges.append(_judge(judge, r.rows(np.arange(len(r))), own, draws, seed, seed + at))
+    out: list[JudgeDifference] = []
+    for first, second in itertools.combinations(judges, 2):
+        out += _pair_differences(first, second, level)
+    return _holm_corrected(out)
+
+
+def _check_same_rows(sets: Sequence[Ratings]) -> None:
     for other in sets[1:]:
         same = len(other) == len(sets[0]) and np.array_equal(other.label, sets[0].label)
         if not same or not np.array_equal(_clusters(other), _clusters(sets[0])):
             raise ValueError("judges can only be compared on the same rows, in the same order")
-    if len(sets) < 2 or not len(sets[0]):
-        return ()
-    shown = [tuple(n for n in _checked(names, r, draws) if n != "prevalence") for r in sets]
-    whole = [r.rows(np.arange(len(r))) for r in sets]
-    parts = [_part(r) for r in whole]
-    found = [
-        _drawn(r, shown[i], [parts[i]], draws, seed, seed + i + 1)[0][:, 0]
-        for i, r in enumerate(whole)
-    ]
-    out: list[JudgeDifference] = []
-    for i, j in itertools.combinations(range(len(sets)), 2):
-        for name in (name for name in shown[i] if name in shown[j]):
-            first, second = point(name, whole[i]), point(name, whole[j])
-            drawn = found[j][:, shown[j].index(name)] - found[i][:, shown[i].index(name)]
-            out.append(
-                _difference(
-                    judges[i], judges[j], name, first, second, parts[i], parts[j], drawn, level
-                )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """One judge on the common rows. draws: (draws,) of each of its figures."""
+
+    name: str
+    ratings: Ratings
+    part: _Part
+    draws: Mapping[str, FloatArray]
+
+
+def _judge(
+    name: str, r: Ratings, names: Sequence[str], draws: int, seed: int, noise_seed: int
+) -> _Judge:
+    part = _part(r)
+    drawn = _drawn(r, names, [part], draws, seed, noise_seed)[0][:, 0]
+    return _Judge(name, r, part, dict(zip(names, drawn.T, strict=True)))
+
+
+def _pair_differences(first: _Judge, second: _Judge, level: float) -> Iterator[JudgeDifference]:
+    """The figures that both judges have, the second's less the first's."""
+    for name in first.draws:
+        if name in second.draws:
+            yield _difference(
+                first.name,
+                second.name,
+                name,
+                point(name, first.ratings),
+                point(name, second.ratings),
+                first.part,
+                second.part,
+                second.draws[name] - first.draws[name],
+                level,
             )
-    tested = [at for at, one in enumerate(out) if one.p is not None]
-    for at, p in zip(tested, holm([out[at].p or 0.0 for at in tested]), strict=True):
-        one = out[at]
-        out[at] = JudgeDifference(
-            one.a, one.b, one.figure, one.n, one.difference, one.interval, p, one.reason
-        )
+
+
+def _holm_corrected(differences: Sequence[JudgeDifference]) -> tuple[JudgeDifference, ...]:
+    corrected = iter(holm([one.p for one in differences if one.p is not None]))
+    out = []
+    for one in differences:
+        out.append(one if one.p is None else replace(one, p=next(corrected)))
     return tuple(out)
 
 
@@ -663,10 +726,15 @@ def _difference(
     drawn: FloatArray,
     level: float,
 ) -> JudgeDifference:
-    if first is None or second is None:
-        why = f"{b if second is None else a}: {_undefined(name, other if second is None else one)}"
-        return JudgeDifference(a, b, name, one.n, None, None, None, why)
-    gap, (low, high) = second - first, _range(name)
+    if second is None:
+        return JudgeDifference(
+            a, b, name, one.n, None, None, None, f"{b}: {_undefined(name, other)}"
+        )
+    if first is None:
+        return JudgeDifference(a, b, name, one.n, None, None, None, f"{a}: {_undefined(name, one)}")
+    gap = second - first
+    low, high = _range(name)
+    span = high - low
     reason = _too_few(name, one) or _too_few(name, other)
     deviation = float(bootstrap.spread(drawn[:, None])[0])
     if not reason and not np.isfinite(deviation):
@@ -674,23 +742,18 @@ def _difference(
     if reason:
         return JudgeDifference(a, b, name, one.n, gap, None, None, reason)
     clusters = min(_carried(name, one)[2], _carried(name, other)[2])
-    freedom, span = max(1.0, clusters - 1), high - low
+    freedom = max(1.0, clusters - 1)
     if deviation <= bootstrap.NO_SPREAD:
-        unmet = (1 - ((1 - level) / 2) ** (1 / clusters)) * span
-        ends, method = (gap - unmet, gap + unmet), "exact bound, no spread"
+        reach = (1 - ((1 - level) / 2) ** (1 / clusters)) * span
+        method = "exact bound, no spread"
         p = 1.0 if abs(gap) <= bootstrap.NO_SPREAD else min(1.0, 2 * 0.5**clusters)
     else:
         error = deviation * math.sqrt((freedom + 1) / freedom)
         reach = t_quantile(0.5 + level / 2, freedom) * error
-        ends, method = (gap - reach, gap + reach), "paired cluster bootstrap t"
+        method = "paired cluster bootstrap t"
         p = t_p_value(gap / error, freedom)
-    few = (
-        f"only {one.clusters} clusters: read the interval with care"
-        if one.clusters < FEW_CLUSTERS
-        else ""
-    )
-    interval = Interval(max(-span, ends[0]), min(span, ends[1]), level, method)
-    return JudgeDifference(a, b, name, one.n, gap, interval, p, few)
+    interval = Interval(max(-span, gap - reach), min(span, gap + reach), level, method)
+    return JudgeDifference(a, b, name, one.n, gap, interval, p, few(one.clusters))
 
 
 # ---- tables and curves ----
@@ -699,13 +762,13 @@ def _difference(
 def confusion(r: Ratings) -> Confusion:
     """Rows by label and judge: by grade where there is a common scale, else by pass or fail."""
     if r.grades is not None:
-        table, names = _table(*r.grades, len(r.points)), tuple(f"{value:g}" for value in r.points)
+        table = _table(*r.grades, len(r.points))
+        names = tuple(f"{value:g}" for value in r.points)
     else:
-        table, names = (
-            _table(r.truth.astype(np.int64), r.passes.astype(np.int64), 2),
-            ("fail", "pass"),
-        )
-    return Confusion(names, names, tuple(tuple(int(count) for count in row) for row in table))
+        table = _table(r.truth.astype(np.int64), r.passes.astype(np.int64), 2)
+        names = ("fail", "pass")
+    counts = tuple(tuple(row) for row in table.astype(np.int64).tolist())
+    return Confusion(names, names, counts)
 
 
 def cut_curve(r: Ratings) -> tuple[CutPoint, ...]:
@@ -715,27 +778,26 @@ def cut_curve(r: Ratings) -> tuple[CutPoint, ...]:
     if not len(r):
         return ()
     cuts, at = np.unique(r.score, return_inverse=True)
-    positives, every = (
-        np.bincount(at.reshape(-1), weights=side) for side in (r.truth, np.ones(len(r)))
-    )
-    above, passes = np.cumsum(positives[::-1])[::-1], np.cumsum(every[::-1])[::-1]
+    at = at.reshape(-1)
+    positives = np.bincount(at, weights=r.truth)
+    every = np.bincount(at, weights=np.ones(len(r)))
+    # Counts of the rows at or above each cut.
+    above = np.cumsum(positives[::-1])[::-1]
+    passes = np.cumsum(every[::-1])[::-1]
     n, total = float(len(r)), float(r.truth.sum())
     table = np.stack([above, passes - above, total - above, n - passes - (total - above)], -1)
     chosen: IntArray = np.arange(len(cuts))
     if len(cuts) > CUTS:
         chosen = np.unique(np.searchsorted(np.cumsum(every), np.linspace(1, n, CUTS)))
-    shown = {
-        name: coefficients.binary(name, table)
-        for name in ("precision", "recall", "f1", "balanced_accuracy", "kappa")
-    }
-    return tuple(
-        CutPoint(
-            float(cuts[i]),
-            int(passes[i]),
-            **{name: _number(found[i]) for name, found in shown.items()},
-        )
-        for i in chosen
-    )
+    curves = {name: coefficients.binary(name, table) for name in _CURVES}
+    out = []
+    for i in chosen:
+        values = {name: _number(curve[i]) for name, curve in curves.items()}
+        out.append(CutPoint(float(cuts[i]), int(passes[i]), **values))
+    return tuple(out)
+
+
+_CURVES = ("precision", "recall", "f1", "balanced_accuracy", "kappa")
 
 
 def reliability(r: Ratings, bins: int = ECE_BINS) -> tuple[ReliabilityBin, ...]:
@@ -744,18 +806,22 @@ def reliability(r: Ratings, bins: int = ECE_BINS) -> tuple[ReliabilityBin, ...]:
     """
     if r.unit is None:
         return ()
-    place, cluster, out = unit_bins(r.unit, bins), _clusters(r), []
-    for i in np.unique(place):
+    place = unit_bins(r.unit, bins)
+    cluster = _clusters(r)
+    out = []
+    for i in np.unique(place).tolist():
         rows = place == i
-        _, within = np.unique(cluster[rows], return_inverse=True)
-        counts = zip(
-            np.bincount(within, weights=r.truth[rows]).astype(int), np.bincount(within), strict=True
-        )
-        found = clustered_rate_interval((int(passed), int(size)) for passed, size in counts)
-        mean, observed = float(r.unit[rows].mean()), float(r.truth[rows].mean())
+        within = _codes(cluster[rows])
+        passed = np.bincount(within, weights=r.truth[rows]).astype(int).tolist()
+        sizes = np.bincount(within).tolist()
         out.append(
             ReliabilityBin(
-                int(i) / bins, (int(i) + 1) / bins, int(rows.sum()), mean, observed, found
+                i / bins,
+                (i + 1) / bins,
+                int(rows.sum()),
+                float(r.unit[rows].mean()),
+                float(r.truth[rows].mean()),
+                clustered_rate_interval(zip(passed, sizes, strict=True)),
             )
         )
     return tuple(out)

@@ -695,7 +695,8 @@ def _below(differences: FloatArray, cluster: IntArray, epsilon: float) -> float:
             return 1.0
         # A share u of clusters at 1 would lift the mean to epsilon; none of K clusters met one.
         unmet = (epsilon - middle) / (1 - middle)
-        return (1 - unmet) ** mean.effective
+        p: float = (1 - unmet) ** mean.effective
+        return p
     t = (middle - epsilon) / math.sqrt(variance)
     both = t_p_value(t, max(1.0, mean.effective - 1))
     return both / 2 if t < 0 else 1 - both / 2

@@ -227,7 +227,7 @@ def against(
     if not here or not profile.n:
         return Shift(True, why="no rows to compare")
     codes = None if clusters is None else clusters_of(clusters)
-    gaps = []
+    gaps: list[_Gap] = []
     for name in FEATURES:
         if name in profile.quantiles or any(name in row for row in here):
             gaps += _gaps(name, profile, here, codes)
