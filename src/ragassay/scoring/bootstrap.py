@@ -1,5 +1,4 @@
-"""How far would a figure move had other clusters been drawn: cluster-bootstrap weights, and the
-interval they justify.
+"""Cluster-bootstrap weights, and the interval of a figure that they justify.
 
 The spread of a figure is the standard deviation of its bootstrap draws. Percentiles of the draws
 themselves hold the truth too seldom with few clusters or few positives (by simulation 0.75 to 0.93
@@ -45,21 +44,18 @@ def weights(clusters: int, draws: int, seed: int, block: int) -> Iterator[FloatA
     for start in range(0, draws, block):
         size = min(block, draws - start)
         taken = rng.integers(0, clusters, (size, clusters))
+        # One count over all draws of the block: each draw has cluster numbers of its own.
         taken += np.arange(size)[:, None] * clusters
-        yield (
-            np.bincount(taken.ravel(), minlength=size * clusters)
-            .reshape(size, clusters)
-            .astype(np.float64)
-        )
+        counts = np.bincount(taken.ravel(), minlength=size * clusters)
+        yield counts.reshape(size, clusters).astype(np.float64)
 
 
 def added_rows(shape: tuple[int, ...], effect: FloatArray | float, seed: int) -> FloatArray:
     """Rows added to each cell of drawn tables; `effect`: design effect, at least 1, of a shape that
     fits `shape`.
     """
-    return np.asarray(
-        ADDED_ROWS * effect * np.random.default_rng((seed, 1)).poisson(1.0, shape), dtype=np.float64
-    )
+    rows = np.random.default_rng((seed, 1)).poisson(1.0, shape)
+    return np.asarray(ADDED_ROWS * effect * rows, dtype=np.float64)
 
 
 def spread(draws: FloatArray) -> FloatArray:
@@ -101,12 +97,9 @@ def interval(
     share = (value - low) / span
     if deviation <= NO_SPREAD * span or not NO_SPREAD < share < 1 - NO_SPREAD:
         unmet = 1 - ((1 - level) / 2) ** (1 / clusters)
-        return Interval(
-            value - unmet * (value - low),
-            value + unmet * (high - value),
-            level,
-            "exact bound, no spread",
-        )
+        least = value - unmet * (value - low)
+        most = value + unmet * (high - value)
+        return Interval(least, most, level, "exact bound, no spread")
     caution = math.sqrt(clusters / freedom) * t_quantile(0.5 + level / 2, freedom)
     reach = caution * deviation / span / (share * (1 - share))
     centre = math.log(share / (1 - share))
@@ -117,9 +110,11 @@ def interval(
 
 
 def _logistic(x: float) -> float:
-    return (
-        1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x)) if x > -700 else 0.0
-    )
+    if x >= 0:
+        return 1 / (1 + math.exp(-x))
+    if x > -700:
+        return math.exp(x) / (1 + math.exp(x))
+    return 0.0  # below it exp underflows
 
 
 def gap_interval(
@@ -142,11 +137,8 @@ def gap_interval(
     freedom = (freedom + 1) / math.sqrt(bins) - 1
     if freedom < 2:
         return None
-    caution = (
-        math.sqrt((freedom + 1) / freedom)
-        * t_quantile(0.5 + level / 2, freedom)
-        / normal_quantile(0.5 + level / 2)
-    )
+    t, z = t_quantile(0.5 + level / 2, freedom), normal_quantile(0.5 + level / 2)
+    caution = math.sqrt((freedom + 1) / freedom) * t / z
     noise = (draws - draws.mean(0)) * caution
     tail = (1 - level) / 2
 
@@ -156,11 +148,9 @@ def gap_interval(
     method = f"{'cluster ' if clustered else ''}bootstrap, test inversion"
     if value <= quantile(0.0, tail):
         return Interval(0.0, min(1.0, max(value, quantile(0.0, 1 - tail))), level, method)
-    low = (
-        0.0
-        if quantile(0.0, 1 - tail) > value
-        else _crossing(lambda c: quantile(c, 1 - tail) > value, 0.0, 1.0)
-    )
+    low = 0.0
+    if quantile(0.0, 1 - tail) <= value:
+        low = _crossing(lambda c: quantile(c, 1 - tail) > value, 0.0, 1.0)
     high = _crossing(lambda c: quantile(c, tail) >= value, 0.0, 1.0 / value)
     return Interval(min(value, low * value), min(1.0, max(value, high * value)), level, method)
 

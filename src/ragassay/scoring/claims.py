@@ -1,5 +1,5 @@
-"""What do the verdicts on the claims of one response add up to? Shares, all-or-nothing, weights,
-and what is certain.
+"""Sums over the verdicts on the claims of one response: shares, all or nothing, weights, and the
+verdicts that lost ones leave certain.
 
 A share is None when nothing was judged. `decide` says what lost verdicts leave open: a pass or a
 fail is only returned when no outcome of the lost ones could change it.
@@ -58,13 +58,14 @@ def claim_weight(text: str) -> tuple[float, tuple[str, ...]]:
     >>> claim_weight("Sales did not reach 40 million.")
     (3.0, ('a number', 'a negation'))
     """
-    found = []
+    matches = []
     for rule in WEIGHT_RULES:
         if rule.pattern.search(text):
-            found.append(rule)
+            matches.append(rule)
             if rule.what == "a date":
                 text = rule.pattern.sub("", text)
-    return BASE_WEIGHT + sum(rule.adds for rule in found), tuple(rule.what for rule in found)
+    weight = BASE_WEIGHT + sum(rule.adds for rule in matches)
+    return weight, tuple(rule.what for rule in matches)
 
 
 def supported_share(supported: Sequence[bool]) -> float | None:
@@ -74,7 +75,7 @@ def supported_share(supported: Sequence[bool]) -> float | None:
 
 def all_supported(supported: Sequence[bool]) -> float | None:
     """1 when every judged claim is supported, else 0; None when none was judged."""
-    return (1.0 if all(supported) else 0.0) if supported else None
+    return float(all(supported)) if supported else None
 
 
 def weighted_share(supported: Sequence[bool], weights: Sequence[float]) -> float | None:

@@ -1,4 +1,4 @@
-"""Which rows belong together, as whole numbers, and are there enough groups for an interval?"""
+"""Clusters of rows as whole numbers, and the warning where there are few of them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def codes(names: Iterable[object]) -> IntArray:
     """A whole number per name, from 0 in the order of their first appearance; each None is a
     cluster of its own.
     """
-    known: dict[object, int] = {}
-    found = [
-        known.setdefault((at,) if name is None else name, len(known))
-        for at, name in enumerate(names)
-    ]
-    return np.array(found, dtype=np.int64)
+    numbers: dict[object, int] = {}
+    out = []
+    for at, name in enumerate(names):
+        key = (at,) if name is None else name
+        out.append(numbers.setdefault(key, len(numbers)))
+    return np.array(out, dtype=np.int64)
 
 
 def each(cluster: IntArray | None, n: int) -> IntArray:

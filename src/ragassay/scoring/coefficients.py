@@ -1,5 +1,4 @@
-"""What do tables of counts say of agreement: the coefficients themselves, each over any number of
-tables at once.
+"""Coefficients of agreement from tables of counts, each over any number of tables at once.
 
 Every function takes counts (or weights of rows) with leading axes of any shape and returns an array
 of that shape, so that one call serves a single table and two thousand resampled ones. NaN stands
@@ -97,13 +96,9 @@ def distances(points: FloatArray, weights: str | None) -> FloatArray:
     ("quadratic").
     """
     gap = np.abs(points[:, None] - points[None, :])
-    return (
-        (gap > 0).astype(np.float64)
-        if weights is None
-        else gap
-        if weights == "linear"
-        else gap * gap
-    )
+    if weights is None:
+        return (gap > 0).astype(np.float64)
+    return gap if weights == "linear" else gap * gap
 
 
 def weighted_kappa(table: FloatArray, distance: FloatArray) -> FloatArray:
@@ -153,11 +148,8 @@ def correlation(moments: FloatArray) -> FloatArray:
     across, down = n * xx - x * x, n * yy - y * y
     # What is left of a constant after rounding is no spread.
     flat = (across <= 1e-12 * n * xx) | (down <= 1e-12 * n * yy)
-    return np.clip(
-        ratio(n * xy - x * y, np.where(flat, 0.0, np.sqrt(np.abs(across)) * np.sqrt(np.abs(down)))),
-        -1,
-        1,
-    )
+    spread = np.sqrt(np.abs(across)) * np.sqrt(np.abs(down))
+    return np.clip(ratio(n * xy - x * y, np.where(flat, 0.0, spread)), -1, 1)
 
 
 def rank_correlation(table: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Which names, figures, dates and titles does a text hold, and are they found elsewhere? By rules,
+"""Names, figures, dates and titles that a text holds, and whether other texts hold them; by rules,
 without a model.
 
 The rules know English months, units and sentence openers, and take a capital letter for a name. So
@@ -51,14 +51,15 @@ _STOP = re.compile(r"[.!?:;…。！？\n\r•*#|–—]|\s-\s")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _JOIN = "of the de da di do dos das del della der den des du la le van von zu bin al el y e"
 _OPENER = """
-a about above after again against all also although among an and another any are as at be because been before below
-between both but by can could despite did do does due during each either even every few first following for from
-given had has have he hence her here his how however i if in indeed instead into is it its last later like many me
-more moreover most much my neither never next no nor not now of on once one only or other our out over perhaps
-please second several she should similarly since so some sometimes still such than that the their them then there
-therefore these they third this those though through thus to today together tomorrow too two under unlike until up
-upon us very was we were what when where whereas whether which while who whom whose why will with within without
-would yes yesterday yet you your
+a about above after again against all also although among an and another any are as at be because
+been before below between both but by can could despite did do does due during each either even
+every few first following for from given had has have he hence her here his how however i if in
+indeed instead into is it its last later like many me more moreover most much my neither never
+next no nor not now of on once one only or other our out over perhaps please second several she
+should similarly since so some sometimes still such than that the their them then there therefore
+these they third this those though through thus to today together tomorrow too two under unlike
+until up upon us very was we were what when where whereas whether which while who whom whose why
+will with within without would yes yesterday yet you your
 """
 _JOINS, _OPENERS = frozenset(_JOIN.split()), frozenset(_OPENER.split())
 """Words inside a name; words that may open a sentence, or a title, without being part of a name."""
@@ -71,7 +72,7 @@ def _scanner() -> re.Pattern[str]:
 
 
 class _Token(NamedTuple):
-    """A word, number or date. kind: "word", "number" or "date". fresh: whether it opens a sentence."""
+    """A word, number or date. kind: which; fresh: whether it opens a sentence."""
 
     kind: str
     text: str
@@ -102,7 +103,7 @@ def entities(text: str) -> tuple[str, ...]:
             found.append((match.start(), title))
             at = match.end()
     _scan(text, at, len(text), found, doubtful)
-    sure = {word for _, name in found for word in name.split()}
+    sure = set(" ".join(name for _, name in found).split())
     found += [(start, name) for start, name in doubtful if name in sure]
     return tuple(dict.fromkeys(name for _, name in sorted(found)))
 
@@ -148,11 +149,12 @@ def _hits(sought: Iterable[tuple[str, bool]], texts: Iterable[str]) -> dict[tupl
     """Whether the words of each stand in a text; nothing for those without words."""
     cased = [f" {_plain(text)} " for text in texts]
     folded = [text.casefold() for text in cased]
-    return {
-        (words, strict): any(f" {words} " in text for text in (cased if strict else folded))
-        for words, strict in set(sought)
-        if words
-    }
+    out = {}
+    for words, strict in set(sought):
+        if words:
+            whole = f" {words} "
+            out[words, strict] = any(whole in text for text in (cased if strict else folded))
+    return out
 
 
 _LETTERS = str.maketrans(
@@ -277,7 +279,7 @@ def _opener(word: str) -> bool:
 
 
 def _tokens(text: str, start: int, end: int) -> Iterator[_Token]:
-    """Words, numbers and dates between two places; list numbers and citation marks are passed over."""
+    """Words, numbers and dates between two places; list numbers and citation marks are skipped."""
     last, fresh = start, start == 0
     for match in _scanner().finditer(text, start, end):
         start, end = match.span()

@@ -1,5 +1,4 @@
-"""What do the edges of a row's claim graph add up to? Which claims are right, which are supported,
-and by which chunks.
+"""Shares of a row's claim graph: claims that are right, that are supported, and by which chunks.
 
 The graph of a row: claims of the response, statements of the reference, chunks; an edge says that
 one supports another. A claim is *right* when the reference states it, *supported* when a chunk
@@ -98,13 +97,14 @@ def noise(
     """
     if mode not in ("relevant", "irrelevant"):
         raise ValueError(f"mode must be relevant or irrelevant, not {mode!r}")
-    wanted, judged, taken = mode == "relevant", 0, 0
+    from_relevant = mode == "relevant"
+    judged = taken = 0
     for ok, chunks in zip(right, sources, strict=True):
         if ok is None or chunks is None:
             continue
         judged += 1
         if not ok and chunks:
-            taken += any(chunk in relevant for chunk in chunks) is wanted
+            taken += any(chunk in relevant for chunk in chunks) is from_relevant
     return taken / judged if judged else None
 
 
@@ -120,15 +120,17 @@ def unsupported_shares(
     >>> unsupported_shares([True, True, False, False], [True, False, True, False])
     Unsupported(hallucination=0.25, self_knowledge=0.25)
     """
-    judged = known = made_up = 0
-    for ok, held in zip(right, supported, strict=True):
-        if ok is None or held is None:
+    judged = self_knowledge = hallucinated = 0
+    for ok, in_chunk in zip(right, supported, strict=True):
+        if ok is None or in_chunk is None:
             continue
         judged += 1
-        if not held:
-            known += ok
-            made_up += not ok
-    return Unsupported(made_up / judged, known / judged) if judged else Unsupported(None, None)
+        if not in_chunk:
+            self_knowledge += ok
+            hallucinated += not ok
+    if not judged:
+        return Unsupported(None, None)
+    return Unsupported(hallucinated / judged, self_knowledge / judged)
 
 
 def utilization(
@@ -144,9 +146,9 @@ def utilization(
     >>> utilization([True, True, False], [True, False, True])
     0.5
     """
-    held = used = 0
-    for there, said in zip(in_contexts, in_response, strict=True):
-        if there and said is not None:
-            held += 1
-            used += said
-    return used / held if held else None
+    available = used = 0
+    for in_context, stated in zip(in_contexts, in_response, strict=True):
+        if in_context and stated is not None:
+            available += 1
+            used += stated
+    return used / available if available else None

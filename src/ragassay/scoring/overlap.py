@@ -1,5 +1,4 @@
-"""How much of a right answer's wording does a response share? Words, longest common subsequence,
-n-grams.
+"""Overlap of a response's wording with a right answer: words, longest common subsequence, n-grams.
 
 Every measure takes `response` and `reference`, is a share in [0, 1], higher is better. It is None
 where it is undefined: when the reference holds nothing to find (it is empty, or only punctuation).

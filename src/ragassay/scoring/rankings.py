@@ -1,5 +1,4 @@
-"""How good is a ranking of document ids, given graded relevance? The same numbers as NIST's
-trec_eval.
+"""Measures of a ranking of document ids by graded relevance, with the numbers of NIST's trec_eval.
 
 Every function takes `ranking` (document ids, best first) and `grades` (document id -> grade). Rules
 shared by all:
@@ -31,9 +30,12 @@ def rank_by_score(scored: Iterable[tuple[str, float]]) -> tuple[str, ...]:
     trec_eval ignores the rank column of a run file and holds scores in single precision, so scores
     that differ only beyond it are equal here too.
     """
-    return tuple(
-        id_ for id_, _ in sorted(scored, key=lambda pair: (_single(pair[1]), pair[0]), reverse=True)
-    )
+
+    def by_score_and_id(pair: tuple[str, float]) -> tuple[float, str]:
+        id_, score = pair
+        return _single(score), id_
+
+    return tuple(id_ for id_, _ in sorted(scored, key=by_score_and_id, reverse=True))
 
 
 def precision_at_k(
@@ -49,11 +51,9 @@ def precision_at_k(
     >>> precision_at_k(["a", "x", "b"], {"a": 1, "b": 1, "c": 1}, 5)
     0.4
     """
-    return (
-        None
-        if not _relevant(grades, relevant_from)
-        else _hits(ranking, grades, k, relevant_from) / _cut(k)
-    )
+    if not _relevant(grades, relevant_from):
+        return None
+    return _hits(ranking, grades, k, relevant_from) / _cut(k)
 
 
 def recall_at_k(
@@ -143,10 +143,9 @@ def ndcg_at_k(
     best = _dcg(sorted((g for g in grades.values() if g > 0), reverse=True)[:cut])
     if best == 0.0:
         return None
+    gains = [max(0.0, grades.get(id_, 0.0)) for id_ in _distinct(ranking)]
     # Rounding may lift a perfect ranking to 1 + 1e-16.
-    return min(
-        1.0, _dcg([max(0.0, grades.get(id_, 0.0)) for id_ in _distinct(ranking)][:cut]) / best
-    )
+    return min(1.0, _dcg(gains[:cut]) / best)
 
 
 def _dcg(gains: Sequence[float]) -> float:

@@ -1,6 +1,4 @@
-"""What is compared: one judge's scores beside people's labels, and which rows no figure can tell
-apart.
-"""
+"""Ratings: one judge's scores beside people's labels, and rows that no figure can tell apart."""
 
 from __future__ import annotations
 
@@ -72,11 +70,11 @@ class Ratings:
             raise ValueError("a score read as a probability must lie in [0, 1]")
         if len(self.points) > GRADES:
             raise ValueError(f"a graded scale has at most {GRADES} points, not {len(self.points)}")
-        for codes, most in [
-            *((grade, len(self.points)) for grade in self.grades or ()),
-            (self.slice, len(self.slice_names)),
-        ]:
-            if codes is not None and n and not (codes.min() >= 0 and codes.max() < most):
+        indices = [(grade, len(self.points)) for grade in self.grades or ()]
+        if self.slice is not None:
+            indices.append((self.slice, len(self.slice_names)))
+        for codes, most in indices:
+            if n and not (codes.min() >= 0 and codes.max() < most):
                 raise ValueError("an index of a grade or a slice points beyond its names")
 
     def __len__(self) -> int:
