@@ -23,7 +23,7 @@ def balanced_accuracy(y: Labels, yes: NDArray[np.bool_]) -> float:
 
 
 def auroc(y: Labels, scores: Floats) -> float:
-    """Chance that a positive ranks over a negative, ties counted half; nan when a class is missing."""
+    """Chance that a positive ranks over a negative, ties half; nan when a class is missing."""
     return float("nan") if not y.any() or y.all() else float(roc_auc_score(y, scores))
 
 

@@ -55,7 +55,7 @@ def rows(data: Path, name: str, split: str) -> Iterator[Row]:
 
 @lru_cache(maxsize=64)
 def crossing(data: Path, name: str) -> frozenset[str]:
-    """Groups with rows in `train` and in another split: official splits of scifact share abstracts."""
+    """Groups with rows in `train` and another split: official splits of scifact share abstracts."""
     splits: dict[bool, set[str]] = {True: set(), False: set()}
     with gzip.open(data / name / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):

@@ -308,7 +308,7 @@ def hops(data: Path, aside: Aside, chance: random.Random) -> Iterator[Example]:
 
 
 def told(data: Path, aside: Aside) -> Iterator[Truth]:
-    """Claims and answers of train rows that people called supported; of long answers each sentence."""
+    """Train claims and answers that people called supported; of long answers each sentence."""
     for example in support_train(data, CLAIMS):
         if example.label == 1 and not any(map(aside.shares, example.call.passages)):
             parts = [example.call.text]

@@ -254,10 +254,9 @@ def _simulated(world: World, rng: np.random.Generator, trials: int) -> Iterator[
                 known = truth.get(figure.name)
                 if known is not None:
                     tallies[figure.name + ending].add(figure.interval, known)
-    kind = (
-        "cluster bootstrap,"
-        f" {'probabilities' if world.continuous else 'grades'}{', unequal clusters' if world.unequal else ''}"
-    )
+    kind = "cluster bootstrap, " + ("probabilities" if world.continuous else "grades")
+    if world.unequal:
+        kind += ", unequal clusters"
     for quantity, tally in tallies.items():
         if tally.printed >= trials / 10:  # of fewer, the share that holds the truth says nothing
             yield tally.cell(quantity, kind, world, trials, GATE)

@@ -203,7 +203,7 @@ def _adopted(n: int, clusters: int, icc: float, trials: int, rng: np.random.Gene
 
 
 def _gain(n: int, clusters: int, icc: float, trials: int, rng: np.random.Generator) -> Cell:
-    """Squared error after - before: what the folds' maps do to new rows is the truth of each trial."""
+    """Squared error after - before; the truth of a trial is what its maps do to new rows."""
     place, held = _place(n, clusters), list[Interval | None]()
 
     def world(where: Ints, icc: float) -> tuple[Floats, Bools]:

@@ -9,7 +9,7 @@ from support.runs_model import play  # type: ignore[import-not-found]
 
 
 def sequences(dose: str) -> dict[str, Any]:
-    """So many sequences of up to 15 steps, each step a process that is let be, stopped or killed."""
+    """So many sequences of up to 15 steps, each a process that is let be, stopped or killed."""
     aimed = {"commit": 5, "nightly": 2000, "release": 50_000}[dose]
     clock, done = Clock(), 0
     while done < aimed and not clock.over:

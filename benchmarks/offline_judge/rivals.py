@@ -33,8 +33,8 @@ NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|\w+n't)\b", re.IGNORECASE
 )
 _STOP = """
-the a an and or of to in on at by for with from as is are was were be been it its this that these those he she they we you
-i his her their our your has have had do does did but not
+the a an and or of to in on at by for with from as is are was were be been it its this that
+these those he she they we you i his her their our your has have had do does did but not
 """
 STOP = frozenset(_STOP.split())
 TEN = (

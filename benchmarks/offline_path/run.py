@@ -33,7 +33,7 @@ SEED = 20261120
 
 
 def rows(data: Path, count: int, distinct: int) -> Iterator[dict[str, object]]:
-    """`count` rows of 4 contexts of 100 words and 4 claims, of which `distinct` differ in content."""
+    """`count` rows of 4 contexts of 100 words and 4 claims; `distinct` of them differ."""
     from training.offline_data import support
 
     chance = random.Random(SEED)

@@ -81,7 +81,7 @@ class Comparison:
 
 
 def environment(peer: Peer, folder: Path) -> tuple[Path | None, str]:
-    """The interpreter of an environment with the peer in it, or None and why it could not be made."""
+    """The interpreter of an environment with the peer, or None and why it could not be made."""
     home = folder / peer.name
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if (home / "complete").exists():
@@ -244,11 +244,11 @@ def markdown(result: dict[str, Any]) -> str:
     out += ["|---|---|---|---:|---:|---:|---|"]
     for line in result["comparisons"]:
         if line["where"]:
+            largest = line["other_rows_largest"]
+            shown = "no number here" if largest is None else f"{largest:.3f}"
             out.append(
                 f"| {line['peer']} | {line['theirs']} | {line['where']} | {line['other_rows']} |"
-                f" {line['other_rows_differ']} |"
-                f" {'no number here' if line['other_rows_largest'] is None else format(line['other_rows_largest'], '.3f')}"
-                f" | {line['otherwise']} |"
+                f" {line['other_rows_differ']} | {shown} | {line['otherwise']} |"
             )
     loose = [line for line in result["comparisons"] if line["tolerance_why"]]
     out += ["", "Tolerances above 1e-9:"]

@@ -44,8 +44,9 @@ METRICS = "context_relevance, groundedness, answer_relevance"
 LEAST, STEP = 1024, 128
 GOAL_CALLS, GOAL_SHARE = 3, 0.5
 ONE_A_CHUNK = "---\nid: context_relevance\nversion: 1\nextends: context_relevance\nbatch: 1\n---\n"
-TEXT = """river bridge council harbour engine winter letter market village teacher signal copper forest lantern archive
-garden captain museum station theatre orchard factory island railway painter chapel district festival reservoir"""
+TEXT = """river bridge council harbour engine winter letter market village teacher signal copper
+forest lantern archive garden captain museum station theatre orchard factory island
+railway painter chapel district festival reservoir"""
 WORDS = TEXT.split()
 PASSAGE = re.compile(
     r"<<<(?:passage \d+|context) \| [0-9a-f]+>>>\n(.*?)\n<<<end \| [0-9a-f]+>>>\n*", re.S

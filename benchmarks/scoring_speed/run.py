@@ -98,7 +98,7 @@ PLACES = ("Paris", "Lisbon", "Vienna", "Oslo", "Dublin", "Athens")
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What is known of one row: ids and their grades, ratings of chunks, edges of its claim graph."""
+    """Data of one row: ids and their grades, ratings of chunks, edges of its claim graph."""
 
     ranking: tuple[str, ...]
     grades: dict[str, float]

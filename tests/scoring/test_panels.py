@@ -37,9 +37,7 @@ def test_kappa_between_samples_is_fleiss() -> None:
     assert found.kappa.interval.low < theirs < found.kappa.interval.high
 
 
-def test_a_judge_that_always_repeats_itself_flips_never_and_its_interval_says_how_sure_that_is() -> (
-    None
-):
+def test_a_judge_that_always_repeats_itself_never_flips_and_the_interval_says_how_sure() -> None:
     samples = np.repeat((np.arange(50) % 2).astype(float)[:, None], 3, axis=1)
     found = repeatability(samples)
     assert (found.flip_rate.value, found.two_differ.value, found.kappa.value) == (0.0, 0.0, 1.0)

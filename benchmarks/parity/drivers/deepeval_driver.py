@@ -49,7 +49,7 @@ class Scripted(DeepEvalBaseLLM):
 
 
 def verdicts(answers: list[bool | None], statements: list[str] | None = None) -> Reply:
-    """The reply with a verdict per item; an item without one is left out, as a model leaves it out."""
+    """The reply with a verdict per item; one without is left out, as a model leaves it out."""
     texts = statements or [""] * len(answers)
     return {
         "verdicts": [
