@@ -34,7 +34,7 @@ from ragassay.cli.parameters import (
     grouped,
 )
 from ragassay.cli.store import store_app
-from ragassay.core.errors import RagAssayError, SetupError, memory_failure, nearest
+from ragassay.core.errors import Interrupted, RagAssayError, SetupError, memory_failure, nearest
 
 app = typer.Typer(
     name="ragassay",
@@ -445,7 +445,7 @@ def run() -> NoReturn:
     except RagAssayError as error:
         show_error(error)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Interrupted):  # whoever took the signal has said so already
         sys.exit(130)
     except SystemExit as left:
         # The reader of our output has gone: click pacifies stdout and leaves with 1, which here

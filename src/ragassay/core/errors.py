@@ -12,6 +12,8 @@
 
 Errors of a single model call are `CallError`s. They never leave the runner: they become a
 retry, a Judgment with a status and a reason, or (when the set-up is wrong) a ProviderError.
+
+`Interrupted` is no error of anybody: Ctrl-C or SIGTERM stopped what several runs were needed for.
 """
 
 from __future__ import annotations
@@ -125,6 +127,15 @@ class Incomplete(RagAssayError):
     """Coverage is below the floor that was asked for."""
 
     exit_code = 3
+
+
+class Interrupted(Exception):
+    """Ctrl-C or SIGTERM stopped a run whose result cannot be given in part, such as a benchmark.
+
+    It has no code, for nothing is to be mended: the same call goes on where it was. The message
+    says so. The command line leaves with 130, as after any Ctrl-C. No KeyboardInterrupt is raised
+    for it, because the run took the signal already and ended in order.
+    """
 
 
 class CallError(Exception):

@@ -29,10 +29,7 @@ def benchmark_notes(result: BenchmarkResult) -> list[str]:
         f" {certificate.id[:8]}"
         for certificate in result.certificates
     ]
-    measured = [
-        each for each in result.benchmark.judges if each.judge in result.profiles and each.n > 0
-    ]
-    if len(result.certificates) < len(measured):
+    if result.uncertified:
         notes.append(
             "a judge that lost more than 5 % of its verdicts gets no certificate; the same command"
             " asks again"

@@ -39,8 +39,9 @@ class BenchmarkResult:
     @property
     def uncertified(self) -> int:
         """How many judges were asked, gave verdicts, and have no certificate of this."""
-        asked = [one for one in self.benchmark.judges if one.judge in self.profiles]
-        return sum(one.n > 0 for one in asked) - len(self.certificates)
+        asked = [judge for judge in self.benchmark.judges if judge.judge in self.profiles]
+        with_verdicts = sum(judge.n > 0 for judge in asked)
+        return with_verdicts - len(self.certificates)
 
 
 def benchmark(
@@ -82,9 +83,9 @@ def run_benchmark(
     ...) for judges that are asked.
 
     Raises SetupError (E0205 where judge, metric or cut is missing), DataError (E0313 to E0315), and
-    what `evaluate` raises; BudgetExhausted E0604 or KeyboardInterrupt where a judge was stopped
-    before the last row: nothing is measured on half of the rows, and the same call goes on where it
-    was. Caps are for all judges together. A row whose verdict was lost is counted under the judge's
+    what `evaluate` raises; BudgetExhausted E0604 or Interrupted where a judge was stopped before
+    the last row: nothing is measured on half of the rows, and the same call goes on where it was.
+    Caps are for all judges together. A row whose verdict was lost is counted under the judge's
     `missing`, never scored.
     """
     from ragassay.trust.comparison import compare

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ragassay.api import evaluate
-from ragassay.core import MEASURING, BudgetExhausted, RunState
+from ragassay.core import MEASURING, BudgetExhausted, Interrupted, RunState
 from ragassay.runs.options import make_options
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class CappedRuns:
     def run(self, rows: object, metric: str, name: str, **options: Any) -> Run:
         """Evaluate one metric, and return the run when it got through all rows.
 
-        Raises BudgetExhausted E0604 or KeyboardInterrupt where it was stopped, and as `evaluate`.
+        Raises BudgetExhausted E0604 or Interrupted where it was stopped, and as `evaluate`.
         """
         run = evaluate(
             rows,
@@ -67,7 +67,7 @@ class CappedRuns:
         message = "Stopped before all rows were judged: the same command goes on where it was"
         if tell := self._options.get("tell"):
             tell(message)
-        raise KeyboardInterrupt(message)
+        raise Interrupted(message)
 
     def _remaining_caps(self) -> dict[str, Any]:
         """What earlier runs left of each cap that was set."""
