@@ -1,5 +1,12 @@
 """The functions that a program calls: evaluate rows, resume, look at runs.
 
+The way of a run, by module of `ragassay.runs`. `options` checks what the caller asked for; `plan`
+makes rows, metrics, judge and model ready, and finds every mistake in the set-up before a call is
+paid. Then the run is recorded in the store, and `session` takes it to its end: the `engine` drives
+the rows, the `journal` makes each judgment durable before a score uses it, and the end (finished,
+capped or interrupted) is written to the store. What comes back is a `run.Run`, which reads the
+store. A resume builds the same plan from the manifest (`resume`) and goes the same way.
+
 Synchronous at the edge, asynchronous inside: `evaluate` works in scripts, notebooks and under
 running loops (there it drives its own loop in a thread of its own); `aevaluate` runs in the
 caller's loop.
@@ -15,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ragassay.runs.commands import resume_command, store_option
 from ragassay.runs.event_loops import block_on
 from ragassay.runs.options import Options, check_keep, make_options
-from ragassay.runs.plan import make_plan, manifest_of, say
+from ragassay.runs.plan import make_plan, manifest_of, report_notes
 from ragassay.runs.resume import manifest_of_resume, plan_of_resume
 from ragassay.runs.run import Run
 from ragassay.runs.run_ids import new_run_id
@@ -226,7 +233,7 @@ def forecast(
     options.pop("name", None)
     tell = options.pop("tell", None)
     plan = make_plan(rows, make_options(options), metrics, app=_callable_of(options.get("app")))
-    say(plan, tell)
+    report_notes(plan, tell)
     if plan.application is not None and tell is not None:
         tell(
             "the application is not run for a forecast: only what the rows hold already is counted"
@@ -327,7 +334,7 @@ async def _evaluate(
 
     check_keep(keep)
     plan = make_plan(rows, options, metrics, app=app, here=here)
-    say(plan, tell)
+    report_notes(plan, tell)
     if plan.options.engine == "ray":
         from ragassay.distributed.ray_cluster import load
 

@@ -1,4 +1,13 @@
-"""A run from its options to its end: the plan, the engine that drives it, and what it leaves.
+"""A run from its options to its end. The modules in the order in which a run needs them:
+
+- `options`: the options of a run, declared once and checked.
+- `plan`: rows, metrics, judge and model made ready; `resume` makes an earlier run's again.
+- `session`: one run from its start to its end: caps, progress, signals, and what is written last.
+- `engine`: the rows in work; `row_scorer` takes one batch of them to scores, `judgment_lookup`
+  finds the judgments they ask for, and `judge_runner` asks the judge for those not found.
+- `journal`: judgments and rows on disk before they are used, in commits that many share;
+  `reply_log`: replies on disk before they are judged, for the resume after a kill.
+- `run`: what is left at the end, read from the store.
 
 The door is light: each name is imported from its module when it is first asked for.
 """

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ragassay.judges import Judge, RubricRegistry
     from ragassay.models import Model
     from ragassay.models.batch import BatchModel
+    from ragassay.models.offline import OfflineModel
     from ragassay.runs import Engine, EngineSettings, Measurement, ReplyLog, RunContext
     from ragassay.runs.journal import JournalStore
 
@@ -118,9 +119,11 @@ class Plan(Setup):
         if not done:
             return itertools.islice(enumerate(self.dataset), self.options.limit)
         limit = self.options.limit
-        return itertools.takewhile(
-            lambda one: limit is None or one[0] < limit, self.dataset.rest(done)
-        )
+        rest = self.dataset.rest(done)
+        if limit is None:
+            return iter(rest)
+        # islice would count the rows that are left; the limit is of all rows, done ones included.
+        return itertools.takewhile(lambda numbered: numbered[0] < limit, rest)
 
 
 def make_plan(
@@ -130,28 +133,37 @@ def make_plan(
     *,
     app: App | None = None,
     here: bool = False,
-    known: Manifest | None = None,
+    earlier: Manifest | None = None,
 ) -> Plan:
     """Everything that can be wrong with the set-up is found here, before a row is judged or a call
     is paid.
 
-    app: the application itself, where it was handed over and not named. here: an asynchronous one
-    runs in the caller's event loop. known: of a run that looked through these rows before; a file
-    that has not changed is not validated anew.
+    app: the application itself, where it was passed and not named. here: an asynchronous one runs
+    in the caller's event loop. earlier: the manifest of a run that validated these rows before; a
+    file that has not changed is not validated anew.
     """
     from ragassay.datasets import Scan
 
     setup = make_setup(options, metrics, app=app, here=here)
     dataset = open_dataset(rows, options)
-    if known is not None and dataset.unchanged(known.source_hash):
+    if earlier is not None and dataset.unchanged(earlier.source_hash):
+        # A scan parses and validates every row, and the hash already says that nothing is new.
         scan = Scan(
-            known.rows, 0, (), (), known.mapping, (), (), (), dataset.source, known.source_hash
+            rows=earlier.rows,
+            bad=0,
+            bad_rows=(),
+            columns=(),
+            mapping=earlier.mapping,
+            ignored=(),
+            lines=(),
+            notes=(),
+            source=dataset.source,
+            source_hash=earlier.source_hash,
         )
     else:
         scan = dataset.scan()
-    return Plan(
-        **{f.name: getattr(setup, f.name) for f in fields(setup)}, dataset=dataset, scan=scan
-    )
+    shared = {field.name: getattr(setup, field.name) for field in fields(setup)}
+    return Plan(**shared, dataset=dataset, scan=scan)
 
 
 def open_dataset(rows: object, options: Options) -> Dataset:
@@ -178,58 +190,76 @@ def make_setup(
     registry = rubric_registry(options.rubrics)
     chosen = _metrics(metrics, options, registry)
     model = _model(options)
+    # Taken before the judge joins the model to the offline one, which has no batches.
     batches = cast("BatchModel", model) if options.batch else None
     judge, model = _judge(options, registry, model)
-    notes: list[str] = []
+    notes: tuple[str, ...] = ()
+    # A preset's only: what somebody asked for by name is never left out.
     if options.preset is not None and metrics is None:
-        chosen = _answerable(chosen, options, notes)
+        chosen, notes = _answerable(chosen, options)
     options = replace(options, metrics=tuple(_reference(m) for m in chosen))
-    if options.max_cost is not None and model.price(1000, 1000) is None:
-        raise SetupError(
-            "E0406",
-            "The model's price is not known, so a cost cap cannot be kept.",
-            where=options.judge,
-            fix=(
-                "give --price IN,OUT (US dollars per million tokens), or cap calls with"
-                " --max-calls; pip install 'ragassay[prices]' knows hosted models"
-            ),
-        )
-    needed = sorted(set(itertools.chain.from_iterable(map(_judged_rubrics, chosen))))
-    info = JudgeInfo(
-        uri=options.judge,
-        rubrics={r: judge.rubric_version(r) for r in needed},
-        fingerprints={r: judge.fingerprint(r) for r in needed},
-        agreement=judge.agreement,
-        base_url=str(getattr(model, "base_url", "")),
-    )
-    application = None
-    if options.app is not None:
-        application = open_application(
-            app if app is not None else options.app,
-            timeout=options.app_timeout,
-            concurrency=options.app_concurrency,
-            here=here,
-        )
+    _check_price(options, model)
     return Setup(
         options=options,
         metrics=chosen,
         judge=judge,
         model=model,
-        info=info,
-        application=application,
-        notes=tuple(notes),
+        info=_judge_info(options, chosen, judge, model),
+        application=_application(options, app, here),
+        notes=notes,
         batches=batches,
+    )
+
+
+def _check_price(options: Options, model: Model) -> None:
+    """A cost cap needs the price of the model. Raises SetupError E0406."""
+    if options.max_cost is None or model.price(1000, 1000) is not None:
+        return
+    raise SetupError(
+        "E0406",
+        "The model's price is not known, so a cost cap cannot be kept.",
+        where=options.judge,
+        fix=(
+            "give --price IN,OUT (US dollars per million tokens), or cap calls with"
+            " --max-calls; pip install 'ragassay[prices]' knows hosted models"
+        ),
+    )
+
+
+def _judge_info(
+    options: Options, metrics: Sequence[Metric], judge: Judge, model: Model
+) -> JudgeInfo:
+    """What the manifest holds of the judge, for the rubrics that the metrics ask for."""
+    asked = set(itertools.chain.from_iterable(map(_judged_rubrics, metrics)))
+    # Sorted, so that equal set-ups write equal manifests.
+    rubrics = sorted(asked)
+    return JudgeInfo(
+        uri=options.judge,
+        rubrics={rubric: judge.rubric_version(rubric) for rubric in rubrics},
+        fingerprints={rubric: judge.fingerprint(rubric) for rubric in rubrics},
+        agreement=judge.agreement,
+        base_url=str(getattr(model, "base_url", "")),
+    )
+
+
+def _application(options: Options, app: App | None, here: bool) -> Application | None:
+    """The user's application, opened; None where the run has none."""
+    if options.app is None:
+        return None
+    return open_application(
+        app if app is not None else options.app,
+        timeout=options.app_timeout,
+        concurrency=options.app_concurrency,
+        here=here,
     )
 
 
 def metric_names(
     metrics: str | None, preset: str | None, rubrics: Sequence[str | os.PathLike[str]]
 ) -> list[str]:
-    """The printed names of the metrics that these options of a run choose. Raises as `make_plan`."""
-    return [
-        str(metric)
-        for metric in _metrics(metrics, Options(preset=preset), rubric_registry(rubrics))
-    ]
+    """The printed names of the metrics that these options choose. Raises as `make_plan`."""
+    chosen = _metrics(metrics, Options(preset=preset), rubric_registry(rubrics))
+    return [str(metric) for metric in chosen]
 
 
 def rubric_registry(rubrics: Sequence[str | os.PathLike[str]]) -> RubricRegistry:
@@ -243,14 +273,16 @@ def _metrics(
     metrics: str | Sequence[str | Metric] | None, options: Options, registry: RubricRegistry
 ) -> tuple[Metric, ...]:
     """The metrics asked for, else those of the preset or the default ones; and every judge of the
-    user's, for handing over its file asks for it.
+    user's: who gives its file asks for it.
     """
     own = {rubric.id: custom_metric(rubric) for rubric in registry.custom}
-    wanted: str | Sequence[str | Metric] = metrics if metrics is not None else options.metrics
+    requested: str | Sequence[str | Metric] = metrics if metrics is not None else options.metrics
     if metrics is None and not options.metrics:
-        wanted = _preset(options.preset) if options.preset is not None else default_metrics()
-    named = parse_list(wanted, own) if isinstance(wanted, str) else wanted
-    chosen = (*(parse(m, own) if isinstance(m, str) else m for m in named), *own.values())
+        requested = _preset(options.preset) if options.preset is not None else default_metrics()
+    names = parse_list(requested, own) if isinstance(requested, str) else requested
+    parsed = [parse(name, own) if isinstance(name, str) else name for name in names]
+    chosen = (*parsed, *own.values())
+    # Their types promise metrics, but this is what a caller passed.
     for metric in chosen:
         if not isinstance(metric, Metric):
             raise SetupError(
@@ -262,6 +294,7 @@ def _metrics(
             )
     if options.claims == "llm":
         chosen = tuple(_with_claims(m) for m in chosen)
+    # A metric that is named twice is measured once.
     chosen = tuple({str(m): m for m in chosen}.values())
     if not chosen:
         raise SetupError(
@@ -286,26 +319,24 @@ def _preset(name: str) -> tuple[str, ...]:
 
 
 def _answerable(
-    chosen: tuple[Metric, ...], options: Options, notes: list[str]
-) -> tuple[Metric, ...]:
-    """Of a preset, what the judge can answer; the rest is left out, and said."""
+    chosen: tuple[Metric, ...], options: Options
+) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+    """Those metrics of a preset that the judge can answer, and a note that names the others."""
     from ragassay.judges import answers_offline
 
     if options.judge != "offline":
-        return chosen
+        return chosen, ()
     able = [metric for metric in chosen if all(map(answers_offline, _judged_rubrics(metric)))]
-    if left := [str(m) for m in chosen if m not in able]:
-        notes.append(
-            f"left out of the preset, for the offline judge cannot answer them: {', '.join(left)}"
-        )
-    return tuple(able)
+    omitted = [str(metric) for metric in chosen if metric not in able]
+    if not omitted:
+        return tuple(able), ()
+    note = f"left out of the preset, for the offline judge cannot answer them: {', '.join(omitted)}"
+    return tuple(able), (note,)
 
 
 def _model(options: Options) -> Model:
     """The model behind the judge's URI; of a composed judge all of its members' behind one door."""
     from ragassay.judges import composition
-    from ragassay.models import JoinedModel, connect
-    from ragassay.models.offline import OfflineModel
 
     composed = composition(options.judge)
     if options.batch and composed is not None:
@@ -316,24 +347,37 @@ def _model(options: Options) -> Model:
             why=options.judge,
             fix="name one judge, such as openai:MODEL, or leave --batch out",
         )
-    opened = {
-        uri: connect(
-            uri,
-            base_url=options.base_url,
-            api_key_env=options.api_key_env,
-            price=options.price,
-            concurrency=options.concurrency,
-            no_network=options.no_network,
-            batch=options.batch,
-        )
-        for uri in ((options.judge,) if composed is None else composed.members)
-    }
-    offline = next((model for model in opened.values() if isinstance(model, OfflineModel)), None)
-    main, *others = [uri for uri, model in opened.items() if model is not offline] or opened
     if composed is None:
-        return opened[main]
+        return _connect(options, options.judge)
+    return _joined({uri: _connect(options, uri) for uri in composed.members})
+
+
+def _connect(options: Options, uri: str) -> Model:
+    """The model behind one judge's URI."""
+    from ragassay.models import connect
+
+    return connect(
+        uri,
+        base_url=options.base_url,
+        api_key_env=options.api_key_env,
+        price=options.price,
+        concurrency=options.concurrency,
+        no_network=options.no_network,
+        batch=options.batch,
+    )
+
+
+def _joined(models: Mapping[str, Model]) -> Model:
+    """The models of a composed judge's members, by URI, as one model."""
+    from ragassay.models import JoinedModel
+    from ragassay.models.offline import OfflineModel
+
+    offline = next((model for model in models.values() if isinstance(model, OfflineModel)), None)
+    hosted = [uri for uri, model in models.items() if model is not offline]
+    main, *others = hosted or models
+    # Without an offline member one is opened all the same: similarity of texts is always its task.
     return JoinedModel(
-        opened[main], offline or OfflineModel(), {uri: opened[uri] for uri in others}
+        models[main], offline or OfflineModel(), {uri: models[uri] for uri in others}
     )
 
 
@@ -341,59 +385,77 @@ def _judge(options: Options, registry: RubricRegistry, model: Model) -> tuple[Ju
     """The judge over the model; similarity of texts is measured by the encoder of the package,
     whoever judges the rest.
     """
-    from ragassay.judges import (
-        CascadeJudge,
-        CheckedJudge,
-        LLMJudge,
-        OfflineJudge,
-        PanelJudge,
-        RoutedJudge,
-        SimilarityJudge,
-        composition,
-    )
+    from ragassay.judges import RoutedJudge, SimilarityJudge, composition
     from ragassay.models import JoinedModel
     from ragassay.models.offline import OfflineModel
 
     offline = model if isinstance(model, OfflineModel) else OfflineModel()
     composed = composition(options.judge)
-
-    def single(uri: str) -> Judge:
-        if uri.lower() == "offline":
-            tasks: tuple[Literal["support", "relevance", "answer"], ...] = (
-                "support",
-                "relevance",
-                "answer",
-            )
-            return OfflineJudge(
-                offline.version,
-                {task: offline.agreement(task) for task in tasks},
-                registry,
-                offline.cuts,
-            )
-        parameters = {
-            "base_url": str(getattr(model, "base_url", ""))
-        }  # one name, two servers: two judges
-        return LLMJudge(
-            uri,
-            registry,
-            single_calls=options.single_calls,
-            temperature=options.temperature,
-            parameters=parameters | ({"sample": options.sample} if options.sample else {}),
-            controls=options.controls,
-        )
-
     judge: Judge
-    if composed is None:
-        judge = single("offline" if offline is model else options.judge)
-        if offline is not model:
-            model = JoinedModel(model, offline)
-    elif composed.threshold is None:
-        judge = PanelJudge(options.judge, tuple(single(uri) for uri in composed.members), registry)
+    if composed is not None:
+        members = tuple(
+            _single_judge(uri, options, registry, model, offline) for uri in composed.members
+        )
+        judge = _composed_judge(options.judge, composed.rule, composed.threshold, members, registry)
+    elif offline is model:
+        judge = _offline_judge(registry, offline)
     else:
-        kind = CascadeJudge if composed.rule == "cascade" else CheckedJudge
-        first, second = map(single, composed.members)
-        judge = kind(options.judge, first, second, composed.threshold, registry)
+        judge = _single_judge(options.judge, options, registry, model, offline)
+        model = JoinedModel(model, offline)
     return RoutedJudge(judge, {"similarity": SimilarityJudge(offline.version)}), model
+
+
+def _composed_judge(
+    uri: str,
+    rule: str,
+    threshold: float | None,
+    members: tuple[Judge, ...],
+    registry: RubricRegistry,
+) -> Judge:
+    """A panel, a cascade or a checked judge over its members."""
+    from ragassay.judges import CascadeJudge, CheckedJudge, PanelJudge
+
+    if threshold is None:
+        return PanelJudge(uri, members, registry)
+    kind = CascadeJudge if rule == "cascade" else CheckedJudge
+    first, second = members
+    return kind(uri, first, second, threshold, registry)
+
+
+def _single_judge(
+    uri: str, options: Options, registry: RubricRegistry, model: Model, offline: OfflineModel
+) -> Judge:
+    """The judge behind the URI of one judge."""
+    from ragassay.judges import LLMJudge
+
+    if uri.lower() == "offline":
+        return _offline_judge(registry, offline)
+    # Part of the fingerprint: one name on two servers may be two models, so two judges.
+    parameters: dict[str, object] = {"base_url": str(getattr(model, "base_url", ""))}
+    # Only where it is set, or every judgment stored without one would be asked again.
+    if options.sample:
+        parameters["sample"] = options.sample
+    return LLMJudge(
+        uri,
+        registry,
+        single_calls=options.single_calls,
+        temperature=options.temperature,
+        parameters=parameters,
+        controls=options.controls,
+    )
+
+
+def _offline_judge(registry: RubricRegistry, offline: OfflineModel) -> Judge:
+    """The judge over the package's own model."""
+    from ragassay.judges import OfflineJudge
+
+    tasks: tuple[Literal["support", "relevance", "answer"], ...] = (
+        "support",
+        "relevance",
+        "answer",
+    )
+    agreement: dict[str, str] = {task: offline.agreement(task) for task in tasks}
+    return OfflineJudge(offline.version, agreement, registry, offline.cuts)
 
 
 def manifest_of(
@@ -402,26 +464,23 @@ def manifest_of(
     created: str,
     version: str,
     name: str,
-    kept: Mapping[str, object] | None = None,
+    keep: Mapping[str, object] | None = None,
 ) -> Manifest:
     """Everything needed to repeat the run."""
     declared = {str(m): m.declaration for m in plan.metrics}
+    limit = plan.options.limit
     return Manifest(
         run_id=run_id,
         created=created,
         version=version,
         source=plan.scan.source,
         source_hash=plan.scan.source_hash,
-        rows=(
-            plan.scan.rows
-            if plan.options.limit is None
-            else min(plan.options.limit, plan.scan.rows)
-        ),
+        rows=plan.scan.rows if limit is None else min(limit, plan.scan.rows),
         mapping=plan.scan.mapping,
         metrics=tuple(declared),
         judge=plan.info,
         name=name,
-        kept=dict(kept or {}),
+        kept=dict(keep or {}),
         options=plan.options.to_json(),
         units={name: d.unit for name, d in declared.items() if d.unit},
         lower_is_better=tuple(name for name, d in declared.items() if d.higher_is_better is False),
@@ -429,8 +488,8 @@ def manifest_of(
     )
 
 
-def say(plan: Plan, tell: Callable[[str], None] | None) -> None:
-    """Tell how the rows are read, and the plan's notes."""
+def report_notes(plan: Plan, tell: Callable[[str], None] | None) -> None:
+    """Report how the rows are read, and the plan's notes."""
     if tell is not None:
         for line in (*plan.scan.lines, *plan.scan.notes, *plan.notes):
             tell(line)

@@ -37,7 +37,7 @@ def plan_of_resume(
     """
     options = restore(manifest, changes)
     source = _source(manifest) if rows is None else rows
-    plan = make_plan(source, options, metrics, app=app, known=manifest)
+    plan = make_plan(source, options, metrics, app=app, earlier=manifest)
     _check_metrics(plan, manifest)
     _check_rows(plan, manifest)
     _check_judge(plan, manifest)
