@@ -175,7 +175,7 @@ def test_a_cascade_asks_the_expensive_model_only_about_what_is_unsure(tmp_path: 
 
 
 def test_what_a_cascade_may_cost_at_most_is_told_before_it_runs(tmp_path: Path) -> None:
-    from ragassay.runs import forecast
+    from ragassay.runs.forecast import forecast
     from ragassay.runs.options import make_options
     from ragassay.runs.plan import make_plan
 
