@@ -14,7 +14,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -46,6 +46,7 @@ TEXT_KEYS = ("text", "content", "page_content", "chunk", "passage", "body", "doc
 ID_KEYS = ("id", "doc_id", "doc_uri", "document_id", "source", "uri", "url", "document.id")
 SCORE_KEYS = ("score", "similarity", "relevance_score", "document.score")
 GRADE_KEYS = ("grade", "relevance", "score", "rating")
+_NO_MESSAGE = "an error without a message"
 _RETRIEVED_KEYS = ("retrieved_context", "retrieved_contexts", "contexts", "context")
 _MESSAGE_KEYS = (
     "content",
@@ -69,16 +70,19 @@ def kind(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "true or false"
-    for types, word in (
-        (str, "a text"),
-        (int | float, "a number"),
-        (list | tuple, "a list"),
-        (dict, "an object"),
-        (bytes, "bytes"),
-    ):
+    for types, word in _KINDS:
         if isinstance(value, types):
             return word
     return f"a {type(value).__name__}"
+
+
+_KINDS: tuple[tuple[Any, str], ...] = (
+    (str, "a text"),
+    (int | float, "a number"),
+    (list | tuple, "a list"),
+    (dict, "an object"),
+    (bytes, "bytes"),
+)
 
 
 def wrong(field: str, value: object, expected: str, problems: Problems) -> None:
@@ -88,19 +92,18 @@ def wrong(field: str, value: object, expected: str, problems: Problems) -> None:
 def text(value: object, field: str, problems: Problems) -> str | None:
     """A text, exactly as it is. Numbers are not texts."""
     if isinstance(value, str):
-        if not value.isascii():
-            try:
-                value.encode("utf-8")
-            except UnicodeEncodeError as error:
-                problems.append(
-                    Problem(
-                        "E0305",
-                        f"{field} holds an unpaired surrogate at character {error.start}, which is"
-                        " not Unicode",
-                        show(value[max(error.start - 10, 0) : error.start + 10]),
-                    )
-                )
-                return None
+        if value.isascii():  # known of a text without looking at it; encoding copies it
+            return value
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            what = (
+                f"{field} holds an unpaired surrogate at character {error.start}, which is not"
+                " Unicode"
+            )
+            near = value[max(error.start - 10, 0) : error.start + 10]
+            problems.append(Problem("E0305", what, show(near)))
+            return None
         return value
     if value is not None:
         wrong(field, value, "a text", problems)
@@ -114,22 +117,28 @@ def spoken(value: object, field: str, problems: Problems) -> str | None:
     the last message); {"choices": [{"message": {...}}]} the first choice; {"content": ...},
     {"query": ...} that text.
     """
+    last_of = "user" if field == "question" else ""
+    # Real requests nest three deep ({"choices": [{"message": {"content": ...}}]}); the bound keeps
+    # hostile ones short.
     for _ in range(6):
         if value is None or isinstance(value, str):
             break
-        if (
-            isinstance(value, dict)
-            and value
-            and all(
-                k in _RETRIEVED_KEYS or (v is None and k in _MESSAGE_KEYS) for k, v in value.items()
-            )
-        ):
-            return None  # an output that says what was retrieved and no answer
-        inner = _inner(value, last_of="user" if field == "question" else "")
+        if isinstance(value, dict) and _is_only_retrieved(value):
+            return None
+        inner = _inner(value, last_of)
         if inner is None:
             break
         value = inner
     return text(value, field, problems)
+
+
+def _is_only_retrieved(output: Mapping[str, object]) -> bool:
+    """Whether an output says what was retrieved and gives no answer."""
+    for key, value in output.items():
+        is_gap = value is None and key in _MESSAGE_KEYS
+        if key not in _RETRIEVED_KEYS and not is_gap:
+            return False
+    return bool(output)
 
 
 def _inner(value: object, last_of: str) -> object:
@@ -138,11 +147,13 @@ def _inner(value: object, last_of: str) -> object:
     """
     if isinstance(value, dict):
         return _inner_of_object(value)
-    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        if all(_is_message(item) for item in value):
-            return _last_message(value, last_of)
-        return _joined_parts(value)
-    return None
+    if not isinstance(value, list) or not value:
+        return None
+    if not all(isinstance(item, dict) for item in value):
+        return None
+    if all(_is_message(item) for item in value):
+        return _last_message(value, last_of)
+    return _joined_parts(value)
 
 
 def _inner_of_object(value: Mapping[str, object]) -> object:
@@ -174,26 +185,33 @@ def _role(message: Mapping[str, object]) -> object:
 
 def _joined_parts(parts: list[dict[str, object]]) -> str | None:
     """The text of a message that is given in parts."""
-    texts = [
-        part.get("text")
-        for part in parts
-        if part.get("type") in ("text", "input_text", "output_text")
-    ]
-    known = [text for text in texts if isinstance(text, str)]
-    return "".join(known) if texts and len(known) == len(texts) else None
+    texts: list[str] = []
+    for part in parts:
+        # Images and the like are passed over: no judge reads them.
+        if part.get("type") not in ("text", "input_text", "output_text"):
+            continue
+        piece = part.get("text")
+        if not isinstance(piece, str):
+            return None
+        texts.append(piece)
+    return "".join(texts) if texts else None
 
 
 def last_reply(value: object) -> object:
     """What the assistant said after the last turn of the user, in a list of messages; None where it
     said nothing.
     """
-    if isinstance(value, list):
-        for message in reversed(value):
-            role = _role(message) if isinstance(message, dict) else None
-            if role in ("user", "human"):
-                return None
-            if role in ("assistant", "ai") and message.get("content"):
-                return message["content"]
+    if not isinstance(value, list):
+        return None
+    for message in reversed(value):
+        if not isinstance(message, dict):
+            continue
+        role = _role(message)
+        if role in ("user", "human"):
+            return None
+        # A message that only calls a tool has no content; the answer is before or after it.
+        if role in ("assistant", "ai") and message.get("content"):
+            return message["content"]
     return None
 
 
@@ -203,20 +221,20 @@ def failure(value: object, field: str, problems: Problems, notes: Counter[str]) 
 
     A number other than 0 is a measure of its own (an error rate) and not read, which is noted.
     """
-    for _ in range(4):  # an object in a list, and its message
+    # An error may be an object in a list, whose message is an object again.
+    for _ in range(4):
         if isinstance(value, dict) and value:
-            value = (
-                _first(value, ("message", "error", "detail", "type"))
-                or "an error without a message"
-            )
+            value = _first(value, ("message", "error", "detail", "type")) or _NO_MESSAGE
         elif isinstance(value, list) and value:
-            value = value[0] or "an error without a message"
+            value = value[0] or _NO_MESSAGE
     if isinstance(value, str):
         return text(value, field, problems) or None
-    if isinstance(value, bool) or not value:
-        return "true" if value is True else None
+    if value is True:
+        return "true"
+    if not value:
+        return None
     if isinstance(value, dict | list):
-        return "an error without a message"
+        return _NO_MESSAGE
     notes["error cells hold no text and were not read"] += 1
     return None
 
@@ -228,24 +246,25 @@ def name(value: object, field: str, problems: Problems) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value) if value.bit_length() <= 256 else text(value, field, problems)
+        if value.bit_length() <= 256:
+            return str(value)
+        return text(value, field, problems)  # refused, as no text: Python prints no endless digits
     if isinstance(value, float):
-        if not math.isfinite(value):
-            _finite(value, field, problems)
-            return None
-        if (
-            abs(value) >= 2**53
-        ):  # what the file said was rounded on the way, and two ids could become one
-            problems.append(
-                Problem(
-                    "E0303",
-                    f"{field} is a number too long to be read exactly; write it as a text",
-                    show(value),
-                )
-            )
-            return None
-        return str(int(value)) if value.is_integer() else repr(value)
+        return _digits(value, field, problems)
     return text(value, field, problems)
+
+
+def _digits(value: float, field: str, problems: Problems) -> str | None:
+    if not math.isfinite(value):
+        _finite(value, field, problems)
+        return None
+    # From here on a double skips whole numbers: the file's number was rounded on the way, and two
+    # ids could become one.
+    if abs(value) >= 2**53:
+        what = f"{field} is a number too long to be read exactly; write it as a text"
+        problems.append(Problem("E0303", what, show(value)))
+        return None
+    return str(int(value)) if value.is_integer() else repr(value)
 
 
 def identity(value: object, field: str, problems: Problems) -> str | None:
@@ -293,34 +312,39 @@ MOST_AMOUNT = 1e100
 
 def amount(value: object, field: str, problems: Problems) -> float | None:
     """A number that is not negative."""
-    found = number(value, field, problems)
-    if found is not None and found < 0:
+    size = number(value, field, problems)
+    if size is None:
+        return None
+    if size < 0:
         problems.append(Problem("E0303", f"{field} is negative", show(value)))
         return None
-    if found is not None and found > MOST_AMOUNT:
+    if size > MOST_AMOUNT:
         problems.append(Problem("E0304", f"{field} is more than anything could be", show(value)))
         return None
-    return found
+    return size
 
 
 def count(value: object, field: str, problems: Problems) -> int | None:
     """A whole number that is not negative."""
-    found = amount(value, field, problems)
-    if found is not None and not found.is_integer():
+    size = amount(value, field, problems)
+    if size is None:
+        return None
+    if not size.is_integer():
         problems.append(Problem("E0303", f"{field} is not a whole number", show(value)))
         return None
-    return None if found is None else int(found)
+    return int(size)
 
 
 def truth(value: object, field: str, problems: Problems) -> bool | None:
     """true or false, also as 1 and 0, yes and no, answerable and unanswerable."""
     if value is None or isinstance(value, bool):
         return value
-    word = str(int(value)) if isinstance(value, int | float) and value in (0, 1) else value
-    if isinstance(word, str):
-        found = _TRUTH.get(word.strip().lower(), ...)
-        if found is not ...:
-            return found
+    if isinstance(value, int | float) and value in (0, 1):
+        return value == 1
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word in _TRUTH:
+            return _TRUTH[word]
     wrong(field, value, "true or false", problems)
     return None
 
@@ -352,10 +376,20 @@ def unpack(value: object) -> object:
     try:
         return orjson.loads(value)
     except ValueError:  # JSONDecodeError, and a text that is not Unicode
-        found: object = _python_texts(value) if start == "[" else None
-        if found is None and len(value) <= _REPR_LIMIT:
-            found = _literal(value.strip())
-        return value if found is None else found
+        parsed = _python_value(value)
+    return value if parsed is None else parsed
+
+
+def _python_value(value: str) -> object:
+    """What a text that begins with [ or { says as Python's repr; None where it is none."""
+    # Lists of texts have a parser of their own: ast builds nodes for each.
+    if value.lstrip().startswith("["):
+        texts = _python_texts(value)
+        if texts is not None:
+            return texts
+    if len(value) > _REPR_LIMIT:
+        return None
+    return _literal(value.strip())
 
 
 def _python_texts(value: str) -> list[str] | None:
@@ -363,20 +397,21 @@ def _python_texts(value: str) -> list[str] | None:
     if re.fullmatch(r"\s*\[\s*\]\s*", value):
         return []
     position = value.index("[") + 1
-    found: list[str] = []
+    items: list[str] = []
     escaped = 0
     while match := _TEXTS.match(value, position):
         written = match["text"]
+        # Without a backslash a literal says just what stands between its quotes.
         item: object = written[1:-1]
         if "\\" in written or "\r" in written or "\0" in written:
             escaped += 1
             item = _literal(written) if escaped <= _ESCAPED_LIMIT else None
         if not isinstance(item, str):
             return None
-        found.append(item)
+        items.append(item)
         position = match.end()
         if position == len(value) and "]" in match["end"]:
-            return found
+            return items
     return None
 
 
@@ -384,9 +419,8 @@ def _literal(value: str) -> object:
     """A Python literal without evaluating anything; None when it is not one."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # an unknown escape in hostile text is not the user's warning
+            # An unknown escape in the data is no warning that a user could act on.
+            warnings.simplefilter("ignore")
             return ast.literal_eval(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
@@ -401,27 +435,32 @@ def contexts(
     if value is None:
         return None
     if isinstance(value, str):
-        parsed = unpack(value)
-        if isinstance(parsed, list | tuple) and all(isinstance(c, str | dict) for c in parsed):
-            value = parsed
-        else:
-            if value.lstrip().startswith("["):
-                notes[
-                    "contexts cells that begin with [ and hold no list were read as one text"
-                ] += 1
-            value = [value]
+        value = _chunks_of_text(value, notes)
     elif isinstance(value, dict):
         value = [value]
     if not isinstance(value, list | tuple):
         wrong(field, value, "a list of texts", problems)
         return None
-    found = []
+    chunks: list[Context] = []
     for place, item in enumerate(value):
+        # Most chunks are plain texts; they go without a call and a name for their place.
         if type(item) is str and item.isascii():
-            found.append(Context(item))
-        elif (chunk := _context(item, f"{field}[{place}]", problems)) is not None:
-            found.append(chunk)
-    return tuple(found)
+            chunks.append(Context(item))
+            continue
+        chunk = _context(item, f"{field}[{place}]", problems)
+        if chunk is not None:
+            chunks.append(chunk)
+    return tuple(chunks)
+
+
+def _chunks_of_text(value: str, notes: Counter[str]) -> list[object] | tuple[object, ...]:
+    """The list that a text holds, or the text as the only chunk."""
+    parsed = unpack(value)
+    if isinstance(parsed, list | tuple) and all(isinstance(item, str | dict) for item in parsed):
+        return parsed
+    if value.lstrip().startswith("["):
+        notes["contexts cells that begin with [ and hold no list were read as one text"] += 1
+    return [value]
 
 
 def _context(item: object, field: str, problems: Problems) -> Context | None:
@@ -430,29 +469,42 @@ def _context(item: object, field: str, problems: Problems) -> Context | None:
             wrong(field, item, "a text", problems)
         body = text(item, field, problems)
         return None if body is None else Context(body)
-    inner = item.get("document")
-    if isinstance(inner, str):
-        item = {"text": inner, **item}
-    elif isinstance(inner, dict):
-        item = {**inner, **{k: v for k, v in item.items() if k != "document"}}
-    body = text(_first(item, TEXT_KEYS), f"{field}.text", problems)
-    meta = item.get("metadata")
-    doc = _first(item, ID_KEYS)
-    if doc is None and isinstance(meta, dict):
-        doc = _first(meta, ID_KEYS)
-    if _first(item, TEXT_KEYS) is None:
-        problems.append(
-            Problem(
-                "E0303", f"{field} has no text (looked for {', '.join(TEXT_KEYS[:4])})", show(item)
-            )
-        )
-    found_id = identity(doc, f"{field}.id", problems)
+    item = _without_wrapper(item)
+    content = _first(item, TEXT_KEYS)
+    body = text(content, f"{field}.text", problems)
+    if content is None:
+        what = f"{field} has no text (looked for {', '.join(TEXT_KEYS[:4])})"
+        problems.append(Problem("E0303", what, show(item)))
+    own_id = _first(item, ID_KEYS)
+    metadata = item.get("metadata")
+    # LangChain's documents have no id of their own; loaders put the source into the metadata.
+    if own_id is None and isinstance(metadata, dict):
+        own_id = _first(metadata, ID_KEYS)
+    document_id = identity(own_id, f"{field}.id", problems)
     score = number(_first(item, SCORE_KEYS), f"{field}.score", problems)
-    return None if body is None else Context(body, found_id, score)
+    return None if body is None else Context(body, document_id, score)
+
+
+def _without_wrapper(item: dict[str, object]) -> dict[str, object]:
+    """A chunk whose text or fields stand under "document" (a search hit), as one flat object. What
+    the hit itself says goes before.
+    """
+    document = item.get("document")
+    if isinstance(document, str):
+        return {"text": document, **item}
+    if isinstance(document, dict):
+        hit = {key: value for key, value in item.items() if key != "document"}
+        return document | hit
+    return item
 
 
 def _first(item: Mapping[str, object], keys: Iterable[str]) -> object:
-    return next((item[key] for key in keys if item.get(key) is not None), None)
+    """The value of the first of these keys that has one."""
+    for key in keys:
+        value = item.get(key)
+        if value is not None:
+            return value
+    return None
 
 
 def texts(value: object, field: str, problems: Problems) -> tuple[str, ...] | None:
@@ -467,25 +519,26 @@ def texts(value: object, field: str, problems: Problems) -> tuple[str, ...] | No
     if not isinstance(value, list | tuple):
         wrong(field, value, "a list of texts", problems)
         return None
+    # Two passes: what is no text at all is named before texts that are not Unicode.
     for place, item in enumerate(value):
         if not isinstance(item, str):
             wrong(f"{field}[{place}]", item, "a text", problems)
-    found = []
+    parts: list[str] = []
     for place, item in enumerate(value):
         if isinstance(item, str):
             part = text(item, f"{field}[{place}]", problems)
             if part is not None:
-                found.append(part)
-    return tuple(found)
+                parts.append(part)
+    return tuple(parts)
 
 
 def _named_texts(named: Mapping[str, object]) -> list[object]:
     """The texts of an object of named texts or lists of texts."""
-    found: list[object] = []
+    texts: list[object] = []
     for part in named.values():
         items = part if isinstance(part, list) else [part]
-        found += [item for item in items if item is not None]
-    return found
+        texts += [item for item in items if item is not None]
+    return texts
 
 
 def reference(
@@ -494,20 +547,18 @@ def reference(
     """The right answer: a text, or the first of a list of them (in CSV, of a list written as a
     text).
     """
+    # Only in a text file: elsewhere a list is a list, and a text that begins with [ is a text.
     if textual and isinstance(value, str) and value.startswith("["):
         parsed = unpack(value)
-        value = (
-            parsed
-            if isinstance(parsed, list) and parsed and all(isinstance(v, str) for v in parsed)
-            else value
-        )
+        if isinstance(parsed, list) and all(isinstance(item, str) for item in parsed):
+            value = parsed or value
     if isinstance(value, list | tuple):
         if len(value) > 1:
             notes["rows hold several references; the first is read"] += 1
         value = value[0] if value else None
-    return (
-        spoken(value, field, problems) if isinstance(value, dict) else text(value, field, problems)
-    )
+    if isinstance(value, dict):
+        return spoken(value, field, problems)
+    return text(value, field, problems)
 
 
 def grades(value: object, field: str, problems: Problems) -> dict[str, float] | None:
@@ -517,29 +568,42 @@ def grades(value: object, field: str, problems: Problems) -> dict[str, float] | 
     value = unpack(value)
     if value is None or value == "":
         return None
-    found: dict[str, float] = {}
     if isinstance(value, dict):
-        for named, given in value.items():
-            rank = number(given, f"{field}[{str(named)[:40]!r}]", problems)
-            doc = text(str(named), f"{field} id", problems)
-            if rank is not None and doc is not None:
-                found[doc] = rank
-        return found
-    for place, item in enumerate(value if isinstance(value, list | tuple) else [value]):
+        return _grades_by_id(value, field, problems)
+    items = value if isinstance(value, list | tuple) else [value]
+    by_id: dict[str, float] = {}
+    for place, item in enumerate(items):
         where = f"{field}[{place}]"
-        grade: object = None
-        key: object = item
-        if isinstance(item, dict):
-            key, grade = _first(item, ID_KEYS), _first(item, GRADE_KEYS)
-        elif isinstance(item, list | tuple) and len(item) == 2:  # a map column of Arrow
-            key, grade = item
-        doc = identity(key, where, problems)
-        rank = 1.0 if grade is None else number(grade, f"{where}.grade", problems)
+        key, stated = _document_and_grade(item)
+        document_id = identity(key, where, problems)
+        # An id without a grade is relevant: that is why it stands in the list.
+        grade = 1.0 if stated is None else number(stated, f"{where}.grade", problems)
         if key is None:
             wrong(where, key, "a document id", problems)
-        if doc is not None and rank is not None:
-            found[doc] = max(rank, found.get(doc, rank))
-    return found
+        if document_id is not None and grade is not None:
+            by_id[document_id] = max(grade, by_id.get(document_id, grade))
+    return by_id
+
+
+def _grades_by_id(
+    value: Mapping[object, object], field: str, problems: Problems
+) -> dict[str, float]:
+    by_id: dict[str, float] = {}
+    for key, stated in value.items():
+        grade = number(stated, f"{field}[{str(key)[:40]!r}]", problems)
+        document_id = text(str(key), f"{field} id", problems)
+        if grade is not None and document_id is not None:
+            by_id[document_id] = grade
+    return by_id
+
+
+def _document_and_grade(item: object) -> tuple[object, object]:
+    """(id, grade) of an item of a list; the grade is None where it has none."""
+    if isinstance(item, dict):
+        return _first(item, ID_KEYS), _first(item, GRADE_KEYS)
+    if isinstance(item, list | tuple) and len(item) == 2:  # a map column of Arrow
+        return item[0], item[1]
+    return item, None
 
 
 def label(value: object, field: str, problems: Problems, textual: bool) -> float | str | None:
@@ -552,11 +616,14 @@ def label(value: object, field: str, problems: Problems, textual: bool) -> float
             return None
     if isinstance(value, bool):
         return float(value)
-    if isinstance(value, int | float) or (
-        textual and isinstance(value, str) and NUMBER.fullmatch(value)
-    ):
+    if isinstance(value, int | float):
         return number(value, field, problems)
-    return text(value, field, problems) if value != "" or not textual else None
+    if textual and isinstance(value, str):
+        if value == "":
+            return None
+        if NUMBER.fullmatch(value):
+            return number(value, field, problems)
+    return text(value, field, problems)
 
 
 def pairs(value: object, field: str, problems: Problems) -> list[tuple[str, object]]:
@@ -566,15 +633,21 @@ def pairs(value: object, field: str, problems: Problems) -> list[tuple[str, obje
     value = unpack(value)
     if value is None or value == "":
         return []
-    if isinstance(value, list) and all(
-        isinstance(p, list | tuple) and len(p) == 2 and isinstance(p[0], str) for p in value
-    ):
+    if isinstance(value, list) and all(map(_is_named_value, value)):
         value = dict(value)
     if not isinstance(value, dict):
         wrong(field, value, "an object of named values", problems)
         return []
-    return [
-        (key, v)
-        for k, v in value.items()
-        if v is not None and (key := text(str(k), f"the name in {field}", problems)) is not None
-    ]
+    named: list[tuple[str, object]] = []
+    for key, item in value.items():
+        if item is None:
+            continue
+        name_of_item = text(str(key), f"the name in {field}", problems)
+        if name_of_item is not None:
+            named.append((name_of_item, item))
+    return named
+
+
+def _is_named_value(item: object) -> bool:
+    """Whether it is a pair of a text and a value, as map columns of Arrow have them."""
+    return isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], str)

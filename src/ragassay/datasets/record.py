@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ragassay.core import Context, Sample
+from ragassay.core import AppUsage, Context, Sample
+
+_SINGLE_VALUES = ("question", "response", "reference", "answerable", "cluster")
+_USAGE_FIELDS = ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
 
 
 def to_record(sample: Sample) -> dict[str, object]:
@@ -15,25 +18,25 @@ def to_record(sample: Sample) -> dict[str, object]:
     {'id': 'a', 'question': 'Why?', 'contexts': ['Because.']}
     """
     record: dict[str, object] = {"id": sample.id}
-    for name in ("question", "response", "reference", "answerable", "cluster"):
-        if (value := getattr(sample, name)) is not None:
+    for name in _SINGLE_VALUES:
+        value = getattr(sample, name)
+        if value is not None:
             record[name] = value
+    # An empty tuple of these says something (nothing retrieved, nothing relevant), so only None is
+    # left out.
     if sample.contexts is not None:
-        record["contexts"] = [_context(c) for c in sample.contexts]
+        record["contexts"] = [_context(context) for context in sample.contexts]
     if sample.expected_facts is not None:
         record["expected_facts"] = list(sample.expected_facts)
     if sample.relevant_ids is not None:
         record["relevant_ids"] = dict(sample.relevant_ids)
+    # A Sample always has these, and empty they say nothing.
     if sample.guidelines:
         record["guidelines"] = list(sample.guidelines)
     if sample.slices:
         record["slices"] = dict(sample.slices)
     if sample.usage is not None:
-        parts = {
-            n: getattr(sample.usage, n)
-            for n in ("input_tokens", "output_tokens", "total_tokens", "cost", "latency")
-        }
-        record["usage"] = {name: value for name, value in parts.items() if value is not None}
+        record["usage"] = _usage(sample.usage)
     if sample.labels:
         record["labels"] = dict(sample.labels)
     if sample.error:
@@ -41,8 +44,21 @@ def to_record(sample: Sample) -> dict[str, object]:
     return record
 
 
+def _usage(usage: AppUsage) -> dict[str, object]:
+    figures: dict[str, object] = {}
+    for name in _USAGE_FIELDS:
+        value = getattr(usage, name)
+        if value is not None:
+            figures[name] = value
+    return figures
+
+
 def _context(context: Context) -> object:
     if context.id is None and context.score is None:
         return context.text
-    whole = {"text": context.text, "id": context.id, "score": context.score}
-    return {name: value for name, value in whole.items() if value is not None}
+    fields: dict[str, object] = {"text": context.text}
+    if context.id is not None:
+        fields["id"] = context.id
+    if context.score is not None:
+        fields["score"] = context.score
+    return fields

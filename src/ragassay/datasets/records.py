@@ -48,11 +48,7 @@ class Records:
                 continue
             if column is None:
                 column = _id_column(row)
-            value = walk_path(row, column) if column else None
-            found = (
-                cells.identity(value, "id", []) if value == value else None
-            )  # NaN: a gap in a table
-            yield line, found or f"row-{line}", row
+            yield line, _own_id(row, column) or f"row-{line}", row
 
 
 def open_records(
@@ -73,22 +69,42 @@ def walk_path(row: Mapping[str, object], path: str) -> object:
     """
     if path in row:
         return row[path]
+    # Both marks in turn, since a name may hold the other one: "labels/v1.2".
     for mark in ("/", "."):
         if mark not in path:
             continue
         value: object = row
         for part in path.split(mark):
-            if isinstance(value, Mapping):
-                value = value.get(part)
-            elif isinstance(value, list | tuple) and part.isdecimal() and int(part) < len(value):
-                value = value[int(part)]
-            else:
-                value = None
+            value = _inside(value, part)
         if value is not None:
             return value
     return None
 
 
+def _inside(value: object, part: str) -> object:
+    """What an object has under this name, or a list at this place; None where it has nothing."""
+    if isinstance(value, Mapping):
+        return value.get(part)
+    if isinstance(value, list | tuple) and part.isdecimal():
+        place = int(part)
+        if place < len(value):
+            return value[place]
+    return None
+
+
+def _own_id(row: Row, column: str) -> str | None:
+    value = walk_path(row, column) if column else None
+    # NaN, the only value that differs from itself, is a gap in a table.
+    if value != value:
+        return None
+    return cells.identity(value, "id", [])
+
+
 def _id_column(row: Row) -> str:
+    """The column that holds the id by its name, "" for none."""
+    # From the end, so that the first of two columns with one normal name is meant.
     names = {normal(key): key for key in reversed(row)}
-    return next((names[name] for name in ("id", *ALIASES["id"]) if name in names), "")
+    for name in ("id", *ALIASES["id"]):
+        if name in names:
+            return names[name]
+    return ""

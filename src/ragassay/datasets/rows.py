@@ -64,8 +64,11 @@ class RowMaker:
     def __init__(
         self, columns: Columns, reader: Reader, make_ids: bool, notes: Counter[str]
     ) -> None:
-        self.columns, self.reader, self.make_ids, self.notes = columns, reader, make_ids, notes
-        # In the order in which problems are told.
+        self.columns = columns
+        self.reader = reader
+        self.make_ids = make_ids
+        self.notes = notes
+        # The order is that in which the problems of a row are listed.
         self._parsers: dict[str, _Parser] = {
             "slices": self._slices,
             "labels": self._labels,
@@ -104,21 +107,25 @@ class RowMaker:
         return Sample(id=own_id or f"row-{line}", line=line, **values)
 
     def _bad_row(self, row_id: str, line: int, problems: Problems) -> BadRow:
-        what = "; ".join(self._with_column(problem) for problem in problems[:_MOST_PROBLEMS])
-        if len(problems) > _MOST_PROBLEMS:
-            what += f"; and {len(problems) - _MOST_PROBLEMS} more"
+        what = "; ".join(map(self._with_column, problems[:_MOST_PROBLEMS]))
+        more = len(problems) - _MOST_PROBLEMS
+        if more > 0:
+            what += f"; and {more} more"
+        why = "; ".join(problem.why for problem in problems)
         return BadRow(
             row_id,
             line,
             problems[0].code,
             f"{self.reader.where(line)}: {what}",
-            shorten("; ".join(problem.why for problem in problems), 200),
+            shorten(why, 200),
             "correct the row, or name another column: --map FIELD=COLUMN",
         )
 
     def _with_column(self, problem: Problem) -> str:
         """The problem, with the column it is about where that has another name."""
-        field = problem.what.split(" ", 1)[0].split("[")[0].split(".")[0]
+        # A problem begins with the field and its place: "contexts[2].score is ...".
+        place = problem.what.partition(" ")[0]
+        field = place.partition("[")[0].partition(".")[0]
         column = self.columns.read.get(field)
         if column is None or column == field:
             return problem.what
@@ -129,12 +136,16 @@ class RowMaker:
         if self.make_ids or column is None:
             return None
         value = walk(row, column)
-        return None if _is_nan(value) else cells.identity(value, "id", problems)
+        if _is_nan(value):
+            return None
+        return cells.identity(value, "id", problems)
 
     def _cells(self, row: Row) -> dict[str, object]:
         """The row's cells by field, without those that are absent."""
-        found: dict[str, object] = {}
-        textual, quiet = self.reader.textual, self.columns.quiet
+        # Runs for every cell of every row: local names, and no call where the cell is plain.
+        present: dict[str, object] = {}
+        textual = self.reader.textual
+        quiet = self.columns.quiet
         for field, column in self.columns.read.items():
             value = row.get(column)
             if value is None and "." in column:
@@ -142,42 +153,46 @@ class RowMaker:
             if value is None or (not textual and _is_nan(value)):
                 continue
             if textual and value == "":
+                # A text file has no other way to write that nothing was retrieved or answered.
                 if field not in _EMPTY_CELLS:
                     continue
                 self.notes[f"empty cells were read as {_EMPTY_CELLS[field]}"] += 1
                 if field == "contexts":
                     value = ()
-            found[field] = value
+            present[field] = value
             quiet.discard(field)
-        self._take_trailing_reply(found)
-        return found
+        self._take_trailing_reply(present)
+        return present
 
-    def _take_trailing_reply(self, found: dict[str, object]) -> None:
+    def _take_trailing_reply(self, present: dict[str, object]) -> None:
         """A conversation without a response column ends with the response, in some shapes."""
         shape = self.columns.form
-        if shape is not None and shape.trailing and "response" not in found:
-            reply = cells.last_reply(found.get("question"))
-            if reply:
-                found["response"] = reply
+        if shape is None or not shape.trailing or "response" in present:
+            return
+        reply = cells.last_reply(present.get("question"))
+        if reply:
+            present["response"] = reply
 
     def _slices(self, raw: _RawRow, _: str) -> dict[str, str]:
         slices: dict[str, str] = {}
+
+        def take(name: str, value: object, field: str) -> None:
+            slice_value = cells.name(value, field, raw.problems)
+            if slice_value is not None:
+                slices[name] = slice_value
+
         if "slices" in raw.cells:
             for key, value in cells.pairs(raw.cells["slices"], "slices", raw.problems):
-                name = cells.name(value, f"slices[{shorten(key, 40)!r}]", raw.problems)
-                if name is not None:
-                    slices[key] = name
+                take(key, value, f"slices[{shorten(key, 40)!r}]")
         if "slice" in raw.cells:
-            name = cells.name(raw.cells["slice"], "slice", raw.problems)
-            if name is not None:
-                slices["slice"] = name
+            take("slice", raw.cells["slice"], "slice")
+        # Columns that --slice names come last, so that they win over the row's own slices.
         for column in self.columns.slices:
             value = walk(raw.row, column)
-            if value is None or value != value or (self.reader.textual and value == ""):
+            absent = value is None or value != value
+            if absent or (self.reader.textual and value == ""):
                 continue
-            name = cells.name(value, f"the slice {shorten(column, 40)}", raw.problems)
-            if name is not None:
-                slices[column] = name
+            take(column, value, f"the slice {shorten(column, 40)}")
         return slices
 
     def _labels(self, raw: _RawRow, _: str) -> dict[str, float | str]:
@@ -217,6 +232,7 @@ class RowMaker:
             return contexts
         ids = cells.unpack(raw.cells["context_ids"])
         if contexts is None:
+            # With a question or a response a judge would be asked about chunks that are not there.
             asks = "question" in raw.cells or "response" in raw.cells
             if asks or not isinstance(ids, list | tuple):
                 self.notes[
@@ -233,7 +249,9 @@ class RowMaker:
         shape = self.columns.form
         if shape is not None and shape.whole and isinstance(value, str):
             text = cells.text(value, "contexts", problems)
-            return None if text is None else (Context(text),)
+            if text is None:
+                return None
+            return (Context(text),)
         return cells.contexts(value, "contexts", problems, self.notes)
 
 

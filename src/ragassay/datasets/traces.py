@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import TypeGuard
 
 import orjson
 
@@ -20,6 +21,14 @@ from ragassay.datasets.source import show
 
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)s", re.ASCII)
 _TOKENS = ("input_tokens", "output_tokens", "total_tokens")
+
+# Some thirty thousand years and thirty years: beyond them the value is no duration of an answer,
+# but a time since 1970 or damage.
+_MOST_MILLISECONDS = 1e15
+_MOST_NANOSECONDS = 10**18
+
+_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (0, 1))
+"""(least value, how many a second) of times since 1970 in nano-, micro-, milliseconds, seconds."""
 
 
 def totals(trace: object, notes: Counter[str]) -> dict[str, object]:
@@ -37,24 +46,43 @@ def totals(trace: object, notes: Counter[str]) -> dict[str, object]:
     if not isinstance(whole, dict):
         notes["traces could not be read"] += 1
         return {}
-    info = next(
-        (part for key in ("info", "trace_info") if isinstance(part := whole.get(key), dict)), whole
-    )
+    info = _info(whole)
     metadata: dict[str, object] = {}
+    # Version 2's name, then version 3's.
     for key in ("request_metadata", "trace_metadata"):
         metadata |= _named(info.get(key))
-    found: dict[str, object] = {}
+    figures = _tokens_and_cost(metadata)
+    latency = _duration(info, whole)
+    if latency is not None:
+        figures["latency"] = latency
+    if not figures:
+        notes["traces have no totals"] += 1
+    return figures
+
+
+def _info(trace: Mapping[str, object]) -> Mapping[str, object]:
+    """The part of a trace that describes the whole of it; the trace itself where it has none."""
+    for key in ("info", "trace_info"):
+        part = trace.get(key)
+        if isinstance(part, dict):
+            return part
+    return trace
+
+
+def _tokens_and_cost(metadata: Mapping[str, object]) -> dict[str, object]:
+    figures: dict[str, object] = {}
     usage = _parsed(metadata.get("mlflow.trace.tokenUsage"))
     if isinstance(usage, dict):
-        found |= {name: usage[name] for name in _TOKENS if usage.get(name) is not None}
+        for name in _TOKENS:
+            if usage.get(name) is not None:
+                figures[name] = usage[name]
     cost = _parsed(metadata.get("mlflow.trace.cost"))
-    if (cost := cost.get("total_cost") if isinstance(cost, dict) else cost) is not None:
-        found["cost"] = cost
-    if (latency := _duration(info, whole)) is not None:
-        found["latency"] = latency
-    if not found:
-        notes["traces have no totals"] += 1
-    return found
+    # As an object it is split by input and output, beside the total.
+    if isinstance(cost, dict):
+        cost = cost.get("total_cost")
+    if cost is not None:
+        figures["cost"] = cost
+    return figures
 
 
 def _parsed(value: object) -> object:
@@ -72,29 +100,41 @@ def _named(value: object) -> dict[str, object]:
     """
     value = _parsed(value)
     if isinstance(value, list):
-        return {str(part.get("key")): part.get("value") for part in value if isinstance(part, dict)}
+        entries = [part for part in value if isinstance(part, dict)]
+        return {str(entry.get("key")): entry.get("value") for entry in entries}
     return value if isinstance(value, dict) else {}
 
 
-def _duration(info: Mapping[str, object], whole: Mapping[str, object]) -> float | None:
+def _duration(info: Mapping[str, object], trace: Mapping[str, object]) -> float | None:
+    """Seconds that the trace took, None where nothing says it."""
     for key in ("execution_duration_ms", "execution_time_ms", "execution_duration"):
         value = info.get(key)
-        if isinstance(value, str) and (
-            match := _DURATION.fullmatch(value)
-        ):  # protobuf's JSON: "1.25s"
-            return float(match[1])
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15:
+        if isinstance(value, str):
+            # JSON made of protobuf writes a duration as "1.25s".
+            match = _DURATION.fullmatch(value)
+            if match:
+                return float(match[1])
+        elif _is_number(value) and 0 <= value < _MOST_MILLISECONDS:
             return value / 1000
-    data = whole.get("data")
+    return _duration_of_root_span(trace.get("data"))
+
+
+def _duration_of_root_span(data: object) -> float | None:
     spans = data.get("spans") if isinstance(data, dict) else None
-    for span in spans if isinstance(spans, list) else ():
+    if not isinstance(spans, list):
+        return None
+    for span in spans:
         if not isinstance(span, dict) or span.get("parent_id") or span.get("parent_span_id"):
             continue
         start = _nanoseconds(span, "start_time_unix_nano", "start_time")
         end = _nanoseconds(span, "end_time_unix_nano", "end_time")
-        if start is not None and end is not None and 0 <= end - start < 10**18:
+        if start is not None and end is not None and 0 <= end - start < _MOST_NANOSECONDS:
             return (end - start) / 1e9
     return None
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _nanoseconds(span: Mapping[str, object], *keys: str) -> int | None:
@@ -133,13 +173,15 @@ def _moment(value: object) -> float | None:
         except ValueError:
             return None
     if isinstance(value, datetime):
+        if value.tzinfo is None:
+            value = value.replace(tzinfo=UTC)
         try:
-            return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+            return value.timestamp()
         except (OverflowError, ValueError):
             return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e20:
-        scale = next(
-            s for least, s in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (0, 1)) if value >= least
-        )
-        return value / scale
+    # 1e20 nanoseconds are the year 5138: what is larger is no time.
+    if _is_number(value) and 0 <= value < 1e20:
+        for least, a_second in _UNITS:
+            if value >= least:
+                return value / a_second
     return None
