@@ -25,6 +25,8 @@ from ragassay.datasets.source import Reader, Row, Trouble
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _BATCH = 1024
+"""Rows of a data frame that are turned into dicts at a time."""
+_DEEPEST = 64
 
 
 class InMemory:
@@ -106,11 +108,13 @@ def as_row(item: object) -> Row | Trouble:
     if isinstance(item, Sample):
         return to_record(item)
     if isinstance(item, Mapping):
-        return {
-            k if type(k) is str else str(k): v if type(v) in _PLAIN else plain(v)
-            for k, v in item.items()
-        }
-    if hasattr(item, "model_dump"):  # pydantic: a Ragas or DeepEval sample
+        row: Row = {}
+        for key, value in item.items():
+            # The test of `plain`, here as well: most cells are plain and go without a call.
+            row[str(key)] = value if type(value) in _PLAIN else plain(value)
+        return row
+    # The samples of Ragas and DeepEval are models of pydantic.
+    if hasattr(item, "model_dump"):
         dumped = item.model_dump()
         if isinstance(dumped, dict):
             return as_row(dumped)
@@ -126,37 +130,43 @@ def plain(value: Any, depth: int = 0) -> object:
     """The value with lists, dicts, str, float ... in place of tuples, numpy arrays and scalars, NA
     and Contexts.
     """
-    if type(value) in _PLAIN or depth > 64:
+    # Deeper values stay as they are, and the field's own parser refuses them.
+    if type(value) in _PLAIN or depth > _DEEPEST:
         return value
     if isinstance(value, list | tuple | set | frozenset):
-        return [v if type(v) in _PLAIN else plain(v, depth + 1) for v in value]
+        return [plain(item, depth + 1) for item in value]
     if isinstance(value, Mapping):
-        return {str(k): plain(v, depth + 1) for k, v in value.items()}
+        return {str(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, Context):
         return {"text": value.text, "id": value.id, "score": value.score}
     if hasattr(value, "tolist"):  # numpy arrays and scalars, pandas and Arrow arrays
-        found = value.tolist()
-        return found if found is value else plain(found, depth + 1)
+        items = value.tolist()
+        # A numpy object scalar may give itself back, for ever.
+        return items if items is value else plain(items, depth + 1)
+    # By name, since pandas is never imported for it.
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
+    # Subclasses (numpy's str_, a StrEnum) as the bare type, which is what JSON has.
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, float | Decimal):
         return float(value)
-    return str(value) if isinstance(value, UUID) else value
+    if isinstance(value, UUID):
+        return str(value)
+    return value
 
 
 def reader_for(source: object) -> Reader:
     """The reader of something in memory. Raises SetupError for what holds no rows."""
     if isinstance(source, Mapping):
         return _mapping(source)
-    arrow = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_pylist")
-    if isinstance(source, bytes | bytearray) or not (arrow or hasattr(source, "__iter__")):
+    if not _holds_rows(source):
         raise SetupError(
             "E0101",
             f"Rows cannot be read from a {type(source).__name__}.",
             fix="give a path, a list of dicts, a data frame or an Arrow table",
         )
+    # pandas before Arrow: a data frame has Arrow's interface as well, which would need pyarrow.
     if hasattr(source, "iloc") and hasattr(source, "to_dict"):
         return _pandas(source)
     if hasattr(source, "read_next_batch"):  # a RecordBatchReader is read once
@@ -171,6 +181,14 @@ def reader_for(source: object) -> Reader:
     if iter(rows) is rows:
         return Spooled(rows)
     return InMemory(lambda: rows)
+
+
+def _holds_rows(source: object) -> bool:
+    """Whether rows may be read from it. Bytes can be iterated and hold none."""
+    if isinstance(source, bytes | bytearray):
+        return False
+    methods = ("__arrow_c_stream__", "to_pylist", "__iter__")
+    return any(hasattr(source, method) for method in methods)
 
 
 def _is_arrow_data(source: object) -> bool:
@@ -191,9 +209,7 @@ def _mapping(source: Mapping[Any, Any]) -> InMemory:
             fix=f"choose one: rows[{splits[0]!r}]",
         )
     columns = list(source.values())
-    if not all(isinstance(column, list | tuple) for column in columns):
-        return InMemory(lambda: [source])
-    if len({len(column) for column in columns}) != 1:
+    if not _are_columns(columns):
         return InMemory(lambda: [source])
     names = tuple(map(str, source))
 
@@ -202,6 +218,13 @@ def _mapping(source: Mapping[Any, Any]) -> InMemory:
             yield dict(zip(names, cells, strict=True))
 
     return InMemory(rows, names)
+
+
+def _are_columns(values: list[Any]) -> bool:
+    """Whether these are lists of one length."""
+    if not all(isinstance(value, list | tuple) for value in values):
+        return False
+    return len(set(map(len, values))) == 1
 
 
 def _stream(source: Any, pyarrow: Any) -> Any:
@@ -214,13 +237,19 @@ def _stream(source: Any, pyarrow: Any) -> Any:
 
 def _pandas(frame: Any) -> InMemory:
     """A data frame, in slices. A named index is a column (a span or record id often is one)."""
-    named = [n for n in frame.index.names if isinstance(n, str) and n not in frame.columns]
-    columns = (*named, *map(str, frame.columns))
+    index: list[str] = []
+    for name in frame.index.names:
+        if isinstance(name, str) and name not in frame.columns:
+            index.append(name)
+    columns = (*index, *map(str, frame.columns))
     check_columns(columns, "the data frame")
 
-    def again() -> Iterator[object]:
+    def rows() -> Iterator[object]:
+        # In slices: to_dict of the whole frame would hold every row a second time.
         for start in range(0, len(frame), _BATCH):
             part = frame.iloc[start : start + _BATCH]
-            yield from (part.reset_index(level=named) if named else part).to_dict("records")
+            if index:
+                part = part.reset_index(level=index)
+            yield from part.to_dict("records")
 
-    return InMemory(again, columns)
+    return InMemory(rows, columns)

@@ -49,30 +49,18 @@ def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
     naming file and line, and NothingToDo (E0309) when the file judges nothing.
     """
     file = find_file(Path(path))
-    found: dict[str, dict[str, float]] = {}
-    first = True
+    qrels: dict[str, dict[str, float]] = {}
+    may_be_header = True
     for line, text in _lines(file):
-        cells = [cell.strip() for cell in text.split("\t")]
-        if len(cells) == 3:
-            if first and not NUMBER.fullmatch(cells[2]):
-                first = False
-                continue  # the header
-            topic, document, grade = cells
-        else:
-            fields = _BLANKS.split(text.strip(_BLANK))
-            if len(fields) != 4:
-                raise _malformed(
-                    file,
-                    line,
-                    text,
-                    f"has {len(fields)} fields",
-                    "write: topic 0 document grade, or BEIR's three cells separated by tabs",
-                )
-            topic, _, document, grade = fields
-        first = False
+        topic, document, grade = _judgement(file, line, text)
+        # Only BEIR's form has a header; TREC's first line with a bad grade is a mistake.
+        is_header = may_be_header and text.count("\t") == 2 and not NUMBER.fullmatch(grade)
+        may_be_header = False
+        if is_header:
+            continue
         if not topic or not document:
             raise _malformed(file, line, text, "lacks the topic or the document", "write both ids")
-        judged = found.setdefault(topic, {})
+        judged = qrels.setdefault(topic, {})
         if document in judged:
             raise _malformed(
                 file,
@@ -82,9 +70,28 @@ def read_qrels(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
                 "keep one of the two",
             )
         judged[document] = _number(file, line, text, grade, "grade")
-    if not found:
+    if not qrels:
         raise _empty(file)
-    return found
+    return qrels
+
+
+def _judgement(file: Path, line: int, text: str) -> tuple[str, str, str]:
+    """(topic, document, grade) of a line of qrels, in BEIR's or TREC's form."""
+    cells = text.split("\t")
+    if len(cells) == 3:
+        topic, document, grade = map(str.strip, cells)
+        return topic, document, grade
+    fields = _BLANKS.split(text.strip(_BLANK))
+    if len(fields) != 4:
+        raise _malformed(
+            file,
+            line,
+            text,
+            f"has {len(fields)} fields",
+            "write: topic 0 document grade, or BEIR's three cells separated by tabs",
+        )
+    topic, _, document, grade = fields
+    return topic, document, grade
 
 
 def read_run(path: str | PathLike[str]) -> dict[str, tuple[tuple[str, float], ...]]:
@@ -95,8 +102,9 @@ def read_run(path: str | PathLike[str]) -> dict[str, tuple[tuple[str, float], ..
     `read_qrels` does.
     """
     file = find_file(Path(path))
-    found: dict[str, dict[str, float]] = {}
+    rankings: dict[str, dict[str, float]] = {}
     for line, text in _lines(file):
+        # What follows the tag counts for nothing, as in trec_eval.
         fields = _BLANKS.split(text.strip(_BLANK), 6)
         if len(fields) < 6:
             raise _malformed(
@@ -107,7 +115,7 @@ def read_run(path: str | PathLike[str]) -> dict[str, tuple[tuple[str, float], ..
                 "write: topic Q0 document rank score tag",
             )
         topic, _, document, _, score, *_ = fields
-        ranked = found.setdefault(topic, {})
+        ranked = rankings.setdefault(topic, {})
         if document in ranked:
             raise _malformed(
                 file,
@@ -117,20 +125,25 @@ def read_run(path: str | PathLike[str]) -> dict[str, tuple[tuple[str, float], ..
                 "keep the better of the two",
             )
         ranked[document] = _number(file, line, text, score, "score")
-    if not found:
+    if not rankings:
         raise _empty(file)
-    return {topic: in_order(ranked.items()) for topic, ranked in found.items()}
+    return {topic: in_order(ranked.items()) for topic, ranked in rankings.items()}
 
 
 def in_order(scored: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     """(document id, score) pairs in trec_eval's order."""
-    return tuple(
-        sorted(scored, key=lambda pair: (ctypes.c_float(pair[1]).value, pair[0]), reverse=True)
-    )
+    return tuple(sorted(scored, key=_trec_eval_key, reverse=True))
+
+
+def _trec_eval_key(pair: tuple[str, float]) -> tuple[float, str]:
+    document, score = pair
+    # trec_eval keeps scores as C floats, so that scores that differ less are a tie there.
+    return ctypes.c_float(score).value, document
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    limit, number = line_limit(path), 0
+    limit = line_limit(path)
+    number = 0
     with open_bytes(path) as file:
         while True:
             try:
@@ -163,8 +176,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _number(path: Path, line: int, text: str, value: str, what: str) -> float:
-    found = float(value) if NUMBER.fullmatch(value) and len(value) < 400 else math.nan
-    if not math.isfinite(found):
+    # Not float() alone: it reads "1_000" and "infinity", too.
+    number = math.nan
+    if NUMBER.fullmatch(value) and len(value) < 400:
+        number = float(value)
+    if not math.isfinite(number):
         raise _malformed(
             path,
             line,
@@ -172,7 +188,7 @@ def _number(path: Path, line: int, text: str, value: str, what: str) -> float:
             f"has the {what} {shorten(value, 40)!r}",
             f"write the {what} as a number",
         )
-    return found
+    return number
 
 
 def _malformed(path: Path, line: int, text: str, what: str, fix: str) -> DataError:
@@ -201,14 +217,14 @@ class TopicCounts(NamedTuple):
     @property
     def lines(self) -> tuple[str, ...]:
         """The counts for the user."""
-        said = [f"topics in both the run and the qrels: {self.both:,}"]
+        lines = [f"topics in both the run and the qrels: {self.both:,}"]
         if self.only_in_qrels:
-            said.append(
+            lines.append(
                 f"topics of the qrels only, for which nothing was retrieved: {self.only_in_qrels:,}"
             )
         if self.only_in_run:
-            said.append(f"topics of the run only, which are not measured: {self.only_in_run:,}")
-        return tuple(said)
+            lines.append(f"topics of the run only, which are not measured: {self.only_in_run:,}")
+        return tuple(lines)
 
 
 def count_topics(run: Run, qrels: Qrels) -> TopicCounts:
@@ -236,11 +252,11 @@ def write_qrels(samples: Iterable[Sample | BadRow], target: Target) -> WriteRepo
     Rows without judgements have no line and are counted. Raises DataError (E0312) for an id that
     holds a blank, and as `write_rows`.
     """
-    table = name_of(target).lower().removesuffix(".gz").endswith(".tsv")
+    is_table = name_of(target).lower().removesuffix(".gz").endswith(".tsv")
     lost: Counter[str] = Counter()
     rows = bad = 0
     with opened(target) as write:
-        if table:
+        if is_table:
             write("\t".join(_BEIR_HEADER).encode() + b"\n")
         for sample in samples:
             if isinstance(sample, BadRow):
@@ -251,15 +267,18 @@ def write_qrels(samples: Iterable[Sample | BadRow], target: Target) -> WriteRepo
                 continue
             rows += 1
             for document, grade in sample.relevant_ids.items():
-                fields = (sample.id, document) if table else (sample.id, "0", document)
-                written = str(int(grade)) if grade == int(grade) else repr(grade)
-                write(
-                    ("\t" if table else " ")
-                    .join((*(_field(f, table) for f in fields), written))
-                    .encode()
-                    + b"\n"
-                )
+                write(_qrels_line(sample.id, document, grade, is_table))
     return WriteReport("qrels", name_of(target), rows, bad, dict(lost), {})
+
+
+def _qrels_line(topic: str, document: str, grade: float, is_table: bool) -> bytes:
+    # trec_eval reads whole grades only; a fraction is written all the same, for other tools.
+    written = str(int(grade)) if grade == int(grade) else repr(grade)
+    topic = _field(topic, is_table)
+    document = _field(document, is_table)
+    if is_table:
+        return f"{topic}\t{document}\t{written}\n".encode()
+    return f"{topic} 0 {document} {written}\n".encode()
 
 
 def write_run(
@@ -283,31 +302,41 @@ def write_run(
                 lost["a row without chunks"] += 1
                 continue
             rows += 1
-            ranked: dict[str, float | None] = {}
-            for chunk in sample.contexts:
-                if chunk.id is not None and chunk.id not in ranked:
-                    ranked[chunk.id] = chunk.score
-            lost["a chunk without an id"] += any(chunk.id is None for chunk in sample.contexts)
-            scores = [(document, score) for document, score in ranked.items() if score is not None]
-            if len(scores) < len(ranked) or in_order(scores) != tuple(scores):
-                lost["contexts.score (written by rank)"] += bool(scores)
-                scores = [
-                    (document, float(len(ranked) - place)) for place, document in enumerate(ranked)
-                ]
-            for rank, (document, score) in enumerate(scores, 1):
+            ranking = _ranking(sample.contexts, lost)
+            for rank, (document, score) in enumerate(ranking, 1):
                 line = f"{_field(sample.id)} Q0 {_field(document)} {rank} {score!r} {_field(tag)}\n"
                 write(line.encode())
-    return WriteReport(
-        "run", name_of(target), rows, bad, {part: n for part, n in lost.items() if n}, {}
-    )
+    # A sum of trues may be zero: nothing was lost.
+    losses = {part: count for part, count in lost.items() if count}
+    return WriteReport("run", name_of(target), rows, bad, losses, {})
+
+
+def _ranking(contexts: Iterable[Context], lost: Counter[str]) -> list[tuple[str, float]]:
+    """(document, score) in rank order, with scores that trec_eval ranks in this order."""
+    ranked: dict[str, float | None] = {}
+    unnamed = False
+    for chunk in contexts:
+        if chunk.id is None:
+            unnamed = True
+        else:
+            ranked.setdefault(chunk.id, chunk.score)
+    lost["a chunk without an id"] += unnamed
+    scores = [(document, score) for document, score in ranked.items() if score is not None]
+    if len(scores) == len(ranked) and in_order(scores) == tuple(scores):
+        return scores
+    lost["contexts.score (written by rank)"] += bool(scores)
+    best = len(ranked)
+    return [(document, float(best - place)) for place, document in enumerate(ranked)]
 
 
 def _field(value: str, table: bool = False) -> str:
-    if (
-        not value.strip(_BLANK)
-        or value.startswith("#")
-        or any(c in value for c in (_BLANK[1:] if table else _BLANK))
-    ):
+    """An id as it stands in a line. table: cells are separated by tabs, so that it may hold
+    spaces.
+    """
+    separators = _BLANK[1:] if table else _BLANK
+    is_cut = any(blank in value for blank in separators)
+    # A line that begins with # is a comment to most readers.
+    if is_cut or not value.strip(_BLANK) or value.startswith("#"):
         raise DataError(
             "E0312",
             f"The id {shorten(value, 40)!r} cannot stand in a file whose fields are separated by"

@@ -64,16 +64,19 @@ class WriteReport:
     @property
     def lines(self) -> tuple[str, ...]:
         """The report for the user, one sentence a line."""
-        said = [f"wrote {_rows(self.rows)} as {self.shape} to {self.target}"]
+        lines = [f"wrote {_rows(self.rows)} as {self.shape} to {self.target}"]
         if self.bad:
-            said.append(f"left out {_rows(self.bad)} that could not be read")
+            lines.append(f"left out {_rows(self.bad)} that could not be read")
         if self.lost:
-            parts = ", ".join(f"{part} ({_rows(n)})" for part, n in self.lost.items())
-            said.append(f"not held by {self.shape}, so left out: {parts}")
+            lines.append(f"not held by {self.shape}, so left out: {_counted(self.lost)}")
         if self.missing:
-            fields = ", ".join(f"{field} ({_rows(n)})" for field, n in self.missing.items())
-            said.append(f"{self.shape} cannot do without what some rows lack: {fields}")
-        return tuple(said)
+            fields = _counted(self.missing)
+            lines.append(f"{self.shape} cannot do without what some rows lack: {fields}")
+        return tuple(lines)
+
+
+def _counted(rows: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({_rows(count)})" for name, count in rows.items())
 
 
 def _rows(count: int) -> str:
@@ -104,39 +107,44 @@ def write_rows(samples: Iterable[Sample | BadRow], target: Target, shape: str) -
             why="shapes: " + ", ".join(WRITERS),
             fix="name one of them",
         )
-    kind = _format(target, writer)
+    format = _format(target, writer)
     lost: Counter[str] = Counter()
     missing: Counter[str] = Counter()
     count: Counter[str] = Counter()
 
-    def rows() -> Iterator[tuple[str, dict[str, object]]]:
+    def rows() -> Rows:
         for sample in samples:
             if isinstance(sample, BadRow):
                 count["bad"] += 1
                 continue
             count["rows"] += 1
-            said = parts(sample)
-            lost.update(part for part in said if not _held(part, said, writer.held))
-            missing.update(name for name in writer.needs if name not in said)
+            present = parts(sample)
+            lost.update(part for part in present if _is_lost(part, present, writer.held))
+            missing.update(name for name in writer.needs if name not in present)
             yield sample.id, writer.row(sample, lost)
 
     with opened(target) as write:
-        _WRITE[kind](rows(), writer, write)
+        _WRITE[format](rows(), writer, write)
     return WriteReport(
         shape,
         name_of(target),
         count["rows"],
         count["bad"],
+        # Writers add zeros, too: a part that no row lost is no news.
         {part: n for part, n in sorted(lost.items()) if n},
         dict(sorted(missing.items())),
     )
 
 
-def _held(part: str, said: set[str], held: frozenset[str]) -> bool:
+def _is_lost(part: str, present: set[str], held: frozenset[str]) -> bool:
+    """Whether the shape has no place for a part, and no loss of the whole says so already: where
+    the contexts are lost, so are their ids.
+    """
+    if part in held:
+        return False
     whole = part.partition(".")[0]
-    return part in held or (
-        whole != part and whole in said and whole not in held
-    )  # the whole is named already
+    whole_is_lost = whole in present and whole not in held
+    return whole == part or not whole_is_lost
 
 
 def _format(target: Target, writer: Writer) -> str:
@@ -144,6 +152,7 @@ def _format(target: Target, writer: Writer) -> str:
         return writer.native
     name = os.fspath(target).lower().removesuffix(".gz")
     ending = os.path.splitext(name)[1]
+    # Refused by name: the tool's own format under such an ending would mislead what opens it.
     if ending in (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx"):
         raise SetupError(
             "E0101",
@@ -192,10 +201,19 @@ def _table(rows: Rows, writer: Writer, write: Callable[[bytes], object], mark: s
     table.writerow(writer.columns)
     for row_id, row in rows:
         table.writerow([_cell(row_id, column, walk(row, column)) for column in writer.columns])
+        # One row at a time in the buffer, so that an error names the row whose text it is.
         write(_utf8(row_id, buffer.getvalue()))
         buffer.seek(0)
         buffer.truncate()
     write(buffer.getvalue().encode())
+
+
+def _csv(rows: Rows, writer: Writer, write: Callable[[bytes], object]) -> None:
+    _table(rows, writer, write, ",")
+
+
+def _tsv(rows: Rows, writer: Writer, write: Callable[[bytes], object]) -> None:
+    _table(rows, writer, write, "\t")
 
 
 def _cell(row_id: str, column: str, value: object) -> str:
@@ -221,8 +239,8 @@ def _utf8(row_id: str, text: str) -> bytes:
 _WRITE: dict[str, Callable[[Rows, Writer, Callable[[bytes], object]], None]] = {
     "jsonl": _json_lines,
     "json": _json,
-    "csv": lambda rows, writer, write: _table(rows, writer, write, ","),
-    "tsv": lambda rows, writer, write: _table(rows, writer, write, "\t"),
+    "csv": _csv,
+    "tsv": _tsv,
 }
 
 
@@ -239,20 +257,21 @@ def opened(target: Target) -> Iterator[Callable[[bytes], object]]:
     Raises EnvironmentFailure (E0107) when it cannot be written.
     """
     if not isinstance(target, str | os.PathLike):
-        if isinstance(target, io.TextIOBase):
-            stream = target
-            yield lambda data: stream.write(data.decode())
-        else:
-            yield cast(IO[bytes], target).write
+        yield _stream_writer(target)
         return
     path = Path(os.path.realpath(target))  # a link stays a link
     special = path.exists() and not path.is_file()  # a pipe or device; a folder fails below
-    part = path if special else path.with_name(f".{path.name[:80]}.{os.getpid()}.part")
+    part = path
+    if not special:
+        # In the same folder, where a rename is one step. Cut, since the name may be as long as the
+        # file system allows.
+        part = path.with_name(f".{path.name[:80]}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
             if path.suffix.lower() == ".gz":
-                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-                    yield packed.write
+                # Without name and time in its header, the same rows give the same bytes.
+                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as compressed:
+                    yield compressed.write
             else:
                 yield file.write
         if not special:
@@ -268,3 +287,13 @@ def opened(target: Target) -> Iterator[Callable[[bytes], object]]:
     finally:
         if not special:
             part.unlink(missing_ok=True)
+
+
+def _stream_writer(stream: IO[bytes] | IO[str]) -> Callable[[bytes], object]:
+    if not isinstance(stream, io.TextIOBase):
+        return cast(IO[bytes], stream).write
+
+    def write_text(data: bytes) -> object:
+        return stream.write(data.decode())
+
+    return write_text
