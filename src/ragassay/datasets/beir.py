@@ -26,19 +26,27 @@ def is_beir(folder: Path) -> bool:
 
 
 def _find(folder: Path, name: str) -> Path | None:
-    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+    for path in (folder / name, folder / f"{name}.gz"):
+        if path.is_file():
+            return path
+    return None
 
 
 def _splits(folder: Path) -> dict[str, Path]:
     """Split -> its qrels. A single file beside the queries is the split ""."""
-    found: dict[str, Path] = {}
+    splits: dict[str, Path] = {}
     if (folder / "qrels").is_dir():
         for path in sorted((folder / "qrels").iterdir()):
             name = path.name.removesuffix(".gz")
             if path.is_file() and name.endswith(".tsv"):
-                found[name.removesuffix(".tsv")] = path
-    single = next((path for name in _QRELS if (path := folder / name).is_file()), None)
-    return found or ({} if single is None else {"": single})
+                splits[name.removesuffix(".tsv")] = path
+    if splits:
+        return splits
+    for name in _QRELS:
+        path = folder / name
+        if path.is_file():
+            return {"": path}
+    return {}
 
 
 class BeirFolder:
@@ -61,24 +69,12 @@ class BeirFolder:
         elif "" in splits and len(splits) == 1:
             split = ""
         queries = _find(folder, "queries.jsonl")
-        if queries is None or split not in splits:
-            what = (
-                "no queries.jsonl"
-                if queries is None
-                else f"no qrels for the split {split or '?'!r}"
-            )
-            raise DataError(
-                "E0102",
-                f"{folder.name} has {what}.{nearest(split, splits)}",
-                where=str(folder),
-                why="splits: " + (shorten(", ".join(splits)) or "none"),
-                fix=(
-                    "name a split that is there"
-                    if splits
-                    else "put BEIR's files there: queries.jsonl, qrels/test.tsv"
-                ),
-            )
-        self.qrels_file, self.queries = splits[split], JsonLines(queries)
+        if queries is None:
+            raise _incomplete(folder, "no queries.jsonl", split, splits)
+        if split not in splits:
+            raise _incomplete(folder, f"no qrels for the split {split or '?'!r}", split, splits)
+        self.qrels_file = splits[split]
+        self.queries = JsonLines(queries)
         self.qrels = read_qrels(self.qrels_file)
         self.notes: tuple[str, ...] = (
             f"a BEIR folder: judgements of {self.qrels_file.relative_to(folder)}",
@@ -105,33 +101,58 @@ class BeirFolder:
                 )
             elif query in self.qrels:
                 seen.add(query)
+                question = row.get("text")
                 yield (
                     line,
-                    {"id": query, "question": row.get("text"), "relevant_ids": self.qrels[query]},
+                    {
+                        "id": query,
+                        "question": question,
+                        "relevant_ids": self.qrels[query],
+                    },
                 )
             else:
                 unjudged += 1
-        told = [self.notes[0]]
-        if unjudged:
-            told.append(f"queries without judgements, left out: {unjudged:,}")
-        if lacking := len(self.qrels.keys() - seen):
-            told.append(
-                f"judged topics without a query in {self.queries.path.name}, so without a question:"
-                f" {lacking:,}"
-            )
-        self.notes = tuple(told)
+        self._note_gaps(unjudged, len(self.qrels.keys() - seen))
+        # They count as topics for which nothing was retrieved, as in trec_eval -c.
         for topic, grades in self.qrels.items():
             if topic not in seen:
                 last += 1
                 yield last, {"id": topic, "question": None, "relevant_ids": grades}
+
+    def _note_gaps(self, unjudged: int, lacking: int) -> None:
+        """Note the queries without judgements and the topics without a query, in place of what an
+        earlier reading noted of them.
+        """
+        notes = [self.notes[0]]
+        if unjudged:
+            notes.append(f"queries without judgements, left out: {unjudged:,}")
+        if lacking:
+            notes.append(
+                f"judged topics without a query in {self.queries.path.name}, so without a question:"
+                f" {lacking:,}"
+            )
+        self.notes = tuple(notes)
 
     def where(self, line: int) -> str:
         return self.queries.where(line)
 
     def content_hash(self) -> str:
         """Hash of the queries and the judgements, as stored."""
-        whole = hash_file(self.queries.path) + hash_file(self.qrels_file)
-        return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
+        hashes = hash_file(self.queries.path) + hash_file(self.qrels_file)
+        return hashlib.blake2b(hashes.encode(), digest_size=16).hexdigest()
+
+
+def _incomplete(folder: Path, what: str, split: str, splits: Mapping[str, Path]) -> DataError:
+    fix = "put BEIR's files there: queries.jsonl, qrels/test.tsv"
+    if splits:
+        fix = "name a split that is there"
+    return DataError(
+        "E0102",
+        f"{folder.name} has {what}.{nearest(split, splits)}",
+        where=str(folder),
+        why="splits: " + (shorten(", ".join(splits)) or "none"),
+        fix=fix,
+    )
 
 
 def _default_split(splits: Iterable[str]) -> str:
@@ -144,6 +165,7 @@ def _default_split(splits: Iterable[str]) -> str:
 
 def _id(row: Mapping[str, object]) -> str | None:
     value = row.get("_id", row.get("id"))
+    # Some collections number their documents; qrels name them by the digits.
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) and value else None
@@ -173,11 +195,12 @@ def beir_samples(
                 reader.where(line), Trouble("E0303", "the text of the query is no text")
             )
         topic = str(row["id"])
-        contexts = (
-            None
-            if run is None or texts is None
-            else tuple(Context(texts[doc], doc, score) for doc, score in run.get(topic, ()))
-        )
+        contexts = None
+        if run is not None and texts is not None:
+            ranking = run.get(topic, ())
+            contexts = tuple(
+                Context(texts[document], document, score) for document, score in ranking
+            )
         yield Sample(
             topic,
             question=question,
@@ -195,7 +218,8 @@ def _documents(run: Run, topics: Iterable[str]) -> set[str]:
     return documents
 
 
-def _texts(folder: Path, wanted: set[str]) -> dict[str, str]:
+def _texts(folder: Path, documents: set[str]) -> dict[str, str]:
+    """Document id -> title and text, of these documents only: a corpus may not fit into memory."""
     corpus = _find(folder, "corpus.jsonl")
     if corpus is None:
         raise DataError(
@@ -208,19 +232,21 @@ def _texts(folder: Path, wanted: set[str]) -> dict[str, str]:
             ),
         )
     reader = JsonLines(corpus)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for line, row in reader.rows():
         if isinstance(row, Trouble):
             raise _unreadable(reader.where(line), row)
         document = _id(row)
-        if document in wanted:
-            title, body = row.get("title"), row.get("text")
+        if document in documents:
+            title = row.get("title")
+            body = row.get("text")
             if not isinstance(body, str):
                 raise _unreadable(
                     reader.where(line), Trouble("E0303", "the text of the document is no text")
                 )
-            found[str(document)] = f"{title}\n{body}" if isinstance(title, str) and title else body
-    absent = sorted(wanted - found.keys())
+            has_title = isinstance(title, str) and title
+            texts[str(document)] = f"{title}\n{body}" if has_title else body
+    absent = sorted(documents - texts.keys())
     if absent:
         raise DataError(
             "E0312",
@@ -229,7 +255,7 @@ def _texts(folder: Path, wanted: set[str]) -> dict[str, str]:
             why=shorten(", ".join(absent[:5])),
             fix="take the run of this corpus",
         )
-    return found
+    return texts
 
 
 def _unreadable(where: str, trouble: Trouble) -> DataError:

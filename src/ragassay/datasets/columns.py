@@ -22,6 +22,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "id": (
         "row_id",
         "sample_id",
+        # RAGChecker: query_id, Databricks: request_id, TruLens: record_id, LangSmith: example_id.
         "query_id",
         "question_id",
         "request_id",
@@ -31,10 +32,12 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "_id",
         "uid",
         "uuid",
+        # Phoenix: the span, where nothing else is an id.
         "context.span_id",
         "span_id",
     ),
     "question": (
+        # Ragas.
         "user_input",
         "query",
         "input",
@@ -43,14 +46,18 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "inputs",
         "user_query",
         "user_question",
+        # TruLens before version 1.
         "main_input",
+        # OpenInference, as Phoenix exports it.
         "attributes.input.value",
         "input.value",
+        # MLflow and LangSmith, whose objects tables flatten.
         "inputs.question",
         "inputs.query",
         "inputs.input",
     ),
     "contexts": (
+        # Ragas, DeepEval, then RAGChecker and Databricks.
         "retrieved_contexts",
         "retrieval_context",
         "retrieved_context",
@@ -63,8 +70,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "documents",
         "passages",
         "chunks",
+        # OpenInference.
         "attributes.retrieval.documents",
         "retrieval.documents",
+        # MLflow and LangSmith: as an output of the application, or given to it.
         "outputs.retrieved_context",
         "outputs.retrieved_contexts",
         "outputs.contexts",
@@ -89,16 +98,20 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "generated_text",
         "model_response",
         "prediction",
+        # TruLens before version 1, then OpenInference.
         "main_output",
         "attributes.output.value",
         "output.value",
+        # MLflow and LangSmith.
         "outputs.response",
         "outputs.answer",
         "outputs.output",
     ),
     "reference": (
+        # Ragas before 0.2.
         "ground_truth",
         "ground_truths",
+        # DeepEval, then Databricks.
         "expected_output",
         "expected_response",
         "expected_answer",
@@ -107,9 +120,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "golden_answers",
         "reference_answer",
         "correct_answer",
+        # OpenAI's evals, then Inspect.
         "ideal",
         "target",
         "expectations.expected_response",
+        # LangSmith: columns of an experiment, objects of a run.
         "reference.answer",
         "reference.output",
         "reference.response",
@@ -121,6 +136,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "relevant_doc_ids",
         "relevant_document_ids",
         "reference_context_ids",
+        # Databricks: [{"doc_uri": ...}].
         "expected_retrieved_context",
         "gold_ids",
         "gold_doc_ids",
@@ -140,6 +156,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "total_tokens": (
         "attributes.llm.token_count.total",
         "llm.token_count.total",
+        # The tables of Databricks' Agent Evaluation, here and below.
         "agent/total_token_count",
     ),
     "input_tokens": (
@@ -240,47 +257,65 @@ class Columns:
         """Read a column that first appears in this line, if its field is still free. Says whether
         it is.
         """
-        name = _FIELD_OF.get(normal(column))
-        if name in TIMES and not (self.form and self.form.timed):
-            name = None
-        free = (
-            name is not None
-            and (name not in self.read or name in self.quiet)
-            and name not in self.fixed
-        )
-        if name is not None and free and column not in self.slices:
-            self.read[name] = column
-            self.quiet.discard(name)
-            return True
-        if name is not None and column not in self.slices:
-            self.why_ignored[column] = (
-                f"first seen in line {line}; {name} is read from {self.read.get(name, 'elsewhere')}"
-            )
-        if column not in self.slices:
+        if column in self.slices:
+            return False
+        field = self._field_of(column)
+        if field is None:
             self.ignored.append(column)
+            return False
+        # A column that --map names stands, and so does one that rows have shown already: which of
+        # two is read must not depend on the order of the rows.
+        taken = field in self.read and field not in self.quiet
+        if not taken and field not in self.fixed:
+            self.read[field] = column
+            self.quiet.discard(field)
+            return True
+        source = self.read.get(field, "elsewhere")
+        self.why_ignored[column] = f"first seen in line {line}; {field} is read from {source}"
+        self.ignored.append(column)
         return False
+
+    def _field_of(self, column: str) -> str | None:
+        """The field that the column's name is known for, where it is read at all."""
+        field = _FIELD_OF.get(normal(column))
+        if field in TIMES and not (self.form and self.form.timed):
+            return None
+        return field
 
     def lines(self) -> list[str]:
         """What is told to the user: one line a column."""
-        said = [f"looks like {self.shape} rows"] if self.shape else []
-        own = [f for f, c in self.read.items() if c == f and f not in self.quiet]
-        if own:
-            said.append(
-                f"read {', '.join(own)} by {'their own names' if len(own) > 1 else 'its own name'}"
-            )
-        said += [
-            f"read {shorten(c, 60)} as {f}"
-            for f, c in self.read.items()
-            if c != f and f not in self.quiet
-        ]
-        said += [f"read {shorten(c, 60)} as the label {shorten(c, 60)}" for c in self.marks]
-        said += [f"read {shorten(c, 60)} as the slice {shorten(c, 60)}" for c in self.slices]
-        said += [f"ignored {shorten(c, 60)}: {why}" for c, why in self.why_ignored.items()]
-        rest = [shorten(c, 40) for c in self.ignored if c not in self.why_ignored]
+        lines = [f"looks like {self.shape} rows"] if self.shape else []
+        lines += self._lines_of_fields()
+        for column in self.marks:
+            name = shorten(column, 60)
+            lines.append(f"read {name} as the label {name}")
+        for column in self.slices:
+            name = shorten(column, 60)
+            lines.append(f"read {name} as the slice {name}")
+        for column, why in self.why_ignored.items():
+            lines.append(f"ignored {shorten(column, 60)}: {why}")
+        rest = [shorten(column, 40) for column in self.ignored if column not in self.why_ignored]
         if rest:
             more = f" and {len(rest) - 12} more" if len(rest) > 12 else ""
-            said.append("ignored " + ", ".join(rest[:12]) + more)
-        return said
+            lines.append("ignored " + ", ".join(rest[:12]) + more)
+        return lines
+
+    def _lines_of_fields(self) -> list[str]:
+        """Fields with their own names in one line, the others in a line each."""
+        own: list[str] = []
+        renamed: list[str] = []
+        for field, column in self.read.items():
+            # Nothing has been read as it yet, so there is nothing to say.
+            if field in self.quiet:
+                continue
+            if column == field:
+                own.append(field)
+            else:
+                renamed.append(f"read {shorten(column, 60)} as {field}")
+        if not own:
+            return renamed
+        names = "their own names" if len(own) > 1 else "its own name"
+        return [f"read {', '.join(own)} by {names}", *renamed]
 
 
 def choose(
@@ -312,16 +347,18 @@ def choose(
         column = _pick(field, names, by_name, prefer.get(field), name)
         if column:
             read[field] = column
+    # After all fields, since a label column may also be one that a field is read from.
     marks = _marks(shape, columns, {*read.values(), *slices})
     ignored = _unread(columns, {*read.values(), *slices, *marks})
     if not any(field in read for field in SUBSTANCE):
         raise _nothing_recognised(everything, name)
     quiet = _quiet(shape, everything, read)
     read |= quiet
-    order = list(ALIASES)
+    # In the order of the fields, whatever --map named first: messages list them so.
+    in_order = {field: read[field] for field in ALIASES if field in read}
     return Columns(
         shape.name,
-        dict(sorted(read.items(), key=lambda pair: order.index(pair[0]))),
+        in_order,
         tuple(slices),
         ignored,
         {column: skips[normal(column)] for column in ignored if normal(column) in skips},
@@ -364,6 +401,7 @@ def _names(
     for name in dict.fromkeys((field, preferred, *ALIASES[field])):
         if name in by_name and (name == preferred or name not in skips):
             names.append(name)
+    # Phoenix calls the retrieved texts "reference".
     if field == "reference" and prefer.get("contexts") == "reference":
         return [name for name in names if name != "reference"]
     return names
@@ -424,6 +462,7 @@ def _pick(
         if name in (field, preferred) and len(columns) == 1:
             return columns[0]
     candidates = _outermost(list(chain.from_iterable(by_name[name] for name in names)))
+    # Several ids are usual (of the row, the trace, the span), and the first of the list is best.
     if field in ("id", "error") and candidates:
         return candidates[0]
     if len(candidates) > 1:
@@ -452,17 +491,16 @@ def _check_mapping(
 ) -> None:
     for field, column in mapping.items():
         if field not in ALIASES:
-            turned = (
-                f"write --map {column}={_quote(field)} (field=column)"
-                if column in ALIASES
-                else ("fields: " + ", ".join(ALIASES))
-            )
+            fix = "fields: " + ", ".join(ALIASES)
+            # The usual mistake is to name the column first.
+            if column in ALIASES:
+                fix = f"write --map {column}={_quote(field)} (field=column)"
             raise SetupError(
                 "E0308",
                 f"There is no field {shorten(field, 40)!r} to read a column"
                 f" as.{nearest(field, ALIASES)}",
                 where=f"--map {shorten(field, 40)}={shorten(column, 40)}",
-                fix=turned,
+                fix=fix,
             )
         _check_column(column, columns, f"--map {field}={shorten(column, 40)}", name)
     for column in slices:
@@ -493,10 +531,12 @@ def _guess(columns: Sequence[str]) -> str:
     parts: list[str] = []
     used: set[str] = set()
     for field, hints in _HINTS.items():
-        column = _sounds_like(hints, [column for column in columns if column not in used])
+        unused = [column for column in columns if column not in used]
+        column = _sounds_like(hints, unused)
         used.add(column)
         if column:
             parts.append(f"--map {field}={_quote(column)}")
+        # Rows without contexts can be measured; without a question or a response hardly.
         elif field != "contexts":
             parts.append(f"--map {field}=COLUMN")
     return " ".join(parts)
@@ -511,22 +551,28 @@ def _sounds_like(hints: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def _quote(column: str) -> str:
+    """The name as a shell takes it."""
     text = shorten(column, 60)
-    return text if re.fullmatch(r"[\w.\-]+", text) else "'" + text.replace("'", "'\\''") + "'"
+    if re.fullmatch(r"[\w.\-]+", text):
+        return text
+    # Inside single quotes nothing is special but the quote itself.
+    escaped = text.replace("'", "'\\''")
+    return f"'{escaped}'"
 
 
 def nested_paths(row: Mapping[str, object]) -> Iterable[str]:
     """Dotted paths into the objects of a row, to depth 4 and 500 paths at most."""
-    open_objects: list[tuple[str, object, int]] = [
-        (k, v, 1) for k, v in row.items() if type(v) is dict
-    ]
-    found: list[str] = []
-    while open_objects and len(found) < 500:
-        prefix, value, depth = open_objects.pop()
-        if isinstance(value, dict):
-            for key, inner in list(value.items())[:200]:
-                path = f"{prefix}.{key}"
-                found.append(path)
-                if depth < 4 and type(inner) is dict:
-                    open_objects.append((path, inner, depth + 1))
-    return found
+    open_objects: list[tuple[str, dict[str, object], int]] = []
+    for column, value in row.items():
+        if type(value) is dict:
+            open_objects.append((column, value, 1))
+    paths: list[str] = []
+    # Bounded on every side: an object whose keys are data has as many paths as there are rows.
+    while open_objects and len(paths) < 500:
+        prefix, fields, depth = open_objects.pop()
+        for key, inner in list(fields.items())[:200]:
+            path = f"{prefix}.{key}"
+            paths.append(path)
+            if depth < 4 and type(inner) is dict:
+                open_objects.append((path, inner, depth + 1))
+    return paths

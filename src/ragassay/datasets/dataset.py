@@ -29,8 +29,12 @@ from ragassay.datasets.source import Reader, Row, Trouble, find_file
 
 _PEEK_ROWS = 200
 _PEEK_SIZE = 32 * 1024 * 1024
-_KEPT = 20
+"""Rows, and characters and items in them, that the columns are chosen by."""
+
+_MOST_BAD_ROWS = 20
+"""Bad rows that a scan gives as a whole; the others are counted."""
 _MOST_COLUMNS = 10_000
+"""Columns that are remembered, so that rows whose keys are data do not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,11 @@ class Dataset:
     """
 
     def __init__(
-        self, reader: Reader, columns: Columns, found: tuple[str, ...], make_ids: bool
+        self, reader: Reader, columns: Columns, first_columns: tuple[str, ...], make_ids: bool
     ) -> None:
-        self._reader, self._found, self._make_ids = reader, found, make_ids
+        self._reader = reader
+        self._first_columns = first_columns
+        self._make_ids = make_ids
         self.columns = columns
 
     @property
@@ -76,7 +82,7 @@ class Dataset:
         return self._reader.source
 
     def __iter__(self) -> Iterator[Sample | BadRow]:
-        return self._read(self.columns.copy(), dict.fromkeys(self._found), Counter())
+        return self._read(self.columns.copy(), dict.fromkeys(self._first_columns), Counter())
 
     @property
     def cuttable(self) -> bool:
@@ -88,8 +94,10 @@ class Dataset:
     def between(self, start: int, stop: int) -> Iterator[tuple[int, Sample | BadRow]]:
         """(index from 0, row) of a range of a source that is `cuttable`."""
         rows = self._reader.rows_from(start)  # type: ignore[attr-defined]
-        read = self._made(rows, self.columns.copy(), dict.fromkeys(self._found), Counter())
-        return zip(range(start, stop), read, strict=False)
+        known = dict.fromkeys(self._first_columns)
+        samples = self._samples(rows, self.columns.copy(), known, Counter())
+        # The range comes first: zip stops there without reading the row after it.
+        return zip(range(start, stop), samples, strict=False)
 
     def rest(self, done: Container[int]) -> Iterator[tuple[int, Sample | BadRow]]:
         """(index from 0, row) of the rows whose index is not in `done`; those are read past, not
@@ -100,26 +108,28 @@ class Dataset:
     def _rest(
         self, rows: Iterable[tuple[int, Row | Trouble]], done: Container[int]
     ) -> Iterator[tuple[int, Sample | BadRow]]:
-        columns, known = self.columns.copy(), dict.fromkeys(self._found)
-        at = -1
+        columns = self.columns.copy()
+        known = dict.fromkeys(self._first_columns)
+        index = -1
 
         def open_rows() -> Iterator[tuple[int, Row | Trouble]]:
-            nonlocal at
-            for at, (line, row) in enumerate(rows):
-                if at not in done:
+            nonlocal index
+            for index, (line, row) in enumerate(rows):
+                if index not in done:
                     yield line, row
                 elif isinstance(row, dict):
+                    # A done row is not made, but a column that it was the first to have counts.
                     self._adopt(columns, known, line, row)
 
-        for row in self._made(open_rows(), columns, known, Counter()):
-            yield at, row
+        for row in self._samples(open_rows(), columns, known, Counter()):
+            yield index, row
 
     def _read(
         self, columns: Columns, known: dict[str, None], notes: Counter[str]
     ) -> Iterator[Sample | BadRow]:
-        return self._made(self._reader.rows(), columns, known, notes)
+        return self._samples(self._reader.rows(), columns, known, notes)
 
-    def _made(
+    def _samples(
         self,
         rows: Iterable[tuple[int, Row | Trouble]],
         columns: Columns,
@@ -137,10 +147,12 @@ class Dataset:
 
     @staticmethod
     def _adopt(columns: Columns, known: dict[str, None], line: int, row: Row) -> None:
-        if not row.keys() <= known.keys():
-            for column in row.keys() - known.keys() if len(known) < _MOST_COLUMNS else ():
-                known[column] = None
-                columns.adopt(column, line)
+        # Almost always the row's columns are known, and the comparison is all that is done.
+        if row.keys() <= known.keys() or len(known) >= _MOST_COLUMNS:
+            return
+        for column in row.keys() - known.keys():
+            known[column] = None
+            columns.adopt(column, line)
 
     def unchanged(self, source_hash: str) -> bool:
         """Whether these are the bytes that an earlier scan saw, as its `source_hash` says; False
@@ -154,7 +166,9 @@ class Dataset:
         Raises DataError when two rows have one id (E0306, both lines named) or when no row is good,
         and NothingToDo (E0309) when there is no row. Memory: 8 bytes a row.
         """
-        columns, known, notes = self.columns.copy(), dict.fromkeys(self._found), Counter[str]()
+        columns = self.columns.copy()
+        known = dict.fromkeys(self._first_columns)
+        notes: Counter[str] = Counter()
         digest = hashlib.blake2b(digest_size=16)
         file_hash = self._reader.content_hash()
         hashes = array("q")
@@ -162,10 +176,11 @@ class Dataset:
         rows = bad = unnamed = 0
         for item in self._read(columns, known, notes):
             rows += 1
+            # Hashes for the ids themselves: a million ids would take a hundred megabytes.
             hashes.append(hash(item.id))
             if isinstance(item, BadRow):
                 bad += 1
-                if len(bad_rows) < _KEPT:
+                if len(bad_rows) < _MOST_BAD_ROWS:
                     bad_rows.append(item)
             else:
                 unnamed += item.id == f"row-{item.line}"
@@ -181,14 +196,7 @@ class Dataset:
         if bad == rows:
             raise self._all_bad(bad_rows, rows)
         self._refuse_duplicates(hashes)
-        lines = [*columns.lines(), *self._reader.notes]
-        if self._make_ids:
-            lines.append("numbered all rows row-<line>")
-        elif unnamed:
-            which = "the rows row-<line> (no id column)"
-            if "id" in columns.read:
-                which = f"{unnamed} of {rows} rows row-<line>, since they have no id"
-            lines.append(f"numbered {which}")
+        lines = [*columns.lines(), *self._reader.notes, *self._numbering(columns, unnamed, rows)]
         return Scan(
             rows,
             bad,
@@ -202,16 +210,28 @@ class Dataset:
             file_hash or digest.hexdigest(),
         )
 
+    def _numbering(self, columns: Columns, unnamed: int, rows: int) -> Iterator[str]:
+        """The line about rows that are numbered. unnamed: how many have no id."""
+        if self._make_ids:
+            yield "numbered all rows row-<line>"
+        elif unnamed and "id" in columns.read:
+            yield f"numbered {unnamed} of {rows} rows row-<line>, since they have no id"
+        elif unnamed:
+            yield "numbered the rows row-<line> (no id column)"
+
     def _name(self) -> str:
         return "The source" if self.source == "memory" else Path(self.source).name
 
     def _all_bad(self, bad_rows: Sequence[BadRow], rows: int) -> DataError:
         first = bad_rows[0]
+        what = "The only row cannot be read."
+        if rows > 1:
+            what = f"None of the {rows} rows can be read."
         return DataError(
             first.code,
-            f"None of the {rows} rows can be read." if rows > 1 else "The only row cannot be read.",
+            what,
             where=self.source,
-            why=" | ".join(b.what for b in bad_rows[:3]),
+            why=" | ".join(bad_row.what for bad_row in bad_rows[:3]),
             fix=first.fix or "correct the rows",
         )
 
@@ -219,45 +239,54 @@ class Dataset:
         """A second pass, only when two hashes are equal, finds the lines."""
         import numpy as np
 
+        # Sorted, equal hashes are neighbours; in place of a set, which takes ten times the memory.
         ordered = np.sort(np.frombuffer(hashes, dtype=np.int64))
-        suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        suspects = set(repeated.tolist())
         if not suspects:
             return
-        first: dict[str, int] = {}
+        first_line: dict[str, int] = {}
         pairs: list[str] = []
         total = 0
         for item in self:
-            if hash(item.id) in suspects:
-                if item.id in first:
-                    total += 1
-                    if len(pairs) < 10:
-                        pairs.append(
-                            f"{shorten(item.id, 40)!r} in lines {first[item.id]} and {item.line}"
-                        )
-                else:
-                    first[item.id] = item.line
+            if hash(item.id) not in suspects:
+                continue
+            # Two ids may have one hash, so only the ids themselves decide.
+            if item.id not in first_line:
+                first_line[item.id] = item.line
+                continue
+            total += 1
+            if len(pairs) < 10:
+                name = shorten(item.id, 40)
+                pairs.append(f"{name!r} in lines {first_line[item.id]} and {item.line}")
         if total:
+            if total > len(pairs):
+                pairs.append("...")
+            verb = "s have" if total > 1 else " has"
             raise DataError(
                 "E0306",
-                f"{total} row{'s have' if total > 1 else ' has'} an id that another row has.",
+                f"{total} row{verb} an id that another row has.",
                 where=self.source,
-                why="; ".join(pairs) + ("; ..." if total > len(pairs) else ""),
+                why="; ".join(pairs),
                 fix="make the ids unique, or number the rows by line: --make-ids",
             )
 
 
 def _fields_read(columns: Columns) -> dict[str, str]:
     """Column -> what it is read as."""
-    fields = {c: f for f, c in columns.read.items() if f not in columns.quiet}
+    fields: dict[str, str] = {}
+    for field, column in columns.read.items():
+        if field not in columns.quiet:
+            fields[column] = field
     return fields | dict.fromkeys(columns.slices, "slice") | dict.fromkeys(columns.marks, "label")
 
 
 def _written(item: Sample | BadRow) -> bytes:
-    record = (
-        to_record(item)
-        if isinstance(item, Sample)
-        else {"bad": item.what, "line": item.line, "why": item.why}
-    )
+    """The row as it goes into the hash of rows in memory. Stored hashes depend on these bytes."""
+    if isinstance(item, Sample):
+        record = to_record(item)
+    else:
+        record = {"bad": item.what, "line": item.line, "why": item.why}
     return json.dumps(record, sort_keys=True).encode("ascii") + b"\n"
 
 
@@ -283,7 +312,7 @@ def open_rows(
     needed and missing.
     """
     reader = open_reader(source, format)
-    name = Path(reader.source).name if reader.source != "memory" else "the data"
+    name = "the data" if reader.source == "memory" else Path(reader.source).name
     first = _first_rows(reader)
     if not first.good:
         raise _nothing_readable(reader, name, first.troubles)
@@ -307,7 +336,9 @@ class _FirstRows:
 
     def add(self, row: Row) -> None:
         self.good += 1
-        self.size += sum(len(cell) for cell in row.values() if isinstance(cell, str | list))
+        for cell in row.values():
+            if isinstance(cell, str | list):
+                self.size += len(cell)
         self.columns.update(dict.fromkeys(list(row)[:_MOST_COLUMNS]))
         self.nested.update(dict.fromkeys(nested_paths(row)))
 

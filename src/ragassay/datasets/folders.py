@@ -34,17 +34,17 @@ def reader_for(folder: Path) -> Reader:
 def _several(folder: Path) -> SetupError:
     try:
         names = orjson.loads((folder / "dataset_dict.json").read_bytes())["splits"]
-        splits = [str(name) for name in names] if isinstance(names, list) else []
     except (OSError, ValueError, KeyError, TypeError):
-        splits = []
+        names = []
+    # A broken list is no error of its own: the message only names fewer splits.
+    splits = list(map(str, names)) if isinstance(names, list) else []
+    fix = "choose one of its folders"
+    if splits:
+        fix = f"choose one: {folder.name}/{shorten(splits[0], 40)}"
     return SetupError(
         "E0101",
         "The rows are in several splits.",
         where=str(folder),
         why=shorten(", ".join(splits)) or "dataset_dict.json names none",
-        fix=(
-            f"choose one: {folder.name}/{shorten(splits[0], 40)}"
-            if splits
-            else "choose one of its folders"
-        ),
+        fix=fix,
     )

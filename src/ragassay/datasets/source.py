@@ -75,18 +75,17 @@ def show(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
     if isinstance(value, dict):
-        return (
-            "an object with " + shorten(", ".join(str(k)[:30] for k in list(value)[:6]))
-            if value
-            else "{}"
-        )
+        if not value:
+            return "{}"
+        keys = ", ".join(str(key)[:30] for key in list(value)[:6])
+        return f"an object with {shorten(keys)}"
+    # Python refuses to print an integer of more than 4,300 digits.
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an integer of {value.bit_length()} bits"
     try:
         return shorten(repr(value))
-    except (
-        Exception
-    ):  # a stranger's object may fail to print itself; the message must not fail with it
+    except Exception:
+        # An object of the caller's may fail to print itself; the message must not fail with it.
         return f"a {type(value).__name__}"
 
 
@@ -98,11 +97,10 @@ def find_file(path: Path) -> Path:
         if path.is_file():
             with path.open("rb"):
                 return path.absolute()
-        what = f"{path} is a folder, not a file of rows." if path.is_dir() else f"No file {path}."
-        found = "" if path.is_dir() else _neighbour(path)
-        why = found and f"the folder has no such file.{found}"
-    except (OSError, ValueError) as error:
-        what, why = f"The file {shorten(str(path))} cannot be opened.", shorten(str(error))
+        what, why = _absence(path)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        what = f"The file {shorten(str(path))} cannot be opened."
+        why = shorten(str(error))
     raise DataError(
         "E0102",
         what,
@@ -111,7 +109,16 @@ def find_file(path: Path) -> Path:
     )
 
 
+def _absence(path: Path) -> tuple[str, str]:
+    """(what, why) of a path that is no file."""
+    if path.is_dir():
+        return f"{path} is a folder, not a file of rows.", ""
+    hint = _neighbour(path)
+    return f"No file {path}.", f"the folder has no such file.{hint}" if hint else ""
+
+
 def _neighbour(path: Path) -> str:
+    """The file of the folder whose name is most like this one, as a question; "" for none."""
     folder = path.parent
     return nearest(path.name, os.listdir(folder)) if folder.is_dir() else ""
 
@@ -135,22 +142,30 @@ def open_bytes(path: Path) -> BinaryIO:
             raise NothingToDo(
                 "E0309", f"{path.name} is empty.", where=str(path), fix="write one row a line"
             )
-        if head[:2] in (b"\xff\xfe", b"\xfe\xff") or (
-            b"\0" in head and head.strip(b"\0") and len(head) == 4
-        ):
+        if _is_wide_text(head):
             raise DataError(
                 "E0310",
                 f"{path.name} is UTF-16 or UTF-32 text; only UTF-8 is read.",
                 where=str(path),
                 fix=f"iconv -f UTF-16 -t UTF-8 {path.name} > utf8-{path.name}",
             )
-        file.seek(3 if head[:3] == b"\xef\xbb\xbf" else 0)
+        has_byte_order_mark = head.startswith(b"\xef\xbb\xbf")
+        file.seek(3 if has_byte_order_mark else 0)
     except BaseException as error:
         file.close()
         if isinstance(error, READ_ERRORS):
             raise broken_file(path, error) from error
         raise
     return file
+
+
+def _is_wide_text(head: bytes) -> bool:
+    """Whether a file that begins like this is UTF-16 or UTF-32: by its byte order mark, or by the
+    zeros that stand between ASCII characters.
+    """
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    return len(head) == 4 and b"\0" in head and bool(head.strip(b"\0"))
 
 
 def line_limit(path: Path) -> int:
@@ -167,6 +182,7 @@ def read_line(file: BinaryIO, limit: int) -> tuple[bytes, int]:
     if size <= limit:
         return line, size
     ended = line.endswith(b"\n")
+    # Let go of it before more is read, so that no more than one line over the limit is in memory.
     del line
     while not ended and (part := file.readline(_SKIP)):
         size += len(part)

@@ -24,15 +24,15 @@ _BATCH = 256
 
 def load(module: str) -> Any:
     """A module of pyarrow. Raises SetupError (E0105) with the command that installs it."""
-    ours = "pyarrow" not in sys.modules and "ARROW_DEFAULT_MEMORY_POOL" not in os.environ
+    # A pool that the caller or the environment chose is left alone.
+    may_choose_pool = "pyarrow" not in sys.modules and "ARROW_DEFAULT_MEMORY_POOL" not in os.environ
     try:
-        found = importlib.import_module(module)
-        if (
-            ours
-        ):  # the pool that comes with it keeps what it has freed: 25 MB at the peak of a large file
+        loaded = importlib.import_module(module)
+        if may_choose_pool:
+            # pyarrow's own pool keeps what it has freed: 25 MB at the peak of a large file.
             pyarrow = sys.modules["pyarrow"]
             pyarrow.set_memory_pool(pyarrow.system_memory_pool())
-        return found
+        return loaded
     except ImportError as error:
         raise SetupError(
             "E0105",
@@ -56,20 +56,22 @@ def batch_rows(
         skip -= passed
         number += passed
         for start in range(passed, batch.num_rows, _BATCH):
-            part = batch.slice(start, _BATCH)
-            try:
-                part.validate(
-                    full=True
-                )  # offsets of a damaged file may point outside of its memory
-                rows: list[Row] | None = part.to_pylist()
-            except (UnicodeDecodeError, ValueError, pyarrow.ArrowException):
-                rows = None
-            for index in range(part.num_rows):
+            for row in _rows_of(batch.slice(start, _BATCH), pyarrow):
                 number += 1
-                yield (
-                    number,
-                    rows[index] if rows is not None else _one(part.slice(index, 1), pyarrow),
-                )
+                yield number, row
+
+
+def _rows_of(part: Any, pyarrow: Any) -> Iterator[Row | Trouble]:
+    """The rows of a slice; one by one where some cannot be read, so that the others are."""
+    try:
+        # Offsets of a damaged file may point outside of its memory.
+        part.validate(full=True)
+        rows: list[Row] = part.to_pylist()
+    except (UnicodeDecodeError, ValueError, pyarrow.ArrowException):
+        for index in range(part.num_rows):
+            yield _one(part.slice(index, 1), pyarrow)
+    else:
+        yield from rows
 
 
 def _one(part: Any, pyarrow: Any) -> Row | Trouble:
@@ -101,7 +103,8 @@ class ParquetFile(FileReader):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.pyarrow, self.parquet = load("pyarrow"), load("pyarrow.parquet")
+        self.pyarrow = load("pyarrow")
+        self.parquet = load("pyarrow.parquet")
         try:
             with self.parquet.ParquetFile(path) as file:
                 self.columns = tuple(map(str, file.schema_arrow.names))
@@ -118,17 +121,24 @@ class ParquetFile(FileReader):
             # Without a buffer in advance: all that was read would stay in it until the file is
             # closed.
             with self.parquet.ParquetFile(self.path, pre_buffer=False) as file:
-                first = before = 0
-                while (
-                    first < file.num_row_groups
-                    and before + (size := file.metadata.row_group(first).num_rows) <= index
-                ):
-                    first, before = first + 1, before + size
+                first, before = _group_of(file, index)
                 groups = range(first, file.num_row_groups)
+                # One thread: several would read row groups ahead of the one that is needed.
                 batches = file.iter_batches(batch_size=_BATCH, row_groups=groups, use_threads=False)
                 yield from batch_rows(batches, self.pyarrow, before, index - before)
         except (OSError, ValueError, self.pyarrow.ArrowException) as error:
             raise broken_file(self.path, error) from error
+
+
+def _group_of(file: Any, index: int) -> tuple[int, int]:
+    """(the row group that the row with this index is in, how many rows stand before the group)."""
+    before = 0
+    for group in range(file.num_row_groups):
+        size = file.metadata.row_group(group).num_rows
+        if before + size > index:
+            return group, before
+        before += size
+    return file.num_row_groups, before
 
 
 class ArrowFile(FileReader):
@@ -141,7 +151,8 @@ class ArrowFile(FileReader):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.pyarrow, self.ipc = load("pyarrow"), load("pyarrow.ipc")
+        self.pyarrow = load("pyarrow")
+        self.ipc = load("pyarrow.ipc")
         try:
             with self._file() as source:
                 self.columns = tuple(map(str, self._open(source).schema.names))
@@ -153,6 +164,7 @@ class ArrowFile(FileReader):
         return self.pyarrow.OSFile(str(self.path), "rb")
 
     def _open(self, source: Any) -> Any:
+        # The endings are used for both of Arrow's formats, and only the content tells.
         try:
             return self.ipc.open_file(source)
         except self.pyarrow.ArrowInvalid:
@@ -185,11 +197,13 @@ class SavedDataset:
     notes: tuple[str, ...] = ("a dataset saved by Hugging Face datasets",)
 
     def __init__(self, folder: Path) -> None:
-        self.source, self.folder = str(folder), folder
+        self.folder = folder
+        self.source = str(folder)
         try:
             state = orjson.loads((folder / "state.json").read_bytes())
             names = [part["filename"] for part in state["_data_files"]]
-            if any(Path(name).name != name or not (folder / name).is_file() for name in names):
+            # A path in state.json must not lead out of the folder.
+            if not all(Path(name).name == name and (folder / name).is_file() for name in names):
                 raise ValueError(f"not files of the folder: {names!r}")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise broken_file(folder / "state.json", error) from error
@@ -207,8 +221,8 @@ class SavedDataset:
         return f"{self.folder.name}:row {line}"
 
     def content_hash(self) -> str:
-        whole = "".join(file.content_hash() for file in self.files)
-        return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
+        hashes = "".join(file.content_hash() for file in self.files)
+        return hashlib.blake2b(hashes.encode(), digest_size=16).hexdigest()
 
 
 class ArrowTable:
@@ -235,18 +249,17 @@ class ArrowTable:
         return f"row {line}"
 
     def content_hash(self) -> str:
-        return ""
+        return ""  # there are no bytes of a file; the rows are hashed as they are read
 
 
 def check_columns(columns: tuple[str, ...], name: str) -> None:
     """Raises DataError (E0310) when a column name stands twice: rows could not be told apart from
     it.
     """
-    twice = (
-        sorted({c for c in columns if columns.count(c) > 1})
-        if len(set(columns)) < len(columns)
-        else []
-    )
+    # The quick test first: counting takes the square of the number of columns.
+    if len(set(columns)) == len(columns):
+        return
+    twice = sorted(column for column in columns if columns.count(column) > 1)
     if twice:
         raise DataError(
             "E0310",

@@ -51,12 +51,15 @@ class _Lines:
     """The lines of a file as text, remembering the bytes of the record at hand."""
 
     def __init__(self, file: BinaryIO, limit: int) -> None:
-        self.file, self.number, self.limit = file, 0, limit
+        self.file = file
+        self.limit = limit
+        self.number = 0
+        # Of the record at hand: where it begins, its lines, how many bytes these are, and how many
+        # a line of it has that is over the limit.
+        self.offset = file.tell()
         self.raw: list[bytes] = []
-        self.held = self.passed = (
-            0  # bytes of the record at hand in `raw`, and of a line of it that is over the limit
-        )
-        self.offset = file.tell()  # where the record at hand begins
+        self.size = 0
+        self.passed = 0
 
     def __iter__(self) -> _Lines:
         return self
@@ -70,23 +73,27 @@ class _Lines:
             self.passed = size
             raise _TooLong(too_long(self.limit).what)
         self.raw.append(line)
-        self.held += size
-        if self.held > self.limit:
+        self.size += size
+        if self.size > self.limit:
             raise _TooLong(too_long(self.limit).what)
+        # Each byte that is not UTF-8 becomes a lone surrogate, so that the record can be split into
+        # cells first and the bad cell be named.
         return line.decode("utf-8", "surrogateescape")
 
     def begin(self) -> None:
         """The next line begins a record."""
-        self.offset += self.held + self.passed
+        self.offset += self.size + self.passed
         self.raw = []
-        self.held = self.passed = 0
+        self.size = 0
+        self.passed = 0
 
     def go_back(self) -> None:
         """Continue after the first line of the record at hand."""
         self.number -= self.swallowed
         self.raw = self.raw[:1]
-        self.held, self.passed = len(self.raw[0]), 0
-        self.file.seek(self.offset + self.held)
+        self.size = len(self.raw[0])
+        self.passed = 0
+        self.file.seek(self.offset + self.size)
 
     @property
     def swallowed(self) -> int:
@@ -116,12 +123,10 @@ class CsvFile(FileReader):
                 head = file.readline(1 << 20)
             except READ_ERRORS as error:
                 raise broken_file(path, error) from error
-        marks = ["\t"] if tab else [mark for mark in (",", ";", "\t") if mark.encode() in head]
-        self.separator = marks[0] if marks else ","
+        self.separator = "\t" if tab else _separator(head)
         if self.separator != "," and not tab:
-            self.notes = (
-                f"cells are separated by {'semicolons' if self.separator == ';' else 'tabs'}",
-            )
+            marks = "semicolons" if self.separator == ";" else "tabs"
+            self.notes = (f"cells are separated by {marks}",)
         with open_bytes(path) as file:
             self.columns = self._header(_Lines(file, line_limit(path)))
 
@@ -129,17 +134,11 @@ class CsvFile(FileReader):
         header: list[str] = []
         try:
             header = next(self._records(lines), [])
+            why = _fault_of_header(header)
         except csv.Error as error:
             why = str(error)
         except READ_ERRORS as error:
             raise broken_file(self.path, error) from error
-        else:
-            why = ""
-        twice = sorted({name for name in header if name and header.count(name) > 1})
-        if twice:
-            why = f"the column {shorten(twice[0], 40)!r} stands twice"
-        elif "\0" in "".join(header) or any("\udc80" <= c <= "\udcff" for c in "".join(header)):
-            why = "it holds bytes that are not text"
         if why or not any(header):
             raise DataError(
                 "E0310",
@@ -198,9 +197,10 @@ class CsvFile(FileReader):
                 if lines.swallowed > 0:
                     # The lines after the first are perhaps rows of their own that an open quote
                     # swallowed.
-                    left -= lines.held + lines.passed
+                    left -= lines.size + lines.passed
                     if left > 0:
                         lines.go_back()
+                        # A new parser: the one at hand is still inside the quote.
                         records = self._records(lines)
                     else:
                         what = (
@@ -224,6 +224,24 @@ class CsvFile(FileReader):
             "",
             'write a quote inside a quoted cell twice ("")',
         )
+
+
+def _separator(head: bytes) -> str:
+    """The first separator that the header has; the comma where it is one name alone."""
+    for mark in (",", ";", "\t"):
+        if mark.encode() in head:
+            return mark
+    return ","
+
+
+def _fault_of_header(header: list[str]) -> str:
+    """What is wrong with the column names, "" for nothing."""
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        return f"the column {shorten(twice[0], 40)!r} stands twice"
+    if any("\0" in name or _holds_undecoded(name) for name in header):
+        return "it holds bytes that are not text"
+    return ""
 
 
 def _holds_undecoded(cell: str) -> bool:

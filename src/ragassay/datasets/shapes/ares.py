@@ -44,18 +44,22 @@ def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
         lost["response (absent, reads back as empty)"] += 1
     if sample.question == "":
         lost["question (empty, reads back as absent)"] += 1
-    kept = {name: value for name, value in sample.labels.items() if name in LABELS}
-    lost["labels (of another name)"] += len(kept) < len(sample.labels)
-    lost["labels (a text that reads back as a number or as none)"] += any(
-        isinstance(value, str) and (not value or NUMBER.fullmatch(value)) for value in kept.values()
-    )
+    labels = {name: value for name, value in sample.labels.items() if name in LABELS}
+    lost["labels (of another name)"] += len(labels) < len(sample.labels)
+    changed = any(map(_reads_back_otherwise, labels.values()))
+    lost["labels (a text that reads back as a number or as none)"] += changed
     return {
         "id": sample.id,
         "Query": sample.question,
         "Document": "\n\n".join(chunk.text for chunk in contexts or ()),
         "Answer": sample.response,
-        **{name: kept.get(name) for name in LABELS},
+        **{name: labels.get(name) for name in LABELS},
     }
+
+
+def _reads_back_otherwise(label: float | str) -> bool:
+    """Whether a table would give back a text as a number or as a gap."""
+    return isinstance(label, str) and (not label or NUMBER.fullmatch(label) is not None)
 
 
 WRITER = Writer(

@@ -66,33 +66,35 @@ def parts(sample: Sample) -> set[str]:
     """What the Sample says, by part: field names, and contexts.id, contexts.score,
     relevant_ids.grade, usage.cost ...
     """
-    found = {
-        name
-        for name in (
-            "question",
-            "contexts",
-            "response",
-            "reference",
-            "expected_facts",
-            "relevant_ids",
-            "answerable",
-            "cluster",
-        )
-        if getattr(sample, name) is not None
-    }
-    found |= {name for name in ("guidelines", "slices", "labels", "error") if getattr(sample, name)}
+    present = {name for name in _MAY_BE_ABSENT if getattr(sample, name) is not None}
+    present |= {name for name in _MAY_BE_EMPTY if getattr(sample, name)}
     for chunk in sample.contexts or ():
         if chunk.id is not None:
-            found.add("contexts.id")
+            present.add("contexts.id")
         if chunk.score is not None:
-            found.add("contexts.score")
-    if any(grade != 1.0 for grade in (sample.relevant_ids or {}).values()):
-        found.add("relevant_ids.grade")
+            present.add("contexts.score")
+    grades = (sample.relevant_ids or {}).values()
+    # A grade of 1 is what an id without a grade is read as, so that nothing is lost of it.
+    if any(grade != 1.0 for grade in grades):
+        present.add("relevant_ids.grade")
     if sample.usage is not None:
         for name in ("input_tokens", "output_tokens", "total_tokens", "cost", "latency"):
             if getattr(sample.usage, name) is not None:
-                found.add(f"usage.{name}")
-    return found
+                present.add(f"usage.{name}")
+    return present
+
+
+_MAY_BE_ABSENT = (
+    "question",
+    "contexts",
+    "response",
+    "reference",
+    "expected_facts",
+    "relevant_ids",
+    "answerable",
+    "cluster",
+)
+_MAY_BE_EMPTY = ("guidelines", "slices", "labels", "error")
 
 
 USAGE = frozenset(
@@ -123,11 +125,9 @@ def texts(contexts: tuple[Context, ...] | None) -> list[str] | None:
 
 def relevant(sample: Sample) -> list[str] | None:
     """The ids with a grade of at least 1, for shapes that have no grades."""
-    return (
-        None
-        if sample.relevant_ids is None
-        else [id_ for id_, grade in sample.relevant_ids.items() if grade >= 1]
-    )
+    if sample.relevant_ids is None:
+        return None
+    return [document for document, grade in sample.relevant_ids.items() if grade >= 1]
 
 
 def spent(sample: Sample, name: str) -> float | None:
@@ -140,8 +140,9 @@ def knowledge(sample: Sample) -> dict[str, object]:
     known: dict[str, object] = {}
     for name in KNOWLEDGE:
         value = getattr(sample, name)
-        if value is None or (name in ("guidelines", "slices", "labels") and not value):
+        if value is None or (name in _MAY_BE_EMPTY and not value):
             continue
+        # JSON has lists and objects only.
         if isinstance(value, tuple):
             value = list(value)
         elif isinstance(value, Mapping):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ragassay.core import Sample
+from ragassay.core import Context, Sample
 from ragassay.datasets.shapes.base import Shape, Writer, relevant
 
 _AGENT_EVALUATION = Shape(
@@ -46,30 +46,34 @@ SHAPES = (_AGENT_EVALUATION, _WITH_EXPECTATIONS, _WITH_OUTPUTS)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
-    expected = {
-        "expected_response": sample.reference,
-        "expected_facts": None if sample.expected_facts is None else list(sample.expected_facts),
-        "guidelines": list(sample.guidelines) or None,
-        "expected_retrieved_context": None
-        if (ids := relevant(sample)) is None
-        else [{"doc_uri": id_} for id_ in ids],
-    }
+    expectations: dict[str, object] = {}
+    if sample.reference is not None:
+        expectations["expected_response"] = sample.reference
+    if sample.expected_facts is not None:
+        expectations["expected_facts"] = list(sample.expected_facts)
+    if sample.guidelines:
+        expectations["guidelines"] = list(sample.guidelines)
+    ids = relevant(sample)
+    if ids is not None:
+        expectations["expected_retrieved_context"] = [{"doc_uri": document} for document in ids]
     outputs: dict[str, object] = {}
     if sample.response is not None:
         outputs["response"] = sample.response
     if sample.contexts is not None:
-        outputs["retrieved_context"] = [
-            {"content": chunk.text}
-            if chunk.id is None
-            else {"content": chunk.text, "doc_uri": chunk.id}
-            for chunk in sample.contexts
-        ]
+        outputs["retrieved_context"] = [_document(context) for context in sample.contexts]
     return {
         "request_id": sample.id,
         "inputs": {"question": sample.question},
         "outputs": outputs or None,
-        "expectations": {name: value for name, value in expected.items() if value is not None},
+        "expectations": expectations,
     }
+
+
+def _document(context: Context) -> dict[str, str]:
+    document = {"content": context.text}
+    if context.id is not None:
+        document["doc_uri"] = context.id
+    return document
 
 
 WRITER = Writer(

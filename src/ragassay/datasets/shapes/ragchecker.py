@@ -24,16 +24,15 @@ SHAPES = (_SHAPE,)
 
 
 def _row(sample: Sample, lost: Counter[str]) -> dict[str, object]:
+    documents = None
+    if sample.contexts is not None:
+        documents = [{"doc_id": chunk.id, "text": chunk.text} for chunk in sample.contexts]
     return {
         "query_id": sample.id,
         "query": sample.question,
         "gt_answer": sample.reference,
         "response": sample.response,
-        "retrieved_context": (
-            None
-            if sample.contexts is None
-            else [{"doc_id": chunk.id, "text": chunk.text} for chunk in sample.contexts]
-        ),
+        "retrieved_context": documents,
     }
 
 
