@@ -1,4 +1,4 @@
-"""How fast are all figures of agreement with their intervals, and how much memory do they take?
+"""Speed and memory of all figures of agreement with their intervals.
 
     python benchmarks/agreement_speed/run.py [--rows 75000] [--draws 2000]
 

@@ -1,4 +1,4 @@
-"""How well does plain overlap with the gold answers stand in for a person's "this answer is right"?
+"""Plain overlap with the gold answers as a stand-in for a person's "this answer is right".
 
     python benchmarks/answer_overlap/run.py [--data ../shared/data]
 

@@ -1,5 +1,4 @@
-"""How well does the offline judge agree with people on every labelled set, and which certificates
-come with it?
+"""Agreement of the offline judge with people on every labelled set, and its certificates.
 
     python benchmarks/certificates/run.py [--data PATH] [--draws 2000] [--check]
 

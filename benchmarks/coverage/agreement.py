@@ -1,4 +1,4 @@
-"""Do the intervals of a judge's agreement with people hold the truth 95 % of the time?
+"""Coverage of the intervals of a judge's agreement with people, which should be 95 %.
 
 Two studies. A world with known truth: people's quality of a row and what the judge sees of it are
 normal, correlated by the judge's worth, each with an effect of the row's cluster (intra-cluster

@@ -1,5 +1,4 @@
-"""Do the intervals of repeatability, panels and calibration hold the truth, and is a cut that is no
-better left alone?
+"""Coverage of the intervals of repeatability, panels and calibration; cuts that are no better.
 
 A row passes with a chance of its own, spread around the prevalence by a beta law whose correlation
 is the `correlation` of a cell, clusters of rows sharing part of it; samples are drawn from that

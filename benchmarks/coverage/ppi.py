@@ -1,5 +1,4 @@
-"""Does a corrected rate hold the true one 95 % of the time, whatever the judge is worth and however
-labels were drawn?
+"""Coverage of corrected rates, whatever the judge is worth and however labels were drawn.
 
 A world: true rate p; clusters of rows with beta-binomial correlation; a judge that tells the truth
 with probability r and else draws 0 or 1 blindly (r is its correlation with the label where its

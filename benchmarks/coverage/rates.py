@@ -1,5 +1,4 @@
-"""Do the intervals of rates, means and paired differences hold the truth 95 % of the time, and do
-tests err 5 %?
+"""Coverage of the intervals of rates, means and paired differences; errors of the tests.
 
 Worlds with known truth (see `simulate`), from lone rows to two giants among dwarfs; and real labels
 as the population: questions with all answers to them are drawn with replacement, and the mean over

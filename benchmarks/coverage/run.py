@@ -1,4 +1,4 @@
-"""Does every 95 % interval that is printed hold the truth about 95 % of the time?
+"""Coverage of every 95 % interval that is printed.
 
     python benchmarks/coverage/run.py [--dose full|ci] [--only rates] [--no-write]
 

@@ -1,4 +1,4 @@
-"""What is a cell of the coverage table, and where do clustered rows with a known truth come from?
+"""Cells of the coverage table, and clustered rows with a known truth.
 
 Rows of a cluster share an effect; `icc` is the correlation of two rows of one cluster. Every
 generator has the mean it is asked for exactly, whatever the sizes of the clusters: the truth that

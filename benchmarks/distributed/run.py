@@ -1,4 +1,4 @@
-"""What does a run over Ray cost and gain on one machine, beside the run in one process?
+"""Cost and gain of a run over Ray on one machine, beside the run in one process.
 
     python benchmarks/distributed/run.py [--rows 2000] [--offline-rows 600]
 

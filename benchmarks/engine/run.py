@@ -1,5 +1,5 @@
-"""How near does a run over an LLM judge come to what its server allows, and what does it cost of
-our own CPU, beside the peers?
+"""Throughput of a run over an LLM judge against what its server allows, and its own CPU, beside
+the peers.
 
     python benchmarks/engine/run.py [--bench ../shared/bench] [--cache .cache/peers] [--rounds 5]
     [--rows N] [--only A,B]

@@ -1,5 +1,4 @@
-"""How often does a comparison of two equals find a difference, and does it find true ones as often
-as was printed?
+"""False and true alarms of comparisons of two runs.
 
     python benchmarks/false_alarms/run.py [--data ../shared/data] [--splits 2000] [--no-write]
 

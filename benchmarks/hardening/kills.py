@@ -1,6 +1,4 @@
-"""R01: does `kill -9` at any moment cost more than the calls in flight? And how soon does a resume
-get to work?
-"""
+"""R01: calls that a `kill -9` at any moment costs, and the time until a resume works."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""X9: does a run over Ray cost more than the calls in flight when workers or the command are
-killed, or it is stopped?
-"""
+"""X9: calls that kills of workers, kills of the command and stops cost over Ray."""
 
 from __future__ import annotations
 

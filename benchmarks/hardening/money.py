@@ -1,4 +1,4 @@
-"""R22: does what is spent stay under a cap, through faults, kills and bills that do not come?"""
+"""R22: spending under a cap, through faults, kills and bills that do not come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F6: do store, runs and resumes agree with a small model of them, in any order of doing?"""
+"""F6: store, runs and resumes against a small model of them, in any order of steps."""
 
 from __future__ import annotations
 

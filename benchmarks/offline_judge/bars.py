@@ -1,4 +1,4 @@
-"""Which bars were set for the offline judge, and which of them are reached?
+"""Bars that were set for the offline judge, and those that it reaches.
 
 A bar is reached where the figure itself is on its good side; the interval stands beside it. `aim`
 is what was hoped for.

@@ -1,5 +1,4 @@
-"""How does the offline judge do beside language models whose verdicts were recorded on the very
-same rows?
+"""The offline judge beside language models whose verdicts were recorded on the very same rows.
 
 wice: GPT-4 and GPT-3.5 on some of the test claims; they read only the chunks that hold the
 evidence. So the offline judge is shown twice: with the whole article, and with those chunks (the

@@ -1,4 +1,4 @@
-"""How fast is the offline model, alone in one process with its weights loaded?
+"""Speed of the offline model, alone in one process with its weights loaded.
 
 Three shapes: what the network reads at most at once, a claim and a window of 384 tokens together; a
 claim as it is judged, with a passage of 357 tokens of which a window of 224 is read, twice where

@@ -1,4 +1,4 @@
-"""How fast is the offline path end to end, and does its memory follow the number of rows?
+"""Speed of the offline path from end to end, and its memory over the number of rows.
 
     python benchmarks/offline_path/run.py [--rows 400] [--many 50000] [--data ../shared/data]
 

@@ -1,4 +1,4 @@
-"""Do labels correct recorded judges as promised, and are labels of another population refused?
+"""Corrections of recorded judges by labels, and labels of another population.
 
     python benchmarks/ppi/run.py [--data ../shared/data] [--draws 200]
 

@@ -1,5 +1,4 @@
-"""How many calls and prompt tokens does a row take, and how many of them would a provider's prefix
-cache serve?
+"""Calls and prompt tokens of a row, and the share that a provider's prefix cache would serve.
 
     python benchmarks/prompts/run.py [--rows 60] [--in-flight 32]
 

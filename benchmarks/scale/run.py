@@ -1,4 +1,4 @@
-"""What does a row cost of our own, and does it stay the same from a thousand rows to a million?
+"""Own cost of a row, from a thousand rows to a million.
 
     python benchmarks/scale/run.py [--rows 1000 10000 100000] [--metrics answer_relevance]
     [--formats jsonl]

@@ -1,5 +1,4 @@
-"""How fast is scoring alone, when every judgment is known? And does its memory follow the number of
-rows?
+"""Speed and memory of scoring alone, when every judgment is known.
 
     python benchmarks/scoring_speed/run.py [--rows 20000] [--flow-rows 400]
 

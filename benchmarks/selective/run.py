@@ -1,4 +1,4 @@
-"""Is agreement as high as a certified threshold promises, and what are panels of real judges worth?
+"""Agreement above a certified threshold, and the worth of panels of real judges.
 
     python benchmarks/selective/run.py [--data ../shared/data] [--draws 500]
 

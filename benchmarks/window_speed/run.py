@@ -1,4 +1,4 @@
-"""How long does the trained judge take to read a text beside a window, by its number of tokens?
+"""Time that the trained judge takes to read a text beside a window, by its number of tokens.
 
     python benchmarks/window_speed/run.py [--texts 60]
 

@@ -1,5 +1,5 @@
 """A clock that jumps, goes back or stands still changes no result, no wait and no order of ids
-(R10).
+.
 """
 
 from support.clocks import under_wrong_clocks

@@ -1,5 +1,5 @@
 """One process works on a run; others are refused at once, share the store without loss, and take
-over what is left (R11).
+over what is left.
 """
 
 from support.crowds import eight_runs, left_behind, twice

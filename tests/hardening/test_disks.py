@@ -1,5 +1,5 @@
 """A store that cannot be written is said before a call is paid for; a disk that fills up stops the
-sending (R03, R04).
+sending.
 """
 
 from support.disks import bad_places, full_before_the_first_call, full_disk

@@ -1,5 +1,5 @@
 """After `kill -9` at any moment a resume ends with the same results, and pays at most for the calls
-in flight (R01).
+in flight.
 """
 
 from support.kills import kill_runs

@@ -1,5 +1,5 @@
-"""Too little memory is said with what to lower, and costs no row (R18); a cap on money is never
-passed (R22).
+"""Too little memory is said with what to lower, and costs no row; a cap on money is never
+passed.
 """
 
 from support.memory import starve

@@ -1,4 +1,4 @@
-"""Whatever order a store is worked in, it agrees with a small model of what must be there (F6)."""
+"""Whatever order a store is worked in, it agrees with a small model of what must be there."""
 
 from support.runs_model import play
 

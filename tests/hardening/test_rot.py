@@ -1,5 +1,5 @@
 """A damaged store says so, or shows exactly what was stored; a cut journal loses nothing that was
-committed (R17, F4).
+committed.
 """
 
 from support.rot import cut_journal, rot, rotten_journal

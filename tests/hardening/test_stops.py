@@ -1,4 +1,4 @@
-"""A run that is stopped makes no new call, keeps what was paid for and says how to go on (R02)."""
+"""A run that is stopped makes no new call, keeps what was paid for and says how to go on."""
 
 from support.stops import stop_once, stop_twice
 

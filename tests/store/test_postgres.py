@@ -186,7 +186,7 @@ def test_crashes_and_cuts_lose_nothing_and_double_nothing(
         assert postgres.cut(database) >= 1
         writer.wait_for_more(5)
         postgres.restart(0.5)
-        writer.wait_for_more(10)  # the mark is 5 s (R06); machines that run tests are busy
+        writer.wait_for_more(10)  # the mark is 5 s; machines that run tests are busy
     assert (writer.failed, writer.missing()) == ("", 0)
     assert keys(postgres, database) == (50 * writer.written, 50 * writer.written)
     assert store.check() == ()

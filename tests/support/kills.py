@@ -1,5 +1,5 @@
 """What does a kill cost? `kill -9` at random points of a run and of its resumes, until it is
-finished (R01).
+finished.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Does what is spent stay under the cap, whatever happens? Runs with a cap at a random cent, faults
-and kills (R22).
+and kills.
 """
 
 from __future__ import annotations

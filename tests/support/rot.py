@@ -1,5 +1,5 @@
 """What does a damaged store show? Journals cut at any byte, flipped bits, zeroed blocks, swapped
-pages (R17, F4).
+pages.
 
 Never a wrong value: whatever reads the store either gives exactly what was stored, or says that it
 is damaged.
