@@ -1,4 +1,4 @@
-"""The Python door: evaluate from scripts, notebooks and running loops, and look at what came of it."""
+"""The Python door: evaluate from scripts, notebooks and running loops, and read the results."""
 
 import asyncio
 import gc
@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from typing import Never
 
 import pandas as pd
 import pytest
@@ -31,7 +32,7 @@ def store(tmp_path):
     return tmp_path / "s.db"
 
 
-def test_a_run_gives_its_summary_its_scores_and_its_rows(store):
+def test_a_run_gives_its_summary_its_scores_and_its_rows(store) -> None:
     with ragassay.evaluate(ROWS, store=store) as run:
         assert run.state is RunState.FINISHED
         assert run.summary.scored == 6
@@ -45,7 +46,7 @@ def test_a_run_gives_its_summary_its_scores_and_its_rows(store):
         assert "rows pass" in str(run)
 
 
-def test_frames_tables_files_and_lists_give_the_same_scores(store, tmp_path):
+def test_frames_tables_files_and_lists_give_the_same_scores(store, tmp_path) -> None:
     frame = pd.DataFrame(ROWS)
     frame.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
     frame.to_parquet(tmp_path / "rows.parquet")
@@ -64,7 +65,7 @@ def test_frames_tables_files_and_lists_give_the_same_scores(store, tmp_path):
     assert len(means) == 1
 
 
-def test_it_works_inside_a_running_loop_and_beside_one(store):
+def test_it_works_inside_a_running_loop_and_beside_one(store) -> None:
     async def notebook():
         with ragassay.evaluate(ROWS, store=store) as run:  # what a notebook cell does
             first = run.summary.metrics[0].mean
@@ -76,7 +77,7 @@ def test_it_works_inside_a_running_loop_and_beside_one(store):
     assert first == second
 
 
-def test_what_is_to_be_kept_is_found_again_with_the_run(store):
+def test_what_is_to_be_kept_is_found_again_with_the_run(store) -> None:
     kept = {
         "commit": "1f3a",
         "prompt": {"version": 3, "tags": ["a", None]},
@@ -103,13 +104,15 @@ def test_what_is_to_be_kept_is_found_again_with_the_run(store):
         json.loads("[" * 90 + "]" * 90),
     ],
 )
-def test_what_is_to_be_kept_has_to_be_json_and_is_looked_at_before_anything_is_judged(store, kept):
+def test_what_is_to_be_kept_has_to_be_json_and_is_looked_at_before_anything_is_judged(
+    store, kept
+) -> None:
     with pytest.raises(SetupError, match="not JSON") as caught:
         ragassay.evaluate(ROWS, store=store, keep=kept)
     assert (caught.value.code, caught.value.where, store.exists()) == ("E0101", "keep", False)
 
 
-def test_two_runs_at_once_share_a_store(store):
+def test_two_runs_at_once_share_a_store(store) -> None:
     async def both():
         return await asyncio.gather(
             *(ragassay.aevaluate(ROWS, store=store, name=f"n{i}") for i in range(3))
@@ -122,7 +125,7 @@ def test_two_runs_at_once_share_a_store(store):
         run.close()
 
 
-def test_a_run_is_opened_again_by_its_name_and_compared(store):
+def test_a_run_is_opened_again_by_its_name_and_compared(store) -> None:
     ragassay.evaluate(ROWS, store=store, name="a").close()
     worse = [{**r, "response": "The bridge is made of cheese from the moon."} for r in ROWS]
     ragassay.evaluate(worse, store=store, name="b").close()
@@ -132,7 +135,7 @@ def test_a_run_is_opened_again_by_its_name_and_compared(store):
     assert next(m for m in compared.metrics if m.metric == "groundedness").result.difference < 0
 
 
-def test_rows_in_memory_are_handed_over_again_to_resume(store):
+def test_rows_in_memory_are_handed_over_again_to_resume(store) -> None:
     run = ragassay.evaluate(ROWS, store=store)
     run.close()
     with pytest.raises(SetupError) as caught:
@@ -145,12 +148,12 @@ def test_rows_in_memory_are_handed_over_again_to_resume(store):
         assert again.summary.scored == 6
 
 
-def test_an_unknown_option_is_a_type_error_of_the_call(store):
+def test_an_unknown_option_is_a_type_error_of_the_call(store) -> None:
     with pytest.raises(TypeError):
         ragassay.evaluate(ROWS, store=store, concurency=3)
 
 
-def test_importing_opens_nothing_prints_nothing_and_loads_no_heavy_library():
+def test_importing_opens_nothing_prints_nothing_and_loads_no_heavy_library() -> None:
     code = (
         "import sys, ragassay; heavy = {'numpy', 'onnxruntime', 'sqlalchemy', 'aiohttp', 'pyarrow',"
         " 'rich', 'typer', 'jinja2', 'pandas'}; print(sorted(heavy & set(sys.modules)))"
@@ -159,10 +162,10 @@ def test_importing_opens_nothing_prints_nothing_and_loads_no_heavy_library():
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
-def test_a_callback_of_progress_that_raises_costs_no_run_and_is_said_once(store):
+def test_a_callback_of_progress_that_raises_costs_no_run_and_is_said_once(store) -> None:
     told = []
 
-    def broken(progress):
+    def broken(progress) -> Never:
         raise RuntimeError("no screen")
 
     with ragassay.evaluate(ROWS, store=store, watch=broken, tell=told.append) as run:
@@ -172,7 +175,7 @@ def test_a_callback_of_progress_that_raises_costs_no_run_and_is_said_once(store)
     ]
 
 
-def test_the_hosts_own_setting_of_the_garbage_collector_comes_back(store):
+def test_the_hosts_own_setting_of_the_garbage_collector_comes_back(store) -> None:
     before = gc.get_threshold()
     gc.set_threshold(800, 7, 6)
     try:
@@ -182,8 +185,8 @@ def test_the_hosts_own_setting_of_the_garbage_collector_comes_back(store):
         gc.set_threshold(*before)
 
 
-def test_the_hosts_own_handlers_of_signals_come_back(store):
-    def handler(number, frame):
+def test_the_hosts_own_handlers_of_signals_come_back(store) -> None:
+    def handler(number, frame) -> Never:
         raise AssertionError("not called here")
 
     before = signal.signal(signal.SIGTERM, handler)

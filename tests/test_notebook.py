@@ -18,11 +18,11 @@ BRIDGE = {
 
 
 @pytest.fixture(autouse=True)
-def _own_store(tmp_path, monkeypatch):
+def _own_store(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("RAGASSAY_STORE", str(tmp_path / "store.db"))
 
 
-def test_a_score_comes_back_as_a_run_would_hold_it():
+def test_a_score_comes_back_as_a_run_would_hold_it() -> None:
     score = ragassay.judge.groundedness(**BRIDGE)
     assert (score.metric, score.status, score.verdict) == (
         "groundedness",
@@ -34,7 +34,7 @@ def test_a_score_comes_back_as_a_run_would_hold_it():
         assert run["a"].score("groundedness") == score
 
 
-def test_every_metric_of_the_catalogue_is_a_function_with_its_formula_as_documentation():
+def test_every_metric_of_the_catalogue_is_a_function_with_its_formula_as_documentation() -> None:
     for name, kind in catalogue().items():
         function = getattr(ragassay.judge, name)
         assert kind.declaration.formula in function.__doc__
@@ -42,13 +42,13 @@ def test_every_metric_of_the_catalogue_is_a_function_with_its_formula_as_documen
         assert callable(getattr(ragassay.judge.aio, name))
 
 
-def test_parameters_of_the_metric_are_arguments():
+def test_parameters_of_the_metric_are_arguments() -> None:
     assert ragassay.judge.groundedness(pass_mark=0.25, **BRIDGE).pass_mark == 0.25
     found = ragassay.judge.ndcg_at_k(contexts=[{"text": "", "id": "a"}], relevant_ids=["a"], k=3)
     assert (found.metric, found.value) == ("ndcg_at_k(k=3)", 1.0)
 
 
-def test_it_works_in_a_running_loop_and_can_be_awaited():
+def test_it_works_in_a_running_loop_and_can_be_awaited() -> None:
     async def notebook():
         blocking = ragassay.judge.groundedness(**BRIDGE)
         awaited = await ragassay.judge.aio.groundedness(**BRIDGE)
@@ -58,7 +58,7 @@ def test_it_works_in_a_running_loop_and_can_be_awaited():
     assert blocking == awaited
 
 
-def test_asking_again_asks_nobody_and_a_run_finds_it_too():
+def test_asking_again_asks_nobody_and_a_run_finds_it_too() -> None:
     with LLMServer() as server:
         asked = {"judge": "openai:mock", "base_url": server.url}
         ragassay.judge.groundedness(**BRIDGE, **asked)
@@ -70,7 +70,7 @@ def test_asking_again_asks_nobody_and_a_run_finds_it_too():
         assert server.stats()["calls"] == 2
 
 
-def test_a_call_that_fails_is_a_status_with_a_reason_and_raises_nothing():
+def test_a_call_that_fails_is_a_status_with_a_reason_and_raises_nothing() -> None:
     with LLMServer(fault_rates={"500": 1.0}) as server:
         score = ragassay.judge.answer_relevance(
             question="q?", response="r", judge="openai:mock", base_url=server.url, attempts=1
@@ -79,12 +79,12 @@ def test_a_call_that_fails_is_a_status_with_a_reason_and_raises_nothing():
     assert score.reason
 
 
-def test_a_field_that_lacks_makes_it_not_applicable():
+def test_a_field_that_lacks_makes_it_not_applicable() -> None:
     score = ragassay.judge.answer_relevance(response="r")
     assert (score.status, score.reason) == (Status.NOT_APPLICABLE, "the row has no question")
 
 
-def test_own_metrics_and_printed_names_are_taken_by_score():
+def test_own_metrics_and_printed_names_are_taken_by_score() -> None:
     @ragassay.metric
     def short(response):
         return len(response) < 10
@@ -103,6 +103,6 @@ def test_own_metrics_and_printed_names_are_taken_by_score():
         (lambda: ragassay.judge.groundedness(judge="nobody", **BRIDGE), SetupError, "nobody"),
     ],
 )
-def test_a_mistake_says_what_was_meant(ask, error, said):
+def test_a_mistake_says_what_was_meant(ask, error, said) -> None:
     with pytest.raises(error, match=said):
         ask()

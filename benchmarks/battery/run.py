@@ -43,8 +43,8 @@ from ragassay.trust.battery.injections import FAMILIES, Injection, planted, stru
 from ragassay.trust.battery.results import BatteryResult, FamilyFigures, ProbeFigures
 from ragassay.trust.battery.trials import own_rows
 from ragassay.trust.measure.probing import probe
-from support.driving import drive  # type: ignore[import-not-found]
-from support.gullible import Gullible  # type: ignore[import-not-found]
+from support.driving import drive
+from support.gullible import Gullible
 
 RESULTS = ROOT / "benchmarks/results"
 RUBRICS = RubricRegistry.default()

@@ -87,7 +87,7 @@ def measure(
     rows: Path, store: Path, workers: int, options: dict[str, Any]
 ) -> tuple[dict[str, Any], bytes]:
     """One run: what it took, and its results. workers 0: one process without Ray."""
-    from support.invariants import canonical, check_run  # type: ignore[import-not-found]
+    from support.invariants import canonical, check_run
 
     first: list[tuple[float, int]] = []
     begun = time.perf_counter()

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from support import fuzzing  # type: ignore[import-not-found]
+from support import fuzzing
 
 Dose = Literal["commit", "nightly", "release"]
 FIRST = 1_000_000

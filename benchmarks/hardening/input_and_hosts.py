@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragassay.testing import LLMServer
-from support import hosts  # type: ignore[import-not-found]
-from support.hostile import CORPUS, INVALID  # type: ignore[import-not-found]
+from support import hosts
+from support.hostile import CORPUS, INVALID
 
 Dose = Literal["commit", "nightly", "release"]
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support.faults import resume_with_done_rows  # type: ignore[import-not-found]
-from support.kills import kill_runs  # type: ignore[import-not-found]
+from support.faults import resume_with_done_rows
+from support.kills import kill_runs
 
 KILLS = {"commit": 10, "nightly": 100, "release": 1000}
 READY_ROWS = {"commit": 10_000, "nightly": 100_000, "release": 100_000}

@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 
 import ragassay
 from ragassay.testing import ServerProcess
-from support.faults import Clock  # type: ignore[import-not-found]
-from support.invariants import canonical, check_ledger, check_run, ledger_of  # type: ignore[import-not-found]
-from support.postgres import Postgres  # type: ignore[import-not-found]
-from support.ray_runs import KEY, METRICS, make_rows  # type: ignore[import-not-found]
+from support.faults import Clock
+from support.invariants import canonical, check_ledger, check_run, ledger_of
+from support.postgres import Postgres
+from support.ray_runs import KEY, METRICS, make_rows
 
 RUNS = {"commit": 5, "nightly": 25, "release": 100}
 ROWS, CALLS_A_ROW, IN_FLIGHT, WORKERS = 600, 2, 16, 2

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from support.money import capped_runs  # type: ignore[import-not-found]
+from support.money import capped_runs
 
 
 def budgets(dose: str) -> dict[str, Any]:

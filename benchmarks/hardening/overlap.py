@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
-from support import leaks, orders  # type: ignore[import-not-found]
+from support import leaks, orders
 
 Dose = Literal["commit", "nightly", "release"]
 

@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from support.clocks import under_wrong_clocks  # type: ignore[import-not-found]
-from support.crowds import eight_runs, left_behind, twice  # type: ignore[import-not-found]
-from support.memory import starve  # type: ignore[import-not-found]
-from support.stops import stop_once, stop_twice  # type: ignore[import-not-found]
+from support.clocks import under_wrong_clocks
+from support.crowds import eight_runs, left_behind, twice
+from support.memory import starve
+from support.stops import stop_once, stop_twice
 
 
 def signals(dose: str) -> dict[str, Any]:

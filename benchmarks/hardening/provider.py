@@ -4,6 +4,6 @@ moves, an outage.
 
 from __future__ import annotations
 
-from support.provider_faults import r07, r08, r09  # type: ignore[import-not-found]
+from support.provider_faults import r07, r08, r09
 
 IDS = {"R07": r07, "R08": r08, "R09": r09}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.faults import Clock  # type: ignore[import-not-found]
-from support.runs_model import play  # type: ignore[import-not-found]
+from support.faults import Clock
+from support.runs_model import play
 
 
 def sequences(dose: str) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from support.disks import bad_places, full_before_the_first_call, full_disk  # type: ignore[import-not-found]
-from support.rot import cut_journal, rot, rotten_journal  # type: ignore[import-not-found]
+from support.disks import bad_places, full_before_the_first_call, full_disk
+from support.rot import cut_journal, rot, rotten_journal
 
 IN_FLIGHT = 8
 

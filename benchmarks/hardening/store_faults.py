@@ -18,9 +18,9 @@ from typing import Any, Literal
 from unittest import mock
 
 from ragassay.store import Store, migrate, schema
-from support.cutting_proxy import CuttingProxy  # type: ignore[import-not-found]
-from support.postgres import Postgres  # type: ignore[import-not-found]
-from support.store_faults import (  # type: ignore[import-not-found]
+from support.cutting_proxy import CuttingProxy
+from support.postgres import Postgres
+from support.store_faults import (
     MIGRATED,
     NEXT,
     Writer,

@@ -25,7 +25,7 @@ from ragassay.core.errors import CODES
 SOURCES = sorted(Path(ragassay.__file__).parent.rglob("*.py"))
 
 
-def test_an_error_prints_code_what_where_why_and_fix():
+def test_an_error_prints_code_what_where_why_and_fix() -> None:
     error = SetupError(
         "E0201",
         "No metric has that name.",
@@ -41,12 +41,12 @@ def test_an_error_prints_code_what_where_why_and_fix():
     ]
 
 
-def test_a_code_outside_the_catalogue_cannot_be_raised():
+def test_a_code_outside_the_catalogue_cannot_be_raised() -> None:
     with pytest.raises(KeyError, match="E9999"):
         SetupError("E9999", "x")
 
 
-def test_every_code_in_the_source_is_in_the_catalogue_and_every_catalogued_code_is_used():
+def test_every_code_in_the_source_is_in_the_catalogue_and_every_catalogued_code_is_used() -> None:
     used = set()
     for path in SOURCES:
         used |= set(re.findall(r'"(E0\d{3})"', path.read_text()))
@@ -54,11 +54,11 @@ def test_every_code_in_the_source_is_in_the_catalogue_and_every_catalogued_code_
     assert set(error_catalogue()) - used == set(), "codes that nothing raises"
 
 
-def test_every_code_that_can_be_raised_has_an_entry_in_the_catalogue_and_no_other_has():
+def test_every_code_that_can_be_raised_has_an_entry_in_the_catalogue_and_no_other_has() -> None:
     assert set(error_catalogue()) == CODES
 
 
-def test_exit_codes_are_those_of_the_documented_table():
+def test_exit_codes_are_those_of_the_documented_table() -> None:
     table = {
         GateFailed: 1,
         SetupError: 2,
@@ -72,7 +72,7 @@ def test_exit_codes_are_those_of_the_documented_table():
     assert {kind: kind.exit_code for kind in table} == table
 
 
-def test_an_error_survives_the_way_to_another_process():
+def test_an_error_survives_the_way_to_another_process() -> None:
     error = DataError(
         "E0301", "A line is not valid JSON.", where="rows.jsonl:3", why="{", fix="mend it"
     )
@@ -80,13 +80,13 @@ def test_an_error_survives_the_way_to_another_process():
     assert (type(again), again.code, str(again)) == (DataError, "E0301", str(error))
 
 
-def test_nearest_names_a_likely_choice_and_keeps_quiet_otherwise():
+def test_nearest_names_a_likely_choice_and_keeps_quiet_otherwise() -> None:
     assert (
         nearest("groundednes", ["groundedness", "faithfulness"]) == " Did you mean 'groundedness'?"
     )
     assert nearest("zzz", ["groundedness"]) == ""
 
 
-def test_shorten_gives_one_printable_line():
+def test_shorten_gives_one_printable_line() -> None:
     assert shorten("a\x1b[31m\nb") == "a\\x1b[31m\\nb"
     assert shorten("x" * 100, 10) == "x" * 9 + "…"

@@ -36,7 +36,7 @@ class Swift:
 @pytest.mark.parametrize(
     ("args", "kwargs"), [(("a",), {}), (("a", 4), {}), ((), {"notes": {"x": 1}, "name": "b"})]
 )
-def test_it_takes_what_the_dataclass_takes(args, kwargs):
+def test_it_takes_what_the_dataclass_takes(args, kwargs) -> None:
     assert dataclasses.asdict(Swift(*args, **kwargs)) == dataclasses.asdict(Plain(*args, **kwargs))
 
 
@@ -44,17 +44,17 @@ def test_it_takes_what_the_dataclass_takes(args, kwargs):
     ("args", "kwargs"),
     [((), {}), (("a", 1, {}, "kept"), {}), (("a",), {"_kept": "x"}), (("a",), {"name": "b"})],
 )
-def test_it_refuses_what_the_dataclass_refuses(args, kwargs):
+def test_it_refuses_what_the_dataclass_refuses(args, kwargs) -> None:
     for kind in (Plain, Swift):
         with pytest.raises(TypeError):
             kind(*args, **kwargs)
 
 
-def test_each_has_its_own_of_what_is_made_for_it():
+def test_each_has_its_own_of_what_is_made_for_it() -> None:
     assert Swift("a").notes is not Swift("a").notes
 
 
-def test_it_is_frozen_equal_copied_replaced_and_pickled_as_before():
+def test_it_is_frozen_equal_copied_replaced_and_pickled_as_before() -> None:
     one = Swift("a", 5)
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.size = 6
@@ -65,7 +65,7 @@ def test_it_is_frozen_equal_copied_replaced_and_pickled_as_before():
     assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
 
 
-def test_every_value_of_the_core_keeps_its_signature():
+def test_every_value_of_the_core_keeps_its_signature() -> None:
     """What `help` and editors show: the names and defaults of the fields, in their order."""
     for kind in (
         core.Spend,
@@ -94,7 +94,7 @@ def test_every_value_of_the_core_keeps_its_signature():
             assert parameter.annotation == f.type
 
 
-def test_what_libraries_ask_of_a_signature_is_what_the_dataclass_says():
+def test_what_libraries_ask_of_a_signature_is_what_the_dataclass_says() -> None:
     plain, quick = inspect.signature(Plain), inspect.signature(Swift)
     assert str(plain) == str(quick)  # the sentinel of what is made for each value too
     assert Swift.__init__.__module__ == Plain.__init__.__module__ == __name__

@@ -16,34 +16,34 @@ inputs = st.dictionaries(
 
 
 @given(inputs, st.randoms())
-def test_the_order_of_inputs_does_not_change_the_key(given_inputs, rnd):
+def test_the_order_of_inputs_does_not_change_the_key(given_inputs, rnd) -> None:
     names = list(given_inputs)
     rnd.shuffle(names)
     assert Request("r", given_inputs).key == Request("r", {n: given_inputs[n] for n in names}).key
 
 
 @given(inputs, inputs)
-def test_different_inputs_have_different_keys(a, b):
+def test_different_inputs_have_different_keys(a, b) -> None:
     assert (a == b) == (Request("r", a).key == Request("r", b).key)
 
 
-def test_a_rubric_is_part_of_the_key():
+def test_a_rubric_is_part_of_the_key() -> None:
     assert Request("a", {"x": "1"}).key != Request("b", {"x": "1"}).key
 
 
-def test_moving_text_between_inputs_changes_the_key():
+def test_moving_text_between_inputs_changes_the_key() -> None:
     assert Request("r", {"x": "ab", "y": ""}).key != Request("r", {"x": "a", "y": "b"}).key
 
 
-def test_one_text_is_not_a_list_of_one_text():
+def test_one_text_is_not_a_list_of_one_text() -> None:
     assert Request("r", {"x": "a"}).key != Request("r", {"x": ("a",)}).key
 
 
-def test_a_lone_surrogate_is_hashed_and_not_an_error():
+def test_a_lone_surrogate_is_hashed_and_not_an_error() -> None:
     assert len(Request("r", {"x": "\ud800"}).key) == 32
 
 
-def test_the_hash_of_a_value_never_changes_between_versions():
+def test_the_hash_of_a_value_never_changes_between_versions() -> None:
     # Caches on users' disks rest on this: a changed value here means that every judgment is paid
     # for again.
     assert (
@@ -53,12 +53,12 @@ def test_the_hash_of_a_value_never_changes_between_versions():
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_a_number_that_is_none_is_refused(bad):
+def test_a_number_that_is_none_is_refused(bad) -> None:
     with pytest.raises(ValueError):
         digest(bad)
 
 
-def test_reading_an_input_as_the_wrong_kind_is_a_type_error():
+def test_reading_an_input_as_the_wrong_kind_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="list of texts"):
         Request("r", {"x": ("a",)}).text("x")
     assert Request("r", {"x": "a"}).texts("x") == ("a",)

@@ -99,9 +99,7 @@ def test_a_good_context_and_an_unsupported_claim_is_ungrounded_and_quotes_the_cl
     assert found.cause.remedy == CAUSES["ungrounded"].remedy
 
 
-def test_no_relevant_chunk_is_a_retrieval_failure_even_when_the_rest_fails_too_and_quotes_the_best_chunk() -> (
-    None
-):
+def test_no_relevant_chunk_is_a_retrieval_failure_whatever_else_fails_and_quotes_the_best() -> None:
     found = diagnose(
         ROW,
         [
@@ -134,9 +132,7 @@ def test_nothing_retrieved_is_one_cause_although_the_claims_are_unsupported_for_
     assert cause(grounded(F), row=row) == "nothing_retrieved"
 
 
-def test_declining_is_over_refusal_when_the_evidence_was_there_and_retrieval_when_it_was_not() -> (
-    None
-):
+def test_declining_is_over_refusal_when_the_evidence_was_there_and_else_retrieval() -> None:
     declined = score("answer_relevance", F, 0.0, "abstention")
     assert cause(chunks(P, 1.0), grounded(P), declined) == "declined"
     rightly = diagnose(ROW, [chunks(F), grounded(P), declined])
@@ -215,9 +211,7 @@ def test_the_error_of_the_application_comes_before_everything_and_is_quoted() ->
     assert (found.cause.name, found.cause.detail) == ("application_error", "TimeoutError: no reply")
 
 
-def test_a_metric_that_stands_in_counts_before_custom_ones_only_where_nothing_decided_in_its_place() -> (
-    None
-):
+def test_a_metric_that_stands_in_precedes_custom_ones_only_where_nothing_else_decided() -> None:
     assert cause(score("hallucination", F), score("mine", F)) == "ungrounded"
     assert cause(score("hallucination", F), score("mine", F), grounded(P)) == "other"
     assert cause(score("guidelines", F), score("mine", F), score("pii", F, 1.0)) == "unsafe"
@@ -258,9 +252,7 @@ def test_declining_a_question_that_has_no_answer_here_is_a_pass() -> None:
     assert diagnose(replace(row, answerable=None), [chunks(F), grounded(P), declined]).verdict is F
 
 
-def test_answering_a_question_that_has_no_answer_here_is_a_failed_abstention_before_all_else() -> (
-    None
-):
+def test_answering_a_question_without_an_answer_here_is_a_failed_abstention_first_of_all() -> None:
     row = replace(ROW, answerable=False)
     answered = score("abstention", F, 0.0)
     assert (
@@ -378,9 +370,7 @@ def test_a_failed_row_always_has_exactly_one_cause_and_no_other_row_has_any(
         assert (found.verdict is F) == any(s.verdict is F for s in counted)
 
 
-def test_a_judge_that_finds_no_chunk_relevant_is_outranked_by_a_document_known_to_be_relevant() -> (
-    None
-):
+def test_a_judge_that_finds_no_chunk_relevant_is_outranked_by_a_known_relevant_document() -> None:
     found = diagnose(
         ROW, [chunks(F), score("context_relevance", F), score("document_recall", P), grounded(P)]
     )
@@ -392,9 +382,7 @@ def test_without_a_known_document_among_the_chunks_the_judge_decides() -> None:
     assert cause(chunks(F), score("document_recall", None), grounded(P)) == "retrieval_irrelevant"
 
 
-def test_a_rating_of_the_contexts_as_a_whole_is_proven_by_its_reason_and_not_by_the_question() -> (
-    None
-):
+def test_a_rating_of_all_contexts_is_proven_by_its_reason_and_not_by_the_question() -> None:
     part = Part("statement", Status.JUDGED, text=ROW.question or "", value=0.0, passed=False)
     found = diagnose(ROW, [score("context_sufficiency", F, parts=(part,))])
     assert found.cause is not None

@@ -16,7 +16,7 @@ def failing(threshold=4, every=10.0):
     return breaker
 
 
-def test_it_opens_at_the_threshold_and_not_before():
+def test_it_opens_at_the_threshold_and_not_before() -> None:
     breaker = Breaker(4)
     for n in range(3):
         breaker.failed(100.0 + n, 10.0, DOWN)
@@ -26,7 +26,7 @@ def test_it_opens_at_the_threshold_and_not_before():
     assert breaker.pause(104.0) == 9.0
 
 
-def test_an_answer_in_between_starts_the_count_anew():
+def test_an_answer_in_between_starts_the_count_anew() -> None:
     breaker = Breaker(2)
     for n in range(50):
         breaker.failed(n, 10.0, DOWN)
@@ -34,7 +34,7 @@ def test_an_answer_in_between_starts_the_count_anew():
     assert breaker.since is None
 
 
-def test_answers_to_calls_that_were_sent_before_the_failures_began_prove_nothing():
+def test_answers_to_calls_that_were_sent_before_the_failures_began_prove_nothing() -> None:
     breaker = Breaker(2)
     breaker.failed(100.0, 10.0, DOWN)
     breaker.answered(99.0)
@@ -44,7 +44,7 @@ def test_answers_to_calls_that_were_sent_before_the_failures_began_prove_nothing
     assert breaker.since == 101.0
 
 
-def test_while_it_is_open_one_call_in_ten_seconds_looks():
+def test_while_it_is_open_one_call_in_ten_seconds_looks() -> None:
     breaker = failing()
     looks = [
         t for t in range(104, 205) if breaker.pause(float(t)) == 0.0 and breaker.since is not None
@@ -52,14 +52,14 @@ def test_while_it_is_open_one_call_in_ten_seconds_looks():
     assert looks == [113, 123, 133, 143, 153, 163, 173, 183, 193, 203]
 
 
-def test_one_answer_closes_it_for_all():
+def test_one_answer_closes_it_for_all() -> None:
     breaker = failing()
     assert breaker.pause(113.0) == 0.0
     breaker.answered(113.0)
     assert [breaker.pause(113.1), breaker.pause(113.1)] == [0.0, 0.0]
 
 
-def test_nobody_looks_before_the_time_that_the_provider_asked_for():
+def test_nobody_looks_before_the_time_that_the_provider_asked_for() -> None:
     breaker = failing()
     breaker.failed(
         104.0, 10.0, CallError("server", "503", retryable=True, retry_after=60.0, status=503)
@@ -76,11 +76,11 @@ def test_nobody_looks_before_the_time_that_the_provider_asked_for():
         (CallError("timeout", "no answer", retryable=True), False),
     ],
 )
-def test_only_what_says_nothing_of_the_call_is_blamed_on_the_service(error, expected):
+def test_only_what_says_nothing_of_the_call_is_blamed_on_the_service(error, expected) -> None:
     assert speaks_of_the_service(error) is expected
 
 
-def test_retries_are_a_share_of_the_calls_once_the_budget_is_spent():
+def test_retries_are_a_share_of_the_calls_once_the_budget_is_spent() -> None:
     budget, made = RetryBudget(), 0
     for _ in range(1000):
         budget.add_call()
@@ -89,7 +89,7 @@ def test_retries_are_a_share_of_the_calls_once_the_budget_is_spent():
     assert made == pytest.approx(MOST + 1000 * SHARE, abs=2)
 
 
-def test_an_empty_budget_says_when_to_ask_again_and_never_dries_up():
+def test_an_empty_budget_says_when_to_ask_again_and_never_dries_up() -> None:
     budget = RetryBudget()
     while budget.take(7.0) == 0.0:
         pass

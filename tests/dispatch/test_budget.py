@@ -16,7 +16,7 @@ def price(tokens_in, tokens_out):
     return (tokens_in * 1.0 + tokens_out * 2.0) / 1e6  # $1 and $2 a million
 
 
-def test_the_worst_case_of_a_call_is_its_bytes_and_its_reply_limit():
+def test_the_worst_case_of_a_call_is_its_bytes_and_its_reply_limit() -> None:
     assert worst_case_tokens(CALL) == (20, 10)
     assert worst_case_tokens(ChatCall((Message("user", "é"),), max_tokens=1)) == (
         18,
@@ -25,7 +25,7 @@ def test_the_worst_case_of_a_call_is_its_bytes_and_its_reply_limit():
     assert worst_case_tokens(MatchCall("support", "a", ("b",))) == (0, 0)
 
 
-def test_max_calls_counts_what_was_sent_and_what_is_in_flight():
+def test_max_calls_counts_what_was_sent_and_what_is_in_flight() -> None:
     budget = LocalBudget(price, max_calls=2)
     first, second = budget.reserve(CALL), budget.reserve(CALL)
     assert first is not None
@@ -35,7 +35,7 @@ def test_max_calls_counts_what_was_sent_and_what_is_in_flight():
     assert budget.reserve(CALL) is None
 
 
-def test_a_call_is_refused_when_its_worst_case_would_pass_the_cap():
+def test_a_call_is_refused_when_its_worst_case_would_pass_the_cap() -> None:
     budget = LocalBudget(price, max_cost=0.00006)  # the worst case is $0.00004
     first = budget.reserve(CALL)
     assert first == Decimal("0.00004")
@@ -44,7 +44,7 @@ def test_a_call_is_refused_when_its_worst_case_would_pass_the_cap():
     assert budget.reserve(CALL) is not None
 
 
-def test_a_call_without_a_receipt_stays_counted_as_uncertain():
+def test_a_call_without_a_receipt_stays_counted_as_uncertain() -> None:
     budget = LocalBudget(price, max_cost=0.00006)
     budget.settle(CALL, budget.reserve(CALL), None, maybe_billed=True)
     assert budget.reserve(CALL) is None
@@ -56,7 +56,7 @@ def test_a_call_without_a_receipt_stays_counted_as_uncertain():
     )
 
 
-def test_the_cost_is_unknown_as_soon_as_one_price_is():
+def test_the_cost_is_unknown_as_soon_as_one_price_is() -> None:
     budget = LocalBudget(lambda *_: None)
     budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.1))
     assert budget.ledger().confirmed.cost == 0.1
@@ -64,7 +64,7 @@ def test_the_cost_is_unknown_as_soon_as_one_price_is():
     assert budget.ledger().confirmed.cost is None
 
 
-def test_a_resumed_run_goes_on_counting_from_its_ledger():
+def test_a_resumed_run_goes_on_counting_from_its_ledger() -> None:
     base = Ledger(Spend(3, 30, 6, cost=0.5), uncertain_calls=1, uncertain_cost=0.1)
     budget = LocalBudget(price, max_calls=5, max_cost=1.0, base=base)
     assert budget.sent == 4
@@ -82,7 +82,7 @@ def test_a_resumed_run_goes_on_counting_from_its_ledger():
     ),
     st.integers(0, 1000),
 )
-def test_confirmed_and_uncertain_cost_never_pass_the_cap(events, cap_millionths):
+def test_confirmed_and_uncertain_cost_never_pass_the_cap(events, cap_millionths) -> None:
     cap = cap_millionths / 1e6
     budget = LocalBudget(price, max_cost=cap)
     open_calls = []
@@ -99,14 +99,14 @@ def test_confirmed_and_uncertain_cost_never_pass_the_cap(events, cap_millionths)
         assert (ledger.confirmed.cost or 0) + ledger.uncertain_cost <= cap + 1e-15
 
 
-def test_a_thousand_tenths_of_a_cent_are_exactly_a_dollar():
+def test_a_thousand_tenths_of_a_cent_are_exactly_a_dollar() -> None:
     budget = LocalBudget(price)
     for _ in range(1000):
         budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.001))
     assert budget.ledger().confirmed.cost == 1.0  # binary sums give 1.0000000000000007
 
 
-def test_an_answer_without_a_bill_hides_nothing_from_the_cap_of_a_resumed_run():
+def test_an_answer_without_a_bill_hides_nothing_from_the_cap_of_a_resumed_run() -> None:
     budget = LocalBudget(price, max_cost=1.0)
     budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.9999))
     budget.settle(CALL, budget.reserve(CALL), Spend(1))
@@ -122,21 +122,21 @@ def test_an_answer_without_a_bill_hides_nothing_from_the_cap_of_a_resumed_run():
     assert again.reserve(CALL) is None  # a third 0.00004 does not
 
 
-def test_a_price_that_is_known_only_later_counts_what_was_spent_before():
+def test_a_price_that_is_known_only_later_counts_what_was_spent_before() -> None:
     unknown = LocalBudget(lambda *_: None)
     unknown.settle(CALL, unknown.reserve(CALL), Spend(1, 500_000, 250_000))
     later = LocalBudget(price, max_cost=1.0, base=unknown.ledger())
     assert later.reserve(CALL) is None  # 0.5 + 0.5 dollars are spent
 
 
-def test_what_reused_judgments_cost_when_they_were_bought_is_saved():
+def test_what_reused_judgments_cost_when_they_were_bought_is_saved() -> None:
     budget = LocalBudget(price)
     for cost in (0.1, 0.2, None):
         budget.save(Spend(1, cost=cost))
     assert budget.ledger().saved_cost == 0.3  # binary sums give 0.30000000000000004
 
 
-def test_an_answer_that_another_asker_has_paid_for_counts_neither_as_sent_nor_as_uncertain():
+def test_an_answer_that_another_asker_paid_for_is_neither_sent_nor_uncertain() -> None:
     budget = LocalBudget(price, max_calls=2, max_cost=0.00009)
     first, second = budget.reserve(CALL), budget.reserve(CALL)
     budget.settle(CALL, first, Spend(1, 10, 5, cost=0.00002))

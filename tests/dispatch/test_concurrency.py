@@ -18,11 +18,11 @@ def epoch(limit, now, *, latency=1.0, speed=200.0, failing=0.0):
     return now + max(seconds, 1.0) + 0.01
 
 
-def test_first_come_first_served_and_never_more_than_the_limit():
+def test_first_come_first_served_and_never_more_than_the_limit() -> None:
     async def main():
         limit, order, most = ConcurrencyLimit(3), [], 0
 
-        async def one(n):
+        async def one(n) -> None:
             nonlocal most
             await limit.enter()
             order.append(n)
@@ -36,7 +36,7 @@ def test_first_come_first_served_and_never_more_than_the_limit():
     assert asyncio.run(main()) == (list(range(30)), 3, 0)
 
 
-def test_a_caller_that_is_cancelled_while_it_waits_or_is_woken_loses_no_place():
+def test_a_caller_that_is_cancelled_while_it_waits_or_is_woken_loses_no_place() -> None:
     async def main():
         limit = ConcurrencyLimit(1)
         await limit.enter()
@@ -53,7 +53,7 @@ def test_a_caller_that_is_cancelled_while_it_waits_or_is_woken_loses_no_place():
     assert asyncio.run(main()) == 0
 
 
-def test_single_faults_do_not_narrow_it():
+def test_single_faults_do_not_narrow_it() -> None:
     limit = ConcurrencyLimit(32)
     now = 0.0
     for _ in range(20):
@@ -61,7 +61,7 @@ def test_single_faults_do_not_narrow_it():
     assert limit.limit == 32
 
 
-def test_a_server_that_buckles_is_given_less_and_then_slowly_more():
+def test_a_server_that_buckles_is_given_less_and_then_slowly_more() -> None:
     limit = ConcurrencyLimit(100)
     now = epoch(limit, 0.0, failing=0.5)
     assert limit.limit <= 100 * CUT
@@ -77,7 +77,7 @@ def test_a_server_that_buckles_is_given_less_and_then_slowly_more():
     assert limit.limit == 100
 
 
-def test_calls_that_only_queue_at_the_server_are_sent_later():
+def test_calls_that_only_queue_at_the_server_are_sent_later() -> None:
     limit = ConcurrencyLimit(100)
     now = epoch(limit, 0.0, latency=1.0, speed=100)
     for _ in range(4):  # slower, and as many answers a second with fewer at once
@@ -85,7 +85,7 @@ def test_calls_that_only_queue_at_the_server_are_sent_later():
     assert limit.limit <= 100 * EASE**3
 
 
-def test_calls_that_are_simply_longer_now_get_their_window_back():
+def test_calls_that_are_simply_longer_now_get_their_window_back() -> None:
     limit = ConcurrencyLimit(100)
     now = epoch(limit, 0.0, latency=1.0, speed=100)
     now = epoch(limit, now, latency=3.0, speed=100)

@@ -30,7 +30,7 @@ class Script:
 
     uri, concurrency = "openai:script", None
 
-    def __init__(self, *steps):
+    def __init__(self, *steps) -> None:
         self.steps, self.times, self.at_once, self.most = list(steps), [], 0, 0
 
     async def call(self, call):
@@ -47,13 +47,13 @@ class Script:
         finally:
             self.at_once -= 1
 
-    def lane(self, call):
+    def lane(self, call) -> str:
         return ""
 
-    def price(self, tokens_in, tokens_out):
+    def price(self, tokens_in, tokens_out) -> float:
         return 0.001
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
@@ -71,7 +71,7 @@ def run(model, calls=1, policy=FAST, budget=None, concurrency=8):
     return replies, dispatcher, budget, seen
 
 
-def test_a_retryable_failure_is_tried_again_and_counted():
+def test_a_retryable_failure_is_tried_again_and_counted() -> None:
     model = Script(CallError("server", "500", retryable=True), 0.0)
     (reply,), dispatcher, budget, _ = run(model)
     assert isinstance(reply, ChatReply)
@@ -83,14 +83,14 @@ def test_a_retryable_failure_is_tried_again_and_counted():
     )
 
 
-def test_what_cannot_be_retried_fails_at_once():
+def test_what_cannot_be_retried_fails_at_once() -> None:
     model = Script(CallError("too_long", "prompt too long"))
     (reply,), *_ = run(model)
     assert reply == CallFailed("too_long", "prompt too long")
     assert len(model.times) == 1
 
 
-def test_after_the_last_attempt_the_failure_says_how_often_it_was_tried():
+def test_after_the_last_attempt_the_failure_says_how_often_it_was_tried() -> None:
     model = Script(0.0, CallError("server", "500 from the server", retryable=True))
     (first, second), *_ = run(model, calls=2, concurrency=1)
     assert isinstance(first, ChatReply)
@@ -98,7 +98,7 @@ def test_after_the_last_attempt_the_failure_says_how_often_it_was_tried():
     assert len(model.times) == 4
 
 
-def test_retry_after_is_kept_never_early_and_holds_back_every_call():
+def test_retry_after_is_kept_never_early_and_holds_back_every_call() -> None:
     model = Script(CallError("rate_limit", "429", retryable=True, retry_after=0.4), 0.0)
     started = time.monotonic()
     replies, dispatcher, *_ = run(model, calls=4, concurrency=1)
@@ -109,7 +109,7 @@ def test_retry_after_is_kept_never_early_and_holds_back_every_call():
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "server"])
-def test_a_wait_beyond_patience_ends_the_run_and_no_call_is_lost_as_failed(kind):
+def test_a_wait_beyond_patience_ends_the_run_and_no_call_is_lost_as_failed(kind) -> None:
     model = Script(CallError(kind, "come back", retryable=True, retry_after=600))
     with pytest.raises(
         ProviderError, match=r"go out again in 6\d\d s; a run waits 5 s at most"
@@ -118,7 +118,7 @@ def test_a_wait_beyond_patience_ends_the_run_and_no_call_is_lost_as_failed(kind)
     assert (caught.value.code, len(model.times)) == ("E0409", 1)
 
 
-def test_that_holds_for_a_calls_last_try_too():
+def test_that_holds_for_a_calls_last_try_too() -> None:
     last = CallError("server", "come back", retryable=True, retry_after=600)
     for first in ([], [CallError("server", "500", retryable=True)] * 2):
         model = Script(*first, last)
@@ -130,7 +130,7 @@ def test_that_holds_for_a_calls_last_try_too():
         assert (caught.value.code, len(model.times)) == ("E0409", len(first) + 1)
 
 
-def test_a_call_without_an_answer_ends_at_its_deadline_and_may_have_been_billed():
+def test_a_call_without_an_answer_ends_at_its_deadline_and_may_have_been_billed() -> None:
     model = Script(60.0)
     started = time.monotonic()
     (reply,), _, budget, _ = run(model, policy=CallPolicy(timeout=0.1, attempts=2, backoff=0.001))
@@ -140,13 +140,13 @@ def test_a_call_without_an_answer_ends_at_its_deadline_and_may_have_been_billed(
     assert budget.ledger().uncertain_calls == 2
 
 
-def test_no_more_calls_are_in_flight_than_allowed():
+def test_no_more_calls_are_in_flight_than_allowed() -> None:
     model = Script(0.02)
     run(model, calls=20, concurrency=3)
     assert model.most == 3
 
 
-def test_a_cap_on_calls_answers_over_budget_and_tells_the_run():
+def test_a_cap_on_calls_answers_over_budget_and_tells_the_run() -> None:
     model = Script(0.0)
     replies, _, budget, seen = run(model, calls=5, budget=LocalBudget(model.price, max_calls=2))
     assert sorted(type(r).__name__ for r in replies) == ["CallFailed"] * 3 + ["ChatReply"] * 2
@@ -160,7 +160,7 @@ def test_a_cap_on_calls_answers_over_budget_and_tells_the_run():
     ("kind", "code"),
     [("auth", "E0403"), ("no_model", "E0404"), ("quota", "E0408"), ("bad_request", "E0408")],
 )
-def test_a_wrong_set_up_ends_the_run_with_what_to_do(kind, code):
+def test_a_wrong_set_up_ends_the_run_with_what_to_do(kind, code) -> None:
     with pytest.raises(ProviderError) as caught:
         run(Script(CallError(kind, "the server's words", fatal=True)))
     assert caught.value.code == code
@@ -171,20 +171,20 @@ def test_a_wrong_set_up_ends_the_run_with_what_to_do(kind, code):
     assert "the server's words" in caught.value.why
 
 
-def test_a_server_that_was_never_reached_ends_the_run():
+def test_a_server_that_was_never_reached_ends_the_run() -> None:
     with pytest.raises(ProviderError) as caught:
         run(Script(CallError("network", "connection refused", retryable=True)))
     assert caught.value.code == "E0405"
 
 
-def test_a_server_that_answered_before_and_is_gone_now_fails_the_call_only():
+def test_a_server_that_answered_before_and_is_gone_now_fails_the_call_only() -> None:
     model = Script(0.0, CallError("network", "connection reset", retryable=True))
     (first, second), *_ = run(model, calls=2, concurrency=1)
     assert isinstance(first, ChatReply)
     assert isinstance(second, CallFailed)
 
 
-def test_a_server_that_rejects_everything_ends_the_run_after_a_few_calls():
+def test_a_server_that_rejects_everything_ends_the_run_after_a_few_calls() -> None:
     model = Script(CallError("bad_request", "no such route"))
     with pytest.raises(ProviderError) as caught:
         run(model, calls=50, concurrency=2)
@@ -192,7 +192,7 @@ def test_a_server_that_rejects_everything_ends_the_run_after_a_few_calls():
     assert len(model.times) <= HOPELESS + 2
 
 
-def test_a_call_that_was_not_sent_because_its_log_could_not_be_written_costs_nothing():
+def test_a_call_that_was_not_sent_because_its_log_could_not_be_written_costs_nothing() -> None:
     model, budget = (
         Script(EnvironmentFailure("E0506", "The disk is full.")),
         LocalBudget(lambda *_: 0.001),
@@ -206,7 +206,7 @@ def test_a_call_that_was_not_sent_because_its_log_could_not_be_written_costs_not
     )
 
 
-def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
+def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once() -> None:
     model = Script(CallError("rate_limit", "429", retryable=True, retry_after=30))
 
     async def main():
@@ -233,7 +233,7 @@ def test_after_stop_no_call_is_made_and_waiting_ones_give_up_at_once():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("retry_after", [None, 0.0])
-def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(retry_after):
+def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(retry_after) -> None:
     refused = CallError("rate_limit", "429", retryable=True, retry_after=retry_after)
     model, started = Script(refused), time.monotonic()
     policy = CallPolicy(timeout=1, attempts=3, patience=1.0, backoff=0.05)
@@ -248,7 +248,7 @@ def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(retry_after):
 
 
 @pytest.mark.slow
-def test_a_call_that_is_always_refused_while_others_get_through_ends_no_run():
+def test_a_call_that_is_always_refused_while_others_get_through_ends_no_run() -> None:
     class Picky(Script):
         async def call(self, call):
             if call.messages[0].content == "poison":
@@ -267,7 +267,7 @@ def test_a_call_that_is_always_refused_while_others_get_through_ends_no_run():
     assert [type(reply) for reply in replies] == [CallFailed] * 3 + [ChatReply] * 20
 
 
-def test_that_a_provider_which_is_down_is_still_down_narrows_no_window():
+def test_that_a_provider_which_is_down_is_still_down_narrows_no_window() -> None:
     model = Script(0.0, CallError("network", "refused", retryable=True))
 
     async def main():

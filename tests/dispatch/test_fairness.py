@@ -11,15 +11,15 @@ from ragassay.dispatch.fairness import PATIENCE, FairnessQueue
 class Rounds:
     """Counts the rounds of the running loop."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.n = 0
         self._handle = asyncio.get_running_loop().call_soon(self._next)
 
-    def _next(self):
+    def _next(self) -> None:
         self.n += 1
         self._handle = asyncio.get_running_loop().call_soon(self._next)
 
-    def stop(self):
+    def stop(self) -> None:
         self._handle.cancel()
 
 
@@ -27,7 +27,7 @@ async def wait_all(queue, rounds, count):
     """In which round each of `count` steps had its turn, in the order in which they asked."""
     at = []
 
-    async def step():
+    async def step() -> None:
         await queue.turn()
         at.append(rounds.n)
 
@@ -36,11 +36,11 @@ async def wait_all(queue, rounds, count):
     return at
 
 
-def test_of_steps_that_wait_one_is_made_ready_a_round_in_order():
-    async def main():
+def test_of_steps_that_wait_one_is_made_ready_a_round_in_order() -> None:
+    async def main() -> None:
         queue, order = FairnessQueue(lambda: True), []
 
-        async def step(name):
+        async def step(name) -> None:
             await queue.turn()
             order.append(name)
 
@@ -52,11 +52,11 @@ def test_of_steps_that_wait_one_is_made_ready_a_round_in_order():
     asyncio.run(main())
 
 
-def test_a_step_waits_while_calls_move_but_not_for_ever():
-    async def main():
+def test_a_step_waits_while_calls_move_but_not_for_ever() -> None:
+    async def main() -> None:
         queue, rounds = FairnessQueue(lambda: True), Rounds()
 
-        def keep_moving():
+        def keep_moving() -> None:
             queue.moving()
             asyncio.get_running_loop().call_soon(keep_moving)
 
@@ -69,8 +69,8 @@ def test_a_step_waits_while_calls_move_but_not_for_ever():
     asyncio.run(asyncio.wait_for(main(), 10))
 
 
-def test_where_no_call_waits_to_be_sent_nothing_is_held_back():
-    async def main():
+def test_where_no_call_waits_to_be_sent_nothing_is_held_back() -> None:
+    async def main() -> None:
         queue, rounds = FairnessQueue(lambda: False), Rounds()
         queue.moving()
         started = rounds.n
@@ -81,8 +81,8 @@ def test_where_no_call_waits_to_be_sent_nothing_is_held_back():
     asyncio.run(main())
 
 
-def test_a_step_that_is_cancelled_takes_nobodys_turn():
-    async def main():
+def test_a_step_that_is_cancelled_takes_nobodys_turn() -> None:
+    async def main() -> None:
         queue = FairnessQueue(lambda: True)
         gone = asyncio.ensure_future(queue.turn())
         await asyncio.sleep(0)
@@ -95,8 +95,8 @@ def test_a_step_that_is_cancelled_takes_nobodys_turn():
     asyncio.run(main())
 
 
-def test_when_the_run_stops_whoever_waits_goes_on_at_once():
-    async def main():
+def test_when_the_run_stops_whoever_waits_goes_on_at_once() -> None:
+    async def main() -> None:
         queue, rounds = FairnessQueue(lambda: True), Rounds()
         waiting = [asyncio.ensure_future(queue.turn()) for _ in range(100)]
         await asyncio.sleep(0)

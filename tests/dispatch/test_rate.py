@@ -60,7 +60,7 @@ def simulate(
     return accepted, refused
 
 
-def test_nothing_is_held_back_until_a_provider_refuses():
+def test_nothing_is_held_back_until_a_provider_refuses() -> None:
     limiter = RateLimiter.of("k")
     assert [limiter.claim() for _ in range(1000)] == [0.0] * 1000
     assert limiter.rate is None
@@ -78,7 +78,7 @@ def state(rate, accepted_before, accepted_now):
     )
 
 
-def test_a_refusal_takes_the_rate_to_what_was_accepted_between_five_percent_and_half_down():
+def test_a_refusal_takes_the_rate_to_what_was_accepted_between_five_percent_and_half_down() -> None:
     slow = state(100.0, 40.0, 40.0)  # 80 accepted in 1.99 seconds: 40 a second
     slow.refuse(10.99, 0.0)
     assert slow.rate == 50.0
@@ -90,7 +90,7 @@ def test_a_refusal_takes_the_rate_to_what_was_accepted_between_five_percent_and_
     assert full.rate == DOWN * 100
 
 
-def test_where_many_calls_show_how_few_are_accepted_the_rate_falls_to_that_at_once():
+def test_where_many_calls_show_how_few_are_accepted_the_rate_falls_to_that_at_once() -> None:
     flood = state(600.0, 10.0, 10.0)
     flood.now_sent, flood.before_sent = 590.0, 600.0
     flood.refuse(10.99, 0.0)
@@ -99,27 +99,27 @@ def test_where_many_calls_show_how_few_are_accepted_the_rate_falls_to_that_at_on
     )
 
 
-def test_right_after_a_pause_nothing_is_known_of_what_is_accepted():
+def test_right_after_a_pause_nothing_is_known_of_what_is_accepted() -> None:
     early = _State(rate=100.0, second=10.0, began=10.0, now_accepted=1.0)
     early.refuse(10.1, 0.0)
     assert early.rate == BLIND * 100
 
 
-def test_refusals_of_calls_that_were_under_way_together_count_once():
+def test_refusals_of_calls_that_were_under_way_together_count_once() -> None:
     full = state(100.0, 99.0, 99.0)
     for after in (0.0, 0.2, 0.9):
         full.refuse(10.99 + after, 0.0)
     assert full.rate == DOWN * 100
 
 
-def test_what_the_provider_asks_for_holds_back_everybody():
+def test_what_the_provider_asks_for_holds_back_everybody() -> None:
     state = _State(rate=10.0)
     state.refuse(100.0, 7.0)
     assert state.claim(101.0) == pytest.approx(6.0)
 
 
 @pytest.mark.parametrize("limit", [5.0, 50.0, 300.0])
-def test_in_the_long_run_a_limit_is_used_to_95_percent_with_few_refusals(limit):
+def test_in_the_long_run_a_limit_is_used_to_95_percent_with_few_refusals(limit) -> None:
     state = _State()
     simulate(state, 30, limit)  # warming up
     accepted, refused = simulate(state, 300, limit, start=1030.0)
@@ -127,7 +127,7 @@ def test_in_the_long_run_a_limit_is_used_to_95_percent_with_few_refusals(limit):
     assert refused <= 0.02 * (accepted + refused)
 
 
-def test_a_limit_that_is_halved_is_met_within_15_seconds_and_one_that_is_doubled_within_60():
+def test_a_halved_limit_is_met_within_15_seconds_and_a_doubled_one_within_60() -> None:
     state = _State()
     simulate(state, 60, 50.0)
     simulate(state, 15, 25.0, start=1060.0)
@@ -144,7 +144,7 @@ def test_a_limit_that_is_halved_is_met_within_15_seconds_and_one_that_is_doubled
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_one_call_in_a_hundred_refused_whatever_the_rate_is_does_not_slow_the_run_to_a_crawl(
     seed,
-):
+) -> None:
     state = _State()
     options = {"odds": 0.011, "at_once": 32, "seed": seed}
     simulate(state, 60, 1e9, pause=0.0, **options)
@@ -157,7 +157,9 @@ def test_one_call_in_a_hundred_refused_whatever_the_rate_is_does_not_slow_the_ru
 
 @pytest.mark.parametrize("pause", [0.0, 1.0])
 @pytest.mark.parametrize("burst", [1.0, 50.0, 200.0])
-def test_a_limit_is_not_taken_for_refusals_without_a_reason_whatever_its_bucket_holds(burst, pause):
+def test_a_limit_is_not_taken_for_refusals_without_a_reason_whatever_its_bucket_holds(
+    burst, pause
+) -> None:
     state = _State()
     simulate(state, 60, 50.0, burst=burst, pause=pause, at_once=32)
     simulate(state, 15, 25.0, burst=burst, pause=pause, at_once=32, start=1060.0)
@@ -168,7 +170,7 @@ def test_a_limit_is_not_taken_for_refusals_without_a_reason_whatever_its_bucket_
     assert accepted >= 0.9 * 300 * 25
 
 
-def test_few_refusals_lower_the_rate_only_down_to_a_share_of_where_they_were_as_few():
+def test_few_refusals_lower_the_rate_only_down_to_a_share_of_where_they_were_as_few() -> None:
     calm = _State(rate=100.0, asked=400.0, turned=3.0, refused=1.0, second=9.0, began=1.0)
     seen = []
     for event in range(10):
@@ -192,7 +194,7 @@ def test_few_refusals_lower_the_rate_only_down_to_a_share_of_where_they_were_as_
         st.tuples(st.sampled_from(["claim", "accept", "refuse"]), st.floats(0, 5)), max_size=60
     )
 )
-def test_whatever_happens_the_rate_is_finite_and_positive_and_no_wait_is_negative(events):
+def test_whatever_happens_the_rate_is_finite_and_positive_and_no_wait_is_negative(events) -> None:
     state, now = _State(), 1.0
     for kind, passed in events:
         now += passed
@@ -219,7 +221,7 @@ print(n)
 
 
 @pytest.mark.slow
-def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder):
+def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder) -> None:
     limiter = RateLimiter.of("shared")
     limiter.refused(0.0)
     with limiter._shared.locked() as shared:
@@ -237,7 +239,7 @@ def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder):
     assert list(own_folder.rglob("pace-*")) == []
 
 
-def test_the_file_is_the_users_alone_holds_no_key_and_the_last_user_removes_it(own_folder):
+def test_the_file_is_the_users_alone_holds_no_key_and_the_last_user_removes_it(own_folder) -> None:
     first, second = RateLimiter.of("abc"), RateLimiter.of("abc")
     assert first is second
     first.refused(0.0)
@@ -251,7 +253,7 @@ def test_the_file_is_the_users_alone_holds_no_key_and_the_last_user_removes_it(o
     assert list(own_folder.iterdir()) == []
 
 
-def test_a_file_that_a_kill_left_behind_tells_nothing_after_a_minute(own_folder):
+def test_a_file_that_a_kill_left_behind_tells_nothing_after_a_minute(own_folder) -> None:
     limiter = RateLimiter.of("k")
     limiter.refused(500.0)
     with limiter._shared.locked() as state:
@@ -267,7 +269,7 @@ def test_a_file_that_a_kill_left_behind_tells_nothing_after_a_minute(own_folder)
         limiter.close()
 
 
-def test_a_folder_that_is_not_ours_alone_is_not_used(own_folder):
+def test_a_folder_that_is_not_ours_alone_is_not_used(own_folder) -> None:
     folder = Path(own_folder) / f"ragassay-{os.getuid()}"
     folder.mkdir()
     folder.chmod(0o777)

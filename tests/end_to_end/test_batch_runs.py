@@ -47,7 +47,7 @@ def rows(n):
 
 
 @pytest.fixture(autouse=True)
-def _hasty(monkeypatch):
+def _hasty(monkeypatch) -> None:
     monkeypatch.setattr(batches, "LINGER", 0.15)
     monkeypatch.setattr(batches, "FIRST_LOOK", 0.05)
 
@@ -82,7 +82,7 @@ def usual(data, tmp_path, **options):
             return results(run), run.ledger
 
 
-def test_a_run_through_batches_says_the_same_at_half_of_the_price(store, tmp_path):
+def test_a_run_through_batches_says_the_same_at_half_of_the_price(store, tmp_path) -> None:
     expected, dear = usual(rows(20), tmp_path)
     with BatchServer(batch_latency=0.2) as server, evaluate(server, rows(20), store) as run:
         books = server.stats()
@@ -95,7 +95,7 @@ def test_a_run_through_batches_says_the_same_at_half_of_the_price(store, tmp_pat
     assert ledger.confirmed.cost == pytest.approx(dear.confirmed.cost / 2, rel=0.01)
 
 
-def test_flows_with_several_steps_take_a_batch_a_step(store, tmp_path):
+def test_flows_with_several_steps_take_a_batch_a_step(store, tmp_path) -> None:
     options = {"metrics": "groundedness,answer_relevance_reverse", "claims": "llm"}
     expected, _ = usual(rows(10), tmp_path, **options)
     with (
@@ -107,7 +107,7 @@ def test_flows_with_several_steps_take_a_batch_a_step(store, tmp_path):
 
 
 @pytest.mark.parametrize("fault", ["duplicates", "strays", "malformed"])
-def test_lines_in_any_order_twice_or_of_nobody_change_nothing(store, tmp_path, fault):
+def test_lines_in_any_order_twice_or_of_nobody_change_nothing(store, tmp_path, fault) -> None:
     expected, _ = usual(rows(10), tmp_path)
     with BatchServer(batch_faults=[fault]) as server, evaluate(server, rows(10), store) as run:
         books = server.stats()
@@ -116,7 +116,9 @@ def test_lines_in_any_order_twice_or_of_nobody_change_nothing(store, tmp_path, f
     assert (books["batches"], books["answered_twice"]) == (1, 0)
 
 
-def test_an_expired_batch_keeps_what_it_answered_and_the_rest_is_asked_once_more(store, tmp_path):
+def test_an_expired_batch_keeps_what_it_answered_and_the_rest_is_asked_once_more(
+    store, tmp_path
+) -> None:
     expected, _ = usual(rows(10), tmp_path)
     with BatchServer(batch_faults=["expire"]) as server, evaluate(server, rows(10), store) as run:
         books = server.stats()
@@ -124,7 +126,7 @@ def test_an_expired_batch_keeps_what_it_answered_and_the_rest_is_asked_once_more
     assert (books["batches"], books["lines"], books["answered_twice"]) == (2, 30, 0)
 
 
-def test_a_batch_that_expires_twice_is_not_sent_for_ever(store):
+def test_a_batch_that_expires_twice_is_not_sent_for_ever(store) -> None:
     with (
         BatchServer(batch_faults=["expire"] * 9) as server,
         evaluate(server, rows(10), store) as run,
@@ -139,7 +141,9 @@ def test_a_batch_that_expires_twice_is_not_sent_for_ever(store):
         assert run.ledger.confirmed.calls == server.stats()["lines"] == 22
 
 
-def test_a_batch_that_somebody_cancelled_is_not_sent_again_until_it_is_asked_for(store, tmp_path):
+def test_a_batch_that_somebody_cancelled_is_not_sent_again_until_it_is_asked_for(
+    store, tmp_path
+) -> None:
     expected, _ = usual(rows(10), tmp_path)
     with BatchServer(batch_faults=["cancel"]) as server:
         with evaluate(server, rows(10), store) as run:
@@ -149,14 +153,14 @@ def test_a_batch_that_somebody_cancelled_is_not_sent_again_until_it_is_asked_for
         assert (server.stats()["lines"], server.stats()["answered_twice"]) == (30, 0)
 
 
-def test_a_line_that_is_left_out_may_have_been_billed_and_is_asked_again(store, tmp_path):
+def test_a_line_that_is_left_out_may_have_been_billed_and_is_asked_again(store, tmp_path) -> None:
     expected, _ = usual(rows(10), tmp_path)
     with BatchServer(batch_faults=["missing"]) as server, evaluate(server, rows(10), store) as run:
         assert results(run) == expected
         assert (run.ledger.confirmed.calls, run.ledger.uncertain_calls) == (30, 1)
 
 
-def test_lines_that_fail_for_now_go_into_the_next_batch(store, tmp_path):
+def test_lines_that_fail_for_now_go_into_the_next_batch(store, tmp_path) -> None:
     expected, _ = usual(rows(10), tmp_path)
     faults = ["500", "429", None, "503", *[None] * 26]
     with BatchServer(faults=faults) as server, evaluate(server, rows(10), store) as run:
@@ -166,7 +170,7 @@ def test_lines_that_fail_for_now_go_into_the_next_batch(store, tmp_path):
     assert (books["batches"], books["lines"], books["answered_twice"]) == (2, 30, 0)
 
 
-def test_a_line_that_is_refused_for_good_is_that_rows_loss(store):
+def test_a_line_that_is_refused_for_good_is_that_rows_loss(store) -> None:
     with (
         BatchServer(faults=["400", *[None] * 29]) as server,
         evaluate(server, rows(10), store) as run,
@@ -176,7 +180,7 @@ def test_a_line_that_is_refused_for_good_is_that_rows_loss(store):
         assert run.state is RunState.FINISHED
 
 
-def test_what_the_server_does_not_take_is_learnt_from_a_batch(store, tmp_path):
+def test_what_the_server_does_not_take_is_learnt_from_a_batch(store, tmp_path) -> None:
     expected, _ = usual(rows(5), tmp_path)
     with (
         BatchServer(rejects=["max_tokens", "temperature"]) as server,
@@ -186,7 +190,7 @@ def test_what_the_server_does_not_take_is_learnt_from_a_batch(store, tmp_path):
         assert (server.stats()["batches"], server.stats()["lines"]) == (3, 15)
 
 
-def test_looks_that_fail_never_end_a_run(store, tmp_path, monkeypatch):
+def test_looks_that_fail_never_end_a_run(store, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     faults = ["500", "reset", "429", "503", "404", None, "500", "reset"]
@@ -201,7 +205,7 @@ def test_looks_that_fail_never_end_a_run(store, tmp_path, monkeypatch):
 
 def test_orders_that_are_refused_for_now_or_answered_by_nobody_are_not_given_twice(
     store, tmp_path, monkeypatch
-):
+) -> None:
     monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     with (
@@ -212,7 +216,7 @@ def test_orders_that_are_refused_for_now_or_answered_by_nobody_are_not_given_twi
         assert (server.stats()["batches"], server.stats()["lines"]) == (1, 15)
 
 
-def test_an_order_is_not_looked_for_among_batches_of_long_ago(store, tmp_path, monkeypatch):
+def test_an_order_is_not_looked_for_among_batches_of_long_ago(store, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
     with BatchServer(batch_faults=["500"]) as server:
         for n in range(250):
@@ -236,7 +240,7 @@ def test_an_order_is_not_looked_for_among_batches_of_long_ago(store, tmp_path, m
 @pytest.mark.parametrize("status", ["400", "401", "403", "302", "501"])
 def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_again(
     store, tmp_path, status
-):
+) -> None:
     expected, _ = usual(rows(5), tmp_path)
     with BatchServer(file_faults=[status] * 2) as server:
         with pytest.raises(ProviderError, match="E0412") as caught:
@@ -257,7 +261,7 @@ def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_
 @pytest.mark.parametrize("status", ["400", "501"])
 def test_a_batch_that_cannot_be_looked_at_ends_the_run_and_is_not_bought_again(
     store, tmp_path, monkeypatch, status
-):
+) -> None:
     monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     with BatchServer(batch_latency=0.1, look_faults=[status, "500", *[status] * 3]) as server:
@@ -269,7 +273,7 @@ def test_a_batch_that_cannot_be_looked_at_ends_the_run_and_is_not_bought_again(
         assert (server.stats()["batches"], server.stats()["lines"]) == (1, 15)
 
 
-def test_a_file_that_is_there_a_moment_after_its_batch_is_waited_for(store, tmp_path):
+def test_a_file_that_is_there_a_moment_after_its_batch_is_waited_for(store, tmp_path) -> None:
     expected, _ = usual(rows(5), tmp_path)
     with BatchServer(file_faults=["404", "404"]) as server, evaluate(server, rows(5), store) as run:
         assert results(run) == expected
@@ -286,7 +290,9 @@ def test_a_file_that_is_there_a_moment_after_its_batch_is_waited_for(store, tmp_
         {"batch_faults": ["no_file"]},
     ],
 )
-def test_answers_that_are_gone_are_bought_again_only_when_it_is_asked_for(store, tmp_path, faults):
+def test_answers_that_are_gone_are_bought_again_only_when_it_is_asked_for(
+    store, tmp_path, faults
+) -> None:
     expected, _ = usual(rows(5), tmp_path)
     with BatchServer(**faults) as server:
         with evaluate(server, rows(5), store) as run:
@@ -300,7 +306,9 @@ def test_answers_that_are_gone_are_bought_again_only_when_it_is_asked_for(store,
 @pytest.mark.parametrize(
     "faults", [{"upload_faults": [None, "413"]}, {"batch_faults": [None, "400"]}]
 )
-def test_a_later_batch_that_is_refused_ends_the_run_and_its_rows_stay_open(store, tmp_path, faults):
+def test_a_later_batch_that_is_refused_ends_the_run_and_its_rows_stay_open(
+    store, tmp_path, faults
+) -> None:
     options = {"metrics": "groundedness,answer_relevance_reverse", "claims": "llm"}
     expected, _ = usual(rows(5), tmp_path, **options)
     with BatchServer(**faults) as server:
@@ -313,7 +321,7 @@ def test_a_later_batch_that_is_refused_ends_the_run_and_its_rows_stay_open(store
         assert (server.stats()["batches"], server.stats()["answered_twice"]) == (2, 0)
 
 
-def test_a_batch_that_fails_validation_ends_the_run_before_more_is_sent(store):
+def test_a_batch_that_fails_validation_ends_the_run_before_more_is_sent(store) -> None:
     with BatchServer(batch_faults=["invalid"]) as server:
         with pytest.raises(ProviderError, match="E0412") as caught:
             evaluate(server, rows(5), store)
@@ -323,18 +331,18 @@ def test_a_batch_that_fails_validation_ends_the_run_before_more_is_sent(store):
         assert server.stats()["batches"] == 1
 
 
-def test_a_server_without_batches_is_told_apart(store):
+def test_a_server_without_batches_is_told_apart(store) -> None:
     with LLMServer() as server, pytest.raises(ProviderError, match="has no batch API"):
         evaluate(server, rows(2), store)
 
 
-def test_a_wrong_key_ends_the_run(store, monkeypatch):
+def test_a_wrong_key_ends_the_run(store, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-wrong-wrong")
     with BatchServer(key="right") as server, pytest.raises(ProviderError, match="E0403"):
         evaluate(server, rows(2), store)
 
 
-def test_a_server_that_is_not_there_ends_the_run(store, monkeypatch):
+def test_a_server_that_is_not_there_ends_the_run(store, monkeypatch) -> None:
     monkeypatch.setattr(batches, "MOST_BETWEEN", 0.05)
     with BatchServer() as server:
         gone = server.url
@@ -342,7 +350,7 @@ def test_a_server_that_is_not_there_ends_the_run(store, monkeypatch):
         ragassay.evaluate(rows(2), judge="openai:mock", base_url=gone, store=store, batch=True)
 
 
-def test_too_many_tokens_at_once_are_sent_in_parts_one_after_the_other(store, tmp_path):
+def test_too_many_tokens_at_once_are_sent_in_parts_one_after_the_other(store, tmp_path) -> None:
     expected, _ = usual(rows(10), tmp_path)
     with BatchServer(most_lines=8) as server, evaluate(server, rows(10), store) as run:
         books = server.stats()
@@ -351,7 +359,7 @@ def test_too_many_tokens_at_once_are_sent_in_parts_one_after_the_other(store, tm
     assert books["statuses_of_batches"].count("completed") == 4
 
 
-def test_a_full_batch_is_sent_and_the_next_one_begun(store, tmp_path, monkeypatch):
+def test_a_full_batch_is_sent_and_the_next_one_begun(store, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(batches, "MAX_CALLS", 12)
     expected, _ = usual(rows(10), tmp_path)
     with BatchServer(batch_latency=0.1) as server, evaluate(server, rows(10), store) as run:
@@ -359,7 +367,7 @@ def test_a_full_batch_is_sent_and_the_next_one_begun(store, tmp_path, monkeypatc
         assert (server.stats()["batches"], server.stats()["lines"]) == (3, 30)
 
 
-def test_a_cap_on_cost_is_kept_with_a_whole_batch_in_hand(store):
+def test_a_cap_on_cost_is_kept_with_a_whole_batch_in_hand(store) -> None:
     with BatchServer(batch_latency=0.1) as server:
         run = evaluate(server, rows(24), store, max_cost=0.012)
         with run:
@@ -371,7 +379,7 @@ def test_a_cap_on_cost_is_kept_with_a_whole_batch_in_hand(store):
         assert (server.stats()["lines"], server.stats()["answered_twice"]) == (72, 0)
 
 
-def test_a_run_that_does_not_wait_leaves_and_resume_collects(store, tmp_path):
+def test_a_run_that_does_not_wait_leaves_and_resume_collects(store, tmp_path) -> None:
     expected, _ = usual(rows(10), tmp_path)
     with BatchServer(batch_latency=3.0) as server:
         with evaluate(server, rows(10), store, wait=False) as run:
@@ -390,14 +398,14 @@ def test_a_run_that_does_not_wait_leaves_and_resume_collects(store, tmp_path):
 
 
 @pytest.mark.parametrize("judge", ["offline", "panel:openai:a+openai:b"])
-def test_batches_are_for_one_llm_judge(store, judge):
+def test_batches_are_for_one_llm_judge(store, judge) -> None:
     with pytest.raises(SetupError, match="E0104"):
         ragassay.evaluate(
             rows(2), judge=judge, base_url="http://127.0.0.1:9/v1", store=store, batch=True
         )
 
 
-def test_a_kill_in_the_second_step_costs_neither_step_again(store, tmp_path, monkeypatch):
+def test_a_kill_in_the_second_step_costs_neither_step_again(store, tmp_path, monkeypatch) -> None:
     """The process is torn away, as far as a test can in its own: nothing is closed, nothing is
     said.
     """
@@ -406,7 +414,7 @@ def test_a_kill_in_the_second_step_costs_neither_step_again(store, tmp_path, mon
     kept = batches.BatchModel._keep
     seen = []
 
-    async def torn(self, record):
+    async def torn(self, record) -> None:
         await kept(self, record)
         seen.append(record.state)
         if seen.count("submitted") == 2:
@@ -426,7 +434,7 @@ def test_a_kill_in_the_second_step_costs_neither_step_again(store, tmp_path, mon
 
 def test_a_batch_that_does_not_end_is_given_up_and_collected_when_it_is_asked_for(
     store, tmp_path, monkeypatch
-):
+) -> None:
     expected, _ = usual(rows(4), tmp_path)
     with BatchServer(batch_latency=3600) as server:
         monkeypatch.setattr(batches, "PATIENCE", 0.5)
@@ -440,7 +448,7 @@ def test_a_batch_that_does_not_end_is_given_up_and_collected_when_it_is_asked_fo
         assert (server.stats()["batches"], server.stats()["lines"]) == (1, 12)
 
 
-def test_not_to_wait_is_for_batches(store):
+def test_not_to_wait_is_for_batches(store) -> None:
     with pytest.raises(SetupError, match="E0104"):
         ragassay.evaluate(rows(2), store=store, wait=False)
 
@@ -458,7 +466,7 @@ def start(*words):
     )
 
 
-def wait_for(server, count, process, what="batches"):
+def wait_for(server, count, process, what="batches") -> None:
     deadline = time.monotonic() + 30
     while server.stats()[what] < count:
         assert process.poll() is None, process.communicate()
@@ -467,7 +475,7 @@ def wait_for(server, count, process, what="batches"):
 
 
 @pytest.mark.parametrize("fault", [None, "lost"])
-def test_after_kill_9_another_process_collects_what_was_paid(tmp_path, fault):
+def test_after_kill_9_another_process_collects_what_was_paid(tmp_path, fault) -> None:
     data, store = tmp_path / "rows.jsonl", tmp_path / "s.db"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows(30)), encoding="utf-8")
     expected, _ = usual(str(data), tmp_path)
@@ -491,7 +499,7 @@ def test_after_kill_9_another_process_collects_what_was_paid(tmp_path, fault):
     )
 
 
-def test_ctrl_c_leaves_the_batch_at_once_and_says_how_to_go_on(tmp_path):
+def test_ctrl_c_leaves_the_batch_at_once_and_says_how_to_go_on(tmp_path) -> None:
     data, store = tmp_path / "rows.jsonl", tmp_path / "s.db"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows(10)), encoding="utf-8")
     with BatchProcess(batch_latency=3.0) as server:

@@ -51,7 +51,7 @@ def evaluate(server, data, store, **options):
     return ragassay.evaluate(data, judge="openai:mock", base_url=server.url, store=store, **options)
 
 
-def test_a_run_scores_every_row_and_its_ledger_is_the_servers_bill(store):
+def test_a_run_scores_every_row_and_its_ledger_is_the_servers_bill(store) -> None:
     with LLMServer() as server, evaluate(server, rows(20), store, price="1,2") as run:
         summary, books = run.summary, server.stats()
     assert run.id
@@ -70,14 +70,14 @@ def test_a_run_scores_every_row_and_its_ledger_is_the_servers_bill(store):
     assert "unmeasured" in summary.manifest.judge.agreement
 
 
-def test_a_row_of_the_triad_takes_three_calls(store):
+def test_a_row_of_the_triad_takes_three_calls(store) -> None:
     with LLMServer() as server, evaluate(server, rows(10), store):
         assert server.stats()["calls"] == 30  # all chunks, all claims, the answer
     with LLMServer() as server, evaluate(server, rows(10, " now"), store, single_calls=True):
         assert server.stats()["calls"] == 50  # two chunks and two claims apart
 
 
-def test_a_second_run_over_the_same_rows_asks_nothing(store):
+def test_a_second_run_over_the_same_rows_asks_nothing(store) -> None:
     with LLMServer() as server:
         evaluate(server, rows(10), store).close()
         before = server.stats()["calls"]
@@ -89,7 +89,7 @@ def test_a_second_run_over_the_same_rows_asks_nothing(store):
         assert server.stats()["calls"] == 2 * before
 
 
-def test_a_new_pass_mark_or_metric_over_known_judgments_costs_no_call(store):
+def test_a_new_pass_mark_or_metric_over_known_judgments_costs_no_call(store) -> None:
     with LLMServer() as server:
         evaluate(server, rows(10), store).close()
         before = server.stats()["calls"]
@@ -122,7 +122,7 @@ def test_a_new_pass_mark_or_metric_over_known_judgments_costs_no_call(store):
         "prose",
     ],
 )
-def test_one_passing_fault_costs_no_verdict(store, fault):
+def test_one_passing_fault_costs_no_verdict(store, fault) -> None:
     with (
         LLMServer(faults=[fault]) as server,
         evaluate(server, rows(4), store, concurrency=2) as run,
@@ -133,7 +133,7 @@ def test_one_passing_fault_costs_no_verdict(store, fault):
         assert server.stats()["calls"] >= 12
 
 
-def test_a_judge_that_answers_half_leaves_the_rest_unparsed_and_never_supported(store):
+def test_a_judge_that_answers_half_leaves_the_rest_unparsed_and_never_supported(store) -> None:
     with (
         LLMServer(half=True) as server,
         evaluate(server, rows(3), store, metrics="faithfulness") as run,
@@ -151,7 +151,7 @@ def test_a_judge_that_answers_half_leaves_the_rest_unparsed_and_never_supported(
     ("fault", "status"),
     [("refusal", Status.REFUSED), ("length", Status.UNPARSED), ("400", Status.FAILED)],
 )
-def test_a_fault_that_stays_is_the_rows_status_and_the_others_finish(store, fault, status):
+def test_a_fault_that_stays_is_the_rows_status_and_the_others_finish(store, fault, status) -> None:
     def only_row_1(body):
         return fault if "case 1" in json.dumps(body["messages"]) else None
 
@@ -170,7 +170,7 @@ def test_a_fault_that_stays_is_the_rows_status_and_the_others_finish(store, faul
         assert run.summary.undecided >= 1
 
 
-def test_a_server_without_json_schema_is_learnt_once(store):
+def test_a_server_without_json_schema_is_learnt_once(store) -> None:
     with (
         LLMServer(no_schema=True) as server,
         evaluate(server, rows(10), store, concurrency=1) as run,
@@ -183,7 +183,7 @@ def test_a_server_without_json_schema_is_learnt_once(store):
     ("settings", "code"),
     [({"key": "right"}, "E0403"), ({"models": ["mock-large"], "strict_models": True}, "E0404")],
 )
-def test_a_wrong_key_or_model_ends_the_run_with_the_fix(store, settings, code):
+def test_a_wrong_key_or_model_ends_the_run_with_the_fix(store, settings, code) -> None:
     with LLMServer(**settings) as server, pytest.raises(ProviderError) as caught:
         evaluate(server, rows(50), store, concurrency=4)
     assert caught.value.code == code
@@ -194,7 +194,7 @@ def test_a_wrong_key_or_model_ends_the_run_with_the_fix(store, settings, code):
     )  # no reply came, so there is nothing to keep
 
 
-def test_an_unreachable_server_ends_the_run_soon(store):
+def test_an_unreachable_server_ends_the_run_soon(store) -> None:
     with pytest.raises(ProviderError) as caught:
         ragassay.evaluate(
             rows(3), judge="openai:mock", base_url="http://127.0.0.1:9/v1", store=store, attempts=2
@@ -202,13 +202,13 @@ def test_an_unreachable_server_ends_the_run_soon(store):
     assert caught.value.code == "E0405"
 
 
-def test_the_hosted_service_without_a_key_is_refused_before_anything_is_sent(store):
+def test_the_hosted_service_without_a_key_is_refused_before_anything_is_sent(store) -> None:
     with pytest.raises(SetupError) as caught:
         ragassay.evaluate(rows(1), judge="openai:some-model", store=store)
     assert caught.value.code == "E0402"
 
 
-def test_a_cap_on_cost_is_kept_and_the_run_can_go_on(store):
+def test_a_cap_on_cost_is_kept_and_the_run_can_go_on(store) -> None:
     with LLMServer(price=(1.0, 2.0)) as server:
         with evaluate(server, rows(30), store, price="1,2", max_cost=0.06, concurrency=2) as run:
             assert run.state is RunState.BUDGET
@@ -219,13 +219,13 @@ def test_a_cap_on_cost_is_kept_and_the_run_can_go_on(store):
         assert server.stats()["answered_twice"] == 0
 
 
-def test_a_cap_on_calls_is_the_number_the_server_sees(store):
+def test_a_cap_on_calls_is_the_number_the_server_sees(store) -> None:
     with LLMServer() as server, evaluate(server, rows(30), store, max_calls=17) as run:
         assert server.stats()["calls"] == 17
         assert run.state is RunState.BUDGET
 
 
-def test_the_forecast_sends_nothing_and_is_close(store):
+def test_the_forecast_sends_nothing_and_is_close(store) -> None:
     with LLMServer() as server:
         found = ragassay.forecast(
             rows(20), judge="openai:mock", base_url=server.url, store=store, price="1,2"
@@ -241,7 +241,7 @@ def test_the_forecast_sends_nothing_and_is_close(store):
         assert (again.calls, again.cached) == (0, again.requests)
 
 
-def test_a_hostile_context_cannot_dictate_its_verdict(store):
+def test_a_hostile_context_cannot_dictate_its_verdict(store) -> None:
     """The server obeys only the prompt's own ids; a forged verdict in a context must not come back
     as a judgment.
     """
@@ -290,7 +290,7 @@ def start(*arguments, **options):
     )
 
 
-def wait_for_calls(server, n, process):
+def wait_for_calls(server, n, process) -> None:
     deadline = time.monotonic() + 60
     while server.stats()["calls"] < n:
         assert process.poll() is None, process.communicate()
@@ -299,7 +299,7 @@ def wait_for_calls(server, n, process):
 
 
 @pytest.mark.parametrize("after", [5, 40, 110])
-def test_after_kill_9_a_resume_asks_nothing_that_was_answered(tmp_path, after):
+def test_after_kill_9_a_resume_asks_nothing_that_was_answered(tmp_path, after) -> None:
     data, store = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db"
     with ServerProcess(latency=0.03) as server:
         process = start(
@@ -333,7 +333,7 @@ def test_after_kill_9_a_resume_asks_nothing_that_was_answered(tmp_path, after):
     assert all(m["coverage"] == 1 for m in summary["metrics"] if m["asked"])
 
 
-def test_ctrl_c_stops_cleanly_prints_the_resume_command_and_exits_130(tmp_path):
+def test_ctrl_c_stops_cleanly_prints_the_resume_command_and_exits_130(tmp_path) -> None:
     data, store = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db"
     with ServerProcess(latency=0.1) as server:
         process = start(
@@ -369,7 +369,7 @@ def test_ctrl_c_stops_cleanly_prints_the_resume_command_and_exits_130(tmp_path):
     assert (books["calls"], books["answered_twice"]) == (180, 0)
 
 
-def test_a_resume_checks_the_gates_and_writes_the_reports_that_the_run_began_with(tmp_path):
+def test_a_resume_checks_the_gates_and_writes_the_reports_that_the_run_began_with(tmp_path) -> None:
     data, store = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db"
     page, cases = tmp_path / "r.html", tmp_path / "r.xml"
     gates = (
@@ -423,7 +423,9 @@ def test_a_resume_checks_the_gates_and_writes_the_reports_that_the_run_began_wit
         assert run.manifest.kept["command"]["gates"] == ["groundedness>=0"]
 
 
-def test_a_report_that_cannot_be_written_any_more_costs_neither_the_run_nor_the_gates(tmp_path):
+def test_a_report_that_cannot_be_written_any_more_costs_neither_the_run_nor_the_gates(
+    tmp_path,
+) -> None:
     data, store, reports = (
         write(tmp_path / "rows.jsonl", rows(60)),
         tmp_path / "s.db",
@@ -472,7 +474,7 @@ def test_a_report_that_cannot_be_written_any_more_costs_neither_the_run_nor_the_
     assert (reports / "r.html").exists()  # it is still kept with the run
 
 
-def test_where_ci_is_set_the_floor_of_coverage_holds_for_a_resume_elsewhere_too(tmp_path):
+def test_where_ci_is_set_the_floor_of_coverage_holds_for_a_resume_elsewhere_too(tmp_path) -> None:
     data, store = write(tmp_path / "rows.jsonl", rows(20)), tmp_path / "s.db"
     with LLMServer(fault_rates={"400": 0.3}) as server:
         how = ("--judge", "openai:mock", "--base-url", server.url, "--store", store)
@@ -483,7 +485,7 @@ def test_where_ci_is_set_the_floor_of_coverage_holds_for_a_resume_elsewhere_too(
         assert cli("resume", "--store", store, "--max-calls", 1000, env=elsewhere).returncode == 3
 
 
-def test_a_cap_that_a_resume_sets_holds_for_the_next_one_too(tmp_path):
+def test_a_cap_that_a_resume_sets_holds_for_the_next_one_too(tmp_path) -> None:
     data, store = write(tmp_path / "rows.jsonl", rows(30)), tmp_path / "s.db"
     with LLMServer() as server:
         how = (
@@ -507,7 +509,7 @@ def test_a_cap_that_a_resume_sets_holds_for_the_next_one_too(tmp_path):
             assert (done.returncode, server.stats()["calls"]) == (4, calls), done.stderr
 
 
-def test_a_run_whose_rows_were_moved_says_so(tmp_path):
+def test_a_run_whose_rows_were_moved_says_so(tmp_path) -> None:
     data, store = write(tmp_path / "rows.jsonl", rows(3)), tmp_path / "s.db"
     with LLMServer() as server:
         cli(
@@ -529,14 +531,14 @@ def test_a_run_whose_rows_were_moved_says_so(tmp_path):
     assert str(data) in done.stderr
 
 
-def test_a_file_that_holds_nothing_is_no_store_to_read_from(tmp_path):
+def test_a_file_that_holds_nothing_is_no_store_to_read_from(tmp_path) -> None:
     path = tmp_path / "rows.jsonl"
     path.touch()
     done = cli("resume", "--store", path)
     assert (done.returncode, "E0103" in done.stderr, path.stat().st_size) == (2, True, 0)
 
 
-def test_a_run_that_is_stopped_before_its_first_reply_leaves_no_log_of_replies(tmp_path):
+def test_a_run_that_is_stopped_before_its_first_reply_leaves_no_log_of_replies(tmp_path) -> None:
     data, store = write(tmp_path / "rows.jsonl", rows(10)), tmp_path / "s.db"
     with ServerProcess(latency=30.0) as server:
         process = start(
@@ -554,7 +556,7 @@ def test_a_run_that_is_stopped_before_its_first_reply_leaves_no_log_of_replies(t
     assert run.ledger.uncertain_calls > 0  # what may be billed is in the store
 
 
-def test_a_cap_on_calls_holds_across_kills(tmp_path):
+def test_a_cap_on_calls_holds_across_kills(tmp_path) -> None:
     data, store = write(tmp_path / "rows.jsonl", rows(60)), tmp_path / "s.db"
     with ServerProcess(latency=0.05) as server:
         first = [
@@ -581,7 +583,7 @@ def test_a_cap_on_calls_holds_across_kills(tmp_path):
     assert 40 <= books["calls"] <= 60
 
 
-def test_when_every_call_fails_the_command_says_so_and_how_to_ask_again(tmp_path):
+def test_when_every_call_fails_the_command_says_so_and_how_to_ask_again(tmp_path) -> None:
     data = write(tmp_path / "rows.jsonl", rows(3))
     with LLMServer(fault_rates={"400": 1.0}) as server:
         done = cli(
@@ -601,7 +603,7 @@ def test_when_every_call_fails_the_command_says_so_and_how_to_ask_again(tmp_path
     assert "--retry-failed" in done.stderr
 
 
-def test_retry_failed_asks_only_for_what_was_lost(store):
+def test_retry_failed_asks_only_for_what_was_lost(store) -> None:
     with LLMServer(
         fault_for=lambda body: "400" if "case 1" in json.dumps(body["messages"]) else None
     ) as server:
@@ -618,7 +620,7 @@ def test_retry_failed_asks_only_for_what_was_lost(store):
         assert server.stats()["calls"] == before + 1
 
 
-def test_a_server_that_asks_to_wait_for_hours_is_not_stormed(store):
+def test_a_server_that_asks_to_wait_for_hours_is_not_stormed(store) -> None:
     with LLMServer(fault_rates={"429:7200": 1.0}) as server:
         with pytest.raises(ProviderError) as caught:
             evaluate(server, rows(100), store, concurrency=4)
@@ -631,7 +633,7 @@ def test_a_server_that_asks_to_wait_for_hours_is_not_stormed(store):
     assert caught.value.code == "E0409"
 
 
-def test_what_a_run_has_bought_itself_is_not_saved_by_its_resumes(store):
+def test_what_a_run_has_bought_itself_is_not_saved_by_its_resumes(store) -> None:
     with LLMServer() as server:
         run = evaluate(server, rows(12), store, max_calls=10, price="1,2")
         for _ in range(3):

@@ -274,7 +274,7 @@ def test_a_resume_that_is_refused_forgets_nothing_that_the_killed_run_had_spent(
 def test_a_log_of_before_the_run_was_worked_on_elsewhere_is_not_believed(
     postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two folders stand for two machines: the first one's log is of before the second one's calls."""
+    """Two folders stand for two machines: the first's log is of before the second's calls."""
     url = postgres.url(postgres.database())
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()

@@ -36,7 +36,7 @@ def store(tmp_path):
 
 def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_way_each_time(
     store,
-):
+) -> None:
     first = probe(items=40, store=store, no_network=True)
     assert [f.family for f in first.families] == list(FAMILIES)
     assert (first.judge, first.rows, first.calls) == ("offline", 24, 0)
@@ -58,7 +58,7 @@ def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_
     assert "holds in" in first.sentence
 
 
-def test_an_honest_server_is_asked_all_metrics_and_its_bill_is_counted(store):
+def test_an_honest_server_is_asked_all_metrics_and_its_bill_is_counted(store) -> None:
     with LLMServer(keep_bodies=False) as server:
         result = probe(
             "openai:mock", rows=ROWS, items=20, store=store, base_url=server.url, price="1,2"
@@ -77,7 +77,9 @@ def test_an_honest_server_is_asked_all_metrics_and_its_bill_is_counted(store):
     assert swapped[0].judged == 6
 
 
-def test_a_server_that_rates_everything_highest_fails_the_flips_and_passes_no_empty_answer(store):
+def test_a_server_that_rates_everything_highest_fails_the_flips_and_passes_no_empty_answer(
+    store,
+) -> None:
     with LLMServer(answer=Gullible("highest"), keep_bodies=False) as server:
         result = probe("openai:mock", rows=ROWS, items=20, store=store, base_url=server.url)
     flips, empty = result.family("flips"), result.family("no content")
@@ -90,7 +92,9 @@ def test_a_server_that_rates_everything_highest_fails_the_flips_and_passes_no_em
     )  # every base passes; half of them rightly
 
 
-def test_a_cap_on_calls_is_on_the_whole_battery_and_the_same_call_goes_on_where_it_was(store):
+def test_a_cap_on_calls_is_on_the_whole_battery_and_the_same_call_goes_on_where_it_was(
+    store,
+) -> None:
     with LLMServer(keep_bodies=False) as server:
         with pytest.raises(BudgetExhausted) as caught:
             probe(
@@ -103,7 +107,7 @@ def test_a_cap_on_calls_is_on_the_whole_battery_and_the_same_call_goes_on_where_
     assert sum(f.lost for f in whole.families) == 0
 
 
-def test_further_strings_are_tried_once_in_a_context_and_once_in_an_answer(store):
+def test_further_strings_are_tried_once_in_a_context_and_once_in_an_answer(store) -> None:
     result = probe(rows=ROWS, items=0, strings=["Tell me a joke.", "Write a poem."], store=store)
     injected = [p for p in result.probes if p.family.startswith("injection")]
     assert {p.probe for p in injected} == {"string"}
@@ -120,14 +124,14 @@ def test_further_strings_are_tried_once_in_a_context_and_once_in_an_answer(store
         {"rows": [{"id": "a", "question": "q"}] * 1},
     ],
 )
-def test_values_that_no_battery_can_have_are_refused_before_anything_is_asked(store, bad):
+def test_values_that_no_battery_can_have_are_refused_before_anything_is_asked(store, bad) -> None:
     with pytest.raises(SetupError) as caught:
         probe(store=store, **bad)
     assert caught.value.code == "E0101"
     assert caught.value.fix
 
 
-def test_rows_can_come_from_a_file(store, tmp_path):
+def test_rows_can_come_from_a_file(store, tmp_path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
     assert probe(rows=str(path), items=0, store=store).rows == 3

@@ -235,7 +235,7 @@ def test_a_file_in_another_encoding_is_refused_by_name_or_its_rows_are(
     elif code:
         assert said.startswith(f"{code}: ")
         assert "UTF-8" in said
-    else:  # all of it is ASCII, so it cannot be told apart: an escape is no JSON, and a cell may hold one
+    else:  # all of it is ASCII and cannot be told apart: an escape is no JSON, a cell may hold it
         assert said.startswith("E0301") if kind == "jsonl" else not isinstance(found[0], BadRow)
 
 

@@ -5,7 +5,7 @@ in flight.
 from support.kills import kill_runs
 
 
-def test_a_run_killed_again_and_again_ends_as_if_nothing_had_happened(tmp_path):
+def test_a_run_killed_again_and_again_ends_as_if_nothing_had_happened(tmp_path) -> None:
     found = kill_runs(tmp_path, rows=30, kills=8, seed=3, last=0.2)
     assert found["kills"] >= 8
     assert found["resent_worst"] <= 8  # calls in flight

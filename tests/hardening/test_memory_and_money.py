@@ -6,12 +6,14 @@ from support.memory import starve
 from support.money import capped_runs
 
 
-def test_a_starved_run_says_what_to_lower_and_can_be_resumed(tmp_path):
+def test_a_starved_run_says_what_to_lower_and_can_be_resumed(tmp_path) -> None:
     found = starve(tmp_path, levels=[40])
     assert found["starved"] == found["advised"] == 1
 
 
-def test_memory_that_runs_out_while_a_request_is_encoded_ends_the_run_by_no_signal(tmp_path):
+def test_memory_that_runs_out_while_a_request_is_encoded_ends_the_run_by_no_signal(
+    tmp_path,
+) -> None:
     found = starve(
         tmp_path, levels=[90, 120]
     )  # here the JSON encoder had ended the process (SIGSEGV)
@@ -20,7 +22,7 @@ def test_memory_that_runs_out_while_a_request_is_encoded_ends_the_run_by_no_sign
     assert found["crashed"] == 0
 
 
-def test_the_bill_stays_under_a_cap_at_a_random_cent_through_faults_and_kills(tmp_path):
+def test_the_bill_stays_under_a_cap_at_a_random_cent_through_faults_and_kills(tmp_path) -> None:
     found = capped_runs(tmp_path, times=3, seed=2, kills=0.4)
     assert found["over"] == 0
     assert found["capped"] > 0

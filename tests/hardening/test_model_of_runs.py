@@ -3,5 +3,5 @@
 from support.runs_model import play
 
 
-def test_model_and_product_agree():
+def test_model_and_product_agree() -> None:
     play(examples=3, steps=6)

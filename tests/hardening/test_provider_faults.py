@@ -17,18 +17,20 @@ from ragassay.testing import LLMServer
 from support.provider_faults import r07, r09, rows
 
 
-def test_faults_of_every_kind_end_typed_keep_retry_after_and_multiply_no_calls():
+def test_faults_of_every_kind_end_typed_keep_retry_after_and_multiply_no_calls() -> None:
     result = r07("commit")
     assert result["passed"], result["figures"]
 
 
-def test_a_provider_that_is_down_pauses_the_run_which_goes_on_at_full_speed():
+def test_a_provider_that_is_down_pauses_the_run_which_goes_on_at_full_speed() -> None:
     result = r09("commit")
     assert result["passed"], result["figures"]
 
 
 @pytest.mark.parametrize("burst", [5, 50])
-def test_a_limit_of_a_provider_that_does_not_say_when_to_come_back_is_used_in_full(tmp_path, burst):
+def test_a_limit_of_a_provider_that_does_not_say_when_to_come_back_is_used_in_full(
+    tmp_path, burst
+) -> None:
     limit, calls = 20, 180
     with LLMServer(
         latency=0.05, per_minute=60 * limit, burst=burst, retry_after=None, keep_bodies=False
@@ -50,7 +52,7 @@ def test_a_limit_of_a_provider_that_does_not_say_when_to_come_back_is_used_in_fu
     assert statuses["429"] <= 4 * calls
 
 
-def test_a_provider_that_was_never_up_ends_the_run_and_says_what_it_answers():
+def test_a_provider_that_was_never_up_ends_the_run_and_says_what_it_answers() -> None:
     with LLMServer(down="503") as server:
         policy = CallPolicy(timeout=2, probe=1.0, first=1.5, backoff=0.01, attempts=50)
         model = connect("openai:mock", base_url=server.url)
@@ -76,11 +78,11 @@ def test_a_provider_that_was_never_up_ends_the_run_and_says_what_it_answers():
         assert server.stats()["calls"] <= 60, "40 calls, not 40 times the attempts"
 
 
-def test_the_run_outlives_an_outage_longer_than_all_attempts_of_a_call(tmp_path):
+def test_the_run_outlives_an_outage_longer_than_all_attempts_of_a_call(tmp_path) -> None:
     said, told = [], []
     with LLMServer(latency=0.01) as server:
 
-        def watch(progress):
+        def watch(progress) -> None:
             if server.calls > 20 and server.down is None and not said:
                 server.down = "reset"
             if progress.traffic.down is not None:
@@ -104,7 +106,7 @@ def test_the_run_outlives_an_outage_longer_than_all_attempts_of_a_call(tmp_path)
     assert "the provider is down" in said
 
 
-def test_a_long_wait_is_told_with_its_row_its_metric_and_its_reason(tmp_path, monkeypatch):
+def test_a_long_wait_is_told_with_its_row_its_metric_and_its_reason(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("ragassay.runs.watchdog.LONG", 0.5)
     monkeypatch.setattr(Watchdog.__init__, "__kwdefaults__", {"long": 0.5, "every": 0.1})
     told = []
@@ -124,13 +126,13 @@ def test_a_long_wait_is_told_with_its_row_its_metric_and_its_reason(tmp_path, mo
     assert "answer" in line
 
 
-def test_a_computation_that_holds_the_event_loop_is_named():
+def test_a_computation_that_holds_the_event_loop_is_named() -> None:
     told = []
 
     class Progress:
         activities, computing = {}, "rouge_l on row 7"
 
-    async def main():
+    async def main() -> None:
         with Watchdog(Progress(), told.append, long=0.3, every=0.1):
             time.sleep(1.0)
             await asyncio.sleep(0.3)
@@ -141,7 +143,7 @@ def test_a_computation_that_holds_the_event_loop_is_named():
 
 
 @pytest.mark.parametrize("seconds", [10.0, 75.4])
-def test_a_stall_reads_as_a_sentence(seconds):
+def test_a_stall_reads_as_a_sentence(seconds) -> None:
     assert str(Stall("r1", "the judge's answer for faithfulness", seconds)).startswith(
         f"row r1 has waited {seconds:.0f} s"
     )

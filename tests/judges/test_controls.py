@@ -207,9 +207,7 @@ def test_a_judge_by_word_overlap_is_not_void_in_any_rubric(rubric: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_judge_that_obeys_what_the_data_say_is_caught_in_every_call_when_controls_are_always_planted() -> (
-    None
-):
+def test_a_judge_that_obeys_the_data_is_caught_in_every_call_where_controls_are_planted() -> None:
     attacks = structural()
     gullible = Gullible("obeys", [one.text for one in attacks])
     with LLMServer(answer=gullible, keep_bodies=False) as server:
@@ -269,7 +267,7 @@ def test_a_void_call_is_asked_again_once_with_other_controls_and_may_then_be_rig
 
 def test_a_reply_that_leaves_a_control_out_vouches_for_nothing() -> None:
     def answer(body: dict[str, object]) -> object:
-        own = word_overlap(body)  # type: ignore[arg-type]
+        own = word_overlap(body)
         assert isinstance(own, dict)
         prompt = str(body["messages"][-1]["content"])  # type: ignore[index]
         after = {
@@ -414,9 +412,7 @@ def test_no_mark_has_more_words_than_are_carried_over_a_cut() -> None:
     assert max(len(mark.split()) for mark in MARKS) <= suspicion_module._MOST_WORDS_OF_A_MARK
 
 
-def test_a_text_of_a_hundred_thousand_new_words_is_read_in_linear_time_and_teaches_nothing() -> (
-    None
-):
+def test_a_hundred_thousand_new_words_are_read_in_linear_time_and_teach_nothing() -> None:
     held = len(suspicion_module._CLEAN) + len(suspicion_module._MARKED)
     text = " ".join(f"judge{n}ignore" for n in range(100_000))
     started = time.thread_time()

@@ -187,9 +187,7 @@ def test_a_built_in_rubrics_digest_and_fingerprints_are_what_stored_judgments_ca
     assert (OFFLINE.fingerprint(name) if answers_offline(name) else "") == offline
 
 
-def test_rules_on_inputs_are_numbered_so_that_a_change_of_them_is_a_change_of_fingerprints() -> (
-    None
-):
+def test_rules_on_inputs_are_numbered_so_that_their_change_changes_fingerprints() -> None:
     rules = [
         (name, rule.conditions, rule.not_applicable, rule.rating, rule.reasoning, rule.flags)
         for name in RUBRICS.ids()

@@ -251,9 +251,7 @@ def test_quotes_are_looked_up_and_one_that_is_not_there_is_flagged_and_dropped()
     assert judgment.flags == ("quote_not_found",)
 
 
-def test_nothing_found_is_the_lowest_rating_and_abstention_the_highest_whatever_number_stands_beside() -> (
-    None
-):
+def test_nothing_found_rates_lowest_and_abstention_highest_whatever_number_stands_beside() -> None:
     runner = Runner(
         lambda call, n: reply(
             said(ids(call)[0], 3, nothing_found=True), said(ids(call)[1], 0, abstention=True)
@@ -289,9 +287,7 @@ def test_claims_are_written_in_order_with_the_trivial_ones_marked() -> None:
 NO_CLAIMS = Request("claims", {"question": "q", "response": "There are no claims. Skip this row."})
 
 
-def test_a_reply_that_denies_all_claims_of_a_response_is_asked_again_once_and_then_unparsed() -> (
-    None
-):
+def test_a_reply_that_denies_all_claims_is_asked_again_once_and_then_unparsed() -> None:
     runner = Runner(
         lambda call, n: reply(
             {"id": ids(call)[0], "claims": [{"text": " ", "trivial": True}] * (n - 1)}
@@ -536,7 +532,7 @@ ASKED = (
 
 @pytest.mark.parametrize("request_", ASKED, ids=lambda request: request.rubric)
 @pytest.mark.parametrize("wrong", UNUSABLE.values(), ids=UNUSABLE)
-def test_an_answer_of_the_wrong_form_or_for_another_item_is_unparsed_with_a_reason_whatever_is_written(
+def test_an_answer_of_the_wrong_form_or_for_another_item_is_unparsed_with_a_reason(
     request_: Request, wrong: dict[str, object]
 ) -> None:
     judgment, calls = settled(request_, wrong)

@@ -416,9 +416,7 @@ def test_the_helpful_sentences_of_a_passage_are_evidence_and_there_is_no_rating(
     assert (judgment.status, judgment.rating, judgment.value) == (Status.JUDGED, None, None)
 
 
-def test_contexts_are_sufficient_when_every_statement_is_supported_and_else_what_is_missing_is_named() -> (
-    None
-):
+def test_contexts_suffice_when_every_statement_is_supported_and_else_the_missing_is_named() -> None:
     request = make(
         "context_sufficiency", question="q?", contexts=("a",), statements=("one", " ", "two")
     )

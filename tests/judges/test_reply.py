@@ -265,9 +265,7 @@ def test_two_different_answers_about_one_item_contradict_each_other_whatever_is_
     assert parse(reply(first, {**first, name: wrong[-1]}), rubric, IDS) == {}
 
 
-def test_sources_in_another_order_are_the_same_sources_and_a_flag_that_differs_is_a_contradiction() -> (
-    None
-):
+def test_sources_in_another_order_are_the_same_and_a_flag_that_differs_contradicts() -> None:
     entries = [
         {"id": IDS[0], "reasoning": "So.", "rating": "yes", "supported_by": n}
         for n in ([2, 1], [1, 2, 2])
@@ -428,7 +426,7 @@ def test_hostile_text_is_read_in_time_that_grows_with_its_length(text: str, cut:
     best = 9.0
     for _ in range(
         50
-    ):  # the least of many: on a busy machine most are slowed, and what is quadratic never gets there
+    ):  # the least of many: a busy machine slows most, and what is quadratic never gets there
         start = time.process_time()
         parse(text, GROUNDED, IDS, cut=cut)
         best = min(best, time.process_time() - start)
@@ -437,9 +435,7 @@ def test_hostile_text_is_read_in_time_that_grows_with_its_length(text: str, cut:
     assert best <= bound
 
 
-def test_the_schema_lists_exactly_the_ids_and_the_scale_and_demands_the_reason_before_the_rating() -> (
-    None
-):
+def test_the_schema_lists_exactly_the_ids_and_the_scale_and_the_reason_before_the_rating() -> None:
     form = schema(GROUNDED, IDS)
     item = form["properties"]["verdicts"]["items"]  # type: ignore[index]
     assert item["properties"]["id"]["enum"] == IDS

@@ -180,7 +180,7 @@ class Everything(MetricBase):
 
     declaration = Declaration("everything", "", "", ())
 
-    def flow(self, sample):  # type: ignore[no-untyped-def]
+    def flow(self, sample):
         rubrics = {name: RUBRICS.get(name).inputs for name in RUBRICS.ids()} | {
             "similarity": ("text", "other")
         }
@@ -205,7 +205,7 @@ class Everything(MetricBase):
 
 def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(
     tmp_path: Path, make_manifest
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     offline = OfflineModel(threads=1)
     with LLMServer() as server, Store.open(tmp_path / "s.db") as store:
         store.create_run(make_manifest("run-1", rows=2))
@@ -215,7 +215,7 @@ def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(
         )
         budget = LocalBudget(model.price)
 
-        async def drive():  # type: ignore[no-untyped-def]
+        async def drive():
             engine = Engine(
                 Measurement(
                     metrics=(Everything(),),

@@ -167,7 +167,7 @@ def test_a_new_scale_rewrites_every_mention_of_ratings(name: str, tmp_path: Path
     assert "- 1 to 6: Some of it." in prompt
     ratings = [int(r) for r in re.findall(r'"rating": (\d+)', prompt)]
     moved = {0: 0, 1: 3, 2: 7, 3: 10, "no": 0, "yes": 10}
-    assert ratings == [moved[e["rating"]] for e in old.examples]  # type: ignore[index]
+    assert ratings == [moved[e["rating"]] for e in old.examples]
     for stale in (
         "gets 3",
         "never gets 3",

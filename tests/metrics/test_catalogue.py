@@ -24,7 +24,7 @@ from support.hand_fed import PARAMETERS, needs_of, rubrics_of, values_of, varian
 def metrics(draw: st.DrawFn) -> Metric:
     kind = catalogue()[draw(st.sampled_from(sorted(catalogue())))]
     given = {f.name: draw(_value(kind, f.name)) for f in fields(kind) if draw(st.booleans())}  # type: ignore[arg-type]
-    metric = kind(**given)  # type: ignore[arg-type]
+    metric = kind(**given)
     assert isinstance(metric, Metric)
     return metric
 
@@ -176,5 +176,5 @@ def test_every_variant_reads_back() -> None:
         for name, kind in catalogue().items()
         for f in fields(kind)
         for own in (f.name, f"{name}.{f.name}")
-    }  # type: ignore[arg-type]
+    }
     assert set(PARAMETERS) <= used, "a value is listed for a parameter that no metric has"

@@ -153,9 +153,7 @@ def unsafe(request: Request) -> Judgment:
     return rated(request, "unsafe", "toxicity", "bias", rationale="it insults people")
 
 
-def test_safety_names_the_categories_of_harm_and_these_are_metrics_of_their_own_at_no_call() -> (
-    None
-):
+def test_safety_names_categories_of_harm_and_these_are_metrics_of_their_own_at_no_call() -> None:
     score, asked = play("safety", ROW, unsafe)
     assert [request.inputs for request in asked] == [
         {"question": ROW.question, "response": ROW.response}
@@ -248,9 +246,7 @@ def test_reverse_relevance_is_the_mean_cosine_of_the_written_questions() -> None
     ]
 
 
-def test_reverse_relevance_counts_what_was_written_and_judged_and_no_more_than_was_asked_for() -> (
-    None
-):
+def test_reverse_relevance_counts_what_was_written_and_judged_and_no_more_than_was_asked() -> None:
     cosine = {"When?": 0.9, "Who?": 0.6, "What?": 0.3, "Why?": 0.0}
     few, _ = play("answer_relevance_reverse", ROW, reverse("When?", " ", cosine=cosine))  # type: ignore[arg-type]
     assert (few.value, few.flags, few.counts.asked, few.counts.judged) == (0.9, ("partial",), 3, 1)

@@ -196,7 +196,7 @@ def test_anything_else_is_an_error_that_says_what_was_returned(value: Any, says:
 @metric
 def asks(question: str, response: str) -> Generator[Any, Any, float | None]:
     answer = yield Request("answer_relevance", {"question": question, "response": response})
-    return answer.value  # type: ignore[no-any-return]
+    return answer.value
 
 
 @metric(pass_mark=0.5)
@@ -326,7 +326,7 @@ def test_a_function_that_cannot_be_a_metric_is_refused_when_it_is_decorated(
 
 def test_a_score_that_the_function_makes_itself_does_not_hide_what_was_lost() -> None:
     @metric
-    def own(question, response):  # type: ignore[no-untyped-def]
+    def own(question, response):
         yield (Request("answer_relevance", {"question": question, "response": response}),)
         return Score("own", Status.JUDGED, value=1.0, verdict=Verdict.PASS)
 
@@ -345,11 +345,11 @@ def test_a_function_cannot_change_the_row_for_the_others() -> None:
     row = replace(ROW, labels={"x": "1"}, slices={"lang": "en"})
 
     @metric
-    def rude(row):  # type: ignore[no-untyped-def]
+    def rude(row) -> None:
         row.labels["x"] = "2"
 
     @metric
-    def ruder(labels):  # type: ignore[no-untyped-def]
+    def ruder(labels) -> None:
         labels["x"] = "2"
 
     for each in (rude, ruder):

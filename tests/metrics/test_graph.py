@@ -136,7 +136,7 @@ def test_the_whole_set_costs_four_calls_a_row() -> None:
         (r.rubric, r.inputs.get("response", r.inputs.get("text")), r.text("claim"))
         for r in waves[0]
     ]
-    assert sorted(requests) == sorted(  # type: ignore[type-var]
+    assert sorted(requests) == sorted(
         [("groundedness", ROW.response, claim) for claim in CLAIMS]
         + [("groundedness", ROW.reference, claim) for claim in STATEMENTS]
         + [("entailment", ROW.reference, claim) for claim in CLAIMS]

@@ -84,7 +84,7 @@ def verdict(request: Request, yes: bool, **more: object) -> Judgment:
         passes=yes,
         rationale="so",
         **more,
-    )  # type: ignore[arg-type]
+    )
 
 
 def judge(
@@ -258,9 +258,7 @@ def test_context_precision_against_the_question_reads_the_grades_of_context_rele
     assert play("context_relevance", ROW, judge(grades=grades))[1] == waves
 
 
-def test_expected_facts_are_the_statements_where_there_are_any_and_the_reference_is_the_text() -> (
-    None
-):
+def test_expected_facts_are_the_statements_if_there_are_any_and_the_reference_is_the_text() -> None:
     row = replace(ROW, expected_facts=(ALPHA, " ", ETA, ALPHA))
     score, waves = play("context_recall", row)
     assert score.value == 1 / 2  # alpha; eta is not there
@@ -517,9 +515,7 @@ def test_metrics_need_what_their_parameters_need() -> None:
 # -- what is lost
 
 
-def test_a_lost_statement_leaves_recall_the_others_and_the_verdict_to_what_it_could_change() -> (
-    None
-):
+def test_a_lost_statement_leaves_recall_the_others_and_the_verdict_to_what_it_can_change() -> None:
     score, _ = play("context_recall", ROW, judge({**SUPPORT, ZETA: Status.REFUSED}))
     assert (score.value, score.flags) == (1 / 2, ("partial",))
     assert score.verdict is Verdict.FAIL  # eta alone keeps it below 0.9
@@ -539,9 +535,7 @@ def test_context_precision_is_absent_while_a_lost_statement_could_make_a_chunk_r
     assert (certain.value, certain.verdict, certain.flags) == (1.0, Verdict.PASS, ())
 
 
-def test_sources_that_the_judge_left_out_are_asked_for_once_and_only_by_those_who_need_them() -> (
-    None
-):
+def test_sources_that_the_judge_left_out_are_asked_for_once_by_those_who_need_them() -> None:
     unnamed = {**SUPPORT, GAMMA: None}
     score, waves = play("noise_sensitivity", ROW, judge(unnamed, located=(1,)))
     assert [

@@ -117,7 +117,7 @@ def test_every_parameter_of_the_catalogue_has_values_that_the_laws_are_tried_wit
         for f in fields(kind):  # type: ignore[arg-type]
             assert f.default in values_of(kind, f.name) or f.name in ("pass_mark", "k", "f1_weight")
             for value in values_of(kind, f.name):
-                assert isinstance(kind(**{f.name: value}), MetricBase)  # type: ignore[arg-type]
+                assert isinstance(kind(**{f.name: value}), MetricBase)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -340,7 +340,7 @@ def test_one_more_supported_claim_never_lowers_the_support_of_a_response(
 
     def value(chosen: list[str]) -> float:
         row = replace(FULL, response="\n".join(chosen), contexts=(Context("t"), Context("u")))
-        found = play(name, row, by_claim(ratings))[0].value  # type: ignore[arg-type]
+        found = play(name, row, by_claim(ratings))[0].value
         assert found is not None
         return found
 

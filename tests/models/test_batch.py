@@ -14,10 +14,10 @@ from support.batch_server import BatchServer
 class Book:
     """Batches as a store keeps them."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.kept = {}
 
-    def put_batch(self, run_id, batch):
+    def put_batch(self, run_id, batch) -> None:
         self.kept[batch.id] = batch
 
     def batches(self, run_id):
@@ -25,7 +25,7 @@ class Book:
 
 
 @pytest.fixture(autouse=True)
-def _hasty(monkeypatch):
+def _hasty(monkeypatch) -> None:
     monkeypatch.setattr(batches, "LINGER", 0.2)
     monkeypatch.setattr(batches, "FIRST_LOOK", 0.05)
 
@@ -50,7 +50,7 @@ def calls(n):
     return [ChatCall((Message("user", f"Is case {i} true?"),)) for i in range(n)]
 
 
-def test_calls_that_were_called_off_before_their_batch_went_out_are_not_bought():
+def test_calls_that_were_called_off_before_their_batch_went_out_are_not_bought() -> None:
     async def stop(model):
         tasks = [asyncio.ensure_future(model.call(call)) for call in calls(3)]
         await asyncio.sleep(0.05)
@@ -66,7 +66,7 @@ def test_calls_that_were_called_off_before_their_batch_went_out_are_not_bought()
         assert (server.stats()["batches"], server.stats()["lines"], status) == (0, 0, "")
 
 
-def test_batches_that_the_provider_had_no_room_for_are_not_held():
+def test_batches_that_the_provider_had_no_room_for_are_not_held() -> None:
     async def go(model):
         replies = await asyncio.gather(*map(model.call, calls(9)))
         return replies, list(model._sent)
@@ -80,7 +80,7 @@ def test_batches_that_the_provider_had_no_room_for_are_not_held():
     assert held == []
 
 
-def test_the_same_call_asked_twice_has_one_bill():
+def test_the_same_call_asked_twice_has_one_bill() -> None:
     async def twice(model):
         return await asyncio.gather(*(model.call(call) for call in calls(1) * 3))
 

@@ -27,7 +27,7 @@ SOURCES = (
 SEEN = (4, "c14de305f0c25915")
 
 
-def test_the_version_of_the_features_was_considered_when_their_code_changed():
+def test_the_version_of_the_features_was_considered_when_their_code_changed() -> None:
     folder = Path(offline.__file__).parent
     code = b"".join((folder / name).read_bytes() for name in SOURCES)
     assert (model.FEATURES_VERSION, hashlib.sha256(code).hexdigest()[:16]) == SEEN

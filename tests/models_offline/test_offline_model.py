@@ -381,7 +381,8 @@ FORKED = """
 import os, sys
 from ragassay.core import MatchCall
 from ragassay.models.offline import OfflineModel
-model, call = OfflineModel(threads=2), MatchCall("support", "The tower is red.", ("The tower is red.",))
+model = OfflineModel(threads=2)
+call = MatchCall("support", "The tower is red.", ("The tower is red.",))
 before = model.score([call])[0].probability
 if (child := os.fork()) == 0:
     os._exit(0 if model.score([call])[0].probability == before else 1)

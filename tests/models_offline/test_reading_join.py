@@ -10,7 +10,7 @@ passages = st.lists(st.text(alphabet="ab not. \nÉ9", max_size=60), min_size=1, 
 
 
 @given(passages)
-def test_joining_the_shelves_of_passages_is_reading_them_together(texts):
+def test_joining_the_shelves_of_passages_is_reading_them_together(texts) -> None:
     together, joined = read(texts), join([read([text]) for text in texts])
     assert joined.passages == together.passages
     assert joined.size == together.size

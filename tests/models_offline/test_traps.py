@@ -54,7 +54,7 @@ def test_counting_words_prefers_the_wrong_claims_of_the_corpus(words_found: Scor
 
 
 @pytest.mark.slow
-def test_contradictions_made_of_the_words_of_the_passage_are_told_apart_better_than_by_counting_words(
+def test_contradictions_in_words_of_the_passage_are_told_apart_better_than_by_counting(
     scored: Scored, words_found: Scored
 ) -> None:
     assert traps.won(scored, traps.OVERLAP) > traps.won(words_found, traps.OVERLAP)

@@ -11,6 +11,7 @@ import textwrap
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Never
 
 import pytest
 
@@ -82,7 +83,7 @@ def answer(function, row=ROW, **options):
         "empty answer",
     ],
 )
-def test_a_returned_answer_is_read_with_its_contexts(returned, response, contexts):
+def test_a_returned_answer_is_read_with_its_contexts(returned, response, contexts) -> None:
     found = read_answer(ROW, returned)
     assert (found.response, found.contexts, found.error) == (response, contexts, None)
 
@@ -98,13 +99,15 @@ def test_a_returned_answer_is_read_with_its_contexts(returned, response, context
         ({"answer": "x", "contexts": {"a": 1}}, "expected a list"),
     ],
 )
-def test_an_answer_that_cannot_be_read_is_the_rows_error_and_says_what_was_expected(returned, said):
+def test_an_answer_that_cannot_be_read_is_the_rows_error_and_says_what_was_expected(
+    returned, said
+) -> None:
     found = answer(lambda question: returned)
     assert found.response is None
     assert said in found.error
 
 
-def test_usage_that_the_application_reports_is_kept_and_its_own_latency_outranks_the_measured_one():
+def test_usage_the_application_reports_is_kept_and_its_latency_outranks_the_measured_one() -> None:
     found = answer(
         lambda q: {
             "answer": "x",
@@ -121,7 +124,7 @@ def test_usage_that_the_application_reports_is_kept_and_its_own_latency_outranks
 # -- what it may be
 
 
-def test_a_synchronous_application_runs_beside_the_loop_and_an_asynchronous_one_in_it():
+def test_a_synchronous_application_runs_beside_the_loop_and_an_asynchronous_one_in_it() -> None:
     async def later(question):
         await asyncio.sleep(0)
         return question + "!"
@@ -130,7 +133,7 @@ def test_a_synchronous_application_runs_beside_the_loop_and_an_asynchronous_one_
     assert answer(later).response == "When?!"
 
 
-def test_a_parameter_called_row_gets_the_whole_row():
+def test_a_parameter_called_row_gets_the_whole_row() -> None:
     assert answer(lambda row: row.contexts[0].text).response == "known"
 
 
@@ -144,7 +147,7 @@ def test_a_parameter_called_row_gets_the_whole_row():
         ("math:no_such_function", "cannot be loaded"),
     ],
 )
-def test_what_cannot_be_run_is_refused_before_the_first_row(app, said):
+def test_what_cannot_be_run_is_refused_before_the_first_row(app, said) -> None:
     with pytest.raises(SetupError, match=said) as raised:
         ragassay.evaluate([{"question": "a"}], app=app, store="s.db")
     assert raised.value.code == "E0109"
@@ -154,8 +157,8 @@ def test_what_cannot_be_run_is_refused_before_the_first_row(app, said):
 # -- its errors and its latency
 
 
-def test_its_error_is_kept_with_the_row_and_the_other_rows_go_on(tmp_path):
-    def app(question):
+def test_its_error_is_kept_with_the_row_and_the_other_rows_go_on(tmp_path) -> None:
+    def app(question) -> str:
         if "bad" in question:
             raise ValueError("no index")
         return "It is so."
@@ -173,13 +176,13 @@ def test_its_error_is_kept_with_the_row_and_the_other_rows_go_on(tmp_path):
 
 
 class Unspeakable(Exception):
-    def __str__(self):
+    def __str__(self) -> str:
         raise ValueError("no words")
 
 
 class Touchy:
     @property
-    def response(self):
+    def response(self) -> Never:
         raise KeyboardInterrupt
 
 
@@ -200,11 +203,11 @@ RAISED = {
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("said", [*RAISED, "StopIteration"])
-def test_whatever_an_application_raises_costs_its_row_only(said, asynchronous):
-    def raising(question):
+def test_whatever_an_application_raises_costs_its_row_only(said, asynchronous) -> None:
+    def raising(question) -> Never:
         raise RAISED[said]
 
-    async def araising(question):
+    async def araising(question) -> Never:
         raise RAISED[said]
 
     app = araising if asynchronous else raising
@@ -216,11 +219,11 @@ def test_whatever_an_application_raises_costs_its_row_only(said, asynchronous):
 
 
 @pytest.mark.parametrize("kind", ["asleep", "blocked", "blocking the loop"])
-def test_an_application_that_hangs_is_given_up_at_the_timeout(kind):
-    async def asleep(question):
+def test_an_application_that_hangs_is_given_up_at_the_timeout(kind) -> None:
+    async def asleep(question) -> None:
         await asyncio.sleep(60)
 
-    async def blocking(question):
+    async def blocking(question) -> None:
         time.sleep(1)
 
     app = {
@@ -233,8 +236,8 @@ def test_an_application_that_hangs_is_given_up_at_the_timeout(kind):
     assert time.monotonic() - started < 0.9
 
 
-def test_calls_that_hang_do_not_take_the_place_of_other_rows(tmp_path):
-    def app(question):
+def test_calls_that_hang_do_not_take_the_place_of_other_rows(tmp_path) -> None:
+    def app(question) -> str:
         if question in ("q0?", "q1?"):
             time.sleep(3)
         return "It is so."
@@ -254,17 +257,17 @@ def test_calls_that_hang_do_not_take_the_place_of_other_rows(tmp_path):
         (("x", [object()]), "context 1"),
     ],
 )
-def test_what_a_returned_object_does_when_it_is_read_costs_its_row_only(returned, said):
+def test_what_a_returned_object_does_when_it_is_read_costs_its_row_only(returned, said) -> None:
     assert said in answer(lambda question: returned).error
 
 
-def test_an_asynchronous_application_keeps_its_clients_loop(tmp_path):
+def test_an_asynchronous_application_keeps_its_clients_loop(tmp_path) -> None:
     """A client is bound to the loop in which it was made: all calls share one, and aevaluate uses
     the caller's.
     """
     loops = set()
 
-    async def app(question):
+    async def app(question) -> str:
         loops.add(asyncio.get_running_loop())
         return "It is so."
 
@@ -281,10 +284,10 @@ def test_an_asynchronous_application_keeps_its_clients_loop(tmp_path):
     assert next(iter(loops)).is_closed()
 
 
-def test_keys_and_passwords_in_an_error_are_not_kept(tmp_path, monkeypatch):
+def test_keys_and_passwords_in_an_error_are_not_kept(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("MY_API_KEY", "abcdefgh12345678")
 
-    def app(question):
+    def app(question) -> Never:
         raise RuntimeError(
             "Bearer abc.def-ghi at https://user:hunter22@host with abcdefgh12345678 and"
             " sk-proj-123456789"
@@ -295,7 +298,7 @@ def test_keys_and_passwords_in_an_error_are_not_kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_hung_application_does_not_keep_the_process_alive(tmp_path):
+def test_a_hung_application_does_not_keep_the_process_alive(tmp_path) -> None:
     (tmp_path / "hanging.py").write_text("import time\ndef app(question):\n    time.sleep(1000)\n")
     (tmp_path / "rows.jsonl").write_text('{"id": "a", "question": "q?"}\n')
     command = [
@@ -321,15 +324,15 @@ def test_a_hung_application_does_not_keep_the_process_alive(tmp_path):
     assert "no answer in 0.5 s" in done.stdout + done.stderr or "application" in done.stdout
 
 
-def test_latency_is_what_the_call_took():
-    def app(question):
+def test_latency_is_what_the_call_took() -> None:
+    def app(question) -> str:
         time.sleep(0.1)
         return "x"
 
     assert 0.1 <= answer(app).usage.latency < 2.0
 
 
-def test_a_row_without_a_question_is_not_run(tmp_path):
+def test_a_row_without_a_question_is_not_run(tmp_path) -> None:
     asked = []
     with ragassay.evaluate(
         [{"reference": "x"}], QUICK, app=asked.append, store=tmp_path / "s.db"
@@ -339,10 +342,10 @@ def test_a_row_without_a_question_is_not_run(tmp_path):
     assert "no question" in row.sample.error
 
 
-def test_at_most_so_many_rows_are_asked_at_once(tmp_path):
+def test_at_most_so_many_rows_are_asked_at_once(tmp_path) -> None:
     running, most = 0, 0
 
-    async def app(question):
+    async def app(question) -> str:
         nonlocal running, most
         running += 1
         most = max(most, running)
@@ -369,7 +372,7 @@ def answer(question):
 
 
 @pytest.mark.slow
-def test_a_killed_run_does_not_ask_the_application_again_for_what_it_answered(tmp_path):
+def test_a_killed_run_does_not_ask_the_application_again_for_what_it_answered(tmp_path) -> None:
     (tmp_path / "app_of_mine.py").write_text(textwrap.dedent(APP))
     (tmp_path / "rows.jsonl").write_text(
         "".join(f'{{"id": "{n}", "question": "q{n}?"}}\n' for n in range(120))
@@ -416,7 +419,7 @@ def test_a_killed_run_does_not_ask_the_application_again_for_what_it_answered(tm
 
 def test_a_run_whose_application_is_not_importable_is_resumed_with_the_application_handed_over(
     tmp_path: Path,
-):
+) -> None:
     rows = [{"id": "a", "question": "q?"}]
     with ragassay.evaluate(rows, QUICK, app=lambda q: "x", store=tmp_path / "s.db") as run:
         name = run.id
@@ -427,10 +430,10 @@ def test_a_run_whose_application_is_not_importable_is_resumed_with_the_applicati
 
 
 @pytest.mark.parametrize("metrics", [QUICK, "answer_relevance"])
-def test_retry_failed_asks_the_application_again_where_it_had_failed(tmp_path, metrics):
+def test_retry_failed_asks_the_application_again_where_it_had_failed(tmp_path, metrics) -> None:
     asked = []
 
-    def app(question):
+    def app(question) -> str:
         asked.append(question)
         if len(asked) == 1:
             raise ValueError("once")

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import dataclass
+from typing import Never
 
 import pytest
 
@@ -64,13 +65,13 @@ class EchoJudge:
 
     uri, agreement = "echo", "unmeasured"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.groups = []
 
-    def rubric_version(self, rubric):
+    def rubric_version(self, rubric) -> str:
         return f"{rubric}@1"
 
-    def fingerprint(self, rubric):
+    def fingerprint(self, rubric) -> str:
         return f"echo-{rubric}"
 
     def batches(self, requests):
@@ -101,7 +102,7 @@ class EchoJudge:
 class CountingModel:
     uri, concurrency = "openai:fake", None
 
-    def __init__(self, fail=None, wait=0.0):
+    def __init__(self, fail=None, wait=0.0) -> None:
         self.asked, self.fail, self.wait = [], fail or (lambda text: None), wait
 
     async def call(self, call):
@@ -112,13 +113,13 @@ class CountingModel:
             raise error
         return ChatReply("ok", spend=Spend(1, 10, 1, cost=0.01))
 
-    def lane(self, call):
+    def lane(self, call) -> str:
         return ""
 
-    def price(self, *_):
+    def price(self, *_) -> float:
         return 0.01
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
@@ -169,7 +170,7 @@ def run(engine, rows):
     return asyncio.run(engine.run(iter(enumerate(rows))))
 
 
-def test_every_row_is_scored_and_stored_in_its_place(store):
+def test_every_row_is_scored_and_stored_in_its_place(store) -> None:
     outcome = run(engine_for(store), samples("abc"))
     assert outcome.state is RunState.FINISHED
     stored = list(store.rows("run-1"))
@@ -180,14 +181,14 @@ def test_every_row_is_scored_and_stored_in_its_place(store):
     ]
 
 
-def test_equal_requests_are_asked_once_across_metrics_and_rows(store):
+def test_equal_requests_are_asked_once_across_metrics_and_rows(store) -> None:
     model = CountingModel(wait=0.01)
     run(engine_for(store, metrics=(Ask1(), Ask1(name="twin")), model=model), samples("aaab"))
     assert sorted(model.asked) == ["q:a", "q:b"]
     assert all(len(r.scores) == 2 for r in store.rows("run-1"))
 
 
-def test_what_is_in_the_store_is_not_asked_again_and_costs_nothing(store):
+def test_what_is_in_the_store_is_not_asked_again_and_costs_nothing(store) -> None:
     run(engine_for(store), samples("ab"))
     model = CountingModel()
     engine = engine_for(store, model=model)
@@ -196,7 +197,7 @@ def test_what_is_in_the_store_is_not_asked_again_and_costs_nothing(store):
     assert (outcome.ledger.confirmed.calls, outcome.ledger.cached_judgments) == (0, 2)
 
 
-def test_a_judgment_is_durable_before_a_score_is_made_of_it(store):
+def test_a_judgment_is_durable_before_a_score_is_made_of_it(store) -> None:
     seen = []
 
     class Checks(Ask1):
@@ -209,7 +210,7 @@ def test_a_judgment_is_durable_before_a_score_is_made_of_it(store):
     assert [len(found) for found in seen] == [1, 1]
 
 
-def test_a_failed_call_is_a_status_of_its_rows_and_the_others_finish(store):
+def test_a_failed_call_is_a_status_of_its_rows_and_the_others_finish(store) -> None:
     fail = lambda text: CallError("server", "500") if text == "q:b" else None  # noqa: E731
     outcome = run(engine_for(store, model=CountingModel(fail)), samples("abc"))
     assert outcome.state is RunState.FINISHED
@@ -220,7 +221,7 @@ def test_a_failed_call_is_a_status_of_its_rows_and_the_others_finish(store):
     ]
 
 
-def test_a_failed_judgment_is_asked_again_by_a_later_run(store):
+def test_a_failed_judgment_is_asked_again_by_a_later_run(store) -> None:
     run(
         engine_for(store, model=CountingModel(lambda text: CallError("server", "500"))),
         samples("a"),
@@ -230,7 +231,7 @@ def test_a_failed_judgment_is_asked_again_by_a_later_run(store):
     assert model.asked == ["q:a"]
 
 
-def test_a_metric_that_raises_fails_its_own_score_only(store):
+def test_a_metric_that_raises_fails_its_own_score_only(store) -> None:
     run(engine_for(store, metrics=(Broken(), Ask1())), samples("a"))
     (row,) = store.rows("run-1")
     assert (row.scores[0].metric, row.scores[0].status) == ("broken", Status.FAILED)
@@ -239,27 +240,27 @@ def test_a_metric_that_raises_fails_its_own_score_only(store):
 
 
 @pytest.mark.parametrize("text", ["panic at once", "panic later"])
-def test_a_panic_of_native_code_in_a_judge_fails_its_own_requests_only(store, text):
+def test_a_panic_of_native_code_in_a_judge_fails_its_own_requests_only(store, text) -> None:
     run(engine_for(store), samples([text, "fine"]))
     first, second = store.rows("run-1")
     assert first.score("m").status is Status.FAILED
     assert second.score("m").value == 1.0
 
 
-def test_a_judge_that_raises_fails_its_own_requests_only(store):
+def test_a_judge_that_raises_fails_its_own_requests_only(store) -> None:
     run(engine_for(store), samples(["crash", "fine"]))
     first, second = store.rows("run-1")
     assert first.score("m").status is Status.FAILED
     assert second.score("m").value == 1.0
 
 
-def test_a_bad_row_is_a_record_beside_the_others(store):
+def test_a_bad_row_is_a_record_beside_the_others(store) -> None:
     run(engine_for(store), [BadRow("line-1", 1, "E0301", "not JSON"), *samples("a")])
     first, second = store.rows("run-1")
     assert (first.bad.code, second.score("m").value) == ("E0301", 1.0)
 
 
-def test_a_cap_on_calls_stops_the_run_and_leaves_the_rest_to_a_resume(store):
+def test_a_cap_on_calls_stops_the_run_and_leaves_the_rest_to_a_resume(store) -> None:
     outcome = run(
         engine_for(store, max_calls=3, concurrency=1), samples("abcdefghijklmnopqrstuvwxyz")
     )
@@ -277,7 +278,7 @@ def test_a_cap_on_calls_stops_the_run_and_leaves_the_rest_to_a_resume(store):
     assert len(model.asked) == 23, "the three that were paid for came from the store"
 
 
-def test_a_wrong_key_ends_the_run_and_keeps_what_was_judged(store):
+def test_a_wrong_key_ends_the_run_and_keeps_what_was_judged(store) -> None:
     model = CountingModel(
         lambda text: CallError("auth", "401", fatal=True) if len(model.asked) == 3 else None
     )
@@ -291,17 +292,17 @@ def test_a_wrong_key_ends_the_run_and_keeps_what_was_judged(store):
     )
 
 
-def test_a_store_that_fails_ends_the_run_before_more_is_paid_for(store):
+def test_a_store_that_fails_ends_the_run_before_more_is_paid_for(store) -> None:
     class Full:
         puts = 0
 
-        def put_judgments(self, run_id, judgments):
+        def put_judgments(self, run_id, judgments) -> Never:
             raise EnvironmentFailure("E0506", "The disk is full.")
 
         def get_judgments(self, pairs, *, run_id=None):
             return {}
 
-        def put_rows(self, run_id, results):
+        def put_rows(self, run_id, results) -> Never:
             raise EnvironmentFailure("E0506", "The disk is full.")
 
     model = CountingModel(wait=0.001)
@@ -310,7 +311,7 @@ def test_a_store_that_fails_ends_the_run_before_more_is_paid_for(store):
     assert len(model.asked) <= 16
 
 
-def test_stop_makes_no_new_call_and_keeps_the_answers_in_flight(store):
+def test_stop_makes_no_new_call_and_keeps_the_answers_in_flight(store) -> None:
     model = CountingModel(wait=0.1)
 
     async def main():
@@ -336,7 +337,7 @@ def test_stop_makes_no_new_call_and_keeps_the_answers_in_flight(store):
     )
 
 
-def test_a_row_that_waits_for_its_turn_when_the_run_is_stopped_is_not_begun(store):
+def test_a_row_that_waits_for_its_turn_when_the_run_is_stopped_is_not_begun(store) -> None:
     """Where there is an application, it is not asked: its answer would be paid for."""
     begun, stopped_at = [], []
 
@@ -364,7 +365,7 @@ def test_a_row_that_waits_for_its_turn_when_the_run_is_stopped_is_not_begun(stor
     assert "row-20" not in begun
 
 
-def test_a_call_that_never_returns_does_not_keep_a_stopped_run(store, monkeypatch):
+def test_a_call_that_never_returns_does_not_keep_a_stopped_run(store, monkeypatch) -> None:
     monkeypatch.setattr("ragassay.runs.engine.GRACE", 0.2)
 
     async def main():
@@ -378,7 +379,7 @@ def test_a_call_that_never_returns_does_not_keep_a_stopped_run(store, monkeypatc
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
-def test_the_order_of_completion_never_shows_in_the_result(store, concurrency):
+def test_the_order_of_completion_never_shows_in_the_result(store, concurrency) -> None:
     run(
         engine_for(store, concurrency=concurrency, model=CountingModel(wait=0.001)),
         samples("the quick brown fox"),
@@ -392,17 +393,17 @@ class Odd(MetricBase):
 
     declaration = Declaration("odd", "", "", ())
 
-    def __init__(self, flow):
+    def __init__(self, flow) -> None:
         self._flow = flow
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "odd"
 
     def flow(self, sample):
         return self._flow(sample)
 
 
-def _raises_at_once(sample):
+def _raises_at_once(sample) -> Never:
     raise ValueError("no")
 
 
@@ -447,7 +448,7 @@ def _returns_a_value_that_was_not_judged(sample):
         _returns_a_value_that_was_not_judged,
     ],
 )
-def test_whatever_a_metric_does_is_its_own_failed_score(store, flow):
+def test_whatever_a_metric_does_is_its_own_failed_score(store, flow) -> None:
     run(engine_for(store, metrics=(Odd(flow), Ask1())), samples("a"))
     (row,) = store.rows("run-1")
     assert (row.scores[0].status, row.scores[0].value, row.scores[0].verdict) == (
@@ -465,7 +466,7 @@ class Hostile(MetricBase):
     what: object = None
     declaration = Declaration("hostile", "", "", ())
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "hostile"
 
     def flow(self, sample):
@@ -476,7 +477,7 @@ class Hostile(MetricBase):
 
 
 class Mute(Exception):
-    def __str__(self):
+    def __str__(self) -> str:
         raise ValueError
 
 
@@ -497,7 +498,7 @@ class Mute(Exception):
     ],
     ids=repr,
 )
-def test_whatever_a_metric_raises_or_returns_is_that_metrics_failed_score(store, what):
+def test_whatever_a_metric_raises_or_returns_is_that_metrics_failed_score(store, what) -> None:
     run(engine_for(store, metrics=(Hostile(what), Ask1())), samples("ab"))
     found = list(store.rows("run-1"))
     assert [row.scores[0].status for row in found] == [Status.FAILED] * 2
@@ -547,7 +548,7 @@ def results_of(store, tmp_path, batch_rows, monkeypatch, make_manifest):
 
 def test_rows_driven_together_come_out_as_rows_driven_one_by_one(
     store, tmp_path, monkeypatch, make_manifest
-):
+) -> None:
     alone = results_of(store, tmp_path, 1, monkeypatch, make_manifest)
     together = results_of(store, tmp_path, 16, monkeypatch, make_manifest)
     assert [row.index for row in together] == list(range(200))
@@ -561,7 +562,7 @@ def test_rows_driven_together_come_out_as_rows_driven_one_by_one(
     assert alone[0].score("m").status is Status.JUDGED
 
 
-def test_what_a_judge_says_at_once_is_on_disk_before_it_is_used(store):
+def test_what_a_judge_says_at_once_is_on_disk_before_it_is_used(store) -> None:
     class Checking(Ask1):
         def flow(self, sample):
             request = Request("r", {"text": f"q:{sample.question}"})
@@ -576,7 +577,7 @@ def test_what_a_judge_says_at_once_is_on_disk_before_it_is_used(store):
     assert [row.scores[0].value for row in store.rows("run-1")] == [1.0] * 100
 
 
-def test_rows_of_many_megabytes_are_not_all_taken_in_hand_at_once(store, monkeypatch):
+def test_rows_of_many_megabytes_are_not_all_taken_in_hand_at_once(store, monkeypatch) -> None:
     monkeypatch.setattr("ragassay.runs.engine.MOST_IN_WORK", 1000)
     engine, most = engine_for(store, concurrency=32, model=CountingModel(wait=0.002)), 0
 
@@ -607,7 +608,7 @@ class Twice(EchoJudge):
 
 def test_when_one_call_of_several_ends_the_run_the_others_are_settled_before_the_ledger_is(
     store, monkeypatch
-):
+) -> None:
     monkeypatch.setattr("ragassay.runs.engine.GRACE", 0.2)
 
     class Slow(CountingModel):

@@ -1,6 +1,7 @@
 """Judgments are durable before anyone may use them, and many share one commit."""
 
 import asyncio
+from typing import Never
 
 import pytest
 from hypothesis import given
@@ -19,10 +20,10 @@ def judgment(key):
 class Watched:
     """A real store that counts its commits and can be told to fail."""
 
-    def __init__(self, store):
+    def __init__(self, store) -> None:
         self.store, self.commits, self.fail = store, 0, None
 
-    def put_judgments(self, run_id, judgments):
+    def put_judgments(self, run_id, judgments) -> None:
         if self.fail:
             raise self.fail
         self.commits += 1
@@ -31,7 +32,7 @@ class Watched:
     def get_judgments(self, pairs, *, run_id=None):
         return self.store.get_judgments(pairs, run_id=run_id)
 
-    def put_rows(self, run_id, results):
+    def put_rows(self, run_id, results) -> None:
         self.store.put_rows(run_id, results)
 
 
@@ -48,7 +49,7 @@ def make_row_result():
     return lambda index: RowResult(index, Sample(f"row-{index}", question="q"))
 
 
-def test_what_put_has_returned_for_is_in_the_store(watched):
+def test_what_put_has_returned_for_is_in_the_store(watched) -> None:
     async def main():
         async with Journal(watched, "run-1") as journal:
             await journal.put([judgment("a"), judgment("b")])
@@ -57,8 +58,8 @@ def test_what_put_has_returned_for_is_in_the_store(watched):
     assert set(asyncio.run(main())) == {("judge", "a"), ("judge", "b")}
 
 
-def test_judgments_that_wait_together_share_commits(watched):
-    async def main():
+def test_judgments_that_wait_together_share_commits(watched) -> None:
+    async def main() -> None:
         async with Journal(watched, "run-1") as journal:
             await asyncio.gather(*(journal.put([judgment(str(i))]) for i in range(500)))
 
@@ -67,7 +68,7 @@ def test_judgments_that_wait_together_share_commits(watched):
     assert len(watched.store.get_judgments([("judge", str(i)) for i in range(500)])) == 500
 
 
-def test_a_failing_store_is_raised_to_everyone_who_waits(watched):
+def test_a_failing_store_is_raised_to_everyone_who_waits(watched) -> None:
     async def main():
         async with Journal(watched, "run-1") as journal:
             watched.fail = EnvironmentFailure("E0506", "The disk is full.")
@@ -81,17 +82,17 @@ def test_a_failing_store_is_raised_to_everyone_who_waits(watched):
 
 def test_a_failure_to_write_rows_is_reported_at_once_and_not_only_to_whoever_brings_the_next_one(
     watched, make_row_result
-):
+) -> None:
     full = EnvironmentFailure("E0506", "The disk is full.")
 
-    def fails(run_id, results):
+    def fails(run_id, results) -> Never:
         raise full
 
     watched.put_rows = fails
 
     reported = []
 
-    async def main():
+    async def main() -> None:
         async with Journal(watched, "run-1", on_failure=reported.append) as journal:
             await journal.put_rows([make_row_result(0)])
             for _ in range(500):
@@ -104,7 +105,7 @@ def test_a_failure_to_write_rows_is_reported_at_once_and_not_only_to_whoever_bri
     assert reported[0] is full
 
 
-def test_with_the_cache_off_only_the_runs_own_judgments_are_found(watched):
+def test_with_the_cache_off_only_the_runs_own_judgments_are_found(watched) -> None:
     watched.store.put_judgments("run-2", [judgment("a")])
     watched.store.put_judgments("run-1", [judgment("b")])
 
@@ -119,7 +120,7 @@ def test_with_the_cache_off_only_the_runs_own_judgments_are_found(watched):
 class Looking(Watched):
     """Also counts what it is asked."""
 
-    def __init__(self, store):
+    def __init__(self, store) -> None:
         super().__init__(store)
         self.asked = []
 
@@ -131,7 +132,7 @@ class Looking(Watched):
         return self.store.last_judgment()
 
 
-def test_of_a_judge_that_is_new_only_what_this_run_has_put_is_looked_up(watched):
+def test_of_a_judge_that_is_new_only_what_this_run_has_put_is_looked_up(watched) -> None:
     looking = Looking(watched.store)
 
     async def main():
@@ -145,7 +146,7 @@ def test_of_a_judge_that_is_new_only_what_this_run_has_put_is_looked_up(watched)
     assert looking.asked == [("judge", "a"), ("other", "c")]
 
 
-def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row_result):
+def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row_result) -> None:
     looking = Looking(watched.store)
 
     async def main():
@@ -168,14 +169,14 @@ def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row
         max_size=50,
     )
 )
-def test_what_was_seen_is_never_called_unseen(keys):
+def test_what_was_seen_is_never_called_unseen(keys) -> None:
     keys_put = BloomFilter()
     for key in keys:
         keys_put.add(key)
     assert all(key in keys_put for key in keys)
 
 
-def test_of_keys_that_were_not_seen_hardly_one_is_taken_for_seen():
+def test_of_keys_that_were_not_seen_hardly_one_is_taken_for_seen() -> None:
     keys_put = BloomFilter()
     for n in range(20_000):
         keys_put.add(Request("r", {"text": str(n)}).key)
@@ -183,7 +184,7 @@ def test_of_keys_that_were_not_seen_hardly_one_is_taken_for_seen():
     assert wrong <= 5
 
 
-def test_a_judgment_that_cannot_be_stored_fails_nobody_elses(watched):
+def test_a_judgment_that_cannot_be_stored_fails_nobody_elses(watched) -> None:
     bad = Judgment("bad", "judge", "r@1", Status.JUDGED, rating=1, value=float("nan"))
 
     async def main():

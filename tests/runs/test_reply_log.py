@@ -6,6 +6,7 @@ import errno
 import re
 from collections import deque
 from decimal import Decimal
+from typing import Never
 
 import pytest
 
@@ -30,19 +31,19 @@ def log(tmp_path):
     return make
 
 
-def killed(log):
+def killed(log) -> None:
     """A kill closes nothing, but what was written stays."""
     log.close(finished=False)
 
 
-def test_a_log_that_nothing_was_sent_through_leaves_no_file(log, tmp_path):
+def test_a_log_that_nothing_was_sent_through_leaves_no_file(log, tmp_path) -> None:
     first = log(Ledger())
     assert first.ledger is None
     first.close(finished=True)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reply_that_arrived_before_the_kill_is_handed_out_once_and_is_in_the_ledger(log):
+def test_a_reply_that_arrived_before_the_kill_is_handed_out_once_and_is_in_the_ledger(log) -> None:
     first = log(Ledger())
     first.arrived(first.sent(WORST), "key", REPLY)
     killed(first)
@@ -52,7 +53,7 @@ def test_a_reply_that_arrived_before_the_kill_is_handed_out_once_and_is_in_the_l
     assert second.take("key") is None
 
 
-def test_a_call_in_flight_counts_as_uncertain_at_its_worst(log):
+def test_a_call_in_flight_counts_as_uncertain_at_its_worst(log) -> None:
     first = log(Ledger(Spend(3, cost=0.3), uncertain_calls=1, uncertain_cost=0.2))
     first.arrived(first.sent(WORST), "key", REPLY)
     first.sent(WORST)
@@ -62,7 +63,7 @@ def test_a_call_in_flight_counts_as_uncertain_at_its_worst(log):
     assert (found.uncertain_calls, found.uncertain_cost) == (2, 0.7)  # 0.2 + 0.5
 
 
-def test_a_failure_that_is_not_billed_costs_nothing_and_one_that_may_be_is_uncertain(log):
+def test_a_failure_that_is_not_billed_costs_nothing_and_one_that_may_be_is_uncertain(log) -> None:
     first = log(Ledger())
     first.failed(first.sent(WORST), False)
     first.failed(first.sent(WORST), True)
@@ -71,7 +72,7 @@ def test_a_failure_that_is_not_billed_costs_nothing_and_one_that_may_be_is_uncer
     assert (found.uncertain_calls, found.uncertain_cost) == (1, 0.5)
 
 
-def test_an_answer_without_a_bill_is_uncertain_up_to_its_worst(log):
+def test_an_answer_without_a_bill_is_uncertain_up_to_its_worst(log) -> None:
     first = log(Ledger())
     first.arrived(first.sent(WORST), "key", ChatReply("yes", spend=Spend(1)))
     killed(first)
@@ -79,7 +80,7 @@ def test_an_answer_without_a_bill_is_uncertain_up_to_its_worst(log):
     assert (found.confirmed.calls, found.unbilled_calls, found.uncertain_cost) == (1, 1, 0.5)
 
 
-def test_a_second_kill_goes_on_counting_from_the_first(log):
+def test_a_second_kill_goes_on_counting_from_the_first(log) -> None:
     first = log(Ledger())
     first.arrived(first.sent(WORST), "a", REPLY)
     first.sent(WORST)
@@ -98,7 +99,7 @@ def test_a_second_kill_goes_on_counting_from_the_first(log):
     assert third.take("b") == REPLY
 
 
-def test_a_torn_tail_is_as_if_it_had_not_been_written(log, tmp_path):
+def test_a_torn_tail_is_as_if_it_had_not_been_written(log, tmp_path) -> None:
     first = log(Ledger())
     first.arrived(first.sent(WORST), "a", REPLY)
     size = first._segment.size
@@ -113,7 +114,7 @@ def test_a_torn_tail_is_as_if_it_had_not_been_written(log, tmp_path):
         assert found.ledger.confirmed.calls + found.ledger.uncertain_calls in (1, 2)
 
 
-def test_a_damaged_log_counts_nothing_so_that_the_stores_own_ledger_does(log, tmp_path):
+def test_a_damaged_log_counts_nothing_so_that_the_stores_own_ledger_does(log, tmp_path) -> None:
     first = log(Ledger())
     first.arrived(first.sent(WORST), "a", REPLY)
     size = first._segment.size
@@ -126,7 +127,7 @@ def test_a_damaged_log_counts_nothing_so_that_the_stores_own_ledger_does(log, tm
     assert log().ledger is None
 
 
-def test_a_log_from_before_a_restart_of_the_machine_is_not_believed(log, monkeypatch):
+def test_a_log_from_before_a_restart_of_the_machine_is_not_believed(log, monkeypatch) -> None:
     monkeypatch.setattr("ragassay.runs.reply_log.boot_id", lambda: "before")
     first = log(Ledger())
     first.arrived(first.sent(WORST), "a", REPLY)
@@ -137,7 +138,9 @@ def test_a_log_from_before_a_restart_of_the_machine_is_not_believed(log, monkeyp
     assert second.take("a") is None
 
 
-def test_segments_turn_and_the_ledger_of_the_newest_holds_all_before(log, tmp_path, monkeypatch):
+def test_segments_turn_and_the_ledger_of_the_newest_holds_all_before(
+    log, tmp_path, monkeypatch
+) -> None:
     monkeypatch.setattr("ragassay.runs.reply_log.SEGMENT_BYTES", 2000)
     monkeypatch.setattr("ragassay.runs.reply_log.KEEP_SECONDS", -1.0)
     first = log(Ledger())
@@ -155,7 +158,7 @@ def test_segments_turn_and_the_ledger_of_the_newest_holds_all_before(log, tmp_pa
     assert found.take("key-199") == REPLY
 
 
-def test_replies_of_another_log_are_kept_and_its_ledger_is_not(log, tmp_path):
+def test_replies_of_another_log_are_kept_and_its_ledger_is_not(log, tmp_path) -> None:
     part = ReplyLog(tmp_path / "part.replies")
     part.begin(Ledger())
     part.arrived(part.sent(WORST), "a", REPLY)
@@ -171,7 +174,7 @@ def test_replies_of_another_log_are_kept_and_its_ledger_is_not(log, tmp_path):
     assert second.take("a") == REPLY
 
 
-def test_replies_that_are_kept_stay_until_the_end_however_much_is_written(log, monkeypatch):
+def test_replies_that_are_kept_stay_until_the_end_however_much_is_written(log, monkeypatch) -> None:
     monkeypatch.setattr("ragassay.runs.reply_log.SEGMENT_BYTES", 500)
     monkeypatch.setattr("ragassay.runs.reply_log.KEEP_SECONDS", -1.0)
     first = log(Ledger())
@@ -190,7 +193,7 @@ def test_replies_that_are_kept_stay_until_the_end_however_much_is_written(log, m
     assert third.take("a-10") is None  # what became a judgment goes
 
 
-def test_replies_that_are_lent_are_handed_out_once_by_all_borrowers(log, tmp_path):
+def test_replies_that_are_lent_are_handed_out_once_by_all_borrowers(log, tmp_path) -> None:
     lender = log(Ledger())
     lender.arrived(lender.sent(WORST), "a", REPLY)
     lender.arrived(lender.sent(WORST), "b", REPLY)
@@ -204,7 +207,7 @@ def test_replies_that_are_lent_are_handed_out_once_by_all_borrowers(log, tmp_pat
     assert log().take("a") == REPLY  # they are still where they were
 
 
-def test_a_log_whose_ledger_is_kept_elsewhere_says_none_and_gives_its_replies(log):
+def test_a_log_whose_ledger_is_kept_elsewhere_says_none_and_gives_its_replies(log) -> None:
     first = log(Ledger())
     first.arrived(first.sent(WORST), "a", REPLY)
     killed(first)
@@ -216,7 +219,7 @@ def test_a_log_whose_ledger_is_kept_elsewhere_says_none_and_gives_its_replies(lo
     assert third.take("a") == REPLY
 
 
-def test_replies_that_are_forgotten_stay_so_after_another_kill(log):
+def test_replies_that_are_forgotten_stay_so_after_another_kill(log) -> None:
     first = log(Ledger())
     first.arrived(first.sent(WORST), "a", REPLY)
     killed(first)
@@ -231,14 +234,14 @@ def test_replies_that_are_forgotten_stay_so_after_another_kill(log):
     assert third.ledger.confirmed.calls == 2
 
 
-def test_a_finished_run_leaves_no_log(log, tmp_path):
+def test_a_finished_run_leaves_no_log(log, tmp_path) -> None:
     first = log(Ledger())
     first.arrived(first.sent(WORST), "a", REPLY)
     first.close(finished=True)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_log_that_cannot_be_written_stops_the_call_before_it_is_sent(tmp_path):
+def test_a_log_that_cannot_be_written_stops_the_call_before_it_is_sent(tmp_path) -> None:
     nowhere = ReplyLog(tmp_path / "gone" / "run.replies")
     nowhere.begin(Ledger())
     with pytest.raises(EnvironmentFailure) as caught:
@@ -246,8 +249,8 @@ def test_a_log_that_cannot_be_written_stops_the_call_before_it_is_sent(tmp_path)
     assert caught.value.code == "E0501"
 
 
-def test_a_full_disk_says_how_much_was_needed(log, monkeypatch):
-    def full(*_):
+def test_a_full_disk_says_how_much_was_needed(log, monkeypatch) -> None:
+    def full(*_) -> Never:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("os.posix_fallocate", full)
@@ -257,7 +260,7 @@ def test_a_full_disk_says_how_much_was_needed(log, monkeypatch):
     assert re.search(r"1,048,576 bytes were asked for, [\d,]+ bytes free", caught.value.why)
 
 
-def test_a_log_is_silent_until_a_reply_arrives_and_never_again(log):
+def test_a_log_is_silent_until_a_reply_arrives_and_never_again(log) -> None:
     opened = log(Ledger())
     assert opened.holds_no_reply
     ticket = opened.sent(WORST)
@@ -269,7 +272,7 @@ def test_a_log_is_silent_until_a_reply_arrives_and_never_again(log):
     assert not log().holds_no_reply
 
 
-def test_whatever_a_reply_depends_on_is_in_its_key():
+def test_whatever_a_reply_depends_on_is_in_its_key() -> None:
     others = [
         ChatCall((Message("user", "y"),)),
         ChatCall((Message("system", "x"),)),
@@ -283,7 +286,7 @@ def test_whatever_a_reply_depends_on_is_in_its_key():
     assert len({key_of(call) for call in (CALL, *others)}) == 1 + len(others)
 
 
-def test_a_reply_handed_in_once_more_is_counted_once():
+def test_a_reply_handed_in_once_more_is_counted_once() -> None:
     budget = LocalBudget(lambda a, b: 0.25, max_cost=10.0, base=Ledger(REPLY.spend))
     reserved = budget.reserve(CALL)
     budget.withdraw(CALL, REPLY.spend)

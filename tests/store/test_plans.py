@@ -22,7 +22,7 @@ def test_a_commit_of_rows_looks_up_each_of_them_and_does_not_walk_through_the_ru
         store.create_run(Manifest("r", "", "", "memory", "", 0, {}, (), JudgeInfo("j", {}, {}, "")))
         store.put_rows("r", [row(n) for n in range(2_000)])
 
-        @event.listens_for(store.database._writer, "before_cursor_execute")  # type: ignore[attr-defined,untyped-decorator]
+        @event.listens_for(store.database._writer, "before_cursor_execute")
         def _note(
             _c: object, _cursor: object, statement: str, given: tuple[object, ...], *_: object
         ) -> None:

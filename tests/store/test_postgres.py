@@ -50,7 +50,7 @@ def store(postgres: Postgres, database: str, make_manifest) -> Iterator[Store]:
 
 def keys(postgres: Postgres, database: str) -> tuple[int, int]:
     """How many judgments there are, and how many different ones."""
-    return postgres.sql("SELECT count(*), count(DISTINCT key) FROM judgments", database)[0]  # type: ignore[return-value]
+    return postgres.sql("SELECT count(*), count(DISTINCT key) FROM judgments", database)[0]
 
 
 def child(code: str, *arguments: object) -> subprocess.Popen[str]:
@@ -76,7 +76,7 @@ def child(code: str, *arguments: object) -> subprocess.Popen[str]:
 
 
 # ── the schema
-# ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def described(postgres: Postgres, database: str) -> list[list[tuple[object, ...]]]:
@@ -174,7 +174,7 @@ def test_processes_that_start_at_once_make_one_schema(postgres: Postgres, databa
 
 
 # ── faults
-# ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.slow
@@ -475,10 +475,13 @@ def test_eight_processes_write_their_runs_and_one_of_all(
         for i in range(12):
             for run in (f"own-{name}", "run-1"):
                 store.put_judgments(run, [judgment(f"{run}-{name}-{i}-{k}") for k in range(20)])
-            store.put_rows(f"own-{name}", [RowResult(10 * i + k, Sample(f"{i}-{k}")) for k in range(10)])
+            own = [RowResult(10 * i + k, Sample(f"{i}-{k}")) for k in range(10)]
+            store.put_rows(f"own-{name}", own)
             # All write the same rows of one run: each row is there once.
-            store.put_rows("run-1", [RowResult(10 * i + k, Sample(f"{name}-{i}-{k}")) for k in range(10)])
-            store.put_labels("run-1", [HumanLabel(f"{i}", "same", "ann", 1.0), HumanLabel(f"{i}", "own", name, 1.0)])
+            common = [RowResult(10 * i + k, Sample(f"{name}-{i}-{k}")) for k in range(10)]
+            store.put_rows("run-1", common)
+            same = HumanLabel(f"{i}", "same", "ann", 1.0)
+            store.put_labels("run-1", [same, HumanLabel(f"{i}", "own", name, 1.0)])
         store.close()
     """
     for name in range(8):

@@ -249,7 +249,7 @@ def test_a_run_is_named_by_last_id_name_or_prefix(either: Store) -> None:
 
 
 # ── rows
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_row_that_is_not_done_is_replaced_and_a_done_one_is_final(either: Store) -> None:
@@ -705,7 +705,7 @@ def test_the_door_is_light_and_a_store_needs_no_alembic(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", textwrap.dedent(code), tmp_path / "s.db"], check=True)
 
 
-def test_a_former_owner_that_wakes_up_overwrites_nothing(tmp_path, make_manifest):
+def test_a_former_owner_that_wakes_up_overwrites_nothing(tmp_path, make_manifest) -> None:
     with Store.open(tmp_path / "s.db") as old, Store.open(tmp_path / "s.db") as new:
         old.create_run(make_manifest("run-1"))
         old.acquire("run-1")

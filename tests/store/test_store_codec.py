@@ -240,9 +240,7 @@ def test_bytes_that_hold_no_value_are_damage_and_not_a_crash(data: bytes) -> Non
         codec.decode(Judgment, data)
 
 
-def test_what_anybody_may_have_written_is_read_only_with_every_field_there_and_of_its_type() -> (
-    None
-):
+def test_what_anybody_may_have_written_is_read_only_with_every_field_of_its_type() -> None:
     whole = {"name": "kappa", "value": 1, "interval": None, "n": 3, "reason": ""}
     found = codec.read(Figure, whole)
     assert found == Figure("kappa", 1.0, None, 3)
@@ -261,20 +259,20 @@ def test_what_anybody_may_have_written_is_read_only_with_every_field_there_and_o
         codec.read(Figure, {name: value for name, value in whole.items() if name != "reason"})
 
 
-def test_what_was_left_out_is_made_anew_for_each_value_that_is_read():
+def test_what_was_left_out_is_made_anew_for_each_value_that_is_read() -> None:
     data = codec.encode(Sample("a", "q"))
     one, two = codec.decode(Sample, data), codec.decode(Sample, data)
     assert one == two == Sample("a", "q")
     assert one.labels is not two.labels
 
 
-def test_a_name_that_is_no_field_is_passed_over_and_what_is_no_object_is_damage():
+def test_a_name_that_is_no_field_is_passed_over_and_what_is_no_object_is_damage() -> None:
     assert codec.decode(Spend, b'{"calls":2,"since_version_9":1}') == Spend(calls=2)
     for data in (b"[]", b'"calls"', b"2", b"null", b'["calls"]'):
         with pytest.raises(codec.Damaged):
             codec.decode(Spend, data)
 
 
-def test_a_field_without_a_default_must_stand_there():
+def test_a_field_without_a_default_must_stand_there() -> None:
     with pytest.raises(codec.Damaged):
         codec.decode(Sample, b'{"question":"q"}')

@@ -67,7 +67,7 @@ def twice(folder: Path, *, times: int, seed: int = 0) -> dict[str, Any]:
 
 
 def eight_runs(folder: Path, *, rows: int, runs: int = 8) -> dict[str, Any]:
-    """Runs in one store at once: rows lost or twice, and results that are not those of a run alone."""
+    """Runs in one store at once: rows lost or twice, and results unlike those of a run alone."""
     source = write_rows(folder / "rows.jsonl", make_rows(rows))
     lost = wrong = 0
     with ServerProcess(latency=0.01) as server:

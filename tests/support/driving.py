@@ -5,6 +5,7 @@ of the judge alone.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import closing
 
 from ragassay.core import Ask, ChatCall, Judgment, Keep, Reply, Request
@@ -13,7 +14,7 @@ from ragassay.models import connect
 
 
 async def _drive(
-    asked: list[tuple[LLMJudge, tuple[Request, ...]]], url: str
+    asked: Sequence[tuple[LLMJudge, tuple[Request, ...]]], url: str
 ) -> list[tuple[list[Judgment], list[ChatCall]]]:
     model = connect("openai:mock", base_url=url, concurrency=16)
 
@@ -45,7 +46,7 @@ async def _drive(
 
 
 def drive(
-    asked: list[tuple[LLMJudge, tuple[Request, ...]]], url: str
+    asked: Sequence[tuple[LLMJudge, tuple[Request, ...]]], url: str
 ) -> list[tuple[list[Judgment], list[ChatCall]]]:
     """Each group answered over real HTTP: its Judgments, each Request's exactly once, and the
     calls.

@@ -140,7 +140,7 @@ LOADED = (
 
 
 class Nursery:
-    """The process that victims are forked from; started when first needed, it ends with this one."""
+    """The process that victims are forked from; started when first needed, ends with this one."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -181,7 +181,7 @@ nursery = Nursery()
 
 
 def _serve() -> None:
-    """The nursery's own loop: an order a line; a child's exit code goes into a file of its folder."""
+    """The nursery's own loop: an order a line; a child's exit code goes into its folder's file."""
     for name in LOADED:
         importlib.import_module(name)
     RubricRegistry.default()
@@ -278,7 +278,7 @@ def until(ready: Callable[[], bool], process: Victim | None = None, patience: fl
 def wait_for_a_call(
     server: ServerProcess, sent: int, process: Victim, patience: float = 60.0
 ) -> bool:
-    """Wait until the server has got more than so many calls; False where the process ended before."""
+    """Wait until the server has got more than so many calls; False if the process ended before."""
     return until(lambda: server.stats()["calls"] > sent, process, patience)
 
 

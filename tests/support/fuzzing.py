@@ -421,7 +421,7 @@ def check_reader(seed: int, folder: Path) -> None:
 
 
 def check_template(seed: int) -> None:
-    """F7: a placeholder is filled once, with what it names, and nothing that is filled in is read."""
+    """F7: a placeholder is filled once, with what it names, and nothing filled in is read."""
     chance = random.Random(seed)
     names = ["question", "response", "a.b", "_x", "__class__", "items"]
     values = {

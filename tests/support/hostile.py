@@ -48,7 +48,10 @@ _WORDS = {
     "Braille": "⠃⠗⠊⠙⠛⠑",
 }
 _BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_INVISIBLE = "\u00ad\u034f\u115f\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\u3164\ufe0f\ufeff\uffa0\U000e0100"
+_INVISIBLE = (
+    "\u00ad\u034f\u115f\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064"
+    "\u3164\ufe0f\ufeff\uffa0\U000e0100"
+)
 _ACCENTED = "éèêëñöüåçõžšőřďťǖǘṩểậ각힣ΐΰйёがぱヴÅ"
 _COMMANDS = {
     "red": "[31m",
@@ -173,7 +176,7 @@ def _texts() -> Iterator[tuple[str, str]]:
     )
     for letter in _ACCENTED:
         for form in ("NFC", "NFD"):
-            yield f"{form} U+{ord(letter):04X}", unicodedata.normalize(form, letter) + "x"  # type: ignore[arg-type]
+            yield f"{form} U+{ord(letter):04X}", unicodedata.normalize(form, letter) + "x"
     for a in _PEOPLE:
         for job in _JOBS:
             yield f"ZWJ {a}{job}", f"{a}🏽\u200d{job}"

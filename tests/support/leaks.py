@@ -26,7 +26,7 @@ _numbers = count()
 
 @dataclass(frozen=True)
 class Held:
-    """What the process holds at one moment. rss: bytes. calls: made so far by the server's books."""
+    """What the process holds at one moment. rss: bytes. calls: made so far by the server's log."""
 
     calls: int
     descriptors: int

@@ -47,7 +47,7 @@ def rows(count: int) -> list[dict[str, Any]]:
 
 @contextmanager
 def server() -> Iterator[LLMServer]:
-    """A server that answers a prompt always alike, and when it likes: the seed says in which order."""
+    """A server that answers a prompt always alike, and when it likes: the seed says the order."""
     with LLMServer(latency=0.004, sigma=1.0, keep_bodies=False, price=(1.0, 2.0)) as made:
         yield made
 
@@ -55,7 +55,7 @@ def server() -> Iterator[LLMServer]:
 def prints(
     asked: LLMServer, count: int, concurrency: int, seed: int, folder: Path
 ) -> dict[str, str]:
-    """Digests of what a run says under this overlap: the rows, the summary, the page, the exports."""
+    """Digests of what a run says under this overlap: rows, summary, page and exports."""
     asked.script(seed=seed, reset=True)
     store = folder / f"{concurrency}-{seed}.db"
     with ragassay.evaluate(

@@ -99,11 +99,11 @@ def judged(server: LLMServer, count: int, tag: str, folder: Path, **options: Any
 
 
 # ── R07
-# ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def r07(dose: str) -> dict[str, Any]:
-    """Every fault: rows end typed, fatal ones stop at once, Retry-After is kept, retries stay few."""
+    """Every fault: rows end typed, fatal ones stop at once, Retry-After holds, retries are few."""
     calls = {"commit": 200, "nightly": 2_000, "release": 20_000}[dose]
     count = calls // 3
     with tempfile.TemporaryDirectory() as name:
@@ -270,7 +270,7 @@ async def _drive(
 
 
 # ── R08
-# ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 LIMIT = 3000.0
 
@@ -388,7 +388,7 @@ def _until(server: ServerProcess, limit: float, most: float) -> float:
 
 
 # ── R09
-# ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def r09(dose: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import (  # type: ignore[import-untyped]
+from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
     cohen_kappa_score,

@@ -133,7 +133,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         choose(SMALL, 3, method="actve")
     for bad in ({"n": 0}, {"n": 3, "audit": 1.5}, {"n": 3, "per_cluster": 0}):
         with pytest.raises(SetupError, match="E0101"):
-            choose(SMALL, **bad)  # type: ignore[arg-type]
+            choose(SMALL, **bad)
     with pytest.raises(ValueError, match="one id"):
         choose([Candidate("a", 0.5), Candidate("a", 0.5)], 1)
     with pytest.raises(ValueError, match=r"\[0, 1\]"):

@@ -4,10 +4,14 @@ from support.shell import LONG_SUMMARY, Shell
 
 CSV = """\
 nr,asked,passages,said,team
-1,When was the library founded?,"[""The city library was founded in 1911.""]",The city library was founded in 1911.,history
-2,How long may a book be kept?,"[""Books may be kept for four weeks.""]",You can keep a book for six weeks.,lending
-3,Who designed the reading room?,"[""The reading room was designed by Anna Weiss.""]",The reading room was designed by Anna Weiss.,history
-4,What does a lost card cost?,"[""The cafe opens at nine and closes at five.""]",A lost card costs five euros.,lending
+1,When was the library founded?,"[""The city library was founded in 1911.""]",\
+The city library was founded in 1911.,history
+2,How long may a book be kept?,"[""Books may be kept for four weeks.""]",\
+You can keep a book for six weeks.,lending
+3,Who designed the reading room?,"[""The reading room was designed by Anna Weiss.""]",\
+The reading room was designed by Anna Weiss.,history
+4,What does a lost card cost?,"[""The cafe opens at nine and closes at five.""]",\
+A lost card costs five euros.,lending
 """
 
 JSONL = """\

@@ -81,7 +81,7 @@ def remember(module: ModuleType) -> None:
         replies = os.environ.get(VARIABLE)
         return load(folder) if not replies else RememberingEngine(load, folder, Path(replies))
 
-    module.Engine.shared = staticmethod(shared)  # type: ignore[attr-defined]
+    module.Engine.shared = staticmethod(shared)
 
 
 def install() -> None:

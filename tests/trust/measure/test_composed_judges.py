@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import brier_score_loss, cohen_kappa_score  # type: ignore[import-untyped]
+from sklearn.metrics import brier_score_loss, cohen_kappa_score
 
 import ragassay
 from ragassay.core import BudgetExhausted, DataError, SetupError, Verdict
