@@ -148,7 +148,7 @@ def align(table: LabelTable, judge: Verdicts, cut: float, judge_cut: float | Non
     else:
         score = judge.score
     if judge_cut is not None:
-        passes = None
+        passes = None  # a cut that was asked for overrules the verdicts of the judge itself
     at = np.flatnonzero(np.isfinite(score))
     judged = score[at]
     label = table.label[at]
@@ -181,6 +181,7 @@ def _advantage_of_the_second(table: LabelTable, judge: Verdicts) -> FloatArray:
             ),
             fix="name a label of that kind",
         )
+    # `NO_WINNER` is infinite, and a difference with it would count as a score.
     both = np.where(np.isfinite(judge.score), judge.score, np.nan)
     advantage: FloatArray = both[:, 1] - both[:, 0]
     return advantage
@@ -217,6 +218,7 @@ def _is_one_scale(label: FloatArray, score: FloatArray) -> bool:
     places = (np.concatenate([scores, points]) - points[0]) / step
     span = points[-1] - points[0]
     joint_span = max(scores[-1], points[-1]) - min(scores[0], points[0])
+    # One step beyond is allowed: a judge may use a grade that no person gave.
     if joint_span > span + step:
         return False
     return bool(np.allclose(places, np.round(places), atol=_ROUNDING))
@@ -259,6 +261,7 @@ def _ratings(
     grades: tuple[IntArray, IntArray] | None = None
     if graded:
         points = _grades(label, score)
+        # A grade that a rounding error moved up still meets its own point.
         grades = (
             np.searchsorted(points, label - _ROUNDING),
             np.searchsorted(points, score - _ROUNDING),

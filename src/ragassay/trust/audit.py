@@ -225,6 +225,8 @@ def _possible(name: str, claim: _Claim, boxes: FloatArray) -> RowAudit:
     lines += [f"they imply {figure} {_span(span)}" for figure, span in implied.items()]
     has_f1_and_its_parts = claim.harmonic is not None and "f1" in claim.fixed
     nature: Nature = "pooled"
+    # A confusion matrix has three free numbers, so that three figures seldom contradict each
+    # other; F1 with precision and recall does, for it follows from these two.
     if len(claim.fixed) < 4 and not has_f1_and_its_parts:
         nature = "undetermined"
         lines.append(
@@ -325,8 +327,13 @@ def _printed(figure: str, cells: Mapping[str, object]) -> PrintedFigure | None:
             f"{figure} is printed as {shorten(text, 30)!r}, which is no figure.",
             fix="write a share or per cent, such as 0.655 or 65.5%",
         )
-    decimals = len(digits.partition(".")[2]) if "e" not in digits.lower() else 6
-    unit = 100.0 if text.endswith("%") or abs(number) > 1 else 1.0
+    # Exponent notation does not show the places that were printed: six are taken.
+    decimals = 6
+    if "e" not in digits.lower():
+        decimals = len(digits.partition(".")[2])
+    # No share is above 1, so a larger number is per cent, with or without its sign.
+    is_per_cent = text.endswith("%") or abs(number) > 1
+    unit = 100.0 if is_per_cent else 1.0
     half_step = 0.5 * 10.0**-decimals / unit
     share = number / unit
     least = -1.0 if figure in SIGNED else 0.0
@@ -349,6 +356,7 @@ def _count(name: str, cells: Mapping[str, object]) -> int | None:
     """A count in a row's cells, None where it is none."""
     value = cells.get(name)
     text = "" if value is None else str(value).replace(",", "").strip()
+    # Programs that read a column with gaps write its counts as 120.0.
     return int(float(text)) if text.replace(".0", "").isdecimal() else None
 
 

@@ -71,12 +71,14 @@ def compare(
     cut = label_cut(table) if cut is None else cut
     aligned = [align(table, judge, cut, judge_cut) for judge in judges]
     judge_cuts = {one.cut for one in aligned}
+    # The set-up has room for one: where judges differ, only a cut given for all can stand there.
+    common_cut = judge_cuts.pop() if len(judge_cuts) == 1 else judge_cut
     set_up = SetUp(
         label=table.label_field,
         scale=table.scale,
         cut=cut,
         metric=metric,
-        judge_cut=judge_cuts.pop() if len(judge_cuts) == 1 else judge_cut,
+        judge_cut=common_cut,
         graded=any(one.ratings.grades is not None for one in aligned),
         cluster=table.cluster_field,
         slice=table.slice_field,
@@ -212,6 +214,7 @@ def _confusion(
         rows = codes.reshape(-1)
         columns = ratings.passes.astype(np.int64)
     width = len(score_names)
+    # Each cell of the table is one number, so that a single pass counts all of them.
     counts = np.bincount(rows * width + columns, minlength=len(label_names) * width)
     table = counts.reshape(len(label_names), width)
     return label_names, score_names, tuple(tuple(line) for line in table.tolist())
@@ -228,6 +231,7 @@ def _disagreements(
     wrong = np.flatnonzero(ratings.passes != ratings.truth)
     gap = np.abs(_people_in_unit(table, ratings)[wrong] - _judge_in_unit(table, ratings)[wrong])
     cost = np.where(ratings.passes[wrong], costs[0], costs[1]) * gap
+    # Rows of equal cost keep the order of the source: the same source gives the same list.
     order = np.lexsort((judge.at[wrong], -cost))[: max(worst, 0)]
     disagreements = []
     for place in order.tolist():
@@ -251,6 +255,7 @@ def _disagreements(
 def _people_in_unit(table: LabelTable, ratings: agreement.Ratings) -> FloatArray:
     """The labels from 0 to 1, over the labels' scale."""
     low, high = min(table.scale), max(table.scale)
+    # Labels that are all alike have no width to divide by.
     unit: FloatArray = (ratings.label - low) / (high - low or 1.0)
     return unit
 
@@ -278,6 +283,7 @@ def _differences(
         return (), [
             "judges of pairs are not compared with each other: their figures stand side by side"
         ]
+    # A paired difference needs every judge on a row: fewer rows than the figures are over.
     common = aligned[0].at
     for one in aligned[1:]:
         common = np.intersect1d(common, one.at)
@@ -311,6 +317,7 @@ def _on_one_scale(by_judge: Mapping[str, agreement.Ratings]) -> dict[str, agreem
     points = sorted(grades)
     rescaled = {}
     for judge, ratings in by_judge.items():
+        # A grade that a rounding error moved up still meets its own point.
         label = np.searchsorted(points, ratings.label - 1e-9)
         score = np.searchsorted(points, ratings.score - 1e-9)
         rescaled[judge] = replace(ratings, grades=(label, score), points=tuple(points))
@@ -345,6 +352,7 @@ def _judge_warnings(table: LabelTable, judge: Aligned, rows: int, clusters: int)
         )
     if not len(ratings):
         return warnings
+    # All and any differ as soon as there are both passes and fails.
     if ratings.passes.all() == ratings.passes.any():
         verb = "passes" if ratings.passes[0] else "fails"
         warnings.append(f"{name} {verb} every row: it tells nothing apart")

@@ -37,7 +37,7 @@ _OF_ONE_NUMBER = (
 )
 _CORNERS = tuple(product((0, 1), repeat=3))
 _OPPOSITE_CORNERS = ((0, 0, 0), (1, 1, 1))
-_EDGE = 1e-9
+_EDGE = 1e-9  # at 0 and 1 themselves some figures are 0 / 0
 _RARE = 5e-4  # an unknown prevalence is taken to lie between this and 1 - this
 _BOXES = 6000
 _ROUNDS = 90
@@ -78,8 +78,10 @@ def region(fixed: Mapping[str, PrintedFigure]) -> FloatArray | None:
             return None
         sure = sure or _surely_holds(fixed, boxes)
         width = boxes[:, :, 1] - boxes[:, :, 0]
+        # Narrower than the interval of nearly any printed figure: more cuts would change nothing.
         if width.max() < 1e-7:
             return boxes
+        # Some matrix fits for sure: more cuts would only narrow what the figures imply.
         if sure and (width.max() < 2e-4 or 2 * len(boxes) > _BOXES):
             return boxes
         if 2 * len(boxes) > 40 * _BOXES:
@@ -155,6 +157,7 @@ def _may_hold(fixed: Mapping[str, PrintedFigure], boxes: FloatArray) -> NDArray[
 
 def _surely_holds(fixed: Mapping[str, PrintedFigure], boxes: FloatArray) -> bool:
     """Whether the middle of some box is a matrix with all of these figures."""
+    # Of a box without width, the figure is both bounds.
     middle = np.repeat(boxes.mean(2)[:, :, None], 2, axis=2)
     holds = np.ones(len(boxes), bool)
     for figure, printed in fixed.items():
@@ -208,6 +211,7 @@ def _figure(figure: str, v: FloatArray, r: FloatArray, f: FloatArray) -> FloatAr
 
 def _counts(span: Span, rows: int) -> tuple[int, int]:
     """The lowest and highest count of `rows` whose share lies in the span."""
+    # The margin takes in a whole number that a rounding error put just outside.
     lowest = max(0, math.ceil(span[0] * rows - 1e-6))
     highest = min(rows, math.floor(span[1] * rows + 1e-6))
     return lowest, highest

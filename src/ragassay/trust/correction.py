@@ -138,10 +138,9 @@ def corrected_metric(
     lost = sum(row.value is None for row in run)
     if lost:
         warnings.append(f"{lost} rows without a judge's score count with the mean of the others")
-    bias = None
-    if estimate.judge is not None and estimate.value is not None:
-        bias = estimate.judge - estimate.value
-    effective = estimate.effective_labels
+    slices: tuple[SliceCorrection, ...] = ()
+    if by is not None:
+        slices = tuple(estimator.by_slice(by, run, sample, used))
     return Correction(
         metric=metric,
         rows=len(run),
@@ -150,14 +149,21 @@ def corrected_metric(
         used=len(used),
         unused=choice.unused,
         estimate=estimate,
-        bias=bias,
-        saved=None if effective is None else effective - len(used),
+        bias=_difference(estimate.judge, estimate.value),
+        saved=_difference(estimate.effective_labels, len(used)),
         foreign=choice.foreign,
         weighted=choice.weighted,
         shift=test,
-        slices=() if by is None else tuple(estimator.by_slice(by, run, sample, used)),
+        slices=slices,
         warnings=tuple(warnings),
     )
+
+
+def _difference(value: float | None, other: float | None) -> float | None:
+    """value - other, None where one of them is not known."""
+    if value is None or other is None:
+        return None
+    return value - other
 
 
 class _LabelChoice:
@@ -192,6 +198,7 @@ class _LabelChoice:
         if not self.used:
             raise self._no_label()
         if self.weighted:
+            # A weighted mean has no weight for a row whose chance is not known.
             known = [label for label in inside if label.inclusion is not None]
             self._set_aside(
                 "chosen in a way that is not known, beside labels with known probabilities",
@@ -251,6 +258,7 @@ def _tested(
     None is needed where it is known how the rows were chosen, or where all are labelled. Raises
     DataError E0605 where they are unlike, or too few to compare.
     """
+    # Known chances make up for any difference; where all are labelled there are no other rows.
     if not choice.foreign and (choice.weighted or len(choice.used) >= len(run)):
         return None, []
     if choice.foreign:
@@ -355,8 +363,8 @@ class _Estimator:
         sample_units = [units.code(row, "labels/" if self.foreign else "") for row in sample]
         return ppi.estimate(
             [label.value for label in labels],
-            [stand_in if row.value is None else row.value for row in sample],
-            [stand_in if row.value is None else row.value for row in population],
+            _filled([row.value for row in sample], stand_in),
+            _filled([row.value for row in population], stand_in),
             units=(sample_units, run_units),
             inclusion=self._inclusion(labels),
             low=self.scale[0],
@@ -405,6 +413,11 @@ class _Units:
         return self._codes.setdefault(key, len(self._codes))
 
 
+def _filled(scores: Sequence[float | None], stand_in: float) -> list[float]:
+    """The scores, with `stand_in` for each that is missing."""
+    return [stand_in if score is None else score for score in scores]
+
+
 def _second_scores(
     sample: Sequence[RunRow], run: Sequence[RunRow]
 ) -> tuple[list[float], list[float]] | None:
@@ -414,6 +427,6 @@ def _second_scores(
         return None
     mean = sum(known) / len(known)
     return (
-        [mean if row.second is None else row.second for row in sample],
-        [mean if row.second is None else row.second for row in run],
+        _filled([row.second for row in sample], mean),
+        _filled([row.second for row in run], mean),
     )

@@ -176,6 +176,7 @@ def number_of(value: object) -> float | None:
 
 def absent(value: object) -> bool:
     """Whether a cell says nothing: null, an empty text, or the NaN of a table."""
+    # Only NaN is unlike itself.
     if value is None or value != value:
         return True
     return isinstance(value, str) and not value.strip()
@@ -312,6 +313,7 @@ class _Column:
             first, second = _winner(value[0]), _winner(value[1])
         else:
             first, second = self._single(value), float("nan")
+        # The rows before the first pair have no second value either.
         if self.pairs and len(self.second) < len(self.first):
             self.second.extend([np.nan] * (len(self.first) - len(self.second)))
         self.first.append(first)

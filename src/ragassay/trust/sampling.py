@@ -160,19 +160,15 @@ def choose(
     asked_audit = audit * count / len(pool)
     audit_chance = min(asked_audit, float(chance.min()))
     audited = _audited(rng, chosen, chance, audit_chance)
-    rows = tuple(
-        ChosenRow(
-            pool[at].id,
-            min(1.0, float(chance[at])),
-            "audit" if at in audited else method,
-            names[stratum[at]],
-            round,
-        )
-        for at in rng.permutation(chosen).tolist()
-    )
+    # In random order, for the order of the draw would tell the strata, and so the judge's mind.
+    rows = []
+    for at in rng.permutation(chosen).tolist():
+        inclusion = min(1.0, float(chance[at]))
+        stream = "audit" if at in audited else method
+        rows.append(ChosenRow(pool[at].id, inclusion, stream, names[stratum[at]], round))
     limit = per_cluster if audit_chance < asked_audit * (1 - 1e-9) else None
     notes = _notes(pool, method, len(rows), n, limit)
-    return Choice(rows, len(pool), n, audit_chance, notes)
+    return Choice(tuple(rows), len(pool), n, audit_chance, notes)
 
 
 def _check_options(n: int, method: str, audit: float, round: int, per_cluster: int | None) -> None:
@@ -239,6 +235,8 @@ def _order(
     Groups are clusters in a random order where they are limited, else strata; one for "uniform".
     """
     place = rng.random(len(stratum))
+    # Rows of a cluster lie side by side: the comb then touches them as often as their chances
+    # sum to, rounded up at most.
     if cluster is not None:
         group = rng.permutation(int(cluster.max()) + 1)[cluster]
     elif method == "uniform":
@@ -307,6 +305,7 @@ def combined(labelled: Sequence[tuple[int, float]], population: int) -> tuple[fl
         later[round] = weights_so_far
         weight[round] = (population / total - weights_so_far) * rows / pool
         weights_so_far += weight[round]
+    # One weight a row, whatever the round; see Des Raj (1956) above.
     chances = [1 / (weight[round] / q + later[round]) for round, q in labelled]
     largest = max(1.0, *chances)
     return tuple(chance / largest for chance in chances)
@@ -315,6 +314,7 @@ def combined(labelled: Sequence[tuple[int, float]], population: int) -> tuple[fl
 def _unsure(pool: Sequence[Candidate]) -> FloatArray:
     """How unsure the judge is of each row: the standard deviation of a label around it."""
     p = np.array([0.5 if row.probability is None else row.probability for row in pool])
+    # Sure judges err too: no row may lose its whole chance of being looked at.
     p = p.clip(SUREST, 1 - SUREST)
     unsure: FloatArray = np.sqrt(p * (1 - p))
     return unsure
@@ -372,6 +372,7 @@ def _inclusion(size: FloatArray, count: int, cluster: IntArray | None, most: int
 def _rows_of_full_clusters(chance: FloatArray, cluster: IntArray, most: int) -> IntArray:
     """The rows of clusters whose chances sum to more than `most`."""
     sums = np.bincount(cluster, chance)
+    # The margin is for rounding: a cluster that was just filled sums to `most`, or nearly.
     return np.nonzero((sums > most + 1e-12)[cluster])[0]
 
 

@@ -135,10 +135,10 @@ def summarise(
     by_family: dict[str, list[Trial]] = {}
     for key in keys:
         by_family.setdefault(key[0], []).extend(by_probe[key])
-    return probes, tuple(
-        _family(name, trials_of_family, outcome, mark)
-        for name, trials_of_family in by_family.items()
-    )
+    figures = []
+    for name, trials_of_family in by_family.items():
+        figures.append(_family(name, trials_of_family, outcome, mark))
+    return probes, tuple(figures)
 
 
 def sentence(judge: str, families: Sequence[FamilyFigures]) -> str:
@@ -189,6 +189,7 @@ def _judged(
     if "not_applicable" in (before, after):
         return "not_applicable", False, before, after
     if trial.expects == "fails":
+        # On a base that is misjudged already, a change shows nothing.
         if (before == "pass") is not trial.known:
             return "left_out", False, before, after
         return "judged", after == "pass", before, after
@@ -239,6 +240,7 @@ def _family(
     outcome: Callable[[str, str], Outcome],
     mark: float,
 ) -> FamilyFigures:
+    # No sum of the probes' figures: the interval is clustered by row across all of them.
     counts, rate, _ = _counted(trials, outcome)
     verdict = _family_verdict(rate, mark)
     return FamilyFigures(name, len(trials), rate=rate, mark=mark, verdict=verdict, **counts)

@@ -164,6 +164,7 @@ def _issue_certificates(
             continue
         certificate = issue(
             result.benchmark,
+            # The certificate is of the judge, which the command may have named by its run.
             replace(judge, judge=asked.uri),
             rubrics=asked.rubrics,
             profile=asked.profile,

@@ -24,7 +24,10 @@ class CappedRuns:
     """
 
     def __init__(self, options: Mapping[str, Any], store: str | os.PathLike[str] | None) -> None:
-        for_judging = {key: options[key] for key in options if key not in ("watch", "tell")}
+        # Who watches a run and who is told of it are no options of the judging.
+        for_judging = dict(options)
+        for_judging.pop("watch", None)
+        for_judging.pop("tell", None)
         make_options(for_judging)
         self._options = dict(options)
         self._store = store
@@ -46,6 +49,7 @@ class CappedRuns:
             name=MEASURING + name,
             **self._options | self._remaining_caps() | options,
         )
+        # Counted whatever the state is: a run that was stopped has spent as well.
         spent = run.ledger.confirmed
         self.calls += spent.calls
         self.cost += spent.cost or 0.0
@@ -74,6 +78,7 @@ class CappedRuns:
         remaining: dict[str, Any] = {}
         for cap, spent in (("max_calls", self.calls), ("max_cost", self.cost)):
             if self._options.get(cap) is not None:
+                # Never below 0: what was in flight at the cap may have cost more than was left.
                 remaining[cap] = max(0, self._options[cap] - spent)
         return remaining
 

@@ -155,6 +155,7 @@ def _agreement(judge: Aligned, right: BoolArray, taken: BoolArray) -> Figure | N
     if not taken.any():
         return None
     clusters = judge.ratings.cluster
+    # Without clusters each row is one of its own.
     codes = np.arange(len(taken)) if clusters is None else clusters
     accumulator = MeanAccumulator()
     for value, code in zip(right[taken].tolist(), codes[taken].tolist(), strict=True):
@@ -177,6 +178,7 @@ def _sureness(judge: Aligned) -> FloatArray:
     cut = present_cut(judge) if judge.cut is None else judge.cut
     above = float(score.max()) - cut
     below = cut - float(score.min())
+    # A side without scores has no farthest one; `where` still computes the share that it drops.
     high = np.where(above > 0, (score - cut) / (above or 1.0), 1.0)
     low = np.where(below > 0, (cut - score) / (below or 1.0), 1.0)
     sureness: FloatArray = np.clip(np.where(judge.ratings.passes, high, low), 0.0, 1.0)

@@ -59,6 +59,7 @@ class LabelSource:
         for _, row_id, row in open_records(self.rows, mapping=self.mapping, format=self.format):
             if row_id in wanted:
                 records[row_id] = row
+                # The source may go on for gigabytes.
                 if len(records) == len(wanted):
                     break
         return records
@@ -255,6 +256,7 @@ class _Judges:
         if name.startswith(_RUN):
             return api.open_run(name.removeprefix(_RUN), store=self._store)
         title = f"benchmark of {Path(self._table.source).name}"
+        # A run that names its file can be resumed from it; rows in memory cannot.
         if self._every_row_is_labelled():
             return self._capped_runs.run(
                 self._source.rows,
