@@ -402,7 +402,7 @@ def test_a_resume_checks_the_gates_and_writes_the_reports_that_the_run_began_wit
         done = cli("resume", "--store", store, cwd=tmp_path / "elsewhere")
         assert done.returncode == 1, done.stderr  # no resume may turn a gated run green
         said = next(
-            line for line in done.stderr.splitlines() if line.startswith("Kept with the run: ")
+            line for line in done.stderr.splitlines() if line.startswith("Stored with the run: ")
         )
         assert said.endswith(
             f"--gate 'groundedness>=1.01' --min-coverage 0.5 --html {page} --junit {cases}"
@@ -462,11 +462,11 @@ def test_a_report_that_cannot_be_written_any_more_costs_neither_the_run_nor_the_
     done = cli("resume", "--store", store)  # and before a resume begins
     assert done.returncode == 1, done.stderr
     assert (
-        f"--html {reports / 'r.html'}, which is kept with the run, cannot be written now"
+        f"--html {reports / 'r.html'} is stored with the run, but cannot be written now"
         in done.stderr
     )
     assert (
-        f"Kept with the run: --gate 'groundedness>=1.01' --html {reports / 'r.html'} --junit"
+        f"Stored with the run: --gate 'groundedness>=1.01' --html {reports / 'r.html'} --junit"
         f" {tmp_path / 'r.xml'}" in done.stderr
     )
     reports.mkdir()

@@ -559,7 +559,7 @@ def test_a_run_shows_for_each_metric_what_is_known_of_its_judge(store, mixed, tm
     tab.close()
     assert len(lines) == 2
     assert lines[0].startswith("✓ measured groundedness: kappa 0.52")
-    assert lines[1].startswith("? unmeasured here answer_relevance: ")
+    assert lines[1].startswith("? not measured here answer_relevance: ")
 
 
 def test_a_run_without_certificates_at_hand_shows_its_judges_own_sentence(store, mixed):

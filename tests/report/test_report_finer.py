@@ -60,8 +60,8 @@ def test_finer_causes_are_counted_under_their_root_cause(store, split):
         ("right_without_evidence", 1, 0),
     ]
     text = shown(render_summary, summarise(store, split))
-    assert f"behind it in 3 rows, in 2 of them for certain: {FINER['hallucination'].title}" in text
-    assert f"perhaps behind it in 1 row: {FINER['right_without_evidence'].title}" in text
+    assert f"finer cause in 3 rows, certain in 2 of them: {FINER['hallucination'].title}" in text
+    assert f"possible finer cause in 1 row: {FINER['right_without_evidence'].title}" in text
     assert summary_json(summarise(store, split))["causes"][0]["finer"][0]["alone"] == 2
 
 
@@ -70,20 +70,20 @@ def test_a_row_shows_what_lies_behind_its_cause_with_proof_and_remedy(store, spl
         shown(render_row, store.row(split, "row-1")),
         shown(render_row, store.row(split, "row-3")),
     )
-    assert f"behind it: {FINER['hallucination'].title}" in one
+    assert f"finer cause: {FINER['hallucination'].title}" in one
     assert "proof of hallucination" in one
-    assert "behind it, one or more of these:" in several
+    assert "finer cause, one or more of these:" in several
     assert f"- {FINER['right_without_evidence'].title}" in several
-    assert "behind it" not in shown(render_row, store.row(split, "row-4"))
+    assert "finer cause" not in shown(render_row, store.row(split, "row-4"))
     assert [c["name"] for c in row_json(store.row(split, "row-3"))["diagnosis"]["finer"]] == [
         "hallucination",
         "right_without_evidence",
     ]
     write_html(store, split, tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert page.count("Behind it, one or more of these:") == 1
-    assert page.count(f"Behind it: {FINER['hallucination'].title}") == 2
-    assert f"Perhaps behind it in 1 row: {FINER['right_without_evidence'].title}" in page
+    assert page.count("Finer cause, one or more of these:") == 1
+    assert page.count(f"Finer cause: {FINER['hallucination'].title}") == 2
+    assert f"Possible finer cause in 1 row: {FINER['right_without_evidence'].title}" in page
 
 
 def test_exports_name_the_finer_causes(store, split, tmp_path):
@@ -106,8 +106,8 @@ def test_a_finer_cause_of_the_same_name_is_not_said_twice(make, save, store):
     made = make.row(0, sentences=(("x", 0),))
     same = CAUSES["failed_abstention"]
     run = save([replace(made, diagnosis=replace(made.diagnosis, cause=same, finer=(same,)))])
-    assert "behind it" not in shown(render_row, store.row(run, "row-1"))
-    assert "behind it" not in shown(render_summary, summarise(store, run))
+    assert "finer cause" not in shown(render_row, store.row(run, "row-1"))
+    assert "finer cause" not in shown(render_summary, summarise(store, run))
 
 
 PARTS = {

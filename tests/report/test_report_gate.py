@@ -139,7 +139,7 @@ def test_undecided_rows_leave_a_pass_rate_between_two_bounds(summary):
     outcome = check_gates(summary, ["pass_rate(groundedness)>=0.6"]).outcomes[0]
     assert (outcome.passed, outcome.value) == (None, pytest.approx(4 / 6))
     assert (
-        "open, it is 67 % over 6 of 8 rows, and between 57 % and 71 % with the 1 undecided"
+        "undecided, it is 67 % over 6 of 8 rows, and between 57 % and 71 % with the 1 undecided"
         in outcome.message
     )
 

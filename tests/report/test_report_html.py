@@ -395,7 +395,7 @@ def test_what_lies_behind_a_cause_and_listed_parts_are_in_the_page_and_fit_it(
     tab.locator("details.row summary").first.click()
     text = tab.locator("details.row .body").inner_text()
     for words in (
-        "Behind it, one or more of these:",
+        "Finer cause, one or more of these:",
         FINER["hallucination"].title,
         "✗ broken",
         XSS[2],

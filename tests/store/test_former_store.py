@@ -16,7 +16,30 @@ from support import former_store
 
 DATA = Path(__file__).parent / "data"
 
-RENAMED = (("*.json", '"knob": ', '"remedy": '),)
+RENAMED = (
+    ("*.json", '"knob": ', '"remedy": '),
+    ("*", "behind it in ", "finer cause in "),
+    ("*", "Behind it in ", "Finer cause in "),
+    ("*", "behind it: ", "finer cause: "),
+    ("*", "Behind it: ", "Finer cause: "),
+    ("*", "behind it, one or more of these", "finer cause, one or more of these"),
+    ("*", "Behind it, one or more of these", "Finer cause, one or more of these"),
+    ("*.txt", "beyond chance; the likeliest", "beyond chance; these come closest"),
+    ("*.html", "beyond chance. The likeliest; p is", "beyond chance. These come closest; p is"),
+    (
+        "*.txt",
+        "Each difference that could have been found:",
+        "Smallest detectable differences:" + 11 * " ",
+    ),
+    (
+        "*.html",
+        "the mean that it gave these, where it gives any",
+        "the mean that it gave to them, where it gives one",
+    ),
+    ("*.html", "(put in other words by the judge)", "(in the judge's words)"),
+    ("*.html", "No row fits. Clear", "No row matches. Clear"),
+    ("*.html", "? unmeasured here", "? not measured here"),
+)
 """What is called otherwise since: a pattern of file names, the former text, the text of today."""
 
 CALLS_BEFORE = 8

@@ -24,7 +24,7 @@ def test_a_gate_that_is_met_leaves_with_0_and_one_that_is_missed_with_1(shell: S
     assert met.block("Gates") == [
         "Gates",
         "  ✓ pass  groundedness>=0.5: met, it is 0.667 over 2 of 2 rows",
-        "  All that was asked for is met.",
+        "  All conditions are met.",
     ]
     assert met.messages[-1] == "wrote junit.xml"
     suites = ET.fromstring(shell.read("junit.xml"))

@@ -12,7 +12,15 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from ragassay.core import FIGURES, Disagreement, Figure, JudgeBenchmark, JudgeFigures, SliceFigures
+from ragassay.core import (
+    FIGURES,
+    Disagreement,
+    Figure,
+    JudgeBenchmark,
+    JudgeDifference,
+    JudgeFigures,
+    SliceFigures,
+)
 from ragassay.report import wording as say
 from ragassay.report.jsonable import SCHEMA, as_json
 from ragassay.report.terminal import Page
@@ -25,14 +33,62 @@ DISAGREEMENTS = 5
 WIDEST_MATRIX = 9
 _MANY = ("kappa", "balanced_accuracy")
 _MANY_GRADED = ("graded_kappa", "kappa")
-_SLICE = ("kappa", "balanced_accuracy", "false_positive_rate", "false_negative_rate")
 ORDERS: Mapping[str, str] = {
     "accuracy": "right winner, mean of both orders",
     "accuracy_order1": "right winner, as given",
     "accuracy_order2": "right winner, swapped",
     "consistent": "same winner in both orders",
 }
-"""Figure of a pairwise judge -> what it says."""
+"""Head of a column -> its figures by name."""
+
+
+def _figures_of_one(page: Page, judges: Sequence[JudgeFigures]) -> None:
+    """Figures as rows, pooled and macro side by side. judges: the one, or none."""
+    notes = Note({})
+    for judge in judges:
+        page.title(f"Figures: {_size(judge)}")
+        columns = [("pooled [95 %]", by_name(judge.pooled))]
+        macro = by_name(judge.macro)
+        if macro:
+            slices = say.count(len(judge.slices), "slice")
+            columns.append((f"macro of {slices} [95 %]", macro))
+        _figure_table(page, names_of(judges), columns, notes)
+    _figure_notes(page, judges, notes)
+
+
+def _figures_of_two(page: Page, b: JudgeBenchmark) -> None:
+    """Figures as rows and judges side by side: a table of the pooled ones, another of the macro
+    ones.
+    """
+    notes = Note({})
+    names = names_of(b.judges)
+    pooled = [(short(judge.judge), by_name(judge.pooled)) for judge in b.judges]
+    macro = [(short(judge.judge), by_name(judge.macro)) for judge in b.judges]
+    if any(figures for _, figures in pooled):
+        page.title("Figures, pooled over all rows")
+        _figure_table(page, names, pooled, notes)
+    if any(figures for _, figures in macro):
+        page.title("Figures, macro: mean over slices")
+        _figure_table(page, names, macro, notes)
+    for judge in b.judges:
+        page.note(f"{judge.judge}: {_size(judge)}")
+    _figure_notes(page, b.judges, notes)
+
+
+def _size(judge: JudgeFigures) -> str:
+    rows = say.count(judge.n, "row")
+    clusters = say.count(judge.clusters, "cluster")
+    return f"{rows} in {clusters}"
+
+
+def _figure_notes(page: Page, judges: Sequence[JudgeFigures], notes: Note) -> None:
+    """Below the tables: why figures are absent, and which rows could not be compared."""
+    for words in notes.lines():
+        page.note(words)
+    for judge in judges:
+        missing = missing_words(judge)
+        if missing:
+            page.line(f"{judge.judge}: {missing}", "yellow", indent=2)
 
 
 def benchmark_json(benchmark: JudgeBenchmark) -> dict[str, object]:
@@ -49,15 +105,16 @@ def benchmark_json(benchmark: JudgeBenchmark) -> dict[str, object]:
 
 def benchmark_headline(b: JudgeBenchmark) -> str:
     """The result in one sentence: of one judge with its kappa, of several how many there are."""
-    asked = f" for {b.set_up.metric}" if b.set_up.metric else ""
-    against = f"against {say.count(b.labelled, 'human label')}{asked}"
+    against = f"against {say.count(b.labelled, 'human label')}"
+    if b.set_up.metric:
+        against += f" for {b.set_up.metric}"
     if len(b.judges) != 1:
         return f"{say.count(len(b.judges), 'judge')} {against}"
     judge = b.judges[0]
+    words = "no figure is defined"
     main = main_figure(judge)
-    words = (
-        f"{title(main.name)} {figure_words(main)}" if main is not None else "no figure is defined"
-    )
+    if main is not None:
+        words = f"{title(main.name)} {figure_words(main)}"
     return f"{judge.judge} {against}: {words} on {say.count(judge.n, 'row')}"
 
 
@@ -75,7 +132,7 @@ def errors_in_words(judge: JudgeFigures, who: str = "It ") -> str:
                 interval = f" {say.percent_interval(figure.interval)}"
             errors.append(words.format(f"{figure.value:.0%}{interval}"))
     if not errors:
-        return f"{who}has no error rates: people or rows are of one kind."
+        return f"{who}has no error rates: they are not defined on these rows."
     return who + " and ".join(errors) + "."
 
 
@@ -84,29 +141,34 @@ def main_figure(judge: JudgeFigures) -> Figure | None:
     kappa = judge.figure("kappa")
     if kappa is not None and kappa.value is not None:
         return kappa
-    return next((figure for figure in judge.pooled if figure.value is not None), None)
+    for figure in judge.pooled:
+        if figure.value is not None:
+            return figure
+    return None
+
+
+_TITLES: Mapping[str, str] = {
+    "auc": "AUC",
+    "ece": "ECE",
+    "f1": "F1",
+    "mcc": "MCC",
+    "ac1": "AC1",
+    "off_by_1": "off by at most 1",
+    "brier": "Brier score",
+    "kappa_linear": "kappa, linear weights",
+    "kappa_quadratic": "kappa, quadratic weights",
+    "graded_kappa": "kappa of grades",
+    "graded_accuracy": "same grade",
+    "alpha_ordinal": "alpha, ordinal",
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's rho",
+    "kendall": "Kendall's tau-b",
+}
 
 
 def title(name: str) -> str:
     """A figure's name as it is printed."""
-    known = {
-        "auc": "AUC",
-        "ece": "ECE",
-        "f1": "F1",
-        "mcc": "MCC",
-        "ac1": "AC1",
-        "off_by_1": "off by at most 1",
-        "brier": "Brier score",
-        "kappa_linear": "kappa, linear weights",
-        "kappa_quadratic": "kappa, quadratic weights",
-        "graded_kappa": "kappa of grades",
-        "graded_accuracy": "same grade",
-        "alpha_ordinal": "alpha, ordinal",
-        "pearson": "Pearson's r",
-        "spearman": "Spearman's rho",
-        "kendall": "Kendall's tau-b",
-    }
-    return known.get(name, name.replace("_", " "))
+    return _TITLES.get(name, name.replace("_", " "))
 
 
 def short(judge: str) -> str:
@@ -116,7 +178,9 @@ def short(judge: str) -> str:
 
 def figure_words(figure: Figure | None) -> str:
     """0.512 [0.470, 0.554]; a dash where there is no value."""
-    return "–" if figure is None else say.number_words(figure.value, figure.interval)
+    if figure is None:
+        return "–"
+    return say.number_words(figure.value, figure.interval)
 
 
 def set_up_lines(b: JudgeBenchmark) -> list[tuple[str, str]]:
@@ -127,7 +191,7 @@ def set_up_lines(b: JudgeBenchmark) -> list[tuple[str, str]]:
     more = " ..." if len(s.scale) > 12 else ""
     scale = ", ".join(f"{point:g}" for point in s.scale[:12]) + more
     grades = "; grades are compared as well" if s.graded else ""
-    clusters = "none given: every row counts as its own"
+    clusters = "none given: every row is a cluster of its own"
     if s.cluster:
         clusters = f"rows of one {s.cluster} count together"
     slices = "none"
@@ -212,25 +276,24 @@ def worst_slices(judge: JudgeFigures) -> list[SliceFigures]:
     """The slices with the lowest kappa (where that is undefined: balanced accuracy), undefined ones
     last.
     """
-
-    def key(part: SliceFigures) -> tuple[bool, float, str]:
-        figures = by_name(part.figures)
-        for name in ("kappa", "balanced_accuracy", "accuracy"):
-            figure = figures.get(name)
-            if figure is not None and figure.value is not None:
-                return False, figure.value, part.value
-        return True, 0.0, part.value
-
-    return sorted(judge.slices, key=key)
+    return sorted(judge.slices, key=_agreement)
 
 
-def error_words(found: Disagreement, b: JudgeBenchmark) -> str:
+def _agreement(part: SliceFigures) -> tuple[bool, float, str]:
+    """What slices are sorted by, the lowest agreement first; equal ones by name."""
+    figures = by_name(part.figures)
+    for name in ("kappa", "balanced_accuracy", "accuracy"):
+        figure = figures.get(name)
+        if figure is not None and figure.value is not None:
+            return False, figure.value, part.value
+    return True, 0.0, part.value
+
+
+def error_words(disagreement: Disagreement, b: JudgeBenchmark) -> str:
     """Which way judge and people differ."""
-    return (
-        "people pass it, the judge fails it"
-        if found.label >= b.set_up.cut
-        else "people fail it, the judge passes it"
-    )
+    if disagreement.label >= b.set_up.cut:
+        return "people pass it, the judge fails it"
+    return "people fail it, the judge passes it"
 
 
 def missing_words(judge: JudgeFigures) -> str:
@@ -238,11 +301,13 @@ def missing_words(judge: JudgeFigures) -> str:
     total = sum(judge.missing.values())
     if not total:
         return ""
-    why = "; ".join(
-        f"{reason} ({n:,})"
-        for reason, n in sorted(judge.missing.items(), key=lambda item: -item[1])
-    )
+    reasons = sorted(judge.missing.items(), key=_most_frequent_first)
+    why = "; ".join(f"{reason} ({n:,})" for reason, n in reasons)
     return f"{say.count(total, 'row')} without a verdict: {why}"
+
+
+def _most_frequent_first(item: tuple[str, int]) -> int:
+    return -item[1]
 
 
 def all_warnings(b: JudgeBenchmark) -> list[str]:
@@ -257,25 +322,35 @@ def render_benchmark(benchmark: JudgeBenchmark, console: Console) -> None:
     """The benchmark in a terminal of 80 columns or more: headline, set-up, figures, confusion,
     slices, differences, disagreements, warnings.
     """
-    page, b = Page(console), benchmark
+    page = Page(console)
+    b = benchmark
+    # Of many judges only the main figures fit; the rest is in the page and the JSON.
+    detailed = b.judges if len(b.judges) <= SIDE_BY_SIDE else ()
+    several = len(b.judges) > 1
     page.line(benchmark_headline(b), "bold")
-    for judge in b.judges if len(b.judges) <= SIDE_BY_SIDE else ():
-        page.line(errors_in_words(judge, f"{judge.judge} " if len(b.judges) > 1 else "It "))
-    page.table([("", False), ("", False)], [[what, words] for what, words in set_up_lines(b)])
+    for judge in detailed:
+        page.line(errors_in_words(judge, f"{judge.judge} " if several else "It "))
+    page.table([("", False), ("", False)], set_up_lines(b))
     for words in all_warnings(b):
         page.line(f"warning: {words}", "yellow", indent=2)
     if len(b.judges) > SIDE_BY_SIDE:
         _many(page, b)
+    elif several:
+        _figures_of_two(page, b)
     else:
-        _figures(page, b)
-    for judge in b.judges if len(b.judges) <= SIDE_BY_SIDE else ():
-        of = f" of {judge.judge}" if len(b.judges) > 1 else ""
+        _figures_of_one(page, b.judges)
+    for judge in detailed:
+        of = f" of {judge.judge}" if several else ""
         _position(page, judge, of)
         _confusion(page, judge, of)
         _slices(page, judge, of)
     _differences(page, b)
-    for judge in b.judges if len(b.judges) <= SIDE_BY_SIDE else ():
-        _disagreements(page, b, judge, f" of {judge.judge}" if len(b.judges) > 1 else "")
+    for judge in detailed:
+        of = f" of {judge.judge}" if several else ""
+        _disagreements(page, b, judge, of)
+
+
+_Columns = list[tuple[str, dict[str, Figure]]]
 
 
 def benchmark_text(benchmark: JudgeBenchmark, width: int = 100) -> str:
@@ -285,45 +360,7 @@ def benchmark_text(benchmark: JudgeBenchmark, width: int = 100) -> str:
     return out.getvalue()
 
 
-def _figures(page: Page, b: JudgeBenchmark) -> None:
-    """Figures as rows; of one judge pooled and macro side by side, of two judges a table each."""
-    names, notes = names_of(b.judges), Note({})
-    if len(b.judges) == 1:
-        judge = b.judges[0]
-        page.title(
-            f"Figures: {say.count(judge.n, 'row')} in {say.count(judge.clusters, 'cluster')}"
-        )
-        pooled, macro = by_name(judge.pooled), by_name(judge.macro)
-        columns = [("pooled [95 %]", pooled)]
-        if macro:
-            columns.append((f"macro of {say.count(len(judge.slices), 'slice')} [95 %]", macro))
-        _figure_table(page, names, columns, notes)
-    else:
-        for view in ("pooled", "macro"):
-            held = [(short(judge.judge), by_name(getattr(judge, view))) for judge in b.judges]
-            if any(figures for _, figures in held):
-                page.title(
-                    "Figures, pooled over all rows"
-                    if view == "pooled"
-                    else "Figures, macro: mean over slices"
-                )
-                _figure_table(page, names, held, notes)
-        for judge in b.judges:
-            words = (
-                f"{judge.judge}: {say.count(judge.n, 'row')} in"
-                f" {say.count(judge.clusters, 'cluster')}"
-            )
-            page.line(words, "dim", indent=2)
-    for words in notes.lines():
-        page.line(words, "dim", indent=2)
-    for judge in b.judges:
-        if missing := missing_words(judge):
-            page.line(f"{judge.judge}: {missing}", "yellow", indent=2)
-
-
-def _figure_table(
-    page: Page, names: list[str], columns: list[tuple[str, dict[str, Figure]]], notes: Note
-) -> None:
+def _figure_table(page: Page, names: list[str], columns: _Columns, notes: Note) -> None:
     heads = [("figure", False)]
     heads += [(one_line(head, 60), False) for head, _ in columns]
     rows = []
@@ -346,12 +383,8 @@ def _many(page: Page, b: JudgeBenchmark) -> None:
         page.title("Judges, macro: mean over slices")
         _judge_table(page, names, [(judge, by_name(judge.macro)) for judge in b.judges], notes)
     for words in notes.lines():
-        page.line(words, "dim", indent=2)
-    page.line(
-        "every figure, confusion matrices, slices and disagreements: --html FILE or --json",
-        "dim",
-        indent=2,
-    )
+        page.note(words)
+    page.note("every figure, confusion matrices, slices and disagreements: --html FILE or --json")
 
 
 def _judge_table(
@@ -371,8 +404,10 @@ def _judge_table(
 
 def rank(figures: Mapping[str, Figure], names: Sequence[str]) -> float:
     """The highest first figure first; judges without it last."""
-    found = figures.get(names[0]) if names else None
-    return -found.value if found is not None and found.value is not None else 2.0
+    first = figures.get(names[0]) if names else None
+    if first is None or first.value is None:
+        return 2.0  # no figure is below -1
+    return -first.value
 
 
 def _position(page: Page, judge: JudgeFigures, of: str) -> None:
@@ -380,73 +415,82 @@ def _position(page: Page, judge: JudgeFigures, of: str) -> None:
         return
     page.title(f"Order of the two responses{of}")
     notes = Note({})
-    page.table(
-        [("figure", False), ("value [95 %]", False), ("pairs", True)],
-        [
-            [ORDERS.get(f.name, title(f.name)), figure_words(f) + notes.mark(f), f"{f.n:,}"]
-            for f in judge.position
-        ],
-    )
+    heads = [("figure", False), ("value [95 %]", False), ("pairs", True)]
+    rows = []
+    for figure in judge.position:
+        name = ORDERS.get(figure.name, title(figure.name))
+        rows.append([name, notes.cell(figure), f"{figure.n:,}"])
+    page.table(heads, rows)
     for words in notes.lines():
-        page.line(words, "dim", indent=2)
+        page.note(words)
 
 
 def _confusion(page: Page, judge: JudgeFigures, of: str) -> None:
     if not judge.confusion:
         return
     page.title(f"Confusion{of}: people in rows, the judge in columns")
-    if len(judge.confusion_scores) > WIDEST_MATRIX:
-        page.line(
-            f"{len(judge.confusion_scores)} different scores: see --html FILE or --json",
-            "dim",
-            indent=2,
-        )
+    scores = judge.confusion_scores
+    if len(scores) > WIDEST_MATRIX:
+        page.note(f"{len(scores)} different scores: see --html FILE or --json")
         return
     heads = [("people \\ judge", False)]
-    heads += [(one_line(score, 20), True) for score in judge.confusion_scores]
+    heads += [(one_line(score, 20), True) for score in scores]
     heads.append(("all", True))
     rows = []
     for label, counts in zip(judge.confusion_labels, judge.confusion, strict=True):
-        rows.append([one_line(label, 20), *map("{:,}".format, counts), f"{sum(counts):,}"])
+        cells = [f"{n:,}" for n in counts]
+        rows.append([one_line(label, 20), *cells, f"{sum(counts):,}"])
     page.table(heads, rows)
 
 
 def _slices(page: Page, judge: JudgeFigures, of: str) -> None:
     if not judge.slices:
         return
-    ordered, notes = worst_slices(judge), Note({})
+    notes = Note({})
     page.title(f"Slices{of}, the lowest agreement first")
-    rows: list[list[str | tuple[str, str]]] = []
-    for part in ordered[:WORST_SLICES]:
-        held = by_name(part.figures)
-        kappa = held.get("kappa")
-        errors = [say.percent(held[name].value) if name in held else "–" for name in _SLICE[2:]]
-        rows.append(
-            [
-                (
-                    one_line(part.value, 40),
-                    f"{say.count(part.n, 'row')}, {say.count(part.clusters, 'cluster')}",
-                ),
-                figure_words(kappa) + notes.mark(kappa),
-                say.figure(held["balanced_accuracy"].value) if "balanced_accuracy" in held else "–",
-                " / ".join(errors),
-            ]
-        )
-    page.table(
-        [
-            ("slice", False),
-            ("kappa [95 %]", False),
-            ("bal. acc.", True),
-            ("passed bad / failed good", False),
-        ],
-        rows,
-    )
-    if len(ordered) > WORST_SLICES:
-        page.line(
-            f"and {len(ordered) - WORST_SLICES} more: see --html FILE or --json", "dim", indent=2
-        )
+    heads = [
+        ("slice", False),
+        ("kappa [95 %]", False),
+        ("bal. acc.", True),
+        ("false pos. / false neg.", False),
+    ]
+    ordered = worst_slices(judge)
+    page.table(heads, [_slice_cells(part, notes) for part in ordered[:WORST_SLICES]])
+    more = len(ordered) - WORST_SLICES
+    if more > 0:
+        page.note(f"and {more} more: see --html FILE or --json")
     for words in notes.lines():
-        page.line(words, "dim", indent=2)
+        page.note(words)
+
+
+def _slice_cells(part: SliceFigures, notes: Note) -> list[str | tuple[str, str]]:
+    figures = by_name(part.figures)
+    rows = say.count(part.n, "row")
+    clusters = say.count(part.clusters, "cluster")
+    balanced_accuracy = "–"
+    if "balanced_accuracy" in figures:
+        balanced_accuracy = say.figure(figures["balanced_accuracy"].value)
+    errors = []
+    for name in ("false_positive_rate", "false_negative_rate"):
+        rate = figures.get(name)
+        errors.append(say.percent(rate.value if rate is not None else None))
+    return [
+        (one_line(part.value, 40), f"{rows}, {clusters}"),
+        notes.cell(figures.get("kappa")),
+        balanced_accuracy,
+        " / ".join(errors),
+    ]
+
+
+def by_p(differences: Sequence[JudgeDifference]) -> list[JudgeDifference]:
+    """The smallest p first, those without one last."""
+    return sorted(differences, key=_p_first)
+
+
+def _p_first(difference: JudgeDifference) -> tuple[bool, float]:
+    if difference.p is None:
+        return True, 1.0
+    return False, difference.p
 
 
 def _differences(page: Page, b: JudgeBenchmark) -> None:
@@ -455,55 +499,46 @@ def _differences(page: Page, b: JudgeBenchmark) -> None:
     page.title(
         "Differences, B - A, on the rows that both judged (p corrected for all that are shown)"
     )
-    ordered = sorted(b.differences, key=lambda d: (d.p is None, d.p if d.p is not None else 1.0))
-    page.table(
-        [("A and B", False), ("figure", False), ("difference [95 %]", False), ("p", False)],
-        [
+    heads = [("A and B", False), ("figure", False), ("difference [95 %]", False), ("p", False)]
+    rows: list[list[str | tuple[str, str]]] = []
+    for difference in by_p(b.differences)[:DIFFERENCES]:
+        words = say.number_words(difference.difference, difference.interval, sign=True)
+        rows.append(
             [
-                (one_line(short(d.a), 40), one_line(short(d.b), 40)),
-                title(d.figure),
-                (say.number_words(d.difference, d.interval, sign=True), d.reason),
-                say.p_value(d.p) or "–",
+                (one_line(short(difference.a), 40), one_line(short(difference.b), 40)),
+                title(difference.figure),
+                (words, difference.reason),
+                say.p_value(difference.p) or "–",
             ]
-            for d in ordered[:DIFFERENCES]
-        ],
-    )
-    if len(ordered) > DIFFERENCES:
-        page.line(
-            f"and {len(ordered) - DIFFERENCES:,} more, by p: see --html FILE or --json",
-            "dim",
-            indent=2,
         )
+    page.table(heads, rows)
+    more = len(b.differences) - DIFFERENCES
+    if more > 0:
+        page.note(f"and {more:,} more, by p: see --html FILE or --json")
 
 
 def _disagreements(page: Page, b: JudgeBenchmark, judge: JudgeFigures, of: str) -> None:
     if not judge.disagreements:
         return
     page.title(f"Most expensive disagreements{of}")
-    for found in judge.disagreements[:DISAGREEMENTS]:
-        where = f" ({found.slice})" if found.slice else ""
-        page.line(f"{found.id}{where}: {error_words(found, b)}", "bold", indent=2)
-        page.line(
-            f"label {found.label:g}, score {found.score:.3g}, cost {found.cost:.3g}",
-            "dim",
-            indent=4,
-        )
-        for what, text in texts_of(found):
+    for row in judge.disagreements[:DISAGREEMENTS]:
+        where = f" ({row.slice})" if row.slice else ""
+        page.line(f"{row.id}{where}: {error_words(row, b)}", "bold", indent=2)
+        figures = f"label {row.label:g}, score {row.score:.3g}, cost {row.cost:.3g}"
+        page.line(figures, "dim", indent=4)
+        for what, text in texts_of(row):
             page.line(f"{what}: {one_line(text, 300)}", indent=4)
-    if len(judge.disagreements) > DISAGREEMENTS:
-        page.line(
-            f"and {len(judge.disagreements) - DISAGREEMENTS} more: see --html FILE or --json",
-            "dim",
-            indent=2,
-        )
+    more = len(judge.disagreements) - DISAGREEMENTS
+    if more > 0:
+        page.note(f"and {more} more: see --html FILE or --json")
 
 
-def texts_of(found: Disagreement) -> list[tuple[str, str]]:
+def texts_of(disagreement: Disagreement) -> list[tuple[str, str]]:
     """(what it is, the text) of what is known of the row."""
     texts = (
-        ("question", found.question),
-        ("response", found.response),
-        ("people", found.human_rationale),
-        ("judge", found.judge_rationale),
+        ("question", disagreement.question),
+        ("response", disagreement.response),
+        ("people", disagreement.human_rationale),
+        ("judge", disagreement.judge_rationale),
     )
     return [(what, text) for what, text in texts if text]

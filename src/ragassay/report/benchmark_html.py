@@ -7,13 +7,21 @@ dash and marker, not by colour alone. The same benchmark gives the same bytes.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
 
-from ragassay.core import CutPoint, Figure, JudgeBenchmark, JudgeFigures
+from ragassay.core import (
+    FIGURES,
+    CutPoint,
+    Figure,
+    JudgeBenchmark,
+    JudgeFigures,
+    ReliabilityBin,
+)
 from ragassay.report import benchmark as words
 from ragassay.report import wording as say
 from ragassay.report.pages import FOLDER, environment, hash_of, write_whole
@@ -32,26 +40,25 @@ def write_benchmark_html(benchmark: JudgeBenchmark, path: str | Path) -> None:
     written.
     """
     b = benchmark
-    style = "".join(
-        (FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "benchmark.css")
+    style = ""
+    for name in ("report.css", "benchmark.css"):
+        style += (FOLDER / name).read_text(encoding="utf-8")
+    policy = (
+        f"default-src 'none'; style-src '{hash_of(style)}'; base-uri 'none'; form-action 'none'"
     )
-    made = environment()
-    made.globals.update(w=words)
-    page = made.get_template("benchmark.html.j2").generate(
+    templates = environment()
+    templates.globals.update(w=words)
+    page = templates.get_template("benchmark.html.j2").generate(
         b=b,
         style=Markup(style),
-        policy=(
-            f"default-src 'none'; style-src '{hash_of(style)}'; base-uri 'none'; form-action 'none'"
-        ),
+        policy=policy,
         headline=words.benchmark_headline(b),
         set_up=words.set_up_lines(b),
         warnings=words.all_warnings(b),
         tables=[table for table in _tables(b) if table.rows],
         judges=[_judge(judge, i) for i, judge in enumerate(b.judges[:DETAILED], 1)],
         left=max(0, len(b.judges) - DETAILED),
-        differences=sorted(
-            b.differences, key=lambda d: (d.p is None, d.p if d.p is not None else 1.0)
-        )[:DIFFERENCES],
+        differences=words.by_p(b.differences)[:DIFFERENCES],
         more_differences=max(0, len(b.differences) - DIFFERENCES),
         disagreements=DISAGREEMENTS,
     )
@@ -73,20 +80,18 @@ def _tables(b: JudgeBenchmark) -> list[_Table]:
     """One judge: pooled and macro as columns. A few: a table a view. Many: judges as rows, by their
     main figures.
     """
+    names = words.names_of(b.judges)
     if len(b.judges) == 1:
-        return [_table_of_one(b.judges[0], words.names_of(b.judges))]
+        return [_table_of_one(b.judges[0], names)]
+    pooled = [(words.short(judge.judge), words.by_name(judge.pooled)) for judge in b.judges]
+    macro = [(words.short(judge.judge), words.by_name(judge.macro)) for judge in b.judges]
+    views = [("Figures, pooled over all rows", pooled), ("Figures, macro: mean over slices", macro)]
     tables = []
-    for view, title in (
-        ("pooled", "Figures, pooled over all rows"),
-        ("macro", "Figures, macro: mean over slices"),
-    ):
-        columns = [
-            (words.short(judge.judge), words.by_name(getattr(judge, view))) for judge in b.judges
-        ]
+    for title, columns in views:
         if not any(figures for _, figures in columns):
             continue
         if len(columns) <= SIDE_BY_SIDE:
-            tables.append(_table_of_few(title, columns, words.names_of(b.judges)))
+            tables.append(_table_of_few(title, columns, names))
         else:
             tables.append(_table_of_many(title, columns, b))
     return tables
@@ -114,8 +119,6 @@ def _figure_rows(
     names: list[str], columns: _Columns
 ) -> tuple[tuple[str, str, tuple[Figure | None, ...]], ...]:
     """A row a figure, with what it says and its value in each column."""
-    from ragassay.core import FIGURES
-
     rows = []
     for name in names:
         values = tuple(figures.get(name) for _, figures in columns)
@@ -189,7 +192,9 @@ class _JudgeView:
 
 
 def _judge(judge: JudgeFigures, number: int) -> _JudgeView:
-    most = max((max(counts, default=0) for counts in judge.confusion), default=0)
+    most = 0
+    for counts in judge.confusion:
+        most = max(most, max(counts, default=0))
     return _JudgeView(judge, f"j{number}", _curve(judge), _reliability(judge), most)
 
 
@@ -212,32 +217,46 @@ class _Field:
 
     def x_ticks(self) -> tuple[tuple[float, str], ...]:
         """Five, from end to end."""
-        steps = [self.left + (self.right - self.left) * i / 4 for i in range(5)]
-        return tuple((self.x(step), f"{step:.3g}") for step in steps)
+        ticks = []
+        for i in range(5):
+            value = self.left + (self.right - self.left) * i / 4
+            ticks.append((self.x(value), f"{value:.3g}"))
+        return tuple(ticks)
 
     def y_ticks(self) -> tuple[tuple[float, str], ...]:
         """A quarter apart, from bottom to top."""
         parts = 6 if self.bottom else 4
-        steps = [self.bottom + (self.top - self.bottom) * i / parts for i in range(parts + 1)]
-        return tuple((self.y(step), f"{step:.2f}") for step in steps)
+        ticks = []
+        for i in range(parts + 1):
+            value = self.bottom + (self.top - self.bottom) * i / parts
+            ticks.append((self.y(value), f"{value:.2f}"))
+        return tuple(ticks)
 
 
 def _curve(judge: JudgeFigures) -> _Curve | None:
     points = judge.cut_curve
     if len(points) < 2:
         return None
-    lines = {name: _runs(points, name) for name in _SERIES}
-    lowest = min((_lowest(runs) for runs in lines.values() if runs), default=0.0)
+    lines: dict[str, list[list[tuple[float, float]]]] = {}
+    for name in _SERIES:
+        runs = _runs(points, name)
+        if runs:
+            lines[name] = runs
+    lowest = min((_lowest(runs) for runs in lines.values()), default=0.0)
     low = points[0].cut
     high = points[-1].cut
-    field = _Field(low, high, bottom=-0.5 if lowest < -0.05 else 0.0)
-    own = judge.judge_cut
+    # Kappa may be negative, and rarely is; only then the chart shows what lies below 0.
+    bottom = -0.5 if lowest < -0.05 else 0.0
+    field = _Field(low, high, bottom)
+    own = None
+    if judge.judge_cut is not None and low <= judge.judge_cut <= high:
+        own = field.x(judge.judge_cut)
     return _Curve(
         _curve_words(judge),
-        tuple(_series(name, runs, field) for name, runs in lines.items() if runs),
+        tuple(_series(name, runs, field) for name, runs in lines.items()),
         field.x_ticks(),
         field.y_ticks(),
-        field.x(own) if own is not None and low <= own <= high else None,
+        own,
     )
 
 
@@ -249,28 +268,28 @@ def _lowest(runs: list[list[tuple[float, float]]]) -> float:
 def _series(name: str, runs: list[list[tuple[float, float]]], field: _Field) -> _Series:
     pieces = []
     for run in runs:
-        pieces.append(" ".join(f"{field.x(cut)},{field.y(value)}" for cut, value in run))
-    cut, value = runs[-1][-1]
-    return _Series(words.title(name), tuple(pieces), (field.x(cut), field.y(value)))
+        points = [f"{field.x(cut)},{field.y(value)}" for cut, value in run]
+        pieces.append(" ".join(points))
+    last_cut, last_value = runs[-1][-1]
+    end = (field.x(last_cut), field.y(last_value))
+    return _Series(words.title(name), tuple(pieces), end)
 
 
 def _curve_words(judge: JudgeFigures) -> str:
     """What the curve says, in a sentence."""
     points = judge.cut_curve
-    text = (
-        "Precision, recall and kappa if the judge passed from each of"
-        f" {say.count(len(points), 'score')} on."
-    )
-    best = max(
-        (point for point in points if point.kappa is not None),
-        key=lambda point: point.kappa or -1.0,
-        default=None,
-    )
-    if best is None or best.kappa is None:
+    text = f"Precision, recall and kappa at each of {say.count(len(points), 'possible cut')}."
+    best: CutPoint | None = None
+    best_kappa = -math.inf
+    for point in points:
+        if point.kappa is not None and point.kappa > best_kappa:
+            best = point
+            best_kappa = point.kappa
+    if best is None:
         return text
-    text += f" Kappa is highest, {best.kappa:.3f}, from {best.cut:.3g} on"
+    text += f" Kappa is highest ({best_kappa:.3f}) at a cut of {best.cut:.3g}"
     if judge.judge_cut is not None:
-        text += f"; the judge passes from {judge.judge_cut:.3g} on"
+        text += f"; the judge's own cut is {judge.judge_cut:.3g}"
     return text + ". A cut that is chosen on these rows looks better here than it is elsewhere."
 
 
@@ -291,28 +310,45 @@ def _reliability(judge: JudgeFigures) -> _Reliability | None:
     if not bins:
         return None
     most = max(each.n for each in bins)
+    dots = tuple(_dot(each, most) for each in bins)
+    return _Reliability(_reliability_words(bins), dots)
 
-    def y(value: float) -> float:
-        return round(_TOP + _HEIGHT * (1 - value), 2)
 
-    dots = tuple(
-        _Dot(
-            round(_LEFT + _WIDTH * each.mean_score, 2),
-            y(each.observed),
-            y(each.interval.low) if each.interval else None,
-            y(each.interval.high) if each.interval else None,
-            round(2.5 + 4.5 * (each.n / most) ** 0.5, 2),
-            f"mean score {each.mean_score:.2f}: people pass {say.percent(each.observed)} of"
-            f" {say.count(each.n, 'row')}",
-        )
-        for each in bins
+def _dot(each: ReliabilityBin, most: int) -> _Dot:
+    """The dot of a bin; its area rises with the number of rows. most: rows of the largest bin."""
+    low = None
+    high = None
+    if each.interval:
+        low = _share_y(each.interval.low)
+        high = _share_y(each.interval.high)
+    passed = say.percent(each.observed)
+    rows = say.count(each.n, "row")
+    return _Dot(
+        round(_LEFT + _WIDTH * each.mean_score, 2),
+        _share_y(each.observed),
+        low,
+        high,
+        round(2.5 + 4.5 * (each.n / most) ** 0.5, 2),
+        f"mean score {each.mean_score:.2f}: people pass {passed} of {rows}",
     )
-    widest = max(bins, key=lambda each: each.n * abs(each.mean_score - each.observed))
+
+
+def _share_y(share: float) -> float:
+    return round(_TOP + _HEIGHT * (1 - share), 2)
+
+
+def _reliability_words(bins: Sequence[ReliabilityBin]) -> str:
+    """What the dots say, in words: the bin whose gap to the diagonal weighs most."""
+    widest = max(bins, key=_weighted_gap)
+    passed = say.percent(widest.observed)
+    rows = say.count(widest.n, "row")
     side = "too high" if widest.mean_score > widest.observed else "too low"
-    text = (
-        "Share of rows that people pass, by the judge's score. On the diagonal the score is a"
-        f" probability. The gap that weighs most: at a mean score of {widest.mean_score:.2f} people"
-        f" pass {say.percent(widest.observed)} of {say.count(widest.n, 'row')}, so the score is"
-        f" {side}."
+    return (
+        "Share of rows that people pass, by the judge's score. Where a dot lies on the diagonal,"
+        " the score can be read as a probability. The largest gap, weighted by rows: at a mean"
+        f" score of {widest.mean_score:.2f} people pass {passed} of {rows}, so the score is {side}."
     )
-    return _Reliability(text, dots)
+
+
+def _weighted_gap(each: ReliabilityBin) -> float:
+    return each.n * abs(each.mean_score - each.observed)

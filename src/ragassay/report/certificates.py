@@ -26,24 +26,20 @@ def render_certificates(certificates: Sequence[Certificate], console: Console) -
     """One line a certificate: what was measured, on which labels, bound to which rubrics."""
     page = Page(console)
     if not certificates:
-        page.line("No certificate here. Make one: ragassay benchmark LABELS --judge URI")
+        page.line("The store holds no certificate yet.")
+        page.line("Make one: ragassay benchmark LABELS --judge URI")
         return
     shown = SHOWN if console.width >= WIDE else SHOWN[:1]
-    for judge in dict.fromkeys(c.judge for c in certificates):
-        own = sorted(
-            (c for c in certificates if c.judge == judge), key=lambda c: (c.metric, c.dataset, c.id)
-        )
+    heads = [("metric", False), ("labels", False)]
+    for name in shown:
+        heads.append((f"{name.replace('_', ' ')} [95 %]", False))
+    for judge in dict.fromkeys(certificate.judge for certificate in certificates):
+        own = [certificate for certificate in certificates if certificate.judge == judge]
+        own.sort(key=_by_metric)
         page.title(f"Judge: {judge}")
-        page.table(
-            [
-                ("metric", False),
-                ("labels", False),
-                *((f"{name.replace('_', ' ')} [95 %]", False) for name in shown),
-            ],
-            [_certificate_cells(c, shown) for c in own],
-        )
-        if any(c.kind != "human" for c in own):
-            page.line("* labels that were constructed, wholly or in part", "dim", indent=2)
+        page.table(heads, [_certificate_cells(certificate, shown) for certificate in own])
+        if any(certificate.kind != "human" for certificate in own):
+            page.note("* labels that were constructed, wholly or in part")
     page.line(
         "A certificate holds for one rubric text, model and set of parameters, and for rows like"
         " those it was measured on. Every figure: --json.",
@@ -51,59 +47,72 @@ def render_certificates(certificates: Sequence[Certificate], console: Console) -
     )
 
 
+def _by_metric(certificate: Certificate) -> tuple[str, str, str]:
+    return certificate.metric, certificate.dataset, certificate.id
+
+
 def render_certificate(certificate: Certificate, console: Console) -> None:
     """One certificate in full: what it is bound to, the set-up, every figure."""
-    page, c = Page(console), certificate
-    page.line(f"Certificate {c.id}", "bold")
-    bound = [
-        f"{c.rubrics.get(rubric, rubric)} {print_[:12]}"
-        for rubric, print_ in sorted(c.fingerprints.items())
-    ]
+    page = Page(console)
+    page.line(f"Certificate {certificate.id}", "bold")
+    page.table([("", False), ("", False)], _facts(certificate))
+    page.title("Figures")
+    macro = {figure.name: figure for figure in certificate.macro}
+    heads = [("figure", False), ("pooled [95 %]", False)]
+    if macro:
+        heads.append(("macro [95 %]", False))
+    rows = []
+    for figure in certificate.pooled:
+        cells: list[str | tuple[str, str]] = [figure.name.replace("_", " "), _full(figure)]
+        if macro:
+            cells.append(_full(macro.get(figure.name)))
+        rows.append(cells)
+    page.table(heads, rows)
+    for reason, n in sorted(certificate.missing.items(), key=_most_frequent_first):
+        page.note(f"{say.count(n, 'row')} without a verdict: {reason}")
+
+
+def _facts(c: Certificate) -> list[tuple[str, str]]:
+    """(what, in words) of everything that the certificate depends on."""
+    bound = []
+    for rubric, fingerprint in sorted(c.fingerprints.items()):
+        bound.append(f"{c.rubrics.get(rubric, rubric)} {fingerprint[:12]}")
+    clusters = say.count(c.clusters, "cluster")
+    draws = f"{c.set_up.draws:,} draws, seed {c.set_up.seed}"
     facts = [
         ("judge", c.judge),
         ("metric", c.metric),
         ("bound to", ", ".join(bound)),
-        (
-            "labels",
-            (
-                f"{c.dataset} ({c.data_hash[:12]}), {c.kind}: {c.n:,} in"
-                f" {say.count(c.clusters, 'cluster')}"
-            ),
-        ),
+        ("labels", f"{c.dataset} ({c.data_hash[:12]}), {c.kind}: {c.n:,} in {clusters}"),
         ("people pass", f"a label of at least {c.set_up.cut:g}"),
-        ("intervals", f"95 %, cluster bootstrap, {c.set_up.draws:,} draws, seed {c.set_up.seed}"),
+        ("intervals", f"95 %, cluster bootstrap, {draws}"),
         ("made", f"{c.created} with RagAssay {c.version}"),
     ]
-    facts += [("only rows", " and ".join(c.set_up.where))] if c.set_up.where else []
-    facts += [("note", c.note)] if c.note else []
-    page.table([("", False), ("", False)], [[what, words] for what, words in facts])
-    page.title("Figures")
-    macro = {figure.name: figure for figure in c.macro}
-    heads = [
-        ("figure", False),
-        ("pooled [95 %]", False),
-        *([("macro [95 %]", False)] if macro else []),
-    ]
-    page.table(
-        heads,
-        [
-            [f.name.replace("_", " "), _full(f), *([_full(macro.get(f.name))] if macro else [])]
-            for f in c.pooled
-        ],
-    )
-    for reason, n in sorted(c.missing.items(), key=lambda item: -item[1]):
-        page.line(f"{say.count(n, 'row')} without a verdict: {reason}", "dim", indent=2)
+    if c.set_up.where:
+        facts.append(("only rows", " and ".join(c.set_up.where)))
+    if c.note:
+        facts.append(("note", c.note))
+    return facts
+
+
+def _most_frequent_first(item: tuple[str, int]) -> int:
+    return -item[1]
 
 
 def _cell(certificate: Certificate, name: str) -> tuple[str, str]:
     """The pooled figure; below it the macro one, named, where there is one."""
-    macro = next((figure for figure in certificate.macro if figure.name == name), None)
-    words = figure_words(certificate.figure(name))
-    return words, f"macro {figure_words(macro)}" if macro is not None else ""
+    pooled = figure_words(certificate.figure(name))
+    for figure in certificate.macro:
+        if figure.name == name:
+            return pooled, f"macro {figure_words(figure)}"
+    return pooled, ""
 
 
 def _full(figure: Figure | None) -> tuple[str, str]:
-    return figure_words(figure), figure.reason if figure is not None else ""
+    """The figure, and below it why it or its interval is absent."""
+    if figure is None:
+        return figure_words(None), ""
+    return figure_words(figure), figure.reason
 
 
 def _mark(certificate: Certificate) -> str:

@@ -114,7 +114,7 @@ class FinalSteps:
                 check_output_file(path, *others)
             except SetupError as error:
                 messages.append(
-                    f"--{kind} {error.where}, which is kept with the run, cannot be written now and"
+                    f"--{kind} {error.where} is stored with the run, but cannot be written now and"
                     f" is left out: {error.why}"
                 )
                 steps = replace(steps, html=None) if kind == "html" else replace(steps, junit=None)
@@ -190,6 +190,6 @@ def resumed_steps(
     stored = FinalSteps.from_manifest(kept).without(given)
     messages = []
     if stored != FinalSteps():
-        messages.append(f"Kept with the run: {stored.as_options()}")
+        messages.append(f"Stored with the run: {stored.as_options()}")
     writable, warnings = stored.writable(*files)
     return ResumedSteps(given.and_also(writable), given.and_also(stored), (*messages, *warnings))

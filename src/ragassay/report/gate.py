@@ -20,18 +20,45 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_FIGURES: dict[str, Callable[[MetricSummary], float | None]] = {
-    "mean": lambda m: m.mean,
-    "pass_rate": lambda m: m.pass_rate,
-    "lower": lambda m: None if m.interval is None else m.interval.low,
-    "upper": lambda m: None if m.interval is None else m.interval.high,
-    "lower(pass_rate)": lambda m: None if m.pass_interval is None else m.pass_interval.low,
-    "upper(pass_rate)": lambda m: None if m.pass_interval is None else m.pass_interval.high,
-}
 _HOW = (
     'write metric, comparison and number, for example "groundedness>=0.8" or'
     ' "pass_rate(groundedness)>=0.9"'
 )
+
+
+def _mean(m: MetricSummary) -> float | None:
+    return m.mean
+
+
+def _pass_rate(m: MetricSummary) -> float | None:
+    return m.pass_rate
+
+
+def _lower(m: MetricSummary) -> float | None:
+    return None if m.interval is None else m.interval.low
+
+
+def _upper(m: MetricSummary) -> float | None:
+    return None if m.interval is None else m.interval.high
+
+
+def _lower_pass_rate(m: MetricSummary) -> float | None:
+    return None if m.pass_interval is None else m.pass_interval.low
+
+
+def _upper_pass_rate(m: MetricSummary) -> float | None:
+    return None if m.pass_interval is None else m.pass_interval.high
+
+
+_FIGURES: dict[str, Callable[[MetricSummary], float | None]] = {
+    "mean": _mean,
+    "pass_rate": _pass_rate,
+    "lower": _lower,
+    "upper": _upper,
+    "lower(pass_rate)": _lower_pass_rate,
+    "upper(pass_rate)": _upper_pass_rate,
+}
+"""Figure of a gate -> its value; None where the run has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,53 +101,63 @@ class GateResult:
 
     def to_json(self) -> dict[str, object]:
         """As JSON-like values, for `--json`."""
-        gates = [
-            {
-                "gate": o.gate.text,
-                "value": o.value,
-                "passed": o.passed,
-                "message": o.message,
-                "rows": o.rows,
-                "note": o.note,
+        gates = []
+        for outcome in self.outcomes:
+            gate = {
+                "gate": outcome.gate.text,
+                "value": outcome.value,
+                "passed": outcome.passed,
+                "message": outcome.message,
+                "rows": outcome.rows,
+                "note": outcome.note,
             }
-            for o in self.outcomes
-        ]
+            gates.append(gate)
         return {"gates": gates, "incomplete": list(self.incomplete), "exit_code": self.exit_code}
 
 
 def parse_gate(text: str, metrics: Iterable[str] = ()) -> Gate:
     """Read a gate; with `metrics`, its metric must be one of them. Raises SetupError E0601."""
-    found = _GATE.fullmatch(text)
-    if found is None or not found["left"].strip():
+    match = _GATE.fullmatch(text)
+    if match is None or not match["left"].strip():
         raise SetupError(
             "E0601", "The gate cannot be read.", where="--gate", why=repr(text), fix=_HOW
         )
-    known, left = tuple(metrics), found["left"].strip()
-    name, kind = left, "mean"
-    of = _OF.fullmatch(left)
-    if of is not None and left not in known and of["figure"] in _FIGURES:
-        name, kind = of["metric"].strip(), of["figure"]
-        inner = _OF.fullmatch(name)
-        if (
-            kind in ("lower", "upper")
-            and inner is not None
-            and inner["figure"] == "pass_rate"
-            and name not in known
-        ):
-            name, kind = inner["metric"].strip(), f"{kind}(pass_rate)"
-    if known and name not in known:  # a name without parameters means the only metric of that name
-        same = [metric for metric in known if metric.partition("(")[0] == name]
-        name = same[0] if len(same) == 1 else name
-    if known and name not in known:
-        hint = nearest(name, known) or " Metrics: " + ", ".join(known) + "."
-        raise SetupError(
-            "E0601",
-            "The gate names a metric that is not in the run.",
-            where="--gate",
-            why=repr(name),
-            fix=f"{_HOW}.{hint}",
-        )
-    return Gate(text.strip(), kind, name, found["op"], float(found["number"]))
+    names = tuple(metrics)
+    kind, name = _figure_and_metric(match["left"].strip(), names)
+    if names and name not in names:
+        # A name without parameters means the only metric of that name.
+        same = [metric for metric in names if metric.partition("(")[0] == name]
+        if len(same) != 1:
+            hint = nearest(name, names) or " Metrics: " + ", ".join(names) + "."
+            raise SetupError(
+                "E0601",
+                "The gate names a metric that is not in the run.",
+                where="--gate",
+                why=repr(name),
+                fix=f"{_HOW}.{hint}",
+            )
+        name = same[0]
+    return Gate(text.strip(), kind, name, match["op"], float(match["number"]))
+
+
+def _figure_and_metric(left: str, names: tuple[str, ...]) -> tuple[str, str]:
+    """What stands left of the comparison as (figure, metric): "lower(pass_rate(groundedness))" is
+    "lower(pass_rate)" of groundedness. names: of the run's metrics, () where they are not known.
+    """
+    # A metric with parameters looks like a figure of a metric, so known names come first.
+    if left in names:
+        return "mean", left
+    outer = _OF.fullmatch(left)
+    if outer is None or outer["figure"] not in _FIGURES:
+        return "mean", left
+    kind = outer["figure"]
+    name = outer["metric"].strip()
+    if kind not in ("lower", "upper") or name in names:
+        return kind, name
+    inner = _OF.fullmatch(name)
+    if inner is None or inner["figure"] != "pass_rate":
+        return kind, name
+    return f"{kind}(pass_rate)", inner["metric"].strip()
 
 
 def check_gates(
@@ -160,17 +197,19 @@ def check_gates(
 def _noted(outcome: GateOutcome, manifest: Manifest) -> GateOutcome:
     """The outcome with a warning where the gate asks for values at the bad end of its metric."""
     gate = outcome.gate
-    good, asked = (
-        better_end(gate.metric, manifest),
-        "higher" if gate.op.startswith(">") else "lower",
-    )
-    if "pass_rate" in gate.figure or good in ("neither", asked) or good == "higher":
-        return outcome  # of a metric that is better when higher, an upper limit may be meant as one
+    if "pass_rate" in gate.figure or not gate.op.startswith(">"):
+        return outcome
+    # Of a metric that is better when higher, an upper limit may be meant as one.
+    if better_end(gate.metric, manifest) != "lower":
+        return outcome
     note = (
         f"{gate.metric} is better when lower, and this gate asks for high values;"
         f" {_TURNED[gate.op]} was probably meant"
     )
     return replace(outcome, note=note, message=f"{outcome.message}; note: {note}")
+
+
+_RESULT_WORDS = {True: "met", False: "not met", None: "undecided"}
 
 
 _TURNED = {">=": "<=", ">": "<"}
@@ -182,36 +221,25 @@ def _check(gate: Gate, metrics: dict[str, MetricSummary]) -> GateOutcome:
     rows = metric.passed + metric.failed if rate else metric.n
     value = _FIGURES[gate.figure](metric)
     if value is None:
-        return GateOutcome(
-            gate,
-            None,
-            None,
-            f"{gate.text}: there is no {gate.figure} of {gate.metric} to compare",
-            rows,
-        )
-    holds, over = _OPERATORS[gate.op], f"over {rows:,} of {count(metric.rows, 'row')}"
+        message = f"{gate.text}: there is no {gate.figure} of {gate.metric} to compare"
+        return GateOutcome(gate, None, None, message, rows)
+    holds = _OPERATORS[gate.op]
     shown = percent(value) if rate else figure(value, metric.unit)
-    if not (rate and metric.undecided):
-        passed = holds(value, gate.threshold)
-        return GateOutcome(
-            gate,
-            value,
-            passed,
-            f"{gate.text}: {'met' if passed else 'not met'}, it is {shown} {over}",
-            rows,
+    words = f"it is {shown} over {rows:,} of {count(metric.rows, 'row')}"
+    passed: bool | None = holds(value, gate.threshold)
+    if rate and metric.undecided:
+        # The rate if all undecided rows failed, and if all passed.
+        low = _bound(value, rows, metric.undecided, 0)
+        high = _bound(value, rows, metric.undecided, 1)
+        passed = holds(low, gate.threshold)
+        if passed != holds(high, gate.threshold):
+            passed = None
+        words += (
+            f", and between {percent(low)} and {percent(high)} with the {metric.undecided:,}"
+            " undecided"
         )
-    low, high = (_bound(value, rows, metric.undecided, share) for share in (0, 1))
-    met = {holds(low, gate.threshold), holds(high, gate.threshold)}
-    decided = met.pop() if len(met) == 1 else None
-    word = {True: "met", False: "not met", None: "open"}[decided]
-    return GateOutcome(
-        gate,
-        value,
-        decided,
-        f"{gate.text}: {word}, it is {shown} {over}, and between {percent(low)} and {percent(high)}"
-        f" with the {metric.undecided:,} undecided",
-        rows,
-    )
+    message = f"{gate.text}: {_RESULT_WORDS[passed]}, {words}"
+    return GateOutcome(gate, value, passed, message, rows)
 
 
 def _bound(value: float, decided: int, undecided: int, share: int) -> float:
@@ -219,9 +247,10 @@ def _bound(value: float, decided: int, undecided: int, share: int) -> float:
     pass.
     """
     passed = value * decided
-    passed = (
-        round(passed) if abs(passed - round(passed)) < 1e-9 else passed
-    )  # counts: 8 of 10 is 0.8 to the last bit
+    # Of a rate this is a count: 8 of 10 must be 0.8 to the last bit. The ends of an interval are
+    # none.
+    if abs(passed - round(passed)) < 1e-9:
+        passed = round(passed)
     return (passed + share * undecided) / (decided + undecided)
 
 
@@ -229,17 +258,17 @@ def _lacking(gated: Iterable[MetricSummary], floor: float) -> list[str]:
     """Gated metrics that too many rows lack the fields for: one row of ten must not meet a gate for
     all ten.
     """
-    out = []
+    messages = []
     for m in gated:
-        lacking = {why: n for why, n in m.reasons.items() if why.startswith(LACKS)}
-        asked = m.n + sum(lacking.values())
-        if asked and m.n / asked < floor:
-            why = "; ".join(f"{why} ({n:,})" for why, n in lacking.items())
-            out.append(
-                f"{m.metric}: a value in {m.n:,} of {count(asked, 'row')}, below the floor of"
+        lacking = {reason: n for reason, n in m.reasons.items() if reason.startswith(LACKS)}
+        rows = m.n + sum(lacking.values())
+        if rows and m.n / rows < floor:
+            why = "; ".join(f"{reason} ({n:,})" for reason, n in lacking.items())
+            messages.append(
+                f"{m.metric}: a value in {m.n:,} of {count(rows, 'row')}, below the floor of"
                 f" {percent(floor)}: {why}"
             )
-    return out
+    return messages
 
 
 def _uncovered(summary: Summary, floor: float) -> list[str]:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ragassay.store import Store
 
 _LONGEST = 20_000  # characters shown of one text; the store has the rest
+BINS = 10  # of the distribution of a metric
 _SIGNS = {"supported": "✓", "admits not knowing": "✓", "not supported": "✗", "not judged": "?"}
 _KINDS = {"✓": "s", "✗": "n", "?": "u", "–": "o"}
 
@@ -62,42 +63,48 @@ def write_html(
     run.
     """
     summary = summarise(store, run_id, trust=trust)
-    style, script = (
-        (FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js")
-    )
-    shown = min(
-        max_rows,
-        summary.scored + summary.bad + sum(1 for line in store.row_lines(run_id) if not line.done),
-    )
+    style = (FOLDER / "report.css").read_text(encoding="utf-8")
+    script = (FOLDER / "report.js").read_text(encoding="utf-8")
     policy = (
         f"default-src 'none'; style-src '{hash_of(style)}'; script-src '{hash_of(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    stream = (
-        _environment()
-        .get_template("report.html.j2")
-        .generate(
-            s=summary,
-            m=summary.manifest,
-            style=Markup(style),
-            script=Markup(script),
-            policy=policy,
-            ratios=[x for x in summary.metrics if not x.unit and x.mean is not None],
-            others=[x for x in summary.metrics if x.unit or x.mean is None],
-            distributions=_distributions(store, run_id, summary),
-            titles={share.cause.name: share.cause.title for share in summary.causes},
-            app=say.app_words(summary),
-            ledger=say.ledger_words(summary),
-            shown=shown,
-            rows=(
-                _row(row, i, summary.manifest)
-                for i, row in enumerate(
-                    worst_rows(store, run_id, summary.manifest, summary.metrics, max_rows)
-                )
-            ),
-        )
+    template = _environment().get_template("report.html.j2")
+    # Generated piece by piece, and rows as they are read: memory does not follow their number.
+    stream = template.generate(
+        s=summary,
+        m=summary.manifest,
+        style=Markup(style),
+        script=Markup(script),
+        policy=policy,
+        ratios=[x for x in summary.metrics if _has_axis(x)],
+        others=[x for x in summary.metrics if not _has_axis(x)],
+        distributions=_distributions(store, run_id, summary),
+        titles={share.cause.name: share.cause.title for share in summary.causes},
+        app=say.app_words(summary),
+        ledger=say.ledger_words(summary),
+        shown=min(max_rows, _shown_rows(store, run_id, summary)),
+        rows=_rows(store, run_id, summary, max_rows),
     )
     write_whole(path, stream)
+
+
+def _has_axis(metric: MetricSummary) -> bool:
+    """Whether the metric's mean can be drawn between 0 and 1."""
+    return not metric.unit and metric.mean is not None
+
+
+def _shown_rows(store: Store, run_id: str, summary: Summary) -> int:
+    """How many rows the store has something of: those that a stop left half judged too."""
+    unfinished = sum(not line.done for line in store.row_lines(run_id))
+    return summary.scored + summary.bad + unfinished
+
+
+def _rows(store: Store, run_id: str, summary: Summary, max_rows: int) -> Iterator[_RowView]:
+    manifest = summary.manifest
+    rows = worst_rows(store, run_id, manifest, summary.metrics, max_rows)
+    for number, row in enumerate(rows):
+        yield _row(row, number, manifest)
 
 
 def _environment() -> Environment:
@@ -129,26 +136,33 @@ def _distributions(store: Store, run_id: str, summary: Summary) -> list[_Distrib
     """Ten equal bins of [0, 1] for every metric that is a ratio; each but the last without its
     upper end.
     """
-    bins = {m.metric: ([0] * 10, [0] * 10) for m in summary.metrics if not m.unit and m.n}
+    metrics = [m for m in summary.metrics if not m.unit and m.n]
+    bins = {m.metric: ([0] * BINS, [0] * BINS) for m in metrics}
     for line in store.score_lines(run_id):
-        if line.value is not None and line.metric in bins:
-            rows, failed = bins[line.metric]
-            place = min(9, max(0, int(line.value * 10 + 1e-9)))
-            rows[place] += 1
-            failed[place] += line.verdict is Verdict.FAIL
-    return [_distribution(m, *bins[m.metric]) for m in summary.metrics if m.metric in bins]
+        if line.value is None or line.metric not in bins:
+            continue
+        rows, failed = bins[line.metric]
+        # 0.3 * 10 may come out just below 3, and belongs into the bin that starts there.
+        place = int(line.value * BINS + 1e-9)
+        place = min(BINS - 1, max(0, place))
+        rows[place] += 1
+        failed[place] += line.verdict is Verdict.FAIL
+    return [_distribution(m, *bins[m.metric]) for m in metrics]
 
 
 def _distribution(m: MetricSummary, rows: list[int], failed: list[int]) -> _Distribution:
     highest = max(rows)
-    bars = tuple(
-        _Bar(i / 10, (i + 1) / 10, n, bad, n / highest, bad / highest)
-        for i, (n, bad) in enumerate(zip(rows, failed, strict=True))
-    )
-    top = rows.index(highest)
-    text = f"{highest:,} of {say.count(m.n, 'row')} between {top / 10:.1f} and {(top + 1) / 10:.1f}"
-    fail = f"; {sum(failed):,} fail" if m.passed + m.failed else ""
-    return _Distribution(m.metric, f"{text}; {sum(rows[:5]):,} below 0.5{fail}", bars)
+    bars = []
+    for i, (n, bad) in enumerate(zip(rows, failed, strict=True)):
+        bars.append(_Bar(i / BINS, (i + 1) / BINS, n, bad, n / highest, bad / highest))
+    top = bars[rows.index(highest)]
+    all_rows = say.count(m.n, "row")
+    text = f"{highest:,} of {all_rows} between {top.low:.1f} and {top.high:.1f}"
+    text += f"; {sum(rows[: BINS // 2]):,} below 0.5"
+    # Without a pass mark no row can fail.
+    if m.passed + m.failed:
+        text += f"; {sum(failed):,} fail"
+    return _Distribution(m.metric, text, tuple(bars))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +246,7 @@ class _Evidence:
         self.claims: dict[int, list[int]] = {}  # place number -> claim numbers
 
     def add(self, context: int, start: int, end: int) -> int:
+        """The number of the place; a new one where no claim or chunk rested on it yet."""
         return self.numbers.setdefault((context, start, end), len(self.numbers) + 1)
 
     def anchor(self, number: int) -> str:
@@ -245,11 +260,12 @@ class _Evidence:
         return sorted(claims)
 
     def spans(self, context: int) -> list[Span]:
-        return [
-            Span(start, end, n)
-            for (where, start, end), n in self.numbers.items()
-            if where == context
-        ]
+        """The places in this context, to be marked."""
+        spans = []
+        for (where, start, end), number in self.numbers.items():
+            if where == context:
+                spans.append(Span(start, end, number))
+        return spans
 
 
 def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
@@ -259,17 +275,16 @@ def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
     if sample is None:
         return view
     evidence = _Evidence(view.anchor)
-    parts = claims_of(row)
+    claims = claims_of(row)
     weights = say.weights(row)
-    for i, part in enumerate(parts, 1):
+    for i, part in enumerate(claims, 1):
         weight = say.weight(weights.get(say.claim_place(part)))
         view.claims.append(_claim(part, i, sample, evidence, weight))
+    # Claims come first, so that their places have the low numbers.
     chunks = _chunk_parts(row)
     for _, part in chunks:
-        for quote in part.evidence:
-            if _shown(quote.end) and located(quote, place(part, quote), sample):
-                evidence.add(place(part, quote), quote.start, quote.end)
-    view.response = list(_response(view.anchor, sample, parts, view.claims))
+        _add_evidence(part, sample, evidence)
+    view.response = list(_response(view.anchor, sample, claims, view.claims))
     view.response_cut = max(0, len(sample.response or "") - _LONGEST)
     for index in range(len(sample.contexts or ())):
         rated = [(score, part) for score, part in chunks if part.context == index]
@@ -279,27 +294,43 @@ def _row(row: RowResult, number: int, manifest: Manifest) -> _RowView:
     return view
 
 
+def _add_evidence(part: Part, sample: Sample, evidence: _Evidence) -> None:
+    """Mark what the rating of a chunk rests on, where it does stand in the context."""
+    for quote in part.evidence:
+        context = place(part, quote)
+        if _shown(quote.end) and located(quote, context, sample):
+            evidence.add(context, quote.start, quote.end)
+
+
 def _row_line(row: RowResult, anchor: str, manifest: Manifest) -> _RowView:
     """The row's line, closed: its verdict, its cause and the value that the page sorts by."""
     diagnosis = row.diagnosis
+    cause = ""
+    if diagnosis.cause is not None:
+        cause = diagnosis.cause.name
+    verdict = say.VERDICT_WORDS[diagnosis.verdict]
+    if row.bad is not None:
+        verdict = "unreadable"
     worst = worst_score(row, manifest)
     if worst is None:
+        # Of a row that passes: the score that is nearest to failing.
         marked = [s for s in row.scores if s.value is not None and s.pass_mark is not None]
         worst = max(marked, key=lambda score: badness(score, manifest), default=None)
-    verdict = "unreadable" if row.bad is not None else say.VERDICT_WORDS[diagnosis.verdict]
     values = {score.metric: score.value for score in row.scores}
     return _RowView(
         row=row,
         anchor=anchor,
         verdict=verdict,
-        cause=diagnosis.cause.name if diagnosis.cause is not None else "",
+        cause=cause,
         value=worst.value if worst is not None else None,
         metrics=" ".join(_short_value(values.get(name)) for name in manifest.metrics),
     )
 
 
 def _short_value(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+    if value is None:
+        return "-"
+    return f"{value:.4g}"
 
 
 def _chunk_parts(row: RowResult) -> list[tuple[Score, Part]]:
@@ -317,25 +348,26 @@ def _sections(row: RowResult) -> Iterator[_Section]:
     guidelines, citations ...
     """
     for score in row.scores:
-        found: dict[str, list[_Item]] = {}
+        items_by_title: dict[str, list[_Item]] = {}
         for part in score.parts:
             title, word = say.section(score.metric, part)
-            if title:
-                sign = _part_sign(part)
-                text = one_line(part_text(part, row.sample), 400)
-                found.setdefault(title, []).append(
-                    _Item(_KINDS[sign], f"{sign} {word}", text, part.rationale)
-                )
-        for title, items in found.items():
+            if not title:
+                continue
+            sign = _part_sign(part)
+            text = one_line(part_text(part, row.sample), 400)
+            item = _Item(_KINDS[sign], f"{sign} {word}", text, part.rationale)
+            items_by_title.setdefault(title, []).append(item)
+        for title, items in items_by_title.items():
             yield _Section(title, score.metric, items)
 
 
 def _part_sign(part: Part) -> str:
     if part.status is Status.NOT_APPLICABLE:
         return "–"
-    if part.passed is None:
-        return "–" if part.value is not None else "?"
-    return "✓" if part.passed else "✗"
+    if part.passed is not None:
+        return "✓" if part.passed else "✗"
+    # A value without a verdict is judged, only not held against a mark.
+    return "?" if part.value is None else "–"
 
 
 def _shown(end: int) -> bool:
@@ -345,87 +377,119 @@ def _shown(end: int) -> bool:
 def _claim(part: Part, number: int, sample: Sample, evidence: _Evidence, weight: str) -> _Claim:
     word = say.claim_word(part)
     sign = _SIGNS.get(word, "–")
-    links, quotes = [], []
-    for found in part.evidence:
-        context = place(part, found)
-        if _shown(found.end) and located(found, context, sample):
-            e = evidence.add(context, found.start, found.end)
-            evidence.claims.setdefault(e, []).append(number)
-            links.append((evidence.anchor(e), context + 1))
+    links: list[tuple[str, int]] = []
+    quotes: list[tuple[int, str]] = []
+    for quote in part.evidence:
+        context = place(part, quote)
+        if _shown(quote.end) and located(quote, context, sample):
+            mark = evidence.add(context, quote.start, quote.end)
+            evidence.claims.setdefault(mark, []).append(number)
+            links.append((evidence.anchor(mark), context + 1))
         else:
-            quotes.append((context + 1, one_line(found.quote, 400)))
-    in_place = (
-        part.start is not None and part.end is not None and 0 <= part.start < part.end <= _LONGEST
-    )
-    unjudged = part.passed is None and part.status is not Status.NOT_APPLICABLE
-    found_there = in_place and (part.end or 0) <= len(sample.response or "")
+            quotes.append((context + 1, one_line(quote.quote, 400)))
+    why = ""
+    if part.passed is None and part.status is not Status.NOT_APPLICABLE:
+        why = say.why_unjudged(part)
+    in_response = _stands_in_response(part, sample)
+    # A claim that is marked in the response need not be repeated in full.
+    text = one_line(part_text(part, sample), 90 if in_response else 400)
     return _Claim(
         number,
         sign,
         _KINDS[sign],
         word,
-        one_line(part_text(part, sample), 90 if found_there else 400),
-        say.why_unjudged(part) if unjudged else "",
+        text,
+        why,
         part.rationale,
         tuple(links),
         tuple(quotes),
-        found_there,
+        in_response,
         weight,
         say.sources(part),
     )
 
 
+def _stands_in_response(part: Part, sample: Sample) -> bool:
+    """Whether the claim has a place in what is shown of the response."""
+    if part.start is None or part.end is None:
+        return False
+    length = min(len(sample.response or ""), _LONGEST)
+    return 0 <= part.start < part.end <= length
+
+
 def _response(
     anchor: str, sample: Sample, parts: tuple[Part, ...], claims: list[_Claim]
 ) -> Iterator[_Piece]:
-    spans = [
-        Span(part.start or 0, part.end or 0, claim.number)
-        for part, claim in zip(parts, claims, strict=True)
-        if claim.located
-    ]
-    for piece in segments((sample.response or "")[:_LONGEST], spans):
-        over = [claims[n - 1] for n in piece.over]
-        kinds = {claim.kind for claim in over}
-        kind = next((kind for kind in "nuso" if kind in kinds), "")
-        notes = tuple((f"{anchor}c{n}", f"{claims[n - 1].sign}{n}") for n in piece.ends)
-        yield _Piece(piece.text, kind, (), notes)
+    spans = []
+    for part, claim in zip(parts, claims, strict=True):
+        if claim.located:
+            spans.append(Span(part.start or 0, part.end or 0, claim.number))
+    text = (sample.response or "")[:_LONGEST]
+    for piece in segments(text, spans):
+        kinds = {claims[n - 1].kind for n in piece.over}
+        notes = []
+        for n in piece.ends:
+            notes.append((f"{anchor}c{n}", f"{claims[n - 1].sign}{n}"))
+        yield _Piece(piece.text, _gravest(kinds), (), tuple(notes))
+
+
+def _gravest(kinds: set[str]) -> str:
+    """How a piece is marked that several claims share: by the worst of them."""
+    for kind in ("n", "u", "s", "o"):
+        if kind in kinds:
+            return kind
+    return ""
 
 
 def _context(
     anchor: str, index: int, sample: Sample, rated: list[tuple[Score, Part]], evidence: _Evidence
 ) -> _ContextView:
     context = (sample.contexts or ())[index]
-    ratings: dict[tuple[str, str], list[str]] = {}
-    for score, part in rated:
-        word = say.chunk_word(part, score.metric)
-        judged = part.status is Status.JUDGED
-        kind, sign = _chunk_kind(part.passed, judged)
-        rating = f", rated {part.rating:g}" if isinstance(part.rating, int | float) else ""
-        why = "" if judged else f" ({say.why_unjudged(part)})"
-        ratings.setdefault((kind, f"{sign} {word}{rating}{why}"), []).append(score.metric)
-
-    def piece(part: Segment) -> _Piece:
-        claims = evidence.claims_ending(part.ends)
-        kind = "q" if part.over else ""
-        if any(n in evidence.claims for n in part.over):
-            kind = "e"
-        return _Piece(
-            part.text,
-            kind,
-            tuple(evidence.anchor(n) for n in part.begins),
-            tuple((f"{anchor}c{n}", str(n)) for n in claims),
-        )
-
+    text = context.text[:_LONGEST]
+    pieces = []
+    for segment in segments(text, evidence.spans(index)):
+        pieces.append(_context_piece(anchor, segment, evidence))
+    rationales = [part.rationale for _, part in rated if part.rationale]
     return _ContextView(
         number=index + 1,
         id=context.id or "",
-        ratings=tuple((kind, words, ", ".join(names)) for (kind, words), names in ratings.items()),
-        rationales=tuple(dict.fromkeys(part.rationale for _, part in rated if part.rationale)),
-        pieces=tuple(
-            piece(part) for part in segments(context.text[:_LONGEST], evidence.spans(index))
-        ),
+        ratings=_context_ratings(rated),
+        rationales=tuple(dict.fromkeys(rationales)),
+        pieces=tuple(pieces),
         cut=max(0, len(context.text) - _LONGEST),
         long=len(context.text) > 1500,
+    )
+
+
+def _context_ratings(rated: list[tuple[Score, Part]]) -> tuple[tuple[str, str, str], ...]:
+    """(kind, words, the metrics that say so) of the context's ratings; what several metrics say
+    alike is said once.
+    """
+    metrics: dict[tuple[str, str], list[str]] = {}
+    for score, part in rated:
+        judged = part.status is Status.JUDGED
+        kind, sign = _chunk_kind(part.passed, judged)
+        words = f"{sign} {say.chunk_word(part, score.metric)}"
+        if isinstance(part.rating, int | float):
+            words += f", rated {part.rating:g}"
+        if not judged:
+            words += f" ({say.why_unjudged(part)})"
+        metrics.setdefault((kind, words), []).append(score.metric)
+    return tuple((kind, words, ", ".join(names)) for (kind, words), names in metrics.items())
+
+
+def _context_piece(anchor: str, segment: Segment, evidence: _Evidence) -> _Piece:
+    """A piece of a context: "e" where claims rest on it, "q" where only a rating of it does."""
+    kind = ""
+    if segment.over:
+        on_claims = any(number in evidence.claims for number in segment.over)
+        kind = "e" if on_claims else "q"
+    claims = evidence.claims_ending(segment.ends)
+    return _Piece(
+        segment.text,
+        kind,
+        tuple(evidence.anchor(number) for number in segment.begins),
+        tuple((f"{anchor}c{number}", str(number)) for number in claims),
     )
 
 
@@ -440,5 +504,4 @@ def _why(score: Score) -> str:
     why = score.reason or score.rationale
     if score.status is Status.JUDGED:
         return why
-    words = say.STATUS_WORDS[score.status]
-    return f"{words}: {why}" if why else words
+    return say.with_reason(score.status, why)

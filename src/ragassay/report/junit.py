@@ -12,10 +12,18 @@ from xml.sax.saxutils import escape, quoteattr
 from ragassay.core import BadRow, EnvironmentFailure, Manifest, RowResult, Score, Status, Verdict
 from ragassay.report.proof import proof
 from ragassay.report.text import one_line, xml
-from ragassay.report.wording import STATUS_WORDS, behind, figure, pass_mark
+from ragassay.report.wording import behind, figure, pass_mark, with_reason
 
 if TYPE_CHECKING:
     from ragassay.store import Store
+
+
+_PASSED = 0
+_FAILURE = 1
+_ERROR = 2
+_SKIPPED = 3
+_COUNTS = ("tests", "failures", "errors", "skipped")
+"""The attributes of a suite; but for the first, each at the place of its kind of result."""
 
 
 def write_junit(store: Store, run_id: str, path: str | Path) -> None:
@@ -36,44 +44,60 @@ def write_junit(store: Store, run_id: str, path: str | Path) -> None:
 
 def _write(store: Store, run_id: str, out: TextIO) -> None:
     manifest = store.run(run_id).manifest
-    tests = {
-        metric: [0, 0, 0, 0] for metric in manifest.metrics
-    }  # tests, failures, errors, skipped
-    bad: list[BadRow] = []
-    for line, scores in store.lines(run_id):
-        if line.bad is not None:
-            bad.append(line.bad)
-        for one in scores:
-            if one.metric in tests:
-                kind = _kind(one.status, one.verdict)
-                tests[one.metric][0] += 1
-                if kind:
-                    tests[one.metric][kind] += 1
-    totals = [sum(numbers) for numbers in zip(*tests.values(), strict=True)] or [0, 0, 0, 0]
-    totals[0], totals[2] = totals[0] + len(bad), totals[2] + len(bad)
+    suites, bad = _counted(store, run_id, manifest)
+    totals = [0, 0, 0, 0]
+    for numbers in suites.values():
+        totals = [total + n for total, n in zip(totals, numbers, strict=True)]
+    totals[0] += len(bad)
+    totals[_ERROR] += len(bad)
     out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     out.write(f"<testsuites name={_attribute('ragassay ' + run_id)} {_numbers(totals)}>\n")
     with ExitStack() as stack:
         # One pass over the rows, each suite into a spool of its own: reading rows is what costs.
-        spools = {metric: stack.enter_context(_spool()) for metric in tests}
+        spools = {metric: stack.enter_context(_spool()) for metric in suites}
         for row in store.rows(run_id, order="index"):
             for score in row.scores:
                 if score.metric in spools:
                     _case(row, score, spools[score.metric], manifest)
-        for metric, numbers in tests.items():
+        for metric, numbers in suites.items():
             out.write(f"<testsuite name={_attribute(metric)} {_numbers(numbers)}>\n")
             spools[metric].seek(0)
             copyfileobj(spools[metric], out)
             out.write("</testsuite>\n")
     if bad:
-        out.write(f'<testsuite name="rows" {_numbers([len(bad), 0, len(bad), 0])}>\n')
-        for unread in bad:
-            body = _body(f"line {unread.line}. {unread.why} {unread.fix}")
-            out.write(f'<testcase classname="rows" name={_attribute(unread.id)}>')
-            attributes = f"type={_attribute(unread.code)} message={_attribute(unread.what)}"
-            out.write(f"<error {attributes}>{body}</error></testcase>\n")
-        out.write("</testsuite>\n")
+        _bad_rows(bad, out)
     out.write("</testsuites>\n")
+
+
+def _counted(
+    store: Store, run_id: str, manifest: Manifest
+) -> tuple[dict[str, list[int]], list[BadRow]]:
+    """Metric -> its counts, as in `_COUNTS`, and the rows that could not be read. They stand before
+    the cases in the file, so they are counted first.
+    """
+    suites = {metric: [0, 0, 0, 0] for metric in manifest.metrics}
+    bad: list[BadRow] = []
+    for line, scores in store.lines(run_id):
+        if line.bad is not None:
+            bad.append(line.bad)
+        for score in scores:
+            if score.metric not in suites:
+                continue
+            kind = _kind(score.status, score.verdict)
+            suites[score.metric][0] += 1
+            if kind != _PASSED:
+                suites[score.metric][kind] += 1
+    return suites, bad
+
+
+def _bad_rows(bad: list[BadRow], out: TextIO) -> None:
+    out.write(f'<testsuite name="rows" {_numbers([len(bad), 0, len(bad), 0])}>\n')
+    for row in bad:
+        body = _body(f"line {row.line}. {row.why} {row.fix}")
+        attributes = f"type={_attribute(row.code)} message={_attribute(row.what)}"
+        out.write(f'<testcase classname="rows" name={_attribute(row.id)}>')
+        out.write(f"<error {attributes}>{body}</error></testcase>\n")
+    out.write("</testsuite>\n")
 
 
 def _spool() -> SpooledTemporaryFile[str]:
@@ -81,12 +105,16 @@ def _spool() -> SpooledTemporaryFile[str]:
 
 
 def _kind(status: Status, verdict: Verdict | None) -> int:
-    """0 passed, 1 failure, 2 error, 3 skipped."""
-    if status is Status.NOT_APPLICABLE or (status is Status.JUDGED and verdict is None):
-        return 3  # a figure without a pass mark is no test that could pass
+    """The kind of result: passed, failure, error or skipped."""
+    if status is Status.NOT_APPLICABLE:
+        return _SKIPPED
+    if status is Status.JUDGED and verdict is None:
+        return _SKIPPED  # a figure without a pass mark is no test that could pass
     if verdict is Verdict.FAIL:
-        return 1
-    return 2 if verdict is Verdict.UNDECIDED or status is not Status.JUDGED else 0
+        return _FAILURE
+    if verdict is Verdict.UNDECIDED or status is not Status.JUDGED:
+        return _ERROR
+    return _PASSED
 
 
 def _case(
@@ -94,49 +122,44 @@ def _case(
 ) -> None:
     out.write(f"<testcase classname={_attribute(score.metric)} name={_attribute(row.id)}")
     kind = _kind(score.status, score.verdict)
-    if kind == 0:
+    if kind == _PASSED:
         out.write("/>\n")
-    elif kind == 3:
+    elif kind == _SKIPPED:
         why = score.reason or f"{figure(score.value)}; no verdict"
         out.write(f"><skipped message={_attribute(why)}/></testcase>\n")
-    elif kind == 2:
-        message = (
-            f"{STATUS_WORDS[score.status]}: {score.reason}"
-            if score.reason
-            else STATUS_WORDS[score.status]
-        )
-        out.write(
-            f'><error type="{score.status.value}" message={_attribute(message)}/></testcase>\n'
-        )
+    elif kind == _ERROR:
+        message = _attribute(with_reason(score.status, score.reason))
+        out.write(f'><error type="{score.status.value}" message={message}/></testcase>\n')
     else:
-        shown, cause = proof(score, row.sample), row.diagnosis.cause
-        mark = (
-            f", passes at {pass_mark(score.pass_mark, score.metric, manifest)}"
-            if score.pass_mark is not None
-            else ""
-        )
-        message = f"{score.metric} is {figure(score.value)}{mark}" + (
-            f"; {cause.title}" if cause is not None else ""
-        )
-        body = [
-            shown.what,
-            f"“{shown.quote}”" if shown.quote else "",
-            shown.rationale,
-            f"try: {cause.remedy}" if cause else "",
-            behind(row.diagnosis),
-        ]
-        out.write(
-            f'><failure type="{cause.name if cause is not None else "fail"}"'
-            f" message={_attribute(message)}>"
-            f"{_body(chr(10).join(line for line in body if line))}</failure></testcase>\n"
-        )
+        out.write(f">{_failure(row, score, manifest)}</testcase>\n")
+
+
+def _failure(row: RowResult, score: Score, manifest: Manifest) -> str:
+    """The element of a failed score: the value and the cause as its message, the proof as its
+    text.
+    """
+    cause = row.diagnosis.cause
+    message = f"{score.metric} is {figure(score.value)}"
+    if score.pass_mark is not None:
+        message += f", passes at {pass_mark(score.pass_mark, score.metric, manifest)}"
+    if cause is not None:
+        message += f"; {cause.title}"
+    shown = proof(score, row.sample)
+    lines = [shown.what]
+    if shown.quote:
+        lines.append(f"“{shown.quote}”")
+    lines.append(shown.rationale)
+    if cause is not None:
+        lines.append(f"try: {cause.remedy}")
+    lines.append(behind(row.diagnosis))
+    body = _body("\n".join(line for line in lines if line))
+    kind = cause.name if cause is not None else "fail"
+    return f'<failure type="{kind}" message={_attribute(message)}>{body}</failure>'
 
 
 def _numbers(numbers: list[int]) -> str:
-    return " ".join(
-        f'{name}="{n}"'
-        for name, n in zip(("tests", "failures", "errors", "skipped"), numbers, strict=True)
-    )
+    pairs = zip(_COUNTS, numbers, strict=True)
+    return " ".join(f'{name}="{n}"' for name, n in pairs)
 
 
 def _attribute(text: str) -> str:

@@ -31,7 +31,11 @@ def segments(text: str, spans: Sequence[Span]) -> Iterator[Segment]:
     text are ignored.
     """
     inside = sorted(span for span in spans if 0 <= span.start < span.end <= len(text))
-    cuts = sorted({0, len(text), *(s.start for s in inside), *(s.end for s in inside)})
+    places = {0, len(text)}
+    for span in inside:
+        places.add(span.start)
+        places.add(span.end)
+    cuts = sorted(places)
     active: list[Span] = []
     upcoming = 0
     for start, end in pairwise(cuts):
@@ -39,7 +43,10 @@ def segments(text: str, spans: Sequence[Span]) -> Iterator[Segment]:
         while upcoming < len(inside) and inside[upcoming].start == start:
             active.append(inside[upcoming])
             upcoming += 1
-        over = tuple(sorted(span.number for span in active))
-        begins = tuple(sorted(span.number for span in active if span.start == start))
-        ends = tuple(sorted(span.number for span in active if span.end == end))
-        yield Segment(text[start:end], over, begins, ends)
+        begins = [span for span in active if span.start == start]
+        ends = [span for span in active if span.end == end]
+        yield Segment(text[start:end], _numbers(active), _numbers(begins), _numbers(ends))
+
+
+def _numbers(spans: list[Span]) -> tuple[int, ...]:
+    return tuple(sorted(span.number for span in spans))

@@ -56,16 +56,17 @@ def mlflow_metrics(summary: Summary) -> dict[str, float]:
     """The figures of a run by MLflow name: shares from 0 to 1, or in the metric's unit; absent
     figures are left out.
     """
-    found: dict[str, float] = {}
-    if decided := summary.passed + summary.failed:
-        found[OVERALL] = summary.passed / decided
+    figures: dict[str, float] = {}
+    decided = summary.passed + summary.failed
+    if decided:
+        figures[OVERALL] = summary.passed / decided
     for metric in summary.metrics:
         if metric.pass_rate is not None and metric.metric in RATINGS:
-            found[RATINGS[metric.metric]] = metric.pass_rate
+            figures[RATINGS[metric.metric]] = metric.pass_rate
         if metric.mean is not None and metric.metric in AVERAGES:
-            found[AVERAGES[metric.metric]] = metric.mean
-        found.update(_own(metric))
-    return found
+            figures[AVERAGES[metric.metric]] = metric.mean
+        figures.update(_own(metric))
+    return figures
 
 
 def _own(metric: MetricSummary) -> Iterator[tuple[str, float]]:
@@ -128,10 +129,7 @@ def log_to_mlflow(
             "MLflow did not take the run.",
             where=tracking_uri or "MLflow's tracking address",
             why=shorten(f"{type(error).__name__}: {error}", 300),
-            fix=(
-                "check --tracking-uri and the run named by --into; nothing of the run here was"
-                " changed"
-            ),
+            fix=("check --tracking-uri and the run named by --into; the stored run is unchanged"),
         ) from error
 
 

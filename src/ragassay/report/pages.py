@@ -19,16 +19,21 @@ FOLDER = Path(__file__).parent / "templates"
 
 def environment() -> Environment:
     """Templates that escape whatever they print."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: page(value) if type(value) is str else value,
+        finalize=_printable,
     )
-    made.globals.update(say=say, one_line=one_line, percent_of=percent_of)
-    return made
+    templates.globals.update(say=say, one_line=one_line, percent_of=percent_of)
+    return templates
+
+
+def _printable(value: object) -> object:
+    # Markup is a str too, and safe already: only plain texts may hold what a page cannot.
+    return page(value) if type(value) is str else value
 
 
 def percent_of(value: float | None) -> str:

@@ -27,7 +27,9 @@ def place(part: Part, evidence: Evidence) -> int:
     A chunk is judged alone, so its evidence counts from its own text; a claim's counts over all
     contexts.
     """
-    return part.context if part.kind == "chunk" and part.context is not None else evidence.context
+    if part.kind == "chunk" and part.context is not None:
+        return part.context
+    return evidence.context
 
 
 def located(evidence: Evidence, context: int, sample: Sample) -> bool:
@@ -44,7 +46,9 @@ def badness(score: Score, manifest: Manifest | None = None) -> float:
     """
     if score.value is None:
         return 2.0
-    return score.value if lower_is_better(score.metric, manifest) else 1.0 - score.value
+    if lower_is_better(score.metric, manifest):
+        return score.value
+    return 1.0 - score.value
 
 
 def worst_score(row: RowResult, manifest: Manifest | None = None) -> Score | None:
@@ -100,9 +104,8 @@ def _what_fails(metric: str, part: Part, number: int) -> str:
         verb = "is " if word.split()[-1] in ("relevant", "judged") else ""
         return f"context {place} {verb}{word}"
     if part.kind == "statement":  # a rating of the response or of the contexts as a whole
-        if metric.startswith("context_"):
-            return (
-                "the contexts are not judged" if part.passed is None else "the contexts fall short"
-            )
-        return "the response is not judged" if part.passed is None else "the response falls short"
+        of_contexts = metric.startswith("context_")
+        if part.passed is None:
+            return "the contexts are not judged" if of_contexts else "the response is not judged"
+        return "the contexts fall short" if of_contexts else "the response falls short"
     return f"claim {number} is {claim_word(part)}"

@@ -39,7 +39,7 @@ _COLUMNS = (
     "finer",
     "better",
 )
-_GROUP = 5000  # rows of a Parquet row group, and what is held in memory
+_GROUP = 5000  # rows of a Parquet row group, and of what is in memory at once
 
 
 def export(store: Store, run_id: str, format: str, target: str | Path | TextIO) -> int:
@@ -146,17 +146,23 @@ def _jsonl(store: Store, run_id: str, out: TextIO) -> int:
 
 def _csv(store: Store, run_id: str, out: TextIO) -> int:
     # A file and a pipe get texts as they are; a terminal would obey what stands in them.
-    shown = (lambda text: cell(plain(text))) if out.isatty() else cell
+    shown = _terminal_cell if out.isatty() else cell
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(_COLUMNS)
     n = 0
     for n, record in enumerate(records(store, run_id), 1):  # noqa: B007 - n is the count
         record["evidence"] = json.dumps(record["evidence"], ensure_ascii=False)
-        record |= {name: " ".join(record[name]) for name in ("flags", "finer")}
-        writer.writerow(
-            [shown(value) if isinstance(value, str) else value for value in record.values()]
-        )
+        for name in ("flags", "finer"):
+            record[name] = " ".join(record[name])
+        cells = []
+        for value in record.values():
+            cells.append(shown(value) if isinstance(value, str) else value)
+        writer.writerow(cells)
     return n
+
+
+def _terminal_cell(text: str) -> str:
+    return cell(plain(text))
 
 
 def _arrow() -> Any:
@@ -182,7 +188,7 @@ def _parquet(store: Store, run_id: str, target: str | Path | TextIO) -> int:
             where="--format",
             fix="give a file with --out",
         )
-    found = pa.struct(
+    quote = pa.struct(
         [
             ("context", pa.int32()),
             ("start", pa.int64()),
@@ -197,12 +203,13 @@ def _parquet(store: Store, run_id: str, target: str | Path | TextIO) -> int:
         "judged": pa.int64(),
         "pass_mark": pa.float64(),
         "parts": pa.int64(),
-        "evidence": pa.list_(found),
+        "evidence": pa.list_(quote),
         "flags": pa.list_(pa.string()),
         "finer": pa.list_(pa.string()),
     }
     schema = pa.schema([(name, types.get(name, pa.string())) for name in _COLUMNS])
-    n, stream = 0, records(store, run_id)
+    n = 0
+    stream = records(store, run_id)
     try:
         with parquet.ParquetWriter(str(target), schema) as writer:
             while batch := list(islice(stream, _GROUP)):
@@ -228,7 +235,9 @@ def scores_table(store: Store, run_id: str) -> pa.Table:
     "neither"). One row per row and metric. Raises SetupError E0105 without pyarrow.
     """
     pa = _arrow()
-    strings, floats, integers = pa.string(), pa.float64(), pa.int64()
+    strings = pa.string()
+    floats = pa.float64()
+    integers = pa.int64()
     schema = pa.schema(
         [
             ("id", strings),

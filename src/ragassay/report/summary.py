@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragassay.core import (
     AppUsage,
@@ -26,7 +26,7 @@ from ragassay.core import (
 )
 from ragassay.diagnosis import CAUSES, FINER
 from ragassay.report.proof import proof, worst_score
-from ragassay.report.wording import STATUS_WORDS, AppTotals, better_end, count, unit_of
+from ragassay.report.wording import AppTotals, better_end, count, unit_of, with_reason
 from ragassay.report.worst import worst_rows
 from ragassay.scoring import MeanAccumulator, clustered_rate_interval, gap_to_rest, holm
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 SLICES_SHOWN = 12
 BAD_ROWS_SHOWN = 50
 EXAMPLES = 3
+REASONS_SHOWN = 3
 # A "slice" with more values than this is an identifier, not a grouping; it is left out, and a note
 # says so.
 MOST_VALUES = 100
@@ -119,10 +120,11 @@ class _Tally:
         self.rows.add(line)
         for score in scores:
             metric = self.metrics.get(score.metric)
-            if metric is not None:
-                metric.add(score)
-                slices = self._slices[score.metric]
-                slices.add(score.slices, score.value, score.verdict, score.cluster)
+            if metric is None:
+                continue
+            metric.add(score)
+            slices = self._slices[score.metric]
+            slices.add(score.slices, score.value, score.verdict, score.cluster)
 
     def was_asked(self, metric: str) -> bool:
         """Whether anything was asked for the metric."""
@@ -142,11 +144,11 @@ class _Tally:
     def slices(self, manifest: Manifest) -> tuple[SliceSummary, ...]:
         """The slices that say most."""
         too_many = self._too_many_values()
-        compared: list[tuple[SliceSummary, int]] = []
+        compared: list[_ComparedSlice] = []
         for name, slices in self._slices.items():
-            for pair in slices.compared(name, self.metrics[name]):
-                if pair[0].slice not in too_many:
-                    compared.append(pair)
+            for candidate in slices.compared(name, self.metrics[name]):
+                if candidate.summary.slice not in too_many:
+                    compared.append(candidate)
         operation = {name for name, metric in self.metrics.items() if metric.unit}
         better = {name: better_end(name, manifest) for name in self.metrics}
         return _most_telling(compared, operation, better)
@@ -173,19 +175,21 @@ class _Rows:
     """Verdicts, causes and usage over the rows."""
 
     def __init__(self) -> None:
-        self.scored = self.bad = self.with_usage = 0
+        self.scored = 0
+        self.bad = 0
+        self.with_usage = 0
         self.verdicts: Counter[Verdict | None] = Counter()
         self.patterns: Counter[str] = Counter()
         self.bad_rows: list[BadRow] = []
-        self._causes: dict[str, Counter[str | None]] = {}  # cause -> cluster -> failing rows
         self._failing: Counter[str | None] = Counter()
+        # Root cause -> cluster -> failing rows. The clusters are needed for the interval.
+        self._causes: dict[str, Counter[str | None]] = {}
         self._examples: dict[str, list[str]] = {}
-        self._finer: dict[
-            str, Counter[str]
-        ] = {}  # root cause -> finer cause -> rows that may have it
+        # Root cause -> finer cause -> rows that may have it, and rows that can have no other.
+        self._finer: dict[str, Counter[str]] = {}
         self._alone: dict[str, Counter[str]] = {}
         self._sums: dict[str, float] = {}
-        self._seen: Counter[str] = Counter()
+        self._stated: Counter[str] = Counter()
 
     def add(self, line: RowLine) -> None:
         """Count a row; one that a stop left half judged is pending and not counted."""
@@ -205,14 +209,13 @@ class _Rows:
 
     def _add_usage(self, usage: AppUsage) -> None:
         self.with_usage += 1
-        both = usage.input_tokens is not None and usage.output_tokens is not None
         for name in _SPENT:
             value = getattr(usage, name)
-            if name == "total_tokens" and value is None and both:
-                value = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+            if name == "total_tokens" and value is None:
+                value = _total_of(usage)
             if value is not None:
                 self._sums[name] = self._sums.get(name, 0) + value
-                self._seen[name] += 1
+                self._stated[name] += 1
 
     def _add_failed(self, line: RowLine) -> None:
         if line.pattern:
@@ -228,108 +231,140 @@ class _Rows:
     def add_finer(self, cause: str, finer: tuple[str, ...]) -> None:
         """Count what lies behind a failed row's root cause."""
         self._finer.setdefault(cause, Counter()).update(finer)
-        self._alone.setdefault(cause, Counter()).update(finer if len(finer) == 1 else ())
+        alone = self._alone.setdefault(cause, Counter())
+        if len(finer) == 1:
+            alone.update(finer)
 
     def _behind(self, name: str) -> tuple[FinerShare, ...]:
-        known, alone = self._finer.get(name, Counter()), self._alone.get(name, Counter())
-        ordered = sorted(known.items(), key=_most_frequent_first)
-        return tuple(FinerShare(cause_named(finer), rows, alone[finer]) for finer, rows in ordered)
+        alone = self._alone.get(name, Counter())
+        possible = sorted(self._finer.get(name, Counter()).items(), key=_most_frequent_first)
+        return tuple(FinerShare(cause_named(finer), rows, alone[finer]) for finer, rows in possible)
 
     def shares(self) -> tuple[CauseShare, ...]:
+        """The root causes of the failing rows, the most frequent first."""
         failing = self._failing.total()
-        out = []
-        for name, clusters in sorted(
-            self._causes.items(), key=lambda item: (-item[1].total(), item[0])
-        ):
-            rows = clusters.total()
-            out.append(
-                CauseSplit(
-                    cause_named(name),
-                    rows,
-                    rows / failing,
-                    self._interval(clusters),
-                    tuple(self._examples[name]),
-                    self._behind(name),
-                )
+        rows_by_cause = {name: clusters.total() for name, clusters in self._causes.items()}
+        shares = []
+        for name, rows in sorted(rows_by_cause.items(), key=_most_frequent_first):
+            share = CauseSplit(
+                cause_named(name),
+                rows,
+                rows / failing,
+                self._interval(self._causes[name]),
+                tuple(self._examples[name]),
+                self._behind(name),
             )
-        return tuple(out)
+            shares.append(share)
+        return tuple(shares)
 
     def _interval(self, clusters: Counter[str | None]) -> Interval | None:
-        def pairs() -> Iterator[tuple[int, int]]:
-            for cluster, rows in self._failing.items():
-                if cluster is not None:
-                    yield clusters[cluster], rows
-            yield from repeat((1, 1), clusters[None])  # a row without a cluster is one of its own
-            yield from repeat((0, 1), self._failing[None] - clusters[None])
+        return clustered_rate_interval(self._counts_by_cluster(clusters))
 
-        return clustered_rate_interval(pairs())
+    def _counts_by_cluster(self, clusters: Counter[str | None]) -> Iterator[tuple[int, int]]:
+        """(failing rows with the cause, failing rows) of each cluster."""
+        for cluster, rows in self._failing.items():
+            if cluster is not None:
+                yield clusters[cluster], rows
+        # A row without a cluster is one of its own.
+        yield from repeat((1, 1), clusters[None])
+        yield from repeat((0, 1), self._failing[None] - clusters[None])
 
     def usage(self) -> AppTotals:
-        def total(name: str) -> int | None:
-            return int(self._sums[name]) if name in self._sums else None
-
-        latency = self._sums["latency"] / self._seen["latency"] if "latency" in self._sums else None
+        """What the application spent; what no row states is absent, and not 0."""
+        latency = self._sums.get("latency")
+        if latency is not None:
+            latency /= self._stated["latency"]
         return AppTotals(
-            total("input_tokens"),
-            total("output_tokens"),
-            total("total_tokens"),
+            self._total("input_tokens"),
+            self._total("output_tokens"),
+            self._total("total_tokens"),
             self._sums.get("cost"),
             latency,
-            {name: self._seen[name] for name in _SPENT},
+            {name: self._stated[name] for name in _SPENT},
         )
+
+    def _total(self, name: str) -> int | None:
+        if name not in self._sums:
+            return None
+        return int(self._sums[name])
+
+
+def _total_of(usage: AppUsage) -> int | None:
+    """Input and output tokens together, None where the row does not state both."""
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    return usage.input_tokens + usage.output_tokens
 
 
 def cause_named(name: str) -> Cause:
     """The cause as the diagnosis room words it; an unknown name stands for itself."""
-    known = CAUSES.get(name) or FINER.get(name)
-    return (
-        replace(known, detail="") if known is not None else Cause(name, name.replace("_", " "), "")
-    )
+    cause = CAUSES.get(name) or FINER.get(name)
+    if cause is None:
+        return Cause(name, name.replace("_", " "), "")
+    return replace(cause, detail="")
 
 
 class _Metric:
     """One metric over the run."""
 
     def __init__(self, metric: str, unit: str) -> None:
-        self.metric, self.unit = metric, unit
+        self.metric = metric
+        self.unit = unit
+        # A ratio lies in [0, 1], and its interval is kept there; tokens and seconds have no top.
         self.values = MeanAccumulator(0.0, None if unit else 1.0)
         self.passes = MeanAccumulator()
-        self.rows = self.asked = self.judged = self.undecided = 0
+        self.rows = 0
+        self.asked = 0
+        self.judged = 0
+        self.undecided = 0
         self.reasons: Counter[str] = Counter()
         self.missing: Counter[str] = Counter()
         self.pass_mark: float | None = None
-        self._probability, self._probable = 0.0, 0
+        self._probability_sum = 0.0
+        self._probability_weight = 0
 
     def add(self, score: ScoreLine) -> None:
         """Count the score of one row."""
         self.rows += 1
-        value = score.value
-        if value is not None:
-            if value > 1.0:
-                self.values.high = None
-            if value < 0.0:  # a metric of the user's own may go below
-                self.values.low = None
-            self.values.add(value, score.cluster)
+        if score.value is not None:
+            self._add_value(score.value, score.cluster)
         if score.verdict is Verdict.PASS or score.verdict is Verdict.FAIL:
             self.passes.add(float(score.verdict is Verdict.PASS), score.cluster)
-        self.undecided += score.verdict is Verdict.UNDECIDED
+        elif score.verdict is Verdict.UNDECIDED:
+            self.undecided += 1
         if score.status is Status.NOT_APPLICABLE:
             self.reasons[score.reason or "not applicable"] += 1
         elif score.status is not Status.JUDGED:
-            words = STATUS_WORDS[score.status]
-            self.missing[f"{words}: {score.reason}" if score.reason else words] += 1
+            self.missing[with_reason(score.status, score.reason)] += 1
         self.asked += score.counts.asked
         self.judged += score.counts.judged
         if score.probability is not None:
+            # A row's probability is a mean over its judged parts, so it weighs as many.
             weight = max(score.counts.judged, 1)
-            self._probability += weight * score.probability
-            self._probable += weight
+            self._probability_sum += weight * score.probability
+            self._probability_weight += weight
         if score.pass_mark is not None:
             self.pass_mark = score.pass_mark
 
+    def _add_value(self, value: float, cluster: str | None) -> None:
+        # A metric of the user's own may leave [0, 1]; then its interval is not cut there either.
+        if value > 1.0:
+            self.values.high = None
+        if value < 0.0:
+            self.values.low = None
+        self.values.add(value, cluster)
+
     def summary(self, manifest: Manifest) -> MetricSummary:
-        values, passes = self.values.result(), self.passes.result()
+        """The metric's figures over the rows that were counted."""
+        values = self.values.result()
+        passes = self.passes.result()
         passed = round((passes.mean or 0.0) * passes.n)
+        coverage = None
+        if self.asked:
+            coverage = self.judged / self.asked
+        probability = None
+        if self._probability_weight:
+            probability = self._probability_sum / self._probability_weight
         return MetricSummary(
             metric=self.metric,
             rows=manifest.rows,
@@ -339,7 +374,7 @@ class _Metric:
             interval=values.interval,
             asked=self.asked,
             judged=self.judged,
-            coverage=self.judged / self.asked if self.asked else None,
+            coverage=coverage,
             passed=passed,
             failed=passes.n - passed,
             undecided=self.undecided,
@@ -348,7 +383,7 @@ class _Metric:
             not_applicable=self.reasons.total(),
             reasons=dict(self.reasons.most_common()),
             pass_mark=self.pass_mark,
-            probability=self._probability / self._probable if self._probable else None,
+            probability=probability,
             unit=self.unit,
         )
 
@@ -356,14 +391,21 @@ class _Metric:
         """One line where scores are missing although the metric applies."""
         if not self.missing:
             return []
-        most = self.missing.most_common(3)
-        why = "; ".join(f"{reason} ({n:,})" for reason, n in most) + (
-            "; ..." if len(self.missing) > 3 else ""
-        )
-        return [
-            f"{self.metric} has no value in {count(self.missing.total(), 'row')} where it applies:"
-            f" {why}"
-        ]
+        reasons = [f"{reason} ({n:,})" for reason, n in self.missing.most_common(REASONS_SHOWN)]
+        if len(self.missing) > REASONS_SHOWN:
+            reasons.append("...")
+        rows = count(self.missing.total(), "row")
+        why = "; ".join(reasons)
+        return [f"{self.metric} has no value in {rows} where it applies: {why}"]
+
+
+class _ComparedSlice(NamedTuple):
+    """A slice value against the other values of its slice, with a raw p. kinds: how many values
+    the slice has.
+    """
+
+    summary: SliceSummary
+    kinds: int
 
 
 class _Slices:
@@ -371,9 +413,8 @@ class _Slices:
 
     def __init__(self) -> None:
         self.too_many: set[str] = set()
-        self._kinds: dict[
-            str, dict[str, tuple[MeanAccumulator, MeanAccumulator]]
-        ] = {}  # name -> value -> values, passes
+        # Slice -> value of the slice -> values and passes of the metric there.
+        self._kinds: dict[str, dict[str, tuple[MeanAccumulator, MeanAccumulator]]] = {}
 
     def add(
         self,
@@ -382,45 +423,52 @@ class _Slices:
         verdict: Verdict | None,
         cluster: str | None,
     ) -> None:
+        """Count the score of one row on every slice that the row lies in."""
         if value is None:
             return
         for name, kind in slices.items():
-            if name in self.too_many:
+            accumulators = self._accumulators(name, kind)
+            if accumulators is None:
                 continue
-            kinds = self._kinds.setdefault(name, {})
-            if kind not in kinds:
-                if len(kinds) >= MOST_VALUES:
-                    self.too_many.add(name)
-                    del self._kinds[name]
-                    continue
-                kinds[kind] = (MeanAccumulator(), MeanAccumulator())
-            values, passes = kinds[kind]
+            values, passes = accumulators
             values.add(value, cluster)
             if verdict is Verdict.PASS or verdict is Verdict.FAIL:
                 passes.add(float(verdict is Verdict.PASS), cluster)
 
-    def compared(self, metric: str, tally: _Metric) -> Iterator[tuple[SliceSummary, int]]:
-        """Each slice value against the other values of its slice (raw p), with how many values the
-        slice has.
+    def _accumulators(self, name: str, kind: str) -> tuple[MeanAccumulator, MeanAccumulator] | None:
+        """Values and passes of the slice value, None where the slice has too many values. What was
+        counted of such a slice is dropped, so that memory stays bounded.
         """
+        if name in self.too_many:
+            return None
+        kinds = self._kinds.setdefault(name, {})
+        if kind not in kinds:
+            if len(kinds) >= MOST_VALUES:
+                self.too_many.add(name)
+                del self._kinds[name]
+                return None
+            kinds[kind] = (MeanAccumulator(), MeanAccumulator())
+        return kinds[kind]
+
+    def compared(self, metric: str, tally: _Metric) -> Iterator[_ComparedSlice]:
+        """Each slice value against the other values of its slice."""
         for name, kinds in self._kinds.items():
             if len(kinds) < 2:
                 continue
             whole = MeanAccumulator.joined(values for values, _ in kinds.values())
             for kind, (values, passes) in kinds.items():
-                values.low, values.high = tally.values.low, tally.values.high
+                values.low = tally.values.low
+                values.high = tally.values.high
                 gap, p = gap_to_rest(values, whole)
-                result, rate = values.result(), passes.mean
-                yield (
-                    SliceSummary(
-                        name, kind, metric, result.n, result.mean, result.interval, rate, gap, p
-                    ),
-                    len(kinds),
+                result = values.result()
+                summary = SliceSummary(
+                    name, kind, metric, result.n, result.mean, result.interval, passes.mean, gap, p
                 )
+                yield _ComparedSlice(summary, len(kinds))
 
 
 def _most_telling(
-    tested: list[tuple[SliceSummary, int]], operation: set[str], better: Mapping[str, str]
+    compared: list[_ComparedSlice], operation: set[str], better: Mapping[str, str]
 ) -> tuple[SliceSummary, ...]:
     """The smallest p first, Holm-corrected over everything that was compared; of two mirror images
     the worse.
@@ -429,31 +477,49 @@ def _most_telling(
     answers are. better: metric -> which end is the good one.
     """
 
-    def key(item: tuple[SliceSummary, int]) -> tuple[bool, bool, float, float, str, str]:
-        x = item[0]
-        gain = -(x.gap or 0.0) if better[x.metric] == "lower" else x.gap or 0.0
+    def key(item: _ComparedSlice) -> tuple[bool, bool, float, float, str, str]:
+        x = item.summary
+        gain = x.gap or 0.0
+        if better[x.metric] == "lower":
+            gain = -gain
         p = float(f"{x.p or 0.0:.9g}")  # mirror images have one p, but for the last bits
         return x.p is None, x.metric in operation, p, gain, x.metric, x.value
 
-    tested.sort(key=key)
-    corrected = iter(holm([found.p for found, _ in tested if found.p is not None]))
-    final = [
-        (replace(found, p=next(corrected)) if found.p is not None else found, kinds)
-        for found, kinds in tested
-    ]
+    compared.sort(key=key)
+    final = _corrected(compared)
     # An operation metric that stands out goes before a quality metric that does not.
-    final.sort(key=lambda item: not (item[0].p is not None and item[0].p < 0.05))
-    seen: set[tuple[str, str]] = set()
-    kept: list[SliceSummary] = []
-    for found, kinds in final:
-        if kinds == 2 and (found.slice, found.metric) in seen:
+    final.sort(key=_within_chance)
+    shown: list[SliceSummary] = []
+    mirrored: set[tuple[str, str]] = set()
+    for summary, kinds in final:
+        pair = (summary.slice, summary.metric)
+        # Of a slice with two values, the one is the other's rest: the same gap with another sign.
+        if kinds == 2 and pair in mirrored:
             continue
-        seen.add((found.slice, found.metric))
-        kept.append(found)
-    return tuple(kept[:SLICES_SHOWN])
+        mirrored.add(pair)
+        shown.append(summary)
+    return tuple(shown[:SLICES_SHOWN])
+
+
+def _corrected(compared: list[_ComparedSlice]) -> list[_ComparedSlice]:
+    """The slices with their p corrected for the number of them that have one."""
+    raw = [item.summary.p for item in compared if item.summary.p is not None]
+    p_values = iter(holm(raw))
+    corrected = []
+    for item in compared:
+        if item.summary.p is not None:
+            item = item._replace(summary=replace(item.summary, p=next(p_values)))
+        corrected.append(item)
+    return corrected
+
+
+def _within_chance(item: _ComparedSlice) -> bool:
+    p = item.summary.p
+    return p is None or p >= 0.05
 
 
 def _tenth(rows: int) -> int:
+    """A tenth of the rows, at least 10 and at most 100."""
     return min(100, max(10, math.ceil(rows / 10)))
 
 
@@ -464,19 +530,21 @@ def _worst_rows(
         score = worst_score(row, manifest)
         if row.bad is not None or score is None:
             continue
-        shown = proof(score, row.sample)
         cause = row.diagnosis.cause
-        detail = cause.detail if cause is not None else ""
-        told = detail[:40] and shown.rationale.startswith(
-            detail[:40]
-        )  # the cause quotes what the judge says anyway
+        name, detail = ("", "") if cause is None else (cause.name, cause.detail)
+        shown = proof(score, row.sample)
+        quote = shown.quote
+        # The cause often quotes what the judge says; once is enough.
+        repeated = detail != "" and shown.rationale.startswith(detail[:40])
+        if not quote and not repeated:
+            quote = detail
         yield WorstRow(
             id=row.id,
             index=row.index,
             verdict=row.diagnosis.verdict,
-            cause=cause.name if cause is not None else "",
+            cause=name,
             metric=score.metric,
             value=score.value,
-            quote=shown.quote or ("" if told else detail),
+            quote=quote,
             rationale=shown.rationale,
         )

@@ -23,13 +23,8 @@ Block = str | Table
 
 def figure_table(figures: Iterable[Figure]) -> Table:
     """Figures with their intervals, a row each; what is absent with the reason."""
-    rows = [
-        (
-            figure.name,
-            number_words(figure.value, figure.interval, absent="-"),
-            str(figure.n),
-            figure.reason,
-        )
-        for figure in figures
-    ]
+    rows = []
+    for figure in figures:
+        value = number_words(figure.value, figure.interval, absent="-")
+        rows.append((figure.name, value, str(figure.n), figure.reason))
     return Table(("figure", "value [95 %]", "rows", "note"), tuple(rows))

@@ -23,6 +23,7 @@ from ragassay.core import (
     MetricSummary,
     Part,
     RowResult,
+    RunState,
     Sample,
     Score,
     Status,
@@ -96,13 +97,18 @@ class Page:
         try:
             words.encode(self._encoding)
         except UnicodeEncodeError:
-            return (
-                words.translate(_REPLACED).encode(self._encoding, "replace").decode(self._encoding)
-            )
+            # Look-alikes where there are some; a question mark for what is left.
+            known_signs = words.translate(_REPLACED)
+            return known_signs.encode(self._encoding, "replace").decode(self._encoding)
         return words
 
     def line(self, words: str = "", style: str = "", indent: int = 0) -> None:
-        self.console.print(Padding(self.text(words, style), (0, 0, 0, indent), expand=False))
+        text = self.text(words, style)
+        self.console.print(Padding(text, (0, 0, 0, indent), expand=False))
+
+    def note(self, words: str) -> None:
+        """A dim line under a table."""
+        self.line(words, "dim", indent=2)
 
     def title(self, words: str) -> None:
         self.console.print()
@@ -111,6 +117,7 @@ class Page:
     def marked(self, word: str, words: str, indent: int = 2) -> None:
         """A line that starts with sign and word: "✗ not supported  the claim"."""
         style = _STYLE.get(word, "")
+        # The sign says the same as the colour, for those who see no colour.
         text = self.text(f"{_SIGNS[style]} {word}  ", style)
         text.append_text(self.text(words))
         self.console.print(Padding(text, (0, 0, 0, indent), expand=False))
@@ -135,15 +142,17 @@ class Page:
                 no_wrap=whole,
             )
         for row in rows:
-            table.add_row(*(self._cell(cell) for cell in row))
+            table.add_row(*map(self._cell, row))
         self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
     def _cell(self, cell: str | tuple[str, str]) -> Text:
         if isinstance(cell, str):
             return self.text(cell)
-        text = self.text(cell[0])
-        if cell[1]:
-            text.append("\n").append_text(self.text(cell[1], "dim"))
+        first, second = cell
+        text = self.text(first)
+        if second:
+            text.append("\n")
+            text.append_text(self.text(second, "dim"))
         return text
 
 
@@ -154,22 +163,21 @@ def render_summary(summary: Summary, console: Console, *, store: str = "") -> No
     store: what the commands that are proposed need to find the run (" --store PATH"), "" for the
     default store.
     """
-    page, s = Page(console), summary
-    page.line(say.headline(s), "bold")
-    if s.state.value != "finished":
-        page.line(
-            f"The run is not complete: {say.STATE_WORDS[s.state]}"
-            + (f" ({s.stop_reason})" if s.stop_reason else ""),
-            "yellow",
-        )
-    _metrics(page, s)
-    _causes(page, s)
-    _worst(page, s)
-    _slices(page, s)
-    _bad_rows(page, s)
-    _costs(page, s)
-    _judge(page, s)
-    _next(page, s, store)
+    page = Page(console)
+    page.line(say.headline(summary), "bold")
+    if summary.state is not RunState.FINISHED:
+        words = f"The run is not complete: {say.STATE_WORDS[summary.state]}"
+        if summary.stop_reason:
+            words += f" ({summary.stop_reason})"
+        page.line(words, "yellow")
+    _metrics(page, summary)
+    _causes(page, summary)
+    _worst(page, summary)
+    _slices(page, summary)
+    _bad_rows(page, summary)
+    _costs(page, summary)
+    _judge(page, summary)
+    _next(page, summary, store)
 
 
 def summary_text(summary: Summary, width: int = 100) -> str:
@@ -181,6 +189,7 @@ def summary_text(summary: Summary, width: int = 100) -> str:
 
 def _metrics(page: Page, s: Summary) -> None:
     page.title("Metrics")
+    # A metric that did not apply to any row has a line of its own below the table.
     shown = [m for m in s.metrics if m.n or m.asked or m.undecided]
     if page.console.width >= WIDE:
         _wide_metrics(page, shown, s.manifest)
@@ -188,7 +197,7 @@ def _metrics(page: Page, s: Summary) -> None:
         heads = [("metric", False), ("mean [95 %]", False), ("pass rate [95 %]", False)]
         page.table(heads, [_narrow_cells(m, s.manifest) for m in shown])
     for words in say.absences(s):
-        page.line(words, "dim", indent=2)
+        page.note(words)
     for note in s.notes:
         page.line(note, "yellow", indent=2)
 
@@ -197,12 +206,14 @@ WIDE = 120  # columns from which the figures of a metric fit on one line
 
 
 def _wide_metrics(page: Page, shown: list[MetricSummary], manifest: Manifest) -> None:
+    # Columns that would be empty are left out.
     with_undecided = any(m.undecided for m in shown)
     with_probability = any(m.probability is not None for m in shown)
     heads = [("metric", False), ("mean [95 %]", False), ("rows", True), ("pass rate [95 %]", False)]
     if with_undecided:
         heads.append(("undec.", True))
-    heads += [("passes at", False), ("judged", True)]
+    heads.append(("passes at", False))
+    heads.append(("judged", True))
     if with_probability:
         heads.append(("prob.", True))
     rows = []
@@ -222,16 +233,16 @@ def _wide_metrics(page: Page, shown: list[MetricSummary], manifest: Manifest) ->
         rows.append(cells)
     page.table(heads, rows)
     if with_probability:
-        page.line(
-            "prob.: mean probability, as the judge sees it, of the judged parts", "dim", indent=2
-        )
+        page.note("prob.: mean probability that the judge gave to the judged parts")
 
 
 def _marked_direction(m: MetricSummary, manifest: Manifest) -> str:
     """The direction where it is not the usual one; of tokens, dollars and seconds it needs no
     saying.
     """
-    return "" if m.unit else say.direction(m.metric, manifest)
+    if m.unit:
+        return ""
+    return say.direction(m.metric, manifest)
 
 
 def _narrow_cells(m: MetricSummary, manifest: Manifest) -> list[tuple[str, str]]:
@@ -260,22 +271,22 @@ def _causes(page: Page, s: Summary) -> None:
         return
     page.title(f"What broke, in the {say.count(s.failed, 'failing row')}")
     for share in s.causes:
+        percent = say.percent(share.share)
         interval = say.percent_interval(share.interval)
-        page.line(
-            f"{say.percent(share.share)} {interval}  {share.cause.title}"
-            f" ({say.count(share.rows, 'row')})",
-            indent=2,
-        )
+        rows = say.count(share.rows, "row")
+        page.line(f"{percent} {interval}  {share.cause.title} ({rows})", indent=2)
         if share.cause.remedy:
             page.line(f"try: {share.cause.remedy}", "cyan", indent=6)
         for finer in say.finer_shares(share):
             page.line(finer, indent=6)
         page.line(f"e.g. {', '.join(share.examples)}", "dim", indent=6)
     for name, n in s.patterns.items():
-        page.line(f"pattern in {say.count(n, 'failing row')}: {name}", "dim", indent=2)
+        page.note(f"pattern in {say.count(n, 'failing row')}: {name}")
 
 
 WORST_SHOWN = 10
+BAD_ROWS_SHOWN = 10
+SLICES_BY_CHANCE = 3  # shown where no slice differs from the rest beyond chance
 CONTEXT_SHOWN = 4000  # characters of a context's text
 
 
@@ -285,77 +296,71 @@ def _worst(page: Page, s: Summary) -> None:
     titles = {share.cause.name: share.cause.title for share in s.causes}
     page.title("Worst rows")
     for row in s.worst[:WORST_SHOWN]:
-        word = say.VERDICT_WORDS[row.verdict]
+        value = say.figure(row.value, say.unit_of(row.metric, s.manifest))
+        words = f"{row.id}  {row.metric} {value}"
         cause = titles.get(row.cause, row.cause)
-        page.marked(
-            word,
-            f"{row.id}  {row.metric} {say.figure(row.value, say.unit_of(row.metric, s.manifest))}"
-            + (f"  {cause}" if cause else ""),
-        )
+        if cause:
+            words += f"  {cause}"
+        page.marked(say.VERDICT_WORDS[row.verdict], words)
         if row.quote:
             page.line(f"“{one_line(row.quote)}”", indent=6)
         if row.rationale:
             page.line(one_line(row.rationale), "dim", indent=6)
-    if len(s.worst) > WORST_SHOWN:
-        page.line(
-            f"and {len(s.worst) - WORST_SHOWN} more of the worst tenth: see the HTML report or"
-            " --json",
-            "dim",
-            indent=2,
-        )
+    more = len(s.worst) - WORST_SHOWN
+    if more > 0:
+        page.note(f"and {more} more of the worst tenth: see the HTML report or --json")
 
 
 def _slices(page: Page, s: Summary) -> None:
     if not s.slices:
         return
-    telling = [x for x in s.slices if x.p is not None and x.p < 0.05]
-    if telling:
+    shown = [x for x in s.slices if x.p is not None and x.p < 0.05]
+    if shown:
         page.title("Slices that differ from the rest (p corrected for all that were compared)")
     else:
-        page.title("Slices: none differs from the rest beyond chance; the likeliest")
+        page.title("Slices: none differs from the rest beyond chance; these come closest")
+        shown = list(s.slices[:SLICES_BY_CHANCE])
     units = {m.metric: m.unit for m in s.metrics}
     # Where lower is better for one of them, the sign alone misleads.
-    turned = any(say.direction(x.metric, s.manifest) for x in telling or s.slices[:3])
-    page.table(
-        [
-            ("slice", False),
-            ("metric", False),
-            ("mean [95 %]", False),
-            ("gap", True),
-            ("rows", True),
-            ("p", False),
-        ],
-        [
+    turned = any(say.direction(x.metric, s.manifest) for x in shown)
+    heads = [
+        ("slice", False),
+        ("metric", False),
+        ("mean [95 %]", False),
+        ("gap", True),
+        ("rows", True),
+        ("p", False),
+    ]
+    rows: list[list[str | tuple[str, str]]] = []
+    for x in shown:
+        unit = units.get(x.metric, "")
+        change = say.change_word(x.gap, x.metric, s.manifest) if turned else ""
+        rows.append(
             [
                 f"{one_line(x.slice, 40)} = {one_line(x.value, 40)}",
                 x.metric,
-                say.number_words(x.mean, x.interval, units.get(x.metric, "")),
-                (
-                    say.signed(x.gap, units.get(x.metric, "")),
-                    say.change_word(x.gap, x.metric, s.manifest) if turned else "",
-                ),
+                say.number_words(x.mean, x.interval, unit),
+                (say.signed(x.gap, unit), change),
                 f"{x.n:,}",
                 say.p_value(x.p) or "too few rows",
             ]
-            for x in telling or s.slices[:3]
-        ],
-    )
+        )
+    page.table(heads, rows)
 
 
 def _bad_rows(page: Page, s: Summary) -> None:
     if not s.bad:
         return
     page.title(f"{say.count(s.bad, 'row')} could not be read")
-    for bad in s.bad_rows[:10]:
-        page.line(
-            f"line {bad.line}, row {bad.id}: {bad.code} {bad.what}"
-            + (f" ({bad.why})" if bad.why else ""),
-            indent=2,
-        )
+    for bad in s.bad_rows[:BAD_ROWS_SHOWN]:
+        words = f"line {bad.line}, row {bad.id}: {bad.code} {bad.what}"
+        if bad.why:
+            words += f" ({bad.why})"
+        page.line(words, indent=2)
         if bad.fix:
             page.line(f"fix: {bad.fix}", "cyan", indent=6)
-    if s.bad > 10:
-        page.line(f"and {s.bad - 10:,} more", "dim", indent=2)
+    if s.bad > BAD_ROWS_SHOWN:
+        page.note(f"and {s.bad - BAD_ROWS_SHOWN:,} more")
 
 
 def _costs(page: Page, s: Summary) -> None:
@@ -366,20 +371,19 @@ def _costs(page: Page, s: Summary) -> None:
 
 def _judge(page: Page, s: Summary) -> None:
     judge = s.manifest.judge
-    page.title(
-        f"Judge: {judge.uri}"
-        + (f" at {judge.base_url}" if judge.base_url else " (nothing leaves this machine)")
-    )
+    where = "(nothing leaves this machine)"
+    if judge.base_url:
+        where = f"at {judge.base_url}"
+    page.title(f"Judge: {judge.uri} {where}")
     for metric, words, measured in say.trust_lines(s):
-        page.line(
-            f"{metric}: {words}" if metric else words,
-            "" if measured or not metric else "yellow",
-            indent=2,
-        )
+        if not metric:
+            page.line(words, indent=2)
+        elif measured:
+            page.line(f"{metric}: {words}", indent=2)
+        else:
+            page.line(f"{metric}: {words}", "yellow", indent=2)
     for rubric, version in sorted(judge.rubrics.items()):
-        page.line(
-            f"{version}  fingerprint {judge.fingerprints.get(rubric, '')[:12]}", "dim", indent=2
-        )
+        page.note(f"{version}  fingerprint {judge.fingerprints.get(rubric, '')[:12]}")
 
 
 def _next(page: Page, s: Summary, store: str) -> None:
@@ -389,11 +393,11 @@ def _next(page: Page, s: Summary, store: str) -> None:
         page.line(f"ragassay resume {run}{store}", indent=2)
     elif any(m.judged < m.asked for m in s.metrics):
         page.line(f"ragassay resume {run} --retry-failed{store}", indent=2)
-    whole = [
-        row.id for row in s.worst if row.id == one_line(row.id, 60)
-    ]  # what is cut short is no row's id
-    if whole:
-        page.line(f"ragassay show {run} --row {shlex.quote(whole[0])}{store}", indent=2)
+    for row in s.worst:
+        # An id that had to be cut or changed to be shown would not be found by the command.
+        if row.id == one_line(row.id, 60):
+            page.line(f"ragassay show {run} --row {shlex.quote(row.id)}{store}", indent=2)
+            break
     page.line(f"ragassay export {run} --format html{store}", indent=2)
     page.line(f"ragassay compare {run} OTHER_RUN{store}", indent=2)
 
@@ -449,8 +453,9 @@ def _row_verdict(page: Page, row: RowResult, sample: Sample) -> None:
 def _row_texts(page: Page, sample: Sample) -> None:
     """What was asked, what was answered, and what is known of the right answer."""
     page.title("Question")
-    page.line(sample.question if sample.question is not None else "(none)", indent=2)
+    page.line("(none)" if sample.question is None else sample.question, indent=2)
     page.title("Response")
+    # An empty response is one; a row without a response has none.
     absent = "(empty)" if sample.response == "" else "(none)"
     page.line(sample.response or absent, indent=2)
     if sample.reference:
@@ -486,10 +491,12 @@ def _cause(page: Page, cause: Cause, label: str) -> None:
 
 def _finer(page: Page, diagnosis: Diagnosis) -> None:
     finer = say.finer_of(diagnosis)
+    lead = "finer cause: "
     if len(finer) > 1:
-        page.line("behind it, one or more of these:", indent=4)
+        page.line("finer cause, one or more of these:", indent=4)
+        lead = "- "
     for cause in finer:
-        page.line(("behind it: " if len(finer) == 1 else "- ") + cause.title, "bold", indent=4)
+        page.line(lead + cause.title, "bold", indent=4)
         if cause.detail:
             page.line(cause.detail, indent=6)
         page.line(f"try: {cause.remedy}", "cyan", indent=6)
@@ -500,32 +507,33 @@ def _sections(page: Page, row: RowResult) -> None:
     guidelines, citations ...
     """
     for score in row.scores:
-        title = ""
+        current = ""
         for part in score.parts:
-            found, word = say.section(score.metric, part)
-            if found and found != title:
-                title = found
+            title, word = say.section(score.metric, part)
+            if not title:
+                continue
+            if title != current:
+                current = title
                 page.title(f"{title} ({score.metric})")
-            if found:
-                _part(page, part, word, one_line(part_text(part, row.sample), 400))
+            _part(page, part, word, one_line(part_text(part, row.sample), 400))
 
 
 def _part(page: Page, part: Part, word: str, words: str) -> None:
     page.marked(word, words)
-    if part.passed is None and part.value is None and part.status is not Status.NOT_APPLICABLE:
+    unscored = part.passed is None and part.value is None
+    if unscored and part.status is not Status.NOT_APPLICABLE:
         page.line(say.why_unjudged(part), "yellow", indent=6)
     if part.rationale:
         page.line(part.rationale, "dim", indent=6)
     # What a judge points at for a claim that it does not find supported is no evidence, only the
     # nearest there is.
     nearest = "nearest, " if part.passed is False else ""
-    if say.sources(part):
-        page.line(say.sources(part), "dim", indent=6)
+    sources = say.sources(part)
+    if sources:
+        page.line(sources, "dim", indent=6)
     for evidence in part.evidence:
-        page.line(
-            f"{nearest}context {place(part, evidence) + 1}: “{one_line(evidence.quote, 400)}”",
-            indent=6,
-        )
+        where = f"{nearest}context {place(part, evidence) + 1}"
+        page.line(f"{where}: “{one_line(evidence.quote, 400)}”", indent=6)
     if word == "not supported" and not part.evidence and part.kind != "chunk":
         page.line("no evidence found in the contexts", indent=6)
 
@@ -533,25 +541,35 @@ def _part(page: Page, part: Part, word: str, words: str) -> None:
 def _contexts(page: Page, row: RowResult) -> None:
     contexts = row.sample.contexts if row.sample is not None else None
     page.title("Contexts")
+    # No contexts is a retrieval that found nothing; None is a row without the field.
+    if contexts is None:
+        page.line("(the row says nothing about retrieval)", indent=2)
+        return
     if not contexts:
-        page.line(
-            (
-                "(nothing was retrieved)"
-                if contexts is not None
-                else "(the row says nothing about retrieval)"
-            ),
-            indent=2,
-        )
+        page.line("(nothing was retrieved)", indent=2)
         return
     for i, context in enumerate(contexts):
         ratings = _ratings_of(row, i)
-        name = f" [{context.id}]" if context.id else ""
-        words = "; ".join(_rating_words(score, part) for score, part in ratings)
-        page.line(f"{i + 1}.{name}" + (f"  {words}" if words else ""), "bold", indent=2)
-        long = len(context.text) > CONTEXT_SHOWN
-        page.line(context.text[:CONTEXT_SHOWN] + "…" if long else context.text, indent=5)
-        for rationale in dict.fromkeys(part.rationale for _, part in ratings if part.rationale):
-            page.line(rationale, "dim", indent=5)
+        head = f"{i + 1}."
+        if context.id:
+            head += f" [{context.id}]"
+        if ratings:
+            head += "  " + "; ".join(_rating_words(score, part) for score, part in ratings)
+        page.line(head, "bold", indent=2)
+        text = context.text
+        if len(text) > CONTEXT_SHOWN:
+            text = text[:CONTEXT_SHOWN] + "…"
+        page.line(text, indent=5)
+        _rationales(page, ratings)
+
+
+def _rationales(page: Page, ratings: Sequence[tuple[Score, Part]]) -> None:
+    """The reasons behind the ratings of a context; what two metrics share is shown once."""
+    shown: set[str] = set()
+    for _, part in ratings:
+        if part.rationale and part.rationale not in shown:
+            shown.add(part.rationale)
+            page.line(part.rationale, "dim", indent=5)
 
 
 def _ratings_of(row: RowResult, context: int) -> list[tuple[Score, Part]]:
@@ -565,18 +583,25 @@ def _ratings_of(row: RowResult, context: int) -> list[tuple[Score, Part]]:
 
 
 def _rating_words(score: Score, part: Part) -> str:
-    rated = f" (rated {part.rating:g})" if isinstance(part.rating, float | int) else ""
-    return f"{score.metric}: {say.chunk_word(part, score.metric)}{rated}"
+    words = f"{score.metric}: {say.chunk_word(part, score.metric)}"
+    # A rating may also be a word, and that is said already.
+    if isinstance(part.rating, float | int):
+        words += f" (rated {part.rating:g})"
+    return words
 
 
 def _score_cells(score: Score, manifest: Manifest | None) -> list[str]:
-    verdict = say.VERDICT_WORDS[score.verdict] if score.verdict is not None else ""
-    if score.verdict is not None and score.pass_mark is not None:
-        verdict += f" ({say.pass_mark(score.pass_mark, score.metric, manifest)})"
+    verdict = ""
+    if score.verdict is not None:
+        verdict = say.VERDICT_WORDS[score.verdict]
+        if score.pass_mark is not None:
+            verdict += f" ({say.pass_mark(score.pass_mark, score.metric, manifest)})"
     why = score.reason or score.rationale
     if score.status is not Status.JUDGED:
-        why = f"{say.STATUS_WORDS[score.status]}: {why}" if why else say.STATUS_WORDS[score.status]
-    judged = f"{score.counts.judged}/{score.counts.asked}" if score.counts.asked else ""
+        why = say.with_reason(score.status, why)
+    judged = ""
+    if score.counts.asked:
+        judged = f"{score.counts.judged}/{score.counts.asked}"
     return [
         score.metric,
         say.figure(score.value, say.unit_of(score.metric, manifest)),
@@ -588,40 +613,55 @@ def _score_cells(score: Score, manifest: Manifest | None) -> list[str]:
 
 def render_runs(runs: Iterable[StoredRun], console: Console) -> None:
     """The runs of a store, as given."""
-    page, rows = Page(console), []
-    for run in runs:
-        m = run.manifest
-        rows.append(
-            [
-                m.run_id,
-                one_line(m.name, 30),
-                m.created[:16].replace("T", " "),
-                say.STATE_WORDS[run.state],
-                f"{run.done:,}/{m.rows:,}",
-                m.judge.uri,
-                one_line(m.source.replace("\\", "/").rsplit("/", 1)[-1], 40),
-            ]
-        )
+    page = Page(console)
+    rows = [_run_cells(run) for run in runs]
     if not rows:
         page.line("The store holds no run yet. Start one: ragassay evaluate rows.jsonl")
         return
-    heads = ("run", "name", "started (UTC)", "state", "rows", "judge", "source")
-    page.table([(head, head == "rows") for head in heads], rows)
+    heads = [
+        ("run", False),
+        ("name", False),
+        ("started (UTC)", False),
+        ("state", False),
+        ("rows", True),
+        ("judge", False),
+        ("source", False),
+    ]
+    page.table(heads, rows)
+
+
+def _run_cells(run: StoredRun) -> list[str]:
+    manifest = run.manifest
+    # The file's name without its folders, of Windows too.
+    file = manifest.source.replace("\\", "/").rsplit("/", 1)[-1]
+    return [
+        manifest.run_id,
+        one_line(manifest.name, 30),
+        manifest.created[:16].replace("T", " "),
+        say.STATE_WORDS[run.state],
+        f"{run.done:,}/{manifest.rows:,}",
+        manifest.judge.uri,
+        one_line(file, 40),
+    ]
+
+
+_OUTCOME_WORDS = {True: "pass", False: "fail", None: "undecided"}
 
 
 def render_gates(result: GateResult, console: Console) -> None:
     """Each gate with what it met, and what keeps the run from being complete."""
     page = Page(console)
     page.title("Gates")
+    messages = set()
     for outcome in result.outcomes:
-        word = {True: "pass", False: "fail", None: "undecided"}[outcome.passed]
-        page.marked(word, outcome.message)
-    known = {outcome.message for outcome in result.outcomes}
+        page.marked(_OUTCOME_WORDS[outcome.passed], outcome.message)
+        messages.add(outcome.message)
     for message in result.incomplete:
-        if message not in known:
+        # A gate that could not be decided is among the outcomes already.
+        if message not in messages:
             page.marked("undecided", message)
     if result.exit_code == 0:
-        page.line("All that was asked for is met.", indent=2)
+        page.line("All conditions are met.", indent=2)
 
 
 _TURNED = {"higher": "", "lower": ", lower is better", "neither": ", neither end is better"}
@@ -630,10 +670,10 @@ _TURNED = {"higher": "", "lower": ", lower is better", "neither": ", neither end
 def render_comparison(comparison: Comparison, console: Console) -> None:
     """Two runs, row by row: the differences with their intervals, the rows that changed most."""
     page = Page(console)
-    a = comparison.a
-    b = comparison.b
     page.line(comparison.headline, "bold")
-    page.line(f"A = {a.run_id} {a.name}".rstrip() + f", B = {b.run_id} {b.name}".rstrip(), "dim")
+    a = f"A = {comparison.a.run_id} {comparison.a.name}".rstrip()
+    b = f"B = {comparison.b.run_id} {comparison.b.name}".rstrip()
+    page.line(f"{a}, {b}", "dim")
     for warning in comparison.warnings:
         page.line(f"warning: {warning}", "yellow")
     _difference_table(page, comparison.metrics)
@@ -652,19 +692,17 @@ def _difference_table(page: Page, metrics: Sequence[MetricComparison]) -> None:
         ("won/tied/lost", True),
     ]
     page.table(heads, [_difference_cells(m) for m in metrics])
-    page.line(
+    page.note(
         "won: B is better (where neither end is, higher). dropped: rows of both runs with a value"
-        " in only one of them. p is corrected for the number of metrics. Each difference that could"
-        " have been found:",
-        "dim",
-        indent=2,
+        " in only one of them. p is corrected for the number of metrics. Smallest detectable"
+        " differences:"
     )
-    detectable = [
-        f"{m.metric} {say.figure(m.result.minimum_detectable, m.unit)}"
-        for m in metrics
-        if m.result.minimum_detectable is not None
-    ]
-    page.line(", ".join(detectable) or "unknown: no spread was seen", "dim", indent=2)
+    detectable = []
+    for m in metrics:
+        smallest = m.result.minimum_detectable
+        if smallest is not None:
+            detectable.append(f"{m.metric} {say.figure(smallest, m.unit)}")
+    page.note(", ".join(detectable) or "not known: the differences do not vary")
 
 
 def _difference_cells(m: MetricComparison) -> list[str | tuple[str, str]]:
@@ -687,11 +725,13 @@ def _equivalences(page: Page, metrics: Sequence[MetricComparison]) -> None:
     margin = 0.0
     for m in metrics:
         tested = m.equivalence
-        if tested is not None:
-            margin = tested.margin
-            difference = say.number_words(tested.difference, tested.interval, sign=True)
-            answer = "yes" if tested.equivalent else "not shown"
-            rows.append([m.metric, difference, say.p_value(tested.p) or "–", answer])
+        if tested is None:
+            continue
+        margin = tested.margin  # the same for all metrics
+        difference = say.number_words(tested.difference, tested.interval, sign=True)
+        # That it is not shown does not mean that the runs differ.
+        answer = "yes" if tested.equivalent else "not shown"
+        rows.append([m.metric, difference, say.p_value(tested.p) or "–", answer])
     if not rows:
         return
     page.title(f"Is the difference smaller than {margin:g}? (two one-sided tests, each at 5 %)")
@@ -726,5 +766,7 @@ def _changed_cells(row: ChangedRow) -> list[str]:
 
 
 def _turn(a: Verdict | None, b: Verdict | None) -> str:
-    first, second = say.VERDICT_WORDS[a], say.VERDICT_WORDS[b]
-    return first if a is b else f"{first} → {second}"
+    first = say.VERDICT_WORDS[a]
+    if a is b:
+        return first
+    return f"{first} → {say.VERDICT_WORDS[b]}"

@@ -14,6 +14,7 @@ _INVISIBLE = re.compile(
 _UNSEEN = re.compile(f"[\x7f-\x9f\u2028\u2029{_INVISIBLE.pattern[1:]}")
 _BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -21,7 +22,9 @@ def _picture(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code < 0x20:
         return chr(0x2400 + code)  # U+241B is the picture of escape: seen, and without effect
-    return "\u2421" if code == 0x7F else "\ufffd"
+    if code == 0x7F:
+        return "\u2421"  # the picture of delete stands apart from the others
+    return "\ufffd"
 
 
 def plain(text: str) -> str:
@@ -36,13 +39,21 @@ def seen(json: str) -> str:
     """JSON in which every character that commands a terminal or hides from the reader is written as
     an escape; the same values for whoever parses it.
     """
-    return _UNSEEN.sub(lambda found: dumps(found[0])[1:-1], json)
+    return _UNSEEN.sub(_escaped, json)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    quoted = dumps(match.group())
+    return quoted[1:-1]
 
 
 def one_line(text: str, limit: int = 160) -> str:
     """`plain` on one line, white space as one blank, cut with "…" after `limit` characters."""
+    # Only the beginning of a long text is cleaned; four times the limit leaves room for blanks.
     text = " ".join(plain(text[: 4 * limit + 64]).split())
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    if len(text) <= limit:
+        return text
+    return text[: limit - 1].rstrip() + "…"
 
 
 def xml(text: str) -> str:
@@ -66,4 +77,6 @@ def cell(text: str) -> str:
     """`text` as a spreadsheet cell that is never taken for a formula: a leading = + - @ tab or
     return gets a '.
     """
-    return "'" + text if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
+    if text.startswith(_FORMULA_STARTS):
+        return "'" + text
+    return text

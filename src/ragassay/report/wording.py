@@ -46,7 +46,7 @@ VERDICT_WORDS: Mapping[Verdict | None, str] = {
     None: "no verdict",
 }
 STATE_WORDS: Mapping[RunState, str] = {
-    RunState.RUNNING: "running, or ended without a word",
+    RunState.RUNNING: "running, or ended unexpectedly",
     RunState.FINISHED: "finished",
     RunState.INTERRUPTED: "interrupted",
     RunState.BUDGET: "stopped by a cap",
@@ -116,15 +116,19 @@ def better_end(metric: str, manifest: Manifest | None = None) -> str:
     """Which end of the metric is the good one: "higher", "lower" or "neither"."""
     if neutral(metric, manifest):
         return "neither"
-    return "lower" if lower_is_better(metric, manifest) else "higher"
+    if lower_is_better(metric, manifest):
+        return "lower"
+    return "higher"
+
+
+_DIRECTIONS = {"lower": "lower is better", "neither": "neither end is better", "higher": ""}
 
 
 def direction(metric: str, manifest: Manifest | None = None) -> str:
     """The direction in words where it is not the usual one: "lower is better", "neither end is
     better"; else "".
     """
-    end = better_end(metric, manifest)
-    return {"lower": "lower is better", "neither": "neither end is better", "higher": ""}[end]
+    return _DIRECTIONS[better_end(metric, manifest)]
 
 
 def change_word(change: float | None, metric: str, manifest: Manifest | None = None) -> str:
@@ -132,7 +136,11 @@ def change_word(change: float | None, metric: str, manifest: Manifest | None = N
     end = better_end(metric, manifest)
     if not change or end == "neither":
         return ""
-    return "better" if (change > 0) == (end == "higher") else "worse"
+    rises = change > 0
+    should_rise = end == "higher"
+    if rises == should_rise:
+        return "better"
+    return "worse"
 
 
 def figure(value: float | None, unit: str = "") -> str:
@@ -150,7 +158,11 @@ def figure(value: float | None, unit: str = "") -> str:
 
 def interval(value: Interval | None, unit: str = "") -> str:
     """[low, high] in the unit, "" where there is none."""
-    return "" if value is None else f"[{figure(value.low, unit)}, {figure(value.high, unit)}]"
+    if value is None:
+        return ""
+    low = figure(value.low, unit)
+    high = figure(value.high, unit)
+    return f"[{low}, {high}]"
 
 
 def number_words(
@@ -167,9 +179,12 @@ def number_words(
     if value is None:
         return absent
     word = signed if sign else figure
-    return word(value, unit) + (
-        f" [{word(reach.low, unit)}, {word(reach.high, unit)}]" if reach is not None else ""
-    )
+    words = word(value, unit)
+    if reach is not None:
+        low = word(reach.low, unit)
+        high = word(reach.high, unit)
+        words += f" [{low}, {high}]"
+    return words
 
 
 def percent(value: float | None) -> str:
@@ -185,7 +200,9 @@ def percent(value: float | None) -> str:
 
 def percent_interval(value: Interval | None) -> str:
     """[70, 91] in per cent, "" where there is none."""
-    return "" if value is None else f"[{100 * value.low:.0f}, {100 * value.high:.0f}]"
+    if value is None:
+        return ""
+    return f"[{100 * value.low:.0f}, {100 * value.high:.0f}]"
 
 
 def money(value: float | None) -> str:
@@ -194,7 +211,9 @@ def money(value: float | None) -> str:
         return "price unknown"
     if value >= 1 or value == 0:
         return f"${value:,.2f}"
-    return f"${value:.4f}" if value >= 0.01 else f"${value:.6f}"
+    if value >= 0.01:
+        return f"${value:.4f}"
+    return f"${value:.6f}"
 
 
 def seconds(value: float) -> str:
@@ -211,14 +230,19 @@ def seconds(value: float) -> str:
 
 def count(n: int, noun: str, plural: str = "") -> str:
     """1 row, 1,204 rows."""
-    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+    if n != 1:
+        noun = plural or noun + "s"
+    return f"{n:,} {noun}"
 
 
 def p_value(p: float | None) -> str:
     """p = 0.031, p < 0.001, "" where there is none."""
     if p is None:
         return ""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    # Below a thousandth the digits say more of the approximation than of the data.
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p = {p:.3f}"
 
 
 LACKS = "the row has no "
@@ -237,20 +261,30 @@ def headline(summary: Summary) -> str:
         f"{s.failed:,} fail",
         f"{s.undecided:,} undecided",
     ]
-    silent = s.scored - s.passed - s.failed - s.undecided
-    for n, what in (
-        (silent, "without a verdict"),
-        (s.bad, "could not be read"),
-        (s.pending, "not evaluated yet"),
-    ):
-        if n > 0:
-            words.append(f"{n:,} {what}")
-    for part in ("contexts", "response"):
-        if s.scored and any(m.reasons.get(LACKS + part, 0) == s.scored for m in s.metrics):
-            words.append(
-                f"nothing was judged on {part} (no row {'so far ' if s.pending else ''}has any)"
-            )
+    without_verdict = s.scored - s.passed - s.failed - s.undecided
+    if without_verdict > 0:
+        words.append(f"{without_verdict:,} without a verdict")
+    if s.bad > 0:
+        words.append(f"{s.bad:,} could not be read")
+    if s.pending > 0:
+        words.append(f"{s.pending:,} not evaluated yet")
+    # While rows are pending, one of them may still have the field.
+    no_row = "no row so far" if s.pending else "no row"
+    if _every_row_lacks(s, "contexts"):
+        words.append(f"{no_row} has contexts, so nothing was judged on them")
+    if _every_row_lacks(s, "response"):
+        words.append(f"{no_row} has a response, so nothing was judged on it")
     return ", ".join(words)
+
+
+def _every_row_lacks(summary: Summary, name: str) -> bool:
+    """Whether a metric does not apply to any of the scored rows for want of this field."""
+    if not summary.scored:
+        return False
+    for metric in summary.metrics:
+        if metric.reasons.get(LACKS + name, 0) == summary.scored:
+            return True
+    return False
 
 
 def claim_word(part: Part) -> str:
@@ -263,9 +297,10 @@ def claim_word(part: Part) -> str:
         return "not judged"
     if part.passed and "abstention" in part.flags:
         return "admits not knowing"
-    return ("supported" if part.passed else "not supported") + (
-        ", disputed" if "disputed" in part.flags else ""
-    )
+    word = "supported" if part.passed else "not supported"
+    if "disputed" in part.flags:
+        word += ", disputed"
+    return word
 
 
 class PartWords(NamedTuple):
@@ -310,6 +345,7 @@ def section(metric: str, part: Part) -> tuple[str, str]:
     if part.status is Status.NOT_APPLICABLE:
         return words.title, claim_word(part)
     if part.passed is None:
+        # A part may have a value without a verdict: the closeness of a question, for one.
         value = f"{part.value:.2f}" if part.value is not None else "not judged"
         return words.title, value
     return words.title, words.passed if part.passed else words.failed
@@ -317,31 +353,37 @@ def section(metric: str, part: Part) -> tuple[str, str]:
 
 def finer_of(diagnosis: Diagnosis) -> tuple[Cause, ...]:
     """The finer causes that say more than the root cause's own name."""
-    return tuple(
-        c for c in diagnosis.finer if diagnosis.cause is None or c.name != diagnosis.cause.name
-    )
+    root = diagnosis.cause
+    if root is None:
+        return diagnosis.finer
+    return tuple(cause for cause in diagnosis.finer if cause.name != root.name)
 
 
 def behind(diagnosis: Diagnosis) -> str:
-    """What lies behind the root cause, in one line: "behind it: ...", "behind it, one or more of
-    these: ...; ...".
+    """The finer causes in one line: "finer cause: ...", "finer cause, one or more of these: ...;
+    ..."; "" where there is none.
     """
     finer = finer_of(diagnosis)
-    lead = "behind it" if len(finer) == 1 else "behind it, one or more of these"
-    return f"{lead}: {'; '.join(cause.title for cause in finer)}" if finer else ""
+    if not finer:
+        return ""
+    lead = "finer cause" if len(finer) == 1 else "finer cause, one or more of these"
+    titles = "; ".join(cause.title for cause in finer)
+    return f"{lead}: {titles}"
 
 
 def finer_shares(share: CauseShare) -> list[str]:
-    """One line a finer cause of the share: "behind it in 6 rows, in 4 of them for certain: ..."."""
+    """One line a finer cause of the share: "finer cause in 6 rows, certain in 4 of them: ..."."""
     lines = []
     for finer in getattr(share, "finer", ()):  # a plain CauseShare does not split
-        if finer.cause.name != share.cause.name:
-            sure = "" if finer.alone == finer.rows else f", in {finer.alone:,} of them for certain"
-            maybe = "perhaps behind it" if not finer.alone else "behind it"
-            lines.append(
-                f"{maybe} in {count(finer.rows, 'row')}{sure if finer.alone else ''}:"
-                f" {finer.cause.title}"
-            )
+        if finer.cause.name == share.cause.name:
+            continue
+        words = f"finer cause in {count(finer.rows, 'row')}"
+        # Alone: in these rows no other finer cause is possible.
+        if not finer.alone:
+            words = f"possible {words}"
+        elif finer.alone < finer.rows:
+            words += f", certain in {finer.alone:,} of them"
+        lines.append(f"{words}: {finer.cause.title}")
     return lines
 
 
@@ -349,9 +391,10 @@ def sources(part: Part) -> str:
     """Which contexts support the part: "supported by context 1, 3"; "" where none does or it is not
     known.
     """
+    # What a judge names for a claim that failed is the nearest passage, not a support.
     if not part.sources or part.passed is False:
         return ""
-    return "supported by context " + ", ".join(str(i + 1) for i in part.sources)
+    return "supported by context " + ", ".join(str(context + 1) for context in part.sources)
 
 
 def chunk_word(part: Part, metric: str = "chunk_relevance") -> str:
@@ -359,16 +402,24 @@ def chunk_word(part: Part, metric: str = "chunk_relevance") -> str:
     something else: passes, does not pass, or its value where there is no verdict.
     """
     if part.passed is None:
-        valued = part.status is Status.JUDGED and part.value is not None
-        return f"{part.value:.2f}" if valued else "not judged"
+        if part.status is Status.JUDGED and part.value is not None:
+            return f"{part.value:.2f}"
+        return "not judged"
     words = _part_words(metric, "chunk") or PartWords("", "passes", "does not pass")
     return words.passed if part.passed else words.failed
 
 
 def why_unjudged(part: Part) -> str:
     """The status and reason of a part without a verdict."""
-    words = STATUS_WORDS[part.status]
-    return f"{words}: {part.reason}" if part.reason else words
+    return with_reason(part.status, part.reason)
+
+
+def with_reason(status: Status, reason: str) -> str:
+    """A status in words, with its reason where it has one: "call failed: timeout"."""
+    words = STATUS_WORDS[status]
+    if reason:
+        return f"{words}: {reason}"
+    return words
 
 
 def pass_rate(m: MetricSummary) -> str:
@@ -377,10 +428,9 @@ def pass_rate(m: MetricSummary) -> str:
     """
     if m.pass_rate is None:
         return ""
-    return (
-        f"{percent(m.pass_rate)} {percent_interval(m.pass_interval)} of"
-        f" {count(m.passed + m.failed, 'row')}"
-    )
+    # Undecided rows are no part of the rate, so its denominator is not the number of rows.
+    decided = count(m.passed + m.failed, "row")
+    return f"{percent(m.pass_rate)} {percent_interval(m.pass_interval)} of {decided}"
 
 
 def weights(row: RowResult) -> dict[tuple[int | None, int | None, str], float]:
@@ -397,12 +447,15 @@ def claim_place(part: Part) -> tuple[int | None, int | None, str]:
     """What makes a claim the same one in several metrics: its place in the response, or its text
     where it has none there.
     """
-    return part.start, part.end, part.text if part.start is None else ""
+    text = part.text if part.start is None else ""
+    return part.start, part.end, text
 
 
 def weight(value: float | None) -> str:
     """A claim's weight: weight 1.5; "" where it has none."""
-    return "" if value is None else f"weight {value:g}"
+    if value is None:
+        return ""
+    return f"weight {value:g}"
 
 
 def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = None) -> str:
@@ -421,6 +474,7 @@ def pass_mark(mark: float | None, metric: str = "", manifest: Manifest | None = 
     sign = "≤" if lower_is_better(metric, manifest) else "≥"
     if not compared.startswith("of "):
         return f"{sign} {mark:.3g} {compared}".rstrip()
+    # A mark of 0.5 % must not be shown as 0 % or 1 %.
     places = 1 if mark < 0.01 else 0
     return f"{sign} {100 * mark:.{places}f} % {compared}"
 
@@ -439,31 +493,32 @@ def app_words(s: Summary) -> str:
     """What the application spent, in one sentence."""
     if not s.app_rows:
         return "application: the rows do not state tokens, cost or latency"
-    a = s.app
-    seen = a.rows if isinstance(a, AppTotals) else {}
-    known = [
-        (name, words)
-        for name, value, words in (
-            ("total_tokens", a.total_tokens, f"{a.total_tokens or 0:,} tokens"),
-            ("cost", a.cost, money(a.cost)),
-            ("latency", a.latency, f"{seconds(a.latency or 0.0)} a row on average"),
-        )
-        if value is not None
-    ]
-    rows = [seen.get(name, s.app_rows) for name, _ in known]
-    if len(set(rows)) <= 1:  # all figures over the same rows: said once
-        over = count(rows[0] if rows else s.app_rows, "row")
-        return (
-            f"application: {', '.join(words for _, words in known) or 'nothing stated'} (over"
-            f" {over})"
-        )
-    said = [f"{words} (over {count(n, 'row')})" for (_, words), n in zip(known, rows, strict=True)]
-    return f"application: {', '.join(said)}"
+    app = s.app
+    figures: list[tuple[str, str]] = []
+    if app.total_tokens is not None:
+        figures.append(("total_tokens", f"{app.total_tokens:,} tokens"))
+    if app.cost is not None:
+        figures.append(("cost", money(app.cost)))
+    if app.latency is not None:
+        figures.append(("latency", f"{seconds(app.latency)} a row on average"))
+    if not figures:
+        return f"application: nothing stated (over {count(s.app_rows, 'row')})"
+    stating = app.rows if isinstance(app, AppTotals) else {}
+    rows = [stating.get(name, s.app_rows) for name, _ in figures]
+    if len(set(rows)) == 1:
+        words = ", ".join(words for _, words in figures)
+        return f"application: {words} (over {count(rows[0], 'row')})"
+    # A figure that only some rows state has a denominator of its own.
+    sentences = []
+    for (_, words), n in zip(figures, rows, strict=True):
+        sentences.append(f"{words} (over {count(n, 'row')})")
+    return f"application: {', '.join(sentences)}"
 
 
 def ledger_words(s: Summary) -> str:
     """What judging cost, in one sentence."""
-    x, spend = s.ledger, s.ledger.confirmed
+    ledger = s.ledger
+    spend = ledger.confirmed
     parts = [count(spend.calls, "call")]
     tokens = _tokens(spend)
     if tokens:
@@ -472,45 +527,65 @@ def ledger_words(s: Summary) -> str:
         parts.append(money(spend.cost))
     elif tokens:
         parts.append("price unknown")
-    if x.cached_judgments:
-        saved = f" ({money(x.saved_cost)} saved)" if x.saved_cost else ""
-        parts.append(f"{count(x.cached_judgments, 'judgment')} reused{saved}")
-    if x.retries:
-        parts.append(count(x.retries, "retry", "retries"))
-    without = [
-        (x.uncertain_calls, "without an answer"),
-        (x.unbilled_calls, "answered without a bill"),
-    ]
-    if said := [f"{count(n, 'call')} {what}" for n, what in without if n]:
-        worst = f" (at most {money(x.uncertain_cost)})" if x.uncertain_cost else ""
-        parts.append(" and ".join(said) + worst)
+    if ledger.cached_judgments:
+        saved = f" ({money(ledger.saved_cost)} saved)" if ledger.saved_cost else ""
+        parts.append(f"{count(ledger.cached_judgments, 'judgment')} reused{saved}")
+    if ledger.retries:
+        parts.append(count(ledger.retries, "retry", "retries"))
+    uncertain = _uncertain_calls(s)
+    if uncertain:
+        parts.append(uncertain)
     return f"judge: {', '.join(parts)}; {seconds(s.seconds)} in all"
+
+
+def _uncertain_calls(s: Summary) -> str:
+    """The calls whose cost is not known, and the most that they may have cost; "" for none."""
+    ledger = s.ledger
+    kinds = []
+    if ledger.uncertain_calls:
+        kinds.append(f"{count(ledger.uncertain_calls, 'call')} without an answer")
+    if ledger.unbilled_calls:
+        kinds.append(f"{count(ledger.unbilled_calls, 'call')} answered without usage figures")
+    if not kinds:
+        return ""
+    words = " and ".join(kinds)
+    if ledger.uncertain_cost:
+        words += f" (at most {money(ledger.uncertain_cost)})"
+    return words
 
 
 def _tokens(spend: Spend) -> str:
     if not spend.input_tokens and not spend.output_tokens:
         return ""
-    cached = (
-        f" ({spend.cached_tokens:,} of the input from the provider's cache)"
-        if spend.cached_tokens
-        else ""
-    )
+    cached = ""
+    if spend.cached_tokens:
+        cached = f" ({spend.cached_tokens:,} of the input from the provider's cache)"
     return f"{spend.input_tokens:,} tokens in, {spend.output_tokens:,} out{cached}"
 
 
 def absences(summary: Summary) -> list[str]:
     """Where metrics do not apply, and why; metrics with the same words share a line."""
-    lines: dict[str, list[str]] = {}
-    for m in summary.metrics:
-        if m.not_applicable:
-            one = len(m.reasons) == 1
-            why = "; ".join(
-                reason if one else f"{reason} ({n:,})" for reason, n in list(m.reasons.items())[:4]
-            )
-            lines.setdefault(
-                f"not applicable in {count(m.not_applicable, 'row')}: {why}", []
-            ).append(m.metric)
-    return [f"{', '.join(names)}: {words}" for words, names in lines.items()]
+    metrics_by_words: dict[str, list[str]] = {}
+    for metric in summary.metrics:
+        if not metric.not_applicable:
+            continue
+        words = f"not applicable in {count(metric.not_applicable, 'row')}: {_reasons(metric)}"
+        metrics_by_words.setdefault(words, []).append(metric.metric)
+    lines = []
+    for words, names in metrics_by_words.items():
+        lines.append(f"{', '.join(names)}: {words}")
+    return lines
+
+
+REASONS_SHOWN = 4
+
+
+def _reasons(metric: MetricSummary) -> str:
+    """Why the metric does not apply, with how many rows where there is more than one reason."""
+    reasons = list(metric.reasons.items())
+    if len(reasons) == 1:
+        return reasons[0][0]
+    return "; ".join(f"{reason} ({n:,})" for reason, n in reasons[:REASONS_SHOWN])
 
 
 def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:
@@ -519,13 +594,16 @@ def trust_lines(s: Summary) -> list[tuple[str, str, bool]]:
     line for the judge as a whole, from its manifest.
     """
     if not s.trust:
-        return [("", s.manifest.judge.agreement, False)] if s.manifest.judge.agreement else []
-    lines: dict[tuple[str, bool], list[str]] = {}
+        agreement = s.manifest.judge.agreement
+        return [("", agreement, False)] if agreement else []
+    metrics_by_words: dict[tuple[str, bool], list[str]] = {}
     for line in s.trust:
-        more = (
-            f" ({count(line.others, 'more certificate')}: ragassay certificates)"
-            if line.others
-            else ""
-        )
-        lines.setdefault((line.sentence + more, line.measured), []).append(line.metric)
-    return [(", ".join(metrics), words, measured) for (words, measured), metrics in lines.items()]
+        words = line.sentence
+        if line.others:
+            others = count(line.others, "more certificate")
+            words += f" ({others}: ragassay certificates)"
+        metrics_by_words.setdefault((words, line.measured), []).append(line.metric)
+    lines = []
+    for (words, measured), metrics in metrics_by_words.items():
+        lines.append((", ".join(metrics), words, measured))
+    return lines

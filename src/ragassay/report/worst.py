@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.core import Manifest, MetricSummary, RowResult, Verdict
 from ragassay.report.wording import lower_is_better
 
 if TYPE_CHECKING:
-    from ragassay.store import Store
+    from ragassay.store import ScoreLine, Store
 
 _KINDS = {Verdict.FAIL: 0, Verdict.UNDECIDED: 1}
+_REST = 2
 
 
 def worst_rows(
@@ -41,11 +42,17 @@ def worst_rows(
 
 def _keys(store: Store, run_id: str, lower: set[str]) -> Iterator[tuple[int, float, int, str]]:
     for line, scores in store.lines(run_id):
-        good = [
-            1 - s.value if s.metric in lower else s.value
-            for s in scores
-            if s.value is not None and s.pass_mark is not None
-        ]
-        mean = math.fsum(good) / len(good) if good else math.inf
-        kind = 2 if line.verdict is None else _KINDS.get(line.verdict, 2)
-        yield kind, mean, line.index, line.id
+        kind = _REST if line.verdict is None else _KINDS.get(line.verdict, _REST)
+        yield kind, _mean_goodness(scores, lower), line.index, line.id
+
+
+def _mean_goodness(scores: Iterable[ScoreLine], lower: set[str]) -> float:
+    """The mean of the scores with a pass mark, 1 the best; a row without one sorts last."""
+    goodness = []
+    for score in scores:
+        if score.value is None or score.pass_mark is None:
+            continue
+        goodness.append(1 - score.value if score.metric in lower else score.value)
+    if not goodness:
+        return math.inf
+    return math.fsum(goodness) / len(goodness)

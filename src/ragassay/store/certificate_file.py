@@ -89,10 +89,10 @@ def sealed(certificate: Certificate) -> Certificate:
 
 
 def altered(where: str, why: str) -> DataError:
-    """DataError E0317 for a certificate that is not what was issued."""
+    """DataError E0317 for a certificate that is not as it was issued."""
     return DataError(
         "E0317",
-        "A certificate is not what was issued.",
+        "A certificate is not as it was issued.",
         where=where,
         why=why,
         fix=(
