@@ -64,10 +64,14 @@ def _documents(row: Row) -> Facts:
         return
     ids = [chunk.id for chunk in contexts]
     if None in ids:
-        return
-    found = set(ids)
-    retrieved = [document for document in relevant if document in found]
-    missed = [document for document in relevant if document not in found]
+        return  # a chunk without an id may be of any document
+    retrieved: list[str] = []
+    missed: list[str] = []
+    for document in relevant:
+        if document in ids:
+            retrieved.append(document)
+        else:
+            missed.append(document)
     if not retrieved:
         yield "relevant_missed", "not retrieved: " + listed(missed)
         return
@@ -130,7 +134,7 @@ def _answer(row: Row) -> Facts:
     if right:
         passed = all(score.verdict is Verdict.PASS for score in right)
         yield "answer_right" if passed else "answer_wrong", _figure(right[0])
-    relevance = [s for s in row.showing(Shown.ANSWER_RELEVANT) if s.value is not None]
+    relevance = [score for score in row.showing(Shown.ANSWER_RELEVANT) if score.value is not None]
     if relevance and all(score.verdict is Verdict.PASS for score in relevance):
         yield "answer_relevant", _figure(relevance[0])
     if any(_misses_the_question(score) for score in relevance):
@@ -152,6 +156,7 @@ def _deciding_right(row: Row) -> list[Score]:
 
 
 def _misses_the_question(score: Score) -> bool:
+    # A flag says that the zero has another reason: an empty response, one that declines.
     return score.value == 0.0 and score.verdict is Verdict.FAIL and not score.flags
 
 
@@ -197,12 +202,15 @@ def _claims(row: Row) -> Facts:
     """Claim by claim: does the truth state it, do the chunks support it, and which ones?"""
     truth = _claim_parts(row.showing(Shown.TRUE_CLAIMS))
     support = _claim_parts(row.showing(Shown.SUPPORTED_CLAIMS))
-    unsupported = {place: part for place, part in support.items() if part.passed is False}
     stated: list[Part] = []
     invented: list[Part] = []
-    for place, part in unsupported.items():
-        if place in truth:
-            (stated if truth[place].passed else invented).append(part)
+    for place, part in support.items():
+        if part.passed is not False or place not in truth:
+            continue
+        if truth[place].passed:
+            stated.append(part)
+        else:
+            invented.append(part)
     if stated:
         yield "claims_from_memory", f"the reference states {_first_quoted(stated, row.sample)}"
     if invented:
@@ -295,12 +303,12 @@ def _relevant_chunks(row: Row) -> frozenset[int]:
     contexts = row.sample.contexts or ()
     relevant = row.relevant_ids
     if relevant and all(chunk.id is not None for chunk in contexts):
-        ids = set(relevant)
-        return frozenset(i for i, chunk in enumerate(contexts) if chunk.id in ids)
+        return frozenset(i for i, chunk in enumerate(contexts) if chunk.id in relevant)
     for score in row.showing(Shown.RELEVANT_CHUNKS):
-        passed = _chunk_verdicts(score)
-        if len(passed) == len(contexts) > 0:
-            return frozenset(context for context, good in passed if good)
+        verdicts = _chunk_verdicts(score)
+        # With a chunk unjudged, which is the first relevant one is not known.
+        if len(verdicts) == len(contexts) > 0:
+            return frozenset(context for context, passed in verdicts if passed)
     return frozenset()
 
 

@@ -125,7 +125,8 @@ def finer_causes(root: str, row: Row) -> tuple[Cause, ...]:
     """
     rules = [rule for rule in RULES if root in rule.roots]
     if not rules:
-        return ()
+        return ()  # facts are costly to collect, and most rows need none
+    # Of two proofs of one fact the first is kept, so the scores need an order of their own.
     facts = facts_of(replace(row, scores=sorted(row.scores, key=_metric)))
     proven = _proven(rules, facts)
     if proven:
@@ -138,10 +139,14 @@ def _proven(rules: Sequence[Rule], facts: Mapping[str, str]) -> dict[str, str]:
     proven: dict[str, str] = {}
     for rule in rules:
         for required in rule.proven:
-            if all(fact in facts for fact in required):
+            if _all_known(required, facts):
                 proofs = [facts[fact] for fact in required if facts[fact]]
                 proven.setdefault(rule.cause, "; ".join(proofs))
     return proven
+
+
+def _all_known(names: Sequence[str], facts: Mapping[str, str]) -> bool:
+    return all(name in facts for name in names)
 
 
 def _not_ruled_out(rules: Sequence[Rule], facts: Mapping[str, str]) -> tuple[Cause, ...]:
@@ -150,18 +155,24 @@ def _not_ruled_out(rules: Sequence[Rule], facts: Mapping[str, str]) -> tuple[Cau
     """
     left: list[Rule] = []
     ruled_out = False
-    proofs: dict[str, None] = {}  # an ordered set
+    proofs: list[str] = []
     for rule in rules:
-        if not rule.open or not all(fact in facts for fact in rule.needs):
+        if not rule.open or not _all_known(rule.needs, facts):
             continue
-        against = [fact for fact in rule.against if fact in facts]
-        if not against:
+        against = [facts[fact] for fact in rule.against if fact in facts]
+        if against:
+            ruled_out = True
+        else:
             left.append(rule)
-        proofs |= dict.fromkeys(facts[fact] for fact in against)
-        ruled_out = ruled_out or bool(against)
+        for proof in against:
+            # One fact may rule out several candidates, and need be told once. Some facts have no
+            # proof in words.
+            if proof and proof not in proofs:
+                proofs.append(proof)
+    # Where nothing is ruled out, the candidates say no more than the root cause does.
     if not ruled_out or len(left) > MOST:
         return ()
-    why = "; ".join(proof for proof in proofs if proof)
+    why = "; ".join(proofs)
     return tuple(_with_detail(rule.cause, why) for rule in left)
 
 

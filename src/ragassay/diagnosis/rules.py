@@ -15,7 +15,7 @@ judge that finds no chunk relevant does not count: what people know outranks wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from ragassay.core import Cause, Diagnosis, Role, Sample, Score, Shown, Stage, Verdict, shorten
@@ -100,31 +100,30 @@ def _excused(row: Row, score: Score) -> bool:
         return True
     if not role.yields_to:
         return False
-    return any(
-        other.verdict is Verdict.PASS and metric_name(other) in role.yields_to
-        for other in row.scores
-    )
+    for other in row.scores:
+        if other.verdict is Verdict.PASS and metric_name(other) in role.yields_to:
+            return True
+    return False
 
 
 def _in_causal_order(row: Row, failed: Sequence[Score]) -> list[Score]:
     """The failed scores in causal order, whatever order they come in."""
     if not failed:
         return []
-    decided = frozenset(
-        row.role(score).stage
-        for score in row.scores
-        if row.role(score).decides and score.verdict in _DECIDED
-    )
+    decided = set()
+    for score in row.scores:
+        role = row.role(score)
+        if role.decides and score.verdict in _DECIDED:
+            decided.add(role.stage)
     unanswerable = row.sample.answerable is False
-    ranked = [
-        (_causal_rank(row.role(score), decided, unanswerable), score.metric, i)
-        for i, score in enumerate(failed)
-    ]
-    ranked.sort()
-    return [failed[i] for _, _, i in ranked]
+
+    def causal_order(score: Score) -> tuple[tuple[int, int, int], str]:
+        return _causal_rank(row.role(score), decided, unanswerable), score.metric
+
+    return sorted(failed, key=causal_order)
 
 
-def _causal_rank(role: Role, decided: frozenset[Stage], unanswerable: bool) -> tuple[int, int, int]:
+def _causal_rank(role: Role, decided: Set[Stage], unanswerable: bool) -> tuple[int, int, int]:
     """What the failed scores are sorted by, the first cause first. decided: the stages whose
     deciding metric gave a verdict.
     """

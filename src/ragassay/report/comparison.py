@@ -92,19 +92,17 @@ class Comparison:
     @property
     def headline(self) -> str:
         """What changed, in one sentence."""
-        certain = [m for m in self.metrics if m.p is not None and m.p < 0.05]
-        turned = (
-            f"{count(self.fixed, 'row')} fixed, {self.broken:,} broken of {self.both:,} compared"
-        )
-        if self.turned is not None:
-            turned += f" ({p_value(self.turned.mid_p)})"
-        if certain:
-            words = ", ".join(m.direction_words for m in certain)
-            return f"{words} beyond chance; {turned}"
         if not self.both:
             return "Nothing to compare: the runs have no row in common"
         if not self.metrics:
             return "Nothing to compare: the runs have no metric in common"
+        rows = count(self.fixed, "row")
+        turned = f"{rows} fixed, {self.broken:,} broken of {self.both:,} compared"
+        if self.turned is not None:
+            turned += f" ({p_value(self.turned.mid_p)})"
+        certain = [m.direction_words for m in self.metrics if m.p is not None and m.p < 0.05]
+        if certain:
+            return f"{', '.join(certain)} beyond chance; {turned}"
         return f"No difference beyond chance; {turned}"
 
 
@@ -125,30 +123,41 @@ def compare(store: Store, a: str, b: str, *, margin: float | None = None) -> Com
         )
     first = store.run(a).manifest
     second = store.run(b).manifest
-    rows_a = {line.id: line for line in store.row_lines(a) if line.bad is None}
-    rows_b = {line.id: line for line in store.row_lines(b) if line.bad is None}
+    rows_a = _readable_rows(store, a)
+    rows_b = _readable_rows(store, b)
     both = rows_a.keys() & rows_b.keys()
-    verdicts = [(rows_a[row].verdict, rows_b[row].verdict) for row in both]
-    pairings = [
-        _pairing(store, a, b, metric, unit_of(metric, first), both)
-        for metric in first.metrics
-        if metric in second.metrics
-    ]
     only_a = len(rows_a) - len(both)
     only_b = len(rows_b) - len(both)
+    pairs = [(rows_a[row], rows_b[row]) for row in both]
+    verdicts = [(before.verdict, after.verdict) for before, after in pairs]
+    pairings = []
+    for metric in first.metrics:
+        if metric in second.metrics:
+            pairings.append(_pairing(store, a, b, metric, unit_of(metric, first), both))
     return Comparison(
         a=first,
         b=second,
         both=len(both),
         only_a=only_a,
         only_b=only_b,
-        fixed=verdicts.count((Verdict.FAIL, Verdict.PASS)),
-        broken=verdicts.count((Verdict.PASS, Verdict.FAIL)),
+        fixed=verdicts.count(_FIXED),
+        broken=verdicts.count(_BROKEN),
         metrics=_metric_comparisons(pairings, first, margin),
         changed=_most_changed(pairings, first),
         warnings=tuple(_warnings(first, second, only_a, only_b)),
-        turned=_turned((rows_a[row], rows_b[row]) for row in both),
+        turned=_turned(pairs),
     )
+
+
+_FIXED = (Verdict.FAIL, Verdict.PASS)
+
+
+_BROKEN = (Verdict.PASS, Verdict.FAIL)
+
+
+def _readable_rows(store: Store, run_id: str) -> dict[str, RowLine]:
+    """Id -> row, without those that could not be read: they have no verdict to compare."""
+    return {line.id: line for line in store.row_lines(run_id) if line.bad is None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,14 +183,17 @@ class _Pairing:
 
 def _pairing(store: Store, a: str, b: str, metric: str, unit: str, both: Set[str]) -> _Pairing:
     before = {line.row_id: line for line in store.score_lines(a, metric) if line.value is not None}
-    after = [
-        line
-        for line in store.score_lines(b, metric)
-        if line.value is not None and line.row_id in both
-    ]
-    pairs = [(before[line.row_id], line) for line in after if line.row_id in before]
-    dropped = len(before.keys() & both) + len(after) - 2 * len(pairs)
-    return _Pairing(metric, unit, pairs, dropped)
+    pairs: list[tuple[ScoreLine, ScoreLine]] = []
+    only_after = 0
+    for line in store.score_lines(b, metric):
+        if line.value is None or line.row_id not in both:
+            continue
+        if line.row_id in before:
+            pairs.append((before[line.row_id], line))
+        else:
+            only_after += 1
+    only_before = len(before.keys() & both) - len(pairs)
+    return _Pairing(metric, unit, pairs, only_before + only_after)
 
 
 def _metric_comparisons(
@@ -192,7 +204,10 @@ def _metric_comparisons(
     corrected = iter(holm(p_values))
     comparisons = []
     for pairing, result in zip(pairings, results, strict=True):
-        tested = margin is not None and not pairing.unit
+        equivalence = None
+        # The margin is one of shares; of seconds or dollars it would mean nothing.
+        if margin is not None and not pairing.unit:
+            equivalence = _equivalence(pairing.pairs, margin)
         comparison = MetricComparison(
             metric=pairing.metric,
             unit=pairing.unit,
@@ -201,7 +216,7 @@ def _metric_comparisons(
             dropped=pairing.dropped,
             better=better_end(pairing.metric, manifest),
             change=change_word(result.difference, pairing.metric, manifest),
-            equivalence=_equivalence(pairing.pairs, margin or 0.0) if tested else None,
+            equivalence=equivalence,
         )
         comparisons.append(comparison)
     return tuple(comparisons)
@@ -225,12 +240,16 @@ def _turned(pairs: Iterable[tuple[RowLine, RowLine]]) -> McNemar | None:
 
     counts: dict[object, tuple[int, int]] = {}
     for before, after in pairs:
-        fixed = (before.verdict, after.verdict) == (Verdict.FAIL, Verdict.PASS)
-        broken = (before.verdict, after.verdict) == (Verdict.PASS, Verdict.FAIL)
+        verdicts = (before.verdict, after.verdict)
+        # A row without a cluster is one of its own; the tuple keeps its id apart from a cluster's.
         key = (before.id,) if before.cluster is None else before.cluster
-        won, lost = counts.get(key, (0, 0))
-        counts[key] = won + fixed, lost + broken
-    if not any(won or lost for won, lost in counts.values()):
+        fixed, broken = counts.get(key, (0, 0))
+        if verdicts == _FIXED:
+            fixed += 1
+        elif verdicts == _BROKEN:
+            broken += 1
+        counts[key] = (fixed, broken)
+    if not any(fixed or broken for fixed, broken in counts.values()):
         return None
     return clustered_mcnemar(counts.values())
 
@@ -286,6 +305,7 @@ def _warnings(a: Manifest, b: Manifest, only_a: int, only_b: int) -> Iterator[st
 
 
 def _differ(what: str, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[str]:
+    """A warning for each name that both have with other texts."""
     for name in sorted(a.keys() & b.keys()):
         if a[name] != b[name]:
             yield f"different {what} for {name}: {a[name][:40]} and {b[name][:40]}"

@@ -45,16 +45,16 @@ class FinalSteps:
         return self
 
     @staticmethod
-    def from_manifest(kept: Mapping[str, object]) -> FinalSteps:
-        """The steps stored with a run; none, where no command began it. kept: of its manifest."""
-        stored = kept.get(_STORED_AS)
+    def from_manifest(extras: Mapping[str, object]) -> FinalSteps:
+        """The steps stored with a run; none, where no command began it. extras: `kept`
+        of its manifest."""
+        stored = extras.get(_STORED_AS)
         if not isinstance(stored, dict):
             return FinalSteps()
-        gates, floor = stored.get("gates"), stored.get("min_coverage")
         try:
             return FinalSteps(
-                tuple(map(str, gates)) if isinstance(gates, list) else (),
-                None if floor is None else float(floor),
+                _stored_gates(stored),
+                _stored_floor(stored),
                 _stored_path(stored, "html"),
                 _stored_path(stored, "junit"),
             )
@@ -72,7 +72,10 @@ class FinalSteps:
             stored["min_coverage"] = self.min_coverage
         for kind, path in self.files():
             stored[kind] = str(path.absolute())
-        return {_STORED_AS: stored} if stored else {}
+        # An empty entry would change the manifest of every run without steps.
+        if not stored:
+            return {}
+        return {_STORED_AS: stored}
 
     def files(self) -> Iterator[tuple[str, Path]]:
         """(format, path) of the files to write."""
@@ -81,14 +84,18 @@ class FinalSteps:
         if self.junit is not None:
             yield "junit", self.junit
 
-    def without(self, given: FinalSteps) -> FinalSteps:
-        """Those of these steps that the given ones do not replace."""
-        return FinalSteps(
-            () if given.gates else self.gates,
-            self.min_coverage if given.min_coverage is None else None,
-            None if given.html else self.html,
-            None if given.junit else self.junit,
-        )
+    def without(self, newer: FinalSteps) -> FinalSteps:
+        """Those of these steps that the newer ones do not replace."""
+        steps = self
+        if newer.gates:
+            steps = replace(steps, gates=())
+        if newer.min_coverage is not None:
+            steps = replace(steps, min_coverage=None)
+        if newer.html:
+            steps = replace(steps, html=None)
+        if newer.junit:
+            steps = replace(steps, junit=None)
+        return steps
 
     def and_also(self, others: FinalSteps) -> FinalSteps:
         """These steps, and of the others what these leave open."""
@@ -108,7 +115,8 @@ class FinalSteps:
 
     def writable(self, *others: str | Path | None) -> tuple[FinalSteps, list[str]]:
         """The steps without the files that cannot be written any more, and a message for each."""
-        steps, messages = self, []
+        steps = self
+        messages = []
         for kind, path in self.files():
             try:
                 check_output_file(path, *others)
@@ -117,7 +125,10 @@ class FinalSteps:
                     f"--{kind} {error.where} is stored with the run, but cannot be written now and"
                     f" is left out: {error.why}"
                 )
-                steps = replace(steps, html=None) if kind == "html" else replace(steps, junit=None)
+                if kind == "html":
+                    steps = replace(steps, html=None)
+                else:
+                    steps = replace(steps, junit=None)
         return steps, messages
 
     def check(self, metrics: Sequence[str], *others: str | Path | None) -> None:
@@ -165,8 +176,24 @@ class FinalSteps:
                 yield f"wrote {path}"
 
 
+def _stored_gates(stored: Mapping[str, object]) -> tuple[str, ...]:
+    gates = stored.get("gates")
+    if not isinstance(gates, list):
+        return ()
+    return tuple(map(str, gates))
+
+
+def _stored_floor(stored: Mapping[str, object]) -> float | None:
+    floor = stored.get("min_coverage")
+    if floor is None:
+        return None
+    return float(floor)  # type: ignore[arg-type]
+
+
 def _stored_path(stored: Mapping[str, object], name: str) -> Path | None:
-    return Path(stored[name]) if name in stored else None  # type: ignore[arg-type]
+    if name not in stored:
+        return None
+    return Path(stored[name])  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,15 +208,17 @@ class ResumedSteps:
 
 
 def resumed_steps(
-    given: FinalSteps, kept: Mapping[str, object], *files: str | Path | None
+    options: FinalSteps, extras: Mapping[str, object], *files: str | Path | None
 ) -> ResumedSteps:
-    """What a resume checks and writes: what it is given, and of the stored steps the others.
+    """What a resume checks and writes: what its options say, and of the stored steps the others.
 
-    kept: of the run's manifest; files: that must not be written over.
+    extras: `kept` of the run's manifest; files: that must not be written over.
     """
-    stored = FinalSteps.from_manifest(kept).without(given)
+    stored = FinalSteps.from_manifest(extras).without(options)
     messages = []
     if stored != FinalSteps():
         messages.append(f"Stored with the run: {stored.as_options()}")
     writable, warnings = stored.writable(*files)
-    return ResumedSteps(given.and_also(writable), given.and_also(stored), (*messages, *warnings))
+    return ResumedSteps(
+        options.and_also(writable), options.and_also(stored), (*messages, *warnings)
+    )
