@@ -125,10 +125,7 @@ class FinalSteps:
                     f"--{kind} {error.where} is stored with the run, but cannot be written now and"
                     f" is left out: {error.why}"
                 )
-                if kind == "html":
-                    steps = replace(steps, html=None)
-                else:
-                    steps = replace(steps, junit=None)
+                steps = replace(steps, html=None) if kind == "html" else replace(steps, junit=None)
         return steps, messages
 
     def check(self, metrics: Sequence[str], *others: str | Path | None) -> None:

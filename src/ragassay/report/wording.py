@@ -281,10 +281,8 @@ def _every_row_lacks(summary: Summary, name: str) -> bool:
     """Whether a metric does not apply to any of the scored rows for want of this field."""
     if not summary.scored:
         return False
-    for metric in summary.metrics:
-        if metric.reasons.get(LACKS + name, 0) == summary.scored:
-            return True
-    return False
+    reason = LACKS + name
+    return any(metric.reasons.get(reason, 0) == summary.scored for metric in summary.metrics)
 
 
 def claim_word(part: Part) -> str:
