@@ -38,7 +38,9 @@ def test_a_run_gives_its_summary_its_scores_and_its_rows(store) -> None:
         assert run.summary.scored == 6
         frame = run.scores.to_pandas()
         assert set(frame["id"]) == {f"row-{i}" for i in range(6)}
-        assert run["row-1"].sample.response == "The bridge is red."
+        sample = run["row-1"].sample
+        assert sample is not None
+        assert sample.response == "The bridge is red."
         with pytest.raises(KeyError):
             run["row-99"]
         assert [r.id for r in run] == [f"row-{i}" for i in range(6)]
@@ -132,7 +134,9 @@ def test_a_run_is_opened_again_by_its_name_and_compared(store) -> None:
     with ragassay.open_run("a", store=store) as run:
         assert run.manifest.name == "a"
     compared = ragassay.compare("a", "b", store=store)
-    assert next(m for m in compared.metrics if m.metric == "groundedness").result.difference < 0
+    groundedness = next(m for m in compared.metrics if m.metric == "groundedness")
+    assert groundedness.result.difference is not None
+    assert groundedness.result.difference < 0
 
 
 def test_rows_in_memory_are_handed_over_again_to_resume(store) -> None:
@@ -150,7 +154,7 @@ def test_rows_in_memory_are_handed_over_again_to_resume(store) -> None:
 
 def test_an_unknown_option_is_a_type_error_of_the_call(store) -> None:
     with pytest.raises(TypeError):
-        ragassay.evaluate(ROWS, store=store, concurency=3)
+        ragassay.evaluate(ROWS, store=store, concurency=3)  # type: ignore[call-arg]
 
 
 def test_importing_opens_nothing_prints_nothing_and_loads_no_heavy_library() -> None:
@@ -163,7 +167,7 @@ def test_importing_opens_nothing_prints_nothing_and_loads_no_heavy_library() -> 
 
 
 def test_a_callback_of_progress_that_raises_costs_no_run_and_is_said_once(store) -> None:
-    told = []
+    told: list[str] = []
 
     def broken(progress) -> Never:
         raise RuntimeError("no screen")

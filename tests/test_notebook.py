@@ -3,6 +3,7 @@ and asynchronous.
 """
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_it_works_in_a_running_loop_and_can_be_awaited() -> None:
 
 def test_asking_again_asks_nobody_and_a_run_finds_it_too() -> None:
     with LLMServer() as server:
-        asked = {"judge": "openai:mock", "base_url": server.url}
+        asked: dict[str, Any] = {"judge": "openai:mock", "base_url": server.url}
         ragassay.judge.groundedness(**BRIDGE, **asked)
         ragassay.judge.groundedness(**BRIDGE, **asked)
         assert server.stats()["calls"] == 1

@@ -66,7 +66,7 @@ def test_reading_an_input_as_the_wrong_kind_is_a_type_error() -> None:
 
 # Written down when the format was fixed: another hash for one of these would void every cache and
 # every certificate.
-GOLDEN = [
+GOLDEN: list[tuple[object, str]] = [
     ((), "7ebb3c7c2a87b1a2f8a7ed729ecb040d"),
     (("a",), "f53b3155b302982e196b7645b7b614b1"),
     (("fence", "passage 1", "the text", 0), "22d931c5408703d70e16b287e7f3823d"),

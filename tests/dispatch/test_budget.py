@@ -16,6 +16,13 @@ def price(tokens_in, tokens_out):
     return (tokens_in * 1.0 + tokens_out * 2.0) / 1e6  # $1 and $2 a million
 
 
+def reserved(budget: LocalBudget) -> Decimal:
+    """What the budget grants one call; it has to."""
+    amount = budget.reserve(CALL)
+    assert amount is not None
+    return amount
+
+
 def test_the_worst_case_of_a_call_is_its_bytes_and_its_reply_limit() -> None:
     assert worst_case_tokens(CALL) == (20, 10)
     assert worst_case_tokens(ChatCall((Message("user", "é"),), max_tokens=1)) == (
@@ -27,7 +34,7 @@ def test_the_worst_case_of_a_call_is_its_bytes_and_its_reply_limit() -> None:
 
 def test_max_calls_counts_what_was_sent_and_what_is_in_flight() -> None:
     budget = LocalBudget(price, max_calls=2)
-    first, second = budget.reserve(CALL), budget.reserve(CALL)
+    first, second = reserved(budget), reserved(budget)
     assert first is not None
     assert second is not None
     assert budget.reserve(CALL) is None
@@ -46,7 +53,7 @@ def test_a_call_is_refused_when_its_worst_case_would_pass_the_cap() -> None:
 
 def test_a_call_without_a_receipt_stays_counted_as_uncertain() -> None:
     budget = LocalBudget(price, max_cost=0.00006)
-    budget.settle(CALL, budget.reserve(CALL), None, maybe_billed=True)
+    budget.settle(CALL, reserved(budget), None, maybe_billed=True)
     assert budget.reserve(CALL) is None
     ledger = budget.ledger()
     assert (ledger.uncertain_calls, ledger.uncertain_cost, ledger.confirmed.calls) == (
@@ -58,9 +65,9 @@ def test_a_call_without_a_receipt_stays_counted_as_uncertain() -> None:
 
 def test_the_cost_is_unknown_as_soon_as_one_price_is() -> None:
     budget = LocalBudget(lambda *_: None)
-    budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.1))
+    budget.settle(CALL, reserved(budget), Spend(1, 5, 2, cost=0.1))
     assert budget.ledger().confirmed.cost == 0.1
-    budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=None))
+    budget.settle(CALL, reserved(budget), Spend(1, 5, 2, cost=None))
     assert budget.ledger().confirmed.cost is None
 
 
@@ -102,14 +109,14 @@ def test_confirmed_and_uncertain_cost_never_pass_the_cap(events, cap_millionths)
 def test_a_thousand_tenths_of_a_cent_are_exactly_a_dollar() -> None:
     budget = LocalBudget(price)
     for _ in range(1000):
-        budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.001))
+        budget.settle(CALL, reserved(budget), Spend(1, 5, 2, cost=0.001))
     assert budget.ledger().confirmed.cost == 1.0  # binary sums give 1.0000000000000007
 
 
 def test_an_answer_without_a_bill_hides_nothing_from_the_cap_of_a_resumed_run() -> None:
     budget = LocalBudget(price, max_cost=1.0)
-    budget.settle(CALL, budget.reserve(CALL), Spend(1, 5, 2, cost=0.9999))
-    budget.settle(CALL, budget.reserve(CALL), Spend(1))
+    budget.settle(CALL, reserved(budget), Spend(1, 5, 2, cost=0.9999))
+    budget.settle(CALL, reserved(budget), Spend(1))
     ledger = budget.ledger()
     assert (ledger.confirmed.cost, ledger.unbilled_calls, ledger.uncertain_cost) == (
         0.9999,
@@ -124,7 +131,7 @@ def test_an_answer_without_a_bill_hides_nothing_from_the_cap_of_a_resumed_run() 
 
 def test_a_price_that_is_known_only_later_counts_what_was_spent_before() -> None:
     unknown = LocalBudget(lambda *_: None)
-    unknown.settle(CALL, unknown.reserve(CALL), Spend(1, 500_000, 250_000))
+    unknown.settle(CALL, reserved(unknown), Spend(1, 500_000, 250_000))
     later = LocalBudget(price, max_cost=1.0, base=unknown.ledger())
     assert later.reserve(CALL) is None  # 0.5 + 0.5 dollars are spent
 
@@ -138,7 +145,7 @@ def test_what_reused_judgments_cost_when_they_were_bought_is_saved() -> None:
 
 def test_an_answer_that_another_asker_paid_for_is_neither_sent_nor_uncertain() -> None:
     budget = LocalBudget(price, max_calls=2, max_cost=0.00009)
-    first, second = budget.reserve(CALL), budget.reserve(CALL)
+    first, second = reserved(budget), reserved(budget)
     budget.settle(CALL, first, Spend(1, 10, 5, cost=0.00002))
     budget.settle(CALL, second, Spend(cost=0.0))
     ledger = budget.ledger()

@@ -31,7 +31,10 @@ class Script:
     uri, concurrency = "openai:script", None
 
     def __init__(self, *steps) -> None:
-        self.steps, self.times, self.at_once, self.most = list(steps), [], 0, 0
+        self.steps = list(steps)
+        self.times: list[float] = []
+        self.at_once = 0
+        self.most = 0
 
     async def call(self, call):
         self.times.append(time.monotonic())

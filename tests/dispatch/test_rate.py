@@ -224,6 +224,7 @@ print(n)
 def test_processes_of_one_key_share_its_rate_and_take_turns(own_folder) -> None:
     limiter = RateLimiter.of("shared")
     limiter.refused(0.0)
+    assert limiter._shared is not None
     with limiter._shared.locked() as shared:
         shared.rate, shared.next, shared.refused = 40.0, 0.0, time.monotonic()
     each = [
@@ -256,6 +257,7 @@ def test_the_file_is_the_users_alone_holds_no_key_and_the_last_user_removes_it(o
 def test_a_file_that_a_kill_left_behind_tells_nothing_after_a_minute(own_folder) -> None:
     limiter = RateLimiter.of("k")
     limiter.refused(500.0)
+    assert limiter._shared is not None
     with limiter._shared.locked() as state:
         state.blocked = time.monotonic() + 500
     now = time.monotonic

@@ -52,7 +52,7 @@ def kill_workers() -> None:
             process.send_signal(signal.SIGKILL)
 
 
-def once_at(rows: int, act: Callable[[], None]) -> Callable[[Progress], None]:
+def once_at(rows: int, act: Callable[[], object]) -> Callable[[Progress], None]:
     """Watches a run, and acts once when so many rows are done."""
     left = [act]
 
@@ -337,7 +337,8 @@ def test_a_cap_holds_over_all_workers_by_the_servers_own_bill(
         assert 0.5 * cap["max_cost"] < bill <= cap["max_cost"]
     check_run(store, finished=False)
     scripted.script(fault_rates={})
-    with ragassay.resume(store=store, engine="local", **dict.fromkeys(cap, 1000)) as run:
+    more: dict[str, Any] = dict.fromkeys(cap, 1000)
+    with ragassay.resume(store=store, engine="local", **more) as run:
         assert run.state is RunState.FINISHED
         check_ledger(run.ledger, scripted.stats())
     assert canonical(store) == expected

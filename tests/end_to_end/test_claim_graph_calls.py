@@ -5,6 +5,7 @@ oracle.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_five_chunks_six_claims_and_four_statements_cost_at_most_six_calls_for_e
     claims: str, tmp_path: Path
 ) -> None:
     with LLMServer() as server:
-        options = {
+        options: dict[str, Any] = {
             "judge": "openai:mock",
             "base_url": server.url,
             "store": tmp_path / "s.db",
@@ -59,7 +60,11 @@ def test_five_chunks_six_claims_and_four_statements_cost_at_most_six_calls_for_e
 
 def test_a_metric_added_to_a_finished_run_asks_only_what_was_never_asked(tmp_path: Path) -> None:
     with LLMServer() as server:
-        options = {"judge": "openai:mock", "base_url": server.url, "store": tmp_path / "s.db"}
+        options: dict[str, Any] = {
+            "judge": "openai:mock",
+            "base_url": server.url,
+            "store": tmp_path / "s.db",
+        }
         ragassay.evaluate([ROW], "groundedness", **options).close()
         assert server.stats()["calls"] == 1
         ragassay.evaluate(
@@ -82,7 +87,11 @@ def test_a_metric_added_to_a_finished_run_asks_only_what_was_never_asked(tmp_pat
 
 def test_similarity_is_measured_here_and_costs_no_call(tmp_path: Path) -> None:
     with LLMServer() as server:
-        options = {"judge": "openai:mock", "base_url": server.url, "store": tmp_path / "s.db"}
+        options: dict[str, Any] = {
+            "judge": "openai:mock",
+            "base_url": server.url,
+            "store": tmp_path / "s.db",
+        }
         with ragassay.evaluate(
             [ROW], "semantic_similarity, answer_correctness_lexical", **options
         ) as run:

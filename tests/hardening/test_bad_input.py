@@ -223,6 +223,7 @@ def test_the_interval_of_a_metric_that_goes_below_zero_holds_its_mean(tmp_path: 
         (again,) = ragassay.compare(run, run).metrics
     assert found.interval is not None
     assert found.mean == pytest.approx(sum(values) / 6)
+    assert found.mean is not None
     assert found.interval.low < found.mean < found.interval.high
     assert again.result.difference == 0.0
 

@@ -4,6 +4,7 @@ benchmarks/hardening.
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,8 @@ def test_a_provider_that_was_never_up_ends_the_run_and_says_what_it_answers() ->
 
 
 def test_the_run_outlives_an_outage_longer_than_all_attempts_of_a_call(tmp_path) -> None:
-    said, told = [], []
+    said: list[Any] = []
+    told: list[Any] = []
     with LLMServer(latency=0.01) as server:
 
         def watch(progress) -> None:
@@ -109,7 +111,7 @@ def test_the_run_outlives_an_outage_longer_than_all_attempts_of_a_call(tmp_path)
 def test_a_long_wait_is_told_with_its_row_its_metric_and_its_reason(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("ragassay.runs.watchdog.LONG", 0.5)
     monkeypatch.setattr(Watchdog.__init__, "__kwdefaults__", {"long": 0.5, "every": 0.1})
-    told = []
+    told: list[Any] = []
     with LLMServer(faults=["silence"]) as server:
         ragassay.evaluate(
             list(rows(1, "slow")),
@@ -127,7 +129,7 @@ def test_a_long_wait_is_told_with_its_row_its_metric_and_its_reason(tmp_path, mo
 
 
 def test_a_computation_that_holds_the_event_loop_is_named() -> None:
-    told = []
+    told: list[Any] = []
 
     class Progress:
         activities, computing = {}, "rouge_l on row 7"

@@ -6,6 +6,7 @@ import re._constants as kinds
 import re._parser as parser
 import time
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -129,7 +130,7 @@ def test_no_pattern_takes_long_on_repetitive_text(piece: str) -> None:
     assert time.process_time() - start < 0.1
 
 
-def _unmarked(tree: Iterable[tuple[object, object]]) -> set[str]:
+def _unmarked(tree: Iterable[tuple[object, Any]]) -> set[str]:
     """What a pattern can match, "#" for a stretch of whatever; all that certainly holds one of the
     marks is one "!".
     """

@@ -160,7 +160,7 @@ def test_what_cannot_be_judged_cheaply_goes_to_the_expensive_one_at_once() -> No
 
 @pytest.mark.parametrize("statement", ["Paris", "\u20bf"])
 def test_a_rule_about_words_is_sure_of_nothing(statement: str) -> None:
-    inputs = {
+    inputs: dict[str, str | tuple[str, ...]] = {
         "question": "q?",
         "response": "It is certainly not Paris but Lyon.",
         "statements": (statement,),

@@ -48,7 +48,7 @@ def judge(controls: str = "auto", **more: object) -> LLMJudge:
 
 
 def grounded(claim: str, contexts: tuple[str, ...] = CONTEXTS) -> Request:
-    inputs = {
+    inputs: dict[str, str | tuple[str, ...]] = {
         "question": "What of the ferry?",
         "response": claim,
         "contexts": contexts,

@@ -41,7 +41,7 @@ SPEND = Spend(1, 100, 11, 7, 0.1, 0.3)
 
 
 def claim(text: str, **more: object) -> Request:
-    inputs = {
+    inputs: dict[str, str | tuple[str, ...]] = {
         "question": "q?",
         "response": "The whole response.",
         "contexts": CONTEXTS,
@@ -636,7 +636,8 @@ def test_nothing_to_judge_or_to_judge_by_is_settled_without_a_call(
     (judgment,) = Runner(never).run((Request(*asked),)).values()
     assert (judgment.status.value, judgment.rating, judgment.flags) == outcome
     assert bool(judgment.reason) is (not judgment.judged)
-    assert judgment.evidence == judgment.texts == ()
+    assert judgment.evidence == ()
+    assert judgment.texts == ()
     if judgment.rubric.startswith("claim_sources"):
         assert judgment.sources == ()
 
@@ -645,7 +646,7 @@ def test_nothing_to_judge_or_to_judge_by_is_settled_without_a_call(
 
 
 def test_every_text_of_a_list_is_fenced_by_itself_and_numbered_with_its_word() -> None:
-    inputs = {
+    inputs: dict[str, str | tuple[str, ...]] = {
         "question": "q",
         "contexts": ("one", "two"),
         "statements": ("It is red.", "It is big."),

@@ -448,7 +448,11 @@ def test_contexts_suffice_when_every_statement_is_supported_and_else_the_missing
 def test_a_response_is_right_when_it_has_half_of_the_words_of_every_statement(
     response: str, statements: tuple[str, ...], yes_no: str, three: str
 ) -> None:
-    inputs = {"question": "q?", "response": response, "statements": statements}
+    inputs: dict[str, str | tuple[str, ...]] = {
+        "question": "q?",
+        "response": response,
+        "statements": statements,
+    }
     two, other = (run(make(name, **inputs)) for name in ("correctness", "correctness_3"))
     assert two[0] + other[0] == []  # a rule asks nothing
     assert (two[1][0].rating, two[1][0].passes) == (yes_no, yes_no == "yes")

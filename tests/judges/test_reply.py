@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -176,7 +177,7 @@ def test_claims_are_read_in_order_and_blank_ones_dropped() -> None:
 QUOTES, TEXTS, SOURCES = (
     RUBRICS.get(name) for name in ("sentence_relevance", "questions", "claim_sources")
 )
-WRITTEN = {
+WRITTEN: dict[str, tuple[Any, dict[str, Any], list[Any]]] = {
     "quotes": (
         QUOTES,
         {"quotes": [{"text": "It is red."}]},

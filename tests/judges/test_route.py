@@ -236,6 +236,9 @@ def test_a_run_asks_the_server_for_judgments_and_the_encoder_for_similarity(
         outcome = asyncio.run(drive())
         assert outcome.state is RunState.FINISHED
         first, second = (row.score("everything") for row in store.rows("run-1"))
+        assert first is not None
+        assert second is not None
+        assert first.value is not None
         # Every rubric has a verdict, from the server's default judge or the encoder.
         assert first.counts == second.counts
         assert first.counts.judged == len(RUBRICS.ids()) + 1

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -111,7 +112,7 @@ class TestEach:
     def test_it_passes_its_own_check_and_says_what_it_is(self, name: str) -> None:
         import ragassay.judges.registry as registry
 
-        folder = registry.Path(registry.__file__).parent / "rubrics"
+        folder = Path(registry.__file__).parent / "rubrics"
         rubric = RUBRICS.get(name)
         assert check(folder / f"{name}.md") == []
         assert rubric.purpose.endswith(("?", "."))

@@ -186,7 +186,8 @@ def test_a_judge_at_retrieval_level_rates_each_chunk_and_one_without_text_does_n
     assert [r.inputs for r in asked] == [
         {"question": "What is it?", "context": text} for text in by_chunk
     ]
-    assert (score.value, score.verdict) == (pytest.approx(value), verdict)
+    assert score.value == pytest.approx(value)
+    assert score.verdict == verdict
     assert [(part.kind, part.context) for part in score.parts] == [("chunk", i) for i in range(3)]
     assert score.parts[1].passed is False
     assert ("partial" in score.flags) == (None in ratings)

@@ -42,7 +42,8 @@ def gone(request: Request, status: Status = Status.UNPARSED) -> Judgment:
 
 def play(metric: str, sample: Sample, answer: Answer) -> tuple[Score, list[Request]]:
     """Drive the flow; the Score and everything it asked, in order."""
-    flow, asked = parse(metric).flow(sample), []
+    flow = parse(metric).flow(sample)
+    asked: list[Request] = []
     try:
         requests = next(flow)
         while True:

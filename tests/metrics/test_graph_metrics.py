@@ -8,6 +8,7 @@ import random
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def lost(request: Request, status: Status) -> Judgment:
     return Judgment(request.key, "j", request.rubric, status, reason=f"{request.rubric} was lost")
 
 
-def verdict(request: Request, yes: bool, **more: object) -> Judgment:
+def verdict(request: Request, yes: bool, **more: Any) -> Judgment:
     rating = (
         {True: 3, False: 0}
         if request.rubric == "groundedness"

@@ -24,7 +24,12 @@ def test_an_equal_call_gets_the_very_result_of_the_first() -> None:
 
 def test_the_oldest_results_go_when_there_are_too_many() -> None:
     asked: list[str] = []
-    keep = cached_for_row(lambda text: asked.append(text) or text)
+
+    def compute(text: str) -> str:
+        asked.append(text)
+        return text
+
+    keep = cached_for_row(compute)
     texts = [str(n) for n in range(module._MAX_ENTRIES + 1)]
     for text in [*texts, texts[-1], texts[1], texts[0]]:
         assert keep(text) == text
@@ -33,7 +38,12 @@ def test_the_oldest_results_go_when_there_are_too_many() -> None:
 
 def test_long_texts_push_out_others_and_one_beyond_the_limit_is_not_kept() -> None:
     asked: list[str] = []
-    keep = cached_for_row(lambda text: asked.append(text[:1]) or text)
+
+    def compute(text: str) -> str:
+        asked.append(text[:1])
+        return text
+
+    keep = cached_for_row(compute)
     half = module._MAX_CHARS // 2
     for text in ("a" * half, "b" * half, "a" * half, "c" * half, "b" * half, "a" * half):
         keep(text)

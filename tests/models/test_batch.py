@@ -3,6 +3,7 @@ books say what was bought.
 """
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ class Book:
     """Batches as a store keeps them."""
 
     def __init__(self) -> None:
-        self.kept = {}
+        self.kept: dict[str, Any] = {}
 
     def put_batch(self, run_id, batch) -> None:
         self.kept[batch.id] = batch

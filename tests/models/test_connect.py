@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from ragassay.core import SetupError
@@ -61,7 +63,9 @@ def test_a_price_given_by_the_user_is_used() -> None:
     )
     assert model.price(2_000_000, 1_000_000) == pytest.approx(3.0)
     assert (
-        connect("openai:m", base_url="http://127.0.0.1:1/v1", price=Rate(1, 1)).price(10**6, 0)
+        connect(
+            "openai:m", base_url="http://127.0.0.1:1/v1", price=Rate(Decimal(1), Decimal(1))
+        ).price(10**6, 0)
         == 1.0
     )
 

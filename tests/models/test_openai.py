@@ -6,6 +6,7 @@ import asyncio
 import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -71,7 +72,7 @@ def fail(server: LLMServer, fault: str = "", call: ChatCall = CALL, **options: A
 def test_a_call_is_sent_as_the_protocol_says_and_its_answer_read_with_its_usage(
     server: LLMServer,
 ) -> None:
-    reply = ask(server, key=KEY, rate=Rate(1.0, 2.0))
+    reply = ask(server, key=KEY, rate=Rate(Decimal(1), Decimal(2)))
     (body,) = server.bodies
     assert body == {
         "model": "mock",
@@ -203,7 +204,7 @@ def test_an_answer_without_usage_has_no_cost_and_is_counted(server: LLMServer) -
         assert isinstance(first, ChatReply)
         return first, model.replies_without_usage
 
-    reply, counted = with_model(server, two, rate=Rate(1.0, 1.0))
+    reply, counted = with_model(server, two, rate=Rate(Decimal(1), Decimal(1)))
     assert (reply.spend.input_tokens, reply.spend.output_tokens, reply.spend.cost) == (0, 0, None)
     assert counted == 1
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import Never
+from typing import Any, Never
 
 import pytest
 
@@ -66,7 +66,7 @@ class EchoJudge:
     uri, agreement = "echo", "unmeasured"
 
     def __init__(self) -> None:
-        self.groups = []
+        self.groups: list[Any] = []
 
     def rubric_version(self, rubric) -> str:
         return f"{rubric}@1"
@@ -103,7 +103,9 @@ class CountingModel:
     uri, concurrency = "openai:fake", None
 
     def __init__(self, fail=None, wait=0.0) -> None:
-        self.asked, self.fail, self.wait = [], fail or (lambda text: None), wait
+        self.asked: list[Any] = []
+        self.fail = fail or (lambda text: None)
+        self.wait = wait
 
     async def call(self, call):
         text = call.messages[0].content
@@ -490,7 +492,7 @@ class Mute(Exception):
         asyncio.CancelledError(),
         Mute(),
         Score("x", Status.JUDGED),
-        Score("x", Status.JUDGED, value="0.5"),
+        Score("x", Status.JUDGED, value="0.5"),  # type: ignore[arg-type]
         Score("x", Status.JUDGED, value=True),
         Score("x", Status.JUDGED, value=float("nan")),
         Score("x", Status.JUDGED, value=0.5, parts=("a",)),

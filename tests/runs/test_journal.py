@@ -1,7 +1,7 @@
 """Judgments are durable before anyone may use them, and many share one commit."""
 
 import asyncio
-from typing import Never
+from typing import Any, Never
 
 import pytest
 from hypothesis import given
@@ -90,7 +90,7 @@ def test_a_failure_to_write_rows_is_reported_at_once_and_not_only_to_whoever_bri
 
     watched.put_rows = fails
 
-    reported = []
+    reported: list[Any] = []
 
     async def main() -> None:
         async with Journal(watched, "run-1", on_failure=reported.append) as journal:
@@ -122,7 +122,7 @@ class Looking(Watched):
 
     def __init__(self, store) -> None:
         super().__init__(store)
-        self.asked = []
+        self.asked: list[Any] = []
 
     def get_judgments(self, pairs, *, run_id=None):
         self.asked += pairs

@@ -290,6 +290,7 @@ def test_a_reply_handed_in_once_more_is_counted_once() -> None:
     budget = LocalBudget(lambda a, b: 0.25, max_cost=10.0, base=Ledger(REPLY.spend))
     reserved = budget.reserve(CALL)
     budget.withdraw(CALL, REPLY.spend)
+    assert reserved is not None
     budget.settle(CALL, reserved, REPLY.spend)
     assert budget.ledger() == Ledger(REPLY.spend)
     assert budget.sent == 1

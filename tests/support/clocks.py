@@ -69,7 +69,12 @@ def under_wrong_clocks(folder: Path, *, times: int, seed: int = 0) -> dict[str, 
     """
     rows, ids, slowest, negative = make_rows(12), list[str](), 0.0, 0
     with LLMServer(latency=0.01) as server:
-        options = {"judge": "openai:mock", "base_url": server.url, "price": "1,2", "cache": False}
+        options: dict[str, Any] = {
+            "judge": "openai:mock",
+            "base_url": server.url,
+            "price": "1,2",
+            "cache": False,
+        }
         ragassay.evaluate(rows, store=folder / "clean.db", **options).close()
         expected = canonical(folder / "clean.db")
         for number in range(times):

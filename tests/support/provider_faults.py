@@ -172,7 +172,7 @@ class _timed:  # noqa: N801 - reads as a verb where it is used
             finally:
                 ends.append(time.monotonic() - started)
 
-        dispatch.Dispatcher._attempt = timed  # type: ignore[method-assign]
+        dispatch.Dispatcher._attempt = timed  # type: ignore[method-assign,assignment]
 
     def __exit__(self, *_: object) -> None:
         from ragassay.dispatch import dispatcher as dispatch

@@ -5,6 +5,7 @@ should be.
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
@@ -101,7 +102,7 @@ def test_a_response_elsewhere_comes_with_its_own_contexts_and_the_old_question()
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.name)
-def test_every_probe_changes_something_and_only_where_the_answer_is_known(probe: object) -> None:
+def test_every_probe_changes_something_and_only_where_the_answer_is_known(probe: Any) -> None:
     assert probe.family in ALL_FAMILIES
     changed = [probe.change(case(row)) for row in (FERRY, *ROWS)]
     made = [row for row in changed if row is not None]

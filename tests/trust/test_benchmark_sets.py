@@ -20,7 +20,7 @@ from ragassay.trust.benchmark_sets import (
     trec_rows,
 )
 
-QUESTIONS = [
+QUESTIONS: list[dict[str, Any]] = [
     {"id": "a", "question": "Who wrote Emma?", "reference": "Jane Austen"},
     {"id": "b", "question": "Who painted Guernica?", "reference": ["Pablo Picasso", "Picasso"]},
     {"id": "c", "question": "In what year did the war end?", "reference": "1945"},

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
+from sklearn.metrics import cohen_kappa_score
 
 import ragassay
 from ragassay.core import DataError, NothingToDo, SetupError, Verdict
