@@ -311,9 +311,8 @@ def metrics(json_: JsonOption = False) -> None:
         from dataclasses import asdict
 
         presets = {name: asdict(preset) for name, preset in PRESETS.items()}
-        print_json(
-            {"schema": 1, "metrics": [asdict(d) for d in declarations.values()], "presets": presets}
-        )
+        listed = [declaration.to_json() for declaration in declarations.values()]
+        print_json({"schema": 1, "metrics": listed, "presets": presets})
         return
     from rich.table import Table
 

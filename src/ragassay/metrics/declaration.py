@@ -6,7 +6,7 @@ is one file and no list of names elsewhere has to learn of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from ragassay.core import NO_ROLE, Role
@@ -79,6 +79,17 @@ class Declaration:
     part_words: tuple[PartWords, ...] = ()
     role: Role = NO_ROLE
     elsewhere: tuple[Elsewhere, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """What a reader of metrics wants to know, JSON-like.
+
+        How reports word the metric, and its rank in the diagnosis, are left out: they may change
+        with any report. stage: where it stands in the causal order, "" for nowhere.
+        """
+        values = asdict(self)
+        for name in ("mark_of", "mark_words", "part_words", "role"):
+            del values[name]
+        return values | {"default": self.default is not None, "stage": self.role.stage}
 
     @property
     def aka(self) -> tuple[str, ...]:
