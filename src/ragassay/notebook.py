@@ -186,9 +186,10 @@ def _metric_of(name: str, arguments: dict[str, Any]) -> Metric:
     """
     kind = catalogue()[name]
     parameters = {f.name for f in fields(kind)} - set(ROW)  # type: ignore[arg-type]
-    made = kind(**{key: arguments.pop(key) for key in list(arguments) if key in parameters})
-    assert isinstance(made, Metric)
-    return made
+    own = [key for key in arguments if key in parameters]
+    metric = kind(**{key: arguments.pop(key) for key in own})
+    assert isinstance(metric, Metric)
+    return metric
 
 
 class _Aio:

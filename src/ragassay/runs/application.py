@@ -219,18 +219,19 @@ class _Loop:
 
     def __init__(self) -> None:
         self.blocked = False
-        made = threading.Event()
+        started = threading.Event()
 
         async def serve() -> None:
             self.loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-            made.set()
+            started.set()
             await self._end.wait()
 
         self.thread = threading.Thread(
             target=lambda: asyncio.run(serve()), name="ragassay-app-loop", daemon=True
         )
         self.thread.start()
-        made.wait()
+        # Callers use `loop` at once, and it is there only once the thread runs.
+        started.wait()
 
     def end(self) -> None:
         with suppress(RuntimeError):  # it is closed already
@@ -397,16 +398,18 @@ def _context(item: Any, n: int) -> Context:
     )
 
 
-def _usage(returned: Any, known: AppUsage | None) -> AppUsage | None:
+def _usage(returned: Any, row_usage: AppUsage | None) -> AppUsage | None:
     reported = _first(returned, ("usage",))
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for field, names in _USAGE.items():
         value = _number(_first(reported, names) if reported is not None else None)
         if value is None:
             value = _number(_first(returned, (field,)))
         if value is not None and value >= 0:
-            found[field] = value if field in ("cost", "latency") else int(value)
-    return replace(known or AppUsage(), **found) if found else known  # type: ignore[arg-type]
+            values[field] = value if field in ("cost", "latency") else int(value)
+    if not values:
+        return row_usage
+    return replace(row_usage or AppUsage(), **values)  # type: ignore[arg-type]
 
 
 def _timed(sample: Sample, seconds: float) -> Sample:

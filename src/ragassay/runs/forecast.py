@@ -134,8 +134,8 @@ class _Count:
             judgments = self._store.get_judgments(list(new))
             self.cached += len(judgments)
             stored = judgments
-        left = [request for pair, request in new.items() if pair not in stored]
-        for group in self._judge.batches(left):
+        unstored = [request for pair, request in new.items() if pair not in stored]
+        for group in self._judge.batches(unstored):
             for call in _calls(self._judge, group, self._store):
                 if isinstance(call, ChatCall):
                     self._add_call(call, len(group))

@@ -143,11 +143,11 @@ def _by_row(
     which rows are driven together.
     """
     rows: dict[int, dict[str, tuple[Pair, Request]]] = {}
-    left = {pair for pair in new if pair not in stored}
+    unasked = {pair for pair in new if pair not in stored}
     for question in questions:
         for pair, _ in question.requests:
-            if pair in left:
-                left.discard(pair)
+            if pair in unasked:
+                unasked.discard(pair)
                 rows.setdefault(question.row, {})[pair[1]] = pair, new[pair]
     return rows
 

@@ -25,27 +25,30 @@ def ledger_of_log(log: ReplyLog, before: StoredRun) -> Ledger | None:
 
 def spent_before(before: StoredRun, store: Store, logged: Ledger | None) -> Ledger:
     """What a run had spent when it stopped or was killed. logged: what its logs of calls say."""
-    kept = before.ledger
+    saved = before.ledger
     if before.state is not RunState.RUNNING:  # it ended by itself, and wrote down what it came to
-        return kept
-    if logged is not None and logged.confirmed.calls >= kept.confirmed.calls:
+        return saved
+    if logged is not None and logged.confirmed.calls >= saved.confirmed.calls:
         return replace(
             logged,
-            cached_judgments=kept.cached_judgments,
-            retries=kept.retries,
-            saved_cost=kept.saved_cost,
+            cached_judgments=saved.cached_judgments,
+            retries=saved.retries,
+            saved_cost=saved.saved_cost,
         )
     # No log outlived the kill (the machine went down, or was another one): the ledger counts calls
     # in flight as uncertain, and the judgments say which of them arrived.
     spent = store.spend(before.run_id)
-    if (late := spent.calls - kept.confirmed.calls) <= 0:
-        return kept
-    price = (kept.uncertain_cost / kept.uncertain_calls) if kept.uncertain_calls else 0.0
+    late = spent.calls - saved.confirmed.calls
+    if late <= 0:
+        return saved
+    price = saved.uncertain_cost / saved.uncertain_calls if saved.uncertain_calls else 0.0
     # Without a cap the ledger is written once a second: as many as were in flight then may be so
     # again.
     capped = any(before.manifest.options.get(cap) is not None for cap in ("max_calls", "max_cost"))
-    left = max(0, kept.uncertain_calls - late) if capped else kept.uncertain_calls
-    return replace(kept, confirmed=spent, uncertain_calls=left, uncertain_cost=price * left)
+    uncertain = max(0, saved.uncertain_calls - late) if capped else saved.uncertain_calls
+    return replace(
+        saved, confirmed=spent, uncertain_calls=uncertain, uncertain_cost=price * uncertain
+    )
 
 
 async def without_waiting_batches(

@@ -60,20 +60,19 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
             where=source.location,
             fix="name two different stores",
         )
-    done, runs = Copied(), schema.runs.c
+    done = Copied()
+    runs = schema.runs.c
     query = select(runs.run_id, runs.id).where(runs.state != COPYING).order_by(runs.id)
     every = [(codec.from_key(row.run_id), int(row.id)) for row in source.access.all(query)]
-    held: list[str] = []
+    acquired: list[str] = []
     try:
-        for (
-            run_id,
-            number,
-        ) in every:  # all first: nothing is copied while anything is still being written
+        # All first: nothing is copied while anything is still being written.
+        for run_id, number in every:
             if source.database.read_only:
                 source.access.read(partial(source.locks.refuse_owned, run_id=run_id, number=number))
                 continue
             source.acquire(run_id)
-            held.append(run_id)
+            acquired.append(run_id)
         for run_id, number in every:
             before = (done.rows, done.judgments)
             copied = _run(source, target, run_id, number, done)
@@ -85,7 +84,7 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
                     + (f"{rows:,} rows, {judgments:,} judgments" if copied else "is there already")
                 )
     finally:
-        for run_id in held:
+        for run_id in acquired:
             source.release(run_id)
     labels = schema.labels.c
     for (source_hash,) in source.access.all(
@@ -93,9 +92,9 @@ def copy_store(source: Store, target: Store, tell: Tell | None = None) -> Copied
     ):
         name = codec.from_key(source_hash)
         done.labels += target.put_labels("", source.labels("", source_hash=name), source_hash=name)
-    known = {certificate.id for certificate in target.certificates()}
+    present = {certificate.id for certificate in target.certificates()}
     for certificate in reversed(source.certificates()):
-        if certificate.id not in known:
+        if certificate.id not in present:
             target.put_certificate(certificate)
             done.certificates += 1
     return done
@@ -107,11 +106,11 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
     (stands,) = source.access.all(
         select(*(runs[name] for name in _HOW_A_RUN_STANDS)).where(runs.id == number)
     )
-    found = target.access.all(
+    copies = target.access.all(
         select(runs.id, runs.state).where(runs.run_id == codec.as_key(run_id))
     )
-    if found and found[0].state != COPYING:
-        if _content(source, run_id, number) != _content(target, run_id, found[0].id):
+    if copies and copies[0].state != COPYING:
+        if _content(source, run_id, number) != _content(target, run_id, copies[0].id):
             raise DataError(
                 "E0508",
                 "The other store has a run of this id with other content.",
@@ -121,12 +120,12 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
             )
         done.known += 1
         return False
-    if not found:
+    if not copies:
         target.run_records.create_sealed(
             run_id, codec.from_key(stands.name), stands.manifest, state=COPYING
         )
-        found = target.access.all(select(runs.id).where(runs.run_id == codec.as_key(run_id)))
-    new = int(found[0].id)
+        copies = target.access.all(select(runs.id).where(runs.run_id == codec.as_key(run_id)))
+    new = int(copies[0].id)
     target.locks.acquire(run_id, new)
     try:
         _forget(target, new)
@@ -142,6 +141,7 @@ def _run(source: Store, target: Store, run_id: str, number: int, done: Copied) -
         if batches:
             _insert(target, schema.batches, BATCH, [(new, *batch) for batch in batches])
             done.batches += len(batches)
+        # Last of all: with its own state the run becomes visible.
         change = update(schema.runs).where(runs.id == new).values(**stands._mapping)
         target.access.execute(change)
     finally:
@@ -189,13 +189,13 @@ def _rows(store: Store, run_id: str, number: int) -> Iterator[list[Any]]:
     for page in store.access.pages(sizes, (rows.idx,), IN_LIST):
         for indices in portions([(row[1], row[0]) for row in page]):
             here = whole.where(rows.run == number, rows.idx.in_(indices)).order_by(rows.idx)
-            found = list(store.access.all(here))
-            if len(found) != len(indices):
+            stored = list(store.access.all(here))
+            if len(stored) != len(indices):
                 store.access.checked(_missing, run_id)
-            for row in found:
+            for row in stored:
                 store.access.checked(codec.unseal, row.payload, run_id, "body", row.idx)
                 store.access.checked(codec.unseal, row.line, run_id, "line", row.idx)
-            yield found
+            yield stored
 
 
 def _missing(run_id: str) -> None:
@@ -221,10 +221,10 @@ def _batches(store: Store, run_id: str, number: int) -> list[tuple[Any, ...]]:
     query = (
         select(*(table[name] for name in BATCH[1:])).where(table.run == number).order_by(table.id)
     )
-    found = [tuple(row) for row in store.access.all(query)]
-    for batch, *_, payload in found:
+    batches = [tuple(row) for row in store.access.all(query)]
+    for batch, *_, payload in batches:
         store.access.checked(codec.unseal, payload, run_id, "batch", codec.from_key(batch))
-    return found
+    return batches
 
 
 def _content(store: Store, run_id: str, number: int) -> str:

@@ -127,7 +127,8 @@ def pack(row: RowResult) -> bytes:
 
 
 def _pack_score(score: Score) -> list[object]:
-    known = [part.probability for part in score.parts if part.probability is not None]
+    probabilities = [part.probability for part in score.parts if part.probability is not None]
+    mean = codec.finite(math.fsum(probabilities) / len(probabilities)) if probabilities else None
     return [
         score.metric,
         codec.finite(score.value),
@@ -136,7 +137,7 @@ def _pack_score(score: Score) -> list[object]:
         score.verdict,
         codec.finite(score.pass_mark),
         _numbers(score.counts),
-        codec.finite(math.fsum(known) / len(known)) if known else None,
+        mean,
         score.flags,
         codec.finite(score.extra) if score.extra else {},
     ]

@@ -24,12 +24,11 @@ def version(connection: Connection, where: str) -> str | None:
     tables = inspect(connection).get_table_names()
     if not tables:
         return None
-    found = (
-        connection.scalar(select(schema.version.c.version_num))
-        if schema.VERSION_TABLE in tables
-        else None
-    )
-    if found is None:
+    number = None
+    if schema.VERSION_TABLE in tables:
+        number = connection.scalar(select(schema.version.c.version_num))
+    # Never taken for an empty database: tables of ours would be made among somebody else's.
+    if number is None:
         raise EnvironmentFailure(
             "E0501",
             "There is a database, but it is not a RagAssay store.",
@@ -37,25 +36,26 @@ def version(connection: Connection, where: str) -> str | None:
             why="it holds the table " + min(tables),
             fix="name another one with --store",
         )
-    if not isinstance(found, str):
+    if not isinstance(number, str):
         raise codec.damaged("its version is no text", where)
-    if not found.isdecimal() or int(found) > int(schema.HEAD):
+    if not number.isdecimal() or int(number) > int(schema.HEAD):
         raise EnvironmentFailure(
             "E0502",
             "The store was written by a newer RagAssay.",
             where=where,
-            why=f"its schema is version {found}; this RagAssay knows versions up to {schema.HEAD}",
+            why=f"its schema is version {number}; this RagAssay knows versions up to {schema.HEAD}",
             fix="upgrade RagAssay (pip install -U ragassay), or name another store with --store",
         )
-    if int(found) < int(schema.FIRST):
+    # No release wrote one of these, so there are no migrations from them.
+    if int(number) < int(schema.FIRST):
         raise EnvironmentFailure(
             "E0501",
             "The store was written before the first release of RagAssay, and cannot be opened.",
             where=where,
-            why=f"its schema is version {found}; releases begin with version {schema.FIRST}",
+            why=f"its schema is version {number}; releases begin with version {schema.FIRST}",
             fix="name another store with --store; this one is left as it is",
         )
-    return str(found)
+    return str(number)
 
 
 def create(connection: Connection) -> None:

@@ -182,10 +182,10 @@ class PostgresDatabase:
 
     def _migrated(self, connection: Connection) -> None:
         self.alone(connection, "schema")
-        found = migrate.version(connection, self.location)
-        if found is None:
+        version = migrate.version(connection, self.location)
+        if version is None:
             migrate.create(connection)
-        elif found != schema.HEAD:
+        elif version != schema.HEAD:
             migrate.upgrade(connection)
 
     def write(self, work: Callable[[Connection], T]) -> T:
@@ -207,7 +207,9 @@ class PostgresDatabase:
     def _in_transaction(self, work: Callable[[Connection], T], until: float) -> T:
         # A writer is a thread: two that shared a mark would wait for each other's transactions.
         writer = f"{self._writer}:{os.getpid()}:{threading.get_ident()}"
-        number, server, done = next(self._numbers), {}, False
+        number = next(self._numbers)
+        server: dict[str, Any] = {}
+        done = False
         try:
             with self._engine.connect() as connection, connection.begin():
                 marked = connection.exec_driver_sql(_MARKED, {"writer": writer, "number": number})
@@ -231,7 +233,7 @@ class PostgresDatabase:
         that has it, and since when.
         """
         stuck = False
-        with contextlib.ExitStack() as told:
+        with contextlib.ExitStack() as reported:
             while True:
                 try:
                     with self._engine.connect() as connection, connection.begin():
@@ -251,7 +253,7 @@ class PostgresDatabase:
                     what = AWAY if stuck else self._what_passes(error)
                     if what is None or time.monotonic() > until:
                         raise
-                    told.enter_context(self.waits.on(what))
+                    reported.enter_context(self.waits.on(what))
                     self._generation += not stuck
                 if self._closing.wait(0.1) or time.monotonic() > until:
                     raise TimeoutError("it is not known whether the last write happened")
@@ -266,7 +268,7 @@ class PostgresDatabase:
         now = time.monotonic()
         until = now + (patience if now - self._gave_up > AGAIN_S else 0.0)
         pause = 0.05
-        with contextlib.ExitStack() as told:
+        with contextlib.ExitStack() as reported:
             while True:
                 try:
                     return way(work, until)
@@ -277,11 +279,10 @@ class PostgresDatabase:
                     if time.monotonic() > until or self._closing.is_set():
                         self._gave_up = time.monotonic()
                         raise self._failure(error) from error
-                    told.enter_context(self.waits.on(what))
+                    reported.enter_context(self.waits.on(what))
                 if what is not LOCKED:
-                    self._generation += (
-                        1  # the others of the pool were cut too, or lead to the old primary
-                    )
+                    # The others of the pool were cut too, or lead to the old primary.
+                    self._generation += 1
                 self._closing.wait(pause)
                 pause = min(2 * pause, 1.0)
 

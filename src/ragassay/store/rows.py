@@ -183,8 +183,8 @@ class RowRecords:
         ]
         if len(ids) >= 10:
             return ids
-        known = [codec.from_key(row.row_id) for row in self._access.all(every.limit(MOST_IDS))]
-        ids += difflib.get_close_matches(text[:200], known, n=10, cutoff=0.6)
+        ids_of_run = [codec.from_key(row.row_id) for row in self._access.all(every.limit(MOST_IDS))]
+        ids += difflib.get_close_matches(text[:200], ids_of_run, n=10, cutoff=0.6)
         return list(dict.fromkeys(ids))[:10]
 
     # -- read, without their texts

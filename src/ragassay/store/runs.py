@@ -168,7 +168,7 @@ class RunRecords:
 
     def _not_one(self, name: str, by_start: list[str]) -> SetupError:
         runs, where = schema.runs.c, self._access.location
-        known = self._access.all(
+        matches = self._access.all(
             select(runs.run_id, runs.name)
             .where(runs.state != COPYING)
             .order_by(runs.id.desc())
@@ -182,15 +182,15 @@ class RunRecords:
                 why=", ".join(by_start[:5]),
                 fix="give more of the id",
             )
-        if name == "last" and known:
+        if name == "last" and matches:
             return SetupError(
                 "E0103",
                 "The store holds no run yet but those that measured a judge.",
                 where=where,
-                why=", ".join(codec.from_key(row.run_id) for row in known[:5]),
+                why=", ".join(codec.from_key(row.run_id) for row in matches[:5]),
                 fix="name one of these by its id",
             )
-        if not known:
+        if not matches:
             return SetupError(
                 "E0103",
                 "The store holds no run yet.",
@@ -198,7 +198,7 @@ class RunRecords:
                 fix="run `ragassay evaluate rows.jsonl`, or name another store with --store",
             )
         names: list[str] = []
-        for row in known:
+        for row in matches:
             names += [codec.from_key(key) for key in row if key]
         hint = nearest(name, [*names, "last"])
         return SetupError(

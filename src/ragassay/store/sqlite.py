@@ -32,9 +32,8 @@ except ImportError:  # Windows: SQLite's own lock has to do
 
 T = TypeVar("T")
 
-CHECKPOINT_PAGES = (
-    4000  # 16 MB of journal before it is folded in: fewer fsyncs than the default 4 MB
-)
+CHECKPOINT_PAGES = 4000
+"""16 MB of journal before it is folded in: fewer fsyncs than the default 4 MB."""
 JOURNAL_BYTES = 64 << 20
 """A journal of this size is folded in and cut back by force, as soon as no reader is in the way."""
 JOURNAL_MOST = 192 << 20
@@ -140,20 +139,20 @@ class SqliteDatabase(_SqliteFile):
         """
         with self._guard(), self.waits.on(LOCKED), self._lock.hold():
             with self._writer.connect() as connection:
-                found = migrate.version(connection, self.location)
-            if found == schema.HEAD:
+                version = migrate.version(connection, self.location)
+            if version == schema.HEAD:
                 return None
-            if found is None:
+            if version is None:
+                # Outside the transaction below, in which the mode cannot be changed.
                 use_wal(self.address)
             backup: Path | None = None
             with self._writer.begin() as connection:
-                found = migrate.version(
-                    connection, self.location
-                )  # again, now that no other process can change it
-                if found is None:
+                # Again, now that no other process can change it.
+                version = migrate.version(connection, self.location)
+                if version is None:
                     migrate.create(connection)
-                elif found != schema.HEAD:
-                    backup = self.address.with_name(f"{self.address.name}.{found}.backup")
+                elif version != schema.HEAD:
+                    backup = self.address.with_name(f"{self.address.name}.{version}.backup")
                     copy(self.address, backup)
                     migrate.upgrade(connection)
             return backup
@@ -247,10 +246,10 @@ class ReadOnlySqlite(_SqliteFile):
 
     def prepare(self) -> Path | None:
         """See that the schema is `schema.HEAD`: it cannot be brought there."""
-        found = self.read(lambda connection: migrate.version(connection, self.location))
-        if found != schema.HEAD:
+        version = self.read(lambda connection: migrate.version(connection, self.location))
+        if version != schema.HEAD:
             raise self._cannot_write(
-                f"it has to be brought from schema {found or 'none'} to {schema.HEAD} first"
+                f"it has to be brought from schema {version or 'none'} to {schema.HEAD} first"
             )
         return None
 
@@ -291,8 +290,8 @@ class ReadOnlySqlite(_SqliteFile):
     def _stamp(self) -> tuple[tuple[int, int], bool]:
         """What a writer changes: the file, and whether it has a journal."""
         with self._guard():
-            found = self.address.stat()
-        return (found.st_mtime_ns, found.st_size), self._journal_size() > 0
+            file = self.address.stat()
+        return (file.st_mtime_ns, file.st_size), self._journal_size() > 0
 
     def _cannot_write(self, why: str) -> EnvironmentFailure:
         return EnvironmentFailure(
@@ -380,7 +379,7 @@ def _engine(
     pragmas: tuple[str, ...],
     mode: Callable[[], str] = lambda: "mode=rw",
 ) -> Engine:
-    """size: how many connections are kept, 0 for none. mode=rw: a file that vanished is an error,
+    """size: how many connections stay open, 0 for none. mode=rw: a file that vanished is an error,
     never a new store.
     """
     patience = PATIENCE_S
@@ -403,8 +402,15 @@ def _engine(
             raise
         return connection
 
-    kept = {"pool_size": size, "max_overflow": 0 if size == 1 else 56, "pool_timeout": patience}
-    pool: dict[str, Any] = {"poolclass": QueuePool, **kept} if size else {"poolclass": NullPool}
+    pool: dict[str, Any] = {"poolclass": NullPool}
+    if size:
+        pool = {
+            "poolclass": QueuePool,
+            "pool_size": size,
+            # The writer has one connection, since SQLite lets one write at a time.
+            "max_overflow": 0 if size == 1 else 56,
+            "pool_timeout": patience,
+        }
     engine = create_engine("sqlite://", creator=connect, **pool)
 
     @event.listens_for(engine, "begin")
