@@ -24,7 +24,7 @@ CHUNKS = (
 COMMAND = """
 import sys
 import ragassay.models.batch as b
-b.LINGER, b.FIRST_LOOK = 0.2, 0.2
+b.LINGER, b.FIRST_POLL = 0.2, 0.2
 from ragassay.cli import main
 sys.argv = ["ragassay", *sys.argv[1:]]
 sys.exit(main())
@@ -49,7 +49,7 @@ def rows(n):
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch) -> None:
     monkeypatch.setattr(batches, "LINGER", 0.15)
-    monkeypatch.setattr(batches, "FIRST_LOOK", 0.05)
+    monkeypatch.setattr(batches, "FIRST_POLL", 0.05)
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_what_the_server_does_not_take_is_learnt_from_a_batch(store, tmp_path) -
 
 
 def test_looks_that_fail_never_end_a_run(store, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
+    monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     faults = ["500", "reset", "429", "503", "404", None, "500", "reset"]
     with (
@@ -206,7 +206,7 @@ def test_looks_that_fail_never_end_a_run(store, tmp_path, monkeypatch) -> None:
 def test_orders_that_are_refused_for_now_or_answered_by_nobody_are_not_given_twice(
     store, tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
+    monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     with (
         BatchServer(batch_faults=["429", "500", "lost"]) as server,
@@ -217,7 +217,7 @@ def test_orders_that_are_refused_for_now_or_answered_by_nobody_are_not_given_twi
 
 
 def test_an_order_is_not_looked_for_among_batches_of_long_ago(store, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
+    monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.1)
     with BatchServer(batch_faults=["500"]) as server:
         for n in range(250):
             old = {
@@ -262,7 +262,7 @@ def test_answers_that_cannot_be_fetched_stay_at_the_provider_and_are_not_bought_
 def test_a_batch_that_cannot_be_looked_at_ends_the_run_and_is_not_bought_again(
     store, tmp_path, monkeypatch, status
 ) -> None:
-    monkeypatch.setattr(batches, "MOST_BETWEEN", 0.1)
+    monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.1)
     expected, _ = usual(rows(5), tmp_path)
     with BatchServer(batch_latency=0.1, look_faults=[status, "500", *[status] * 3]) as server:
         with pytest.raises(ProviderError, match="E0412"):
@@ -343,7 +343,7 @@ def test_a_wrong_key_ends_the_run(store, monkeypatch) -> None:
 
 
 def test_a_server_that_is_not_there_ends_the_run(store, monkeypatch) -> None:
-    monkeypatch.setattr(batches, "MOST_BETWEEN", 0.05)
+    monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.05)
     with BatchServer() as server:
         gone = server.url
     with pytest.raises(ProviderError, match="E0405"):
@@ -411,7 +411,7 @@ def test_a_kill_in_the_second_step_costs_neither_step_again(store, tmp_path, mon
     """
     options = {"metrics": "groundedness,answer_relevance_reverse", "claims": "llm"}
     expected, _ = usual(rows(10), tmp_path, **options)
-    kept = batches.BatchModel._keep
+    kept = batches.BatchModel._save
     seen = []
 
     async def torn(self, record) -> None:
@@ -422,7 +422,7 @@ def test_a_kill_in_the_second_step_costs_neither_step_again(store, tmp_path, mon
 
     with BatchServer(batch_latency=0.5) as server:
         with monkeypatch.context() as patched:
-            patched.setattr(batches.BatchModel, "_keep", torn)
+            patched.setattr(batches.BatchModel, "_save", torn)
             with pytest.raises(KeyboardInterrupt):
                 evaluate(server, rows(10), store, **options)
         with ragassay.resume("last", store=store, rows=rows(10)) as run:

@@ -28,7 +28,7 @@ class Book:
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch) -> None:
     monkeypatch.setattr(batches, "LINGER", 0.2)
-    monkeypatch.setattr(batches, "FIRST_LOOK", 0.05)
+    monkeypatch.setattr(batches, "FIRST_POLL", 0.05)
 
 
 def ask(server, work):

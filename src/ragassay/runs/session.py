@@ -225,9 +225,9 @@ class Session:
         plan = self._plan
         driver.progress.rows = len(done)
         rows = plan.rows(done)
-        parked = None if plan.options.wait else plan.batches
+        unawaited = None if plan.options.wait else plan.batches
         batched = plan.batches is not None
-        async with ticking(driver, self._watch, self._save_snapshot, parked):
+        async with ticking(driver, self._watch, self._save_snapshot, unawaited):
             with (
                 stop_on_signals(driver, self._resume_command, self._tell, batched),
                 self._watchdog(driver),

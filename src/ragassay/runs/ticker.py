@@ -60,10 +60,10 @@ async def ticking(
     driver: Ticked,
     watch: Watch | None,
     save: Callable[[], None],
-    parked: BatchModel | None = None,
+    batches: BatchModel | None = None,
 ) -> AsyncIterator[None]:
     """Tick while the block runs; arguments as for `tick`."""
-    task = asyncio.create_task(tick(driver, watch, save, parked))
+    task = asyncio.create_task(tick(driver, watch, save, batches))
     try:
         yield
     finally:
@@ -75,18 +75,18 @@ async def tick(
     driver: Ticked,
     watch: Watch | None,
     save: Callable[[], None],
-    parked: BatchModel | None = None,
+    batches: BatchModel | None = None,
 ) -> None:
     """Show progress five times a second; write the ledger down every second, so that a kill loses
     little of it.
 
-    parked: the batch model of a run that does not wait for its batches: the run ends when it could
+    batches: the batch model of a run that does not wait for its batches: the run ends when it could
     do nothing else.
     """
     for count in itertools.count(1):
         await asyncio.sleep(TICK_S)
-        if parked is not None and parked.parked:
-            driver.stop(reason=f"all calls are handed over ({parked.status.partition(',')[0]})")
+        if batches is not None and batches.waits_for_provider:
+            driver.stop(reason=f"all calls are handed over ({batches.status.partition(',')[0]})")
         if watch is not None:
             watch(driver.progress)
         if count % TICKS_A_SAVE == 0:
