@@ -48,7 +48,7 @@ from ragassay.models.offline.combiner import inputs, lowest, unpack  # noqa: E40
 from ragassay.models.offline.features import TASKS  # noqa: E402
 from ragassay.models.offline.network import Network, Words  # noqa: E402
 from ragassay.models.offline.reader import Reader  # noqa: E402
-from ragassay.models.offline.reading import Shelves  # noqa: E402
+from ragassay.models.offline.reading import PassageIndexes  # noqa: E402
 from ragassay.models.offline.windows import LONGEST, LONGEST_TEXT, Pair, pair, parts  # noqa: E402
 from ragassay.models.offline.wordpiece import WordPiece  # noqa: E402
 
@@ -148,16 +148,18 @@ def pairs_of(
     with np.load(out / engine.RARITY) as stored:
         rare = engine.rarity({name: stored[name] for name in stored.files})
     tokenizer = WordPiece((out / engine.VOCABULARY).read_text(encoding="utf-8").split("\n"))
-    shelves = Shelves()
+    passage_indexes = PassageIndexes()
     for example in examples:
         call = example.call
-        shelf = shelves.read(call.passages if task == "support" else call.passages[:1])
+        passage_index = passage_indexes.read(
+            call.passages if task == "support" else call.passages[:1]
+        )
         places = [(0, len(call.text))]
         if task == "support":
             places = parts(call.text, lambda text: len(tokenizer.ids(text, LONGEST_TEXT + 1)))
-        made = (pair(call.text[start:end], shelf, rare, tokenizer) for start, end in places)
+        made = (pair(call.text[start:end], passage_index, rare, tokenizer) for start, end in places)
         if read := [one for one in made if one is not None]:
-            yield example, TASKS[task](call.text, shelf, rare).figures, read
+            yield example, TASKS[task](call.text, passage_index, rare).figures, read
 
 
 def spread(examples: list[Example], count: int) -> list[Example]:

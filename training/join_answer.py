@@ -49,7 +49,9 @@ def main() -> None:
         trees = unpack("answer", {name: stored[name] for name in stored.files})
     found, x = [], []
     for example in answer(data, "dev"):
-        read = pair(example.call.text, engine.shelf(example.call), engine.rarity, engine.tokenizer)
+        read = pair(
+            example.call.text, engine.passage_index(example.call), engine.rarity, engine.tokenizer
+        )
         if read is not None:
             odds = inputs("answer", engine.reader.read(read))["odds"]
             x.append([min(odds, _TOP), min(trees.odds(engine.figures(example.call)), _TOP)])

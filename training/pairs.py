@@ -20,7 +20,7 @@ from training.offline_data import Example
 from ragassay.core import MatchCall
 from ragassay.models.offline.engine import RARITY, rarity
 from ragassay.models.offline.features import TASKS, Rarity
-from ragassay.models.offline.reading import Shelf, Shelves
+from ragassay.models.offline.reading import PassageIndex, PassageIndexes
 from ragassay.models.offline.windows import ROOM, choose, parts
 
 START, END, PAD = 101, 102, 0
@@ -60,7 +60,7 @@ class Maker:
         self._tokenizer.no_padding()
         with np.load(weights / RARITY, allow_pickle=False) as stored:
             self._rarity: Rarity = rarity({name: stored[name] for name in stored.files})
-        self._shelves = Shelves()
+        self._passage_indexes = PassageIndexes()
         self._units: dict[str, list[int]] = {}
         self._length, self._room = length, room
         self.names: dict[str, tuple[str, ...]] = {}
@@ -74,13 +74,15 @@ class Maker:
             self._units[text] = known
         return known
 
-    def shelf(self, call: MatchCall) -> Shelf:
+    def passage_index(self, call: MatchCall) -> PassageIndex:
         """The passages, read."""
-        return self._shelves.read(call.passages if call.task == "support" else call.passages[:1])
+        return self._passage_indexes.read(
+            call.passages if call.task == "support" else call.passages[:1]
+        )
 
-    def figures(self, call: MatchCall, shelf: Shelf) -> NDArray[np.float32]:
+    def figures(self, call: MatchCall, passage_index: PassageIndex) -> NDArray[np.float32]:
         """Lexical figures of a call."""
-        found = TASKS[call.task](call.text, shelf, self._rarity).figures
+        found = TASKS[call.task](call.text, passage_index, self._rarity).figures
         self.names.setdefault(call.task, tuple(found))
         return np.array(list(found.values()), np.float32)
 
@@ -94,14 +96,18 @@ class Maker:
             faults = np.zeros(len(text), np.int8)
             for at, (start, end) in enumerate(encoded.offsets[: len(text)]):
                 faults[at] = any(start < high and low < end for low, high in example.spans)
-        shelf = self.shelf(call)
+        passage_index = self.passage_index(call)
         room = min(self._room, self._length - 3 - len(text))
         units = choose(
-            call.text, shelf, self._rarity, room, lambda unit: len(self._ids(shelf.text(unit)))
+            call.text,
+            passage_index,
+            self._rarity,
+            room,
+            lambda unit: len(self._ids(passage_index.text(unit))),
         )
-        window = [i for unit in units for i in self._ids(shelf.text(unit))][:room]
+        window = [i for unit in units for i in self._ids(passage_index.text(unit))][:room]
         ids = np.array([START, *text, END, *window, END], np.int32)
-        measured = self.figures(call, shelf) if figures else np.zeros(0, np.float32)
+        measured = self.figures(call, passage_index) if figures else np.zeros(0, np.float32)
         return Pair(
             example.source,
             example.group,

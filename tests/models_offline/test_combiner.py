@@ -22,7 +22,7 @@ from ragassay.models.offline.combiner import (
     unpack,
 )
 from ragassay.models.offline.heads import Head
-from ragassay.models.offline.reader import Said
+from ragassay.models.offline.reader import NetworkOutput
 
 TOLD: dict[str, Any] = {
     "names": ["odds", "coverage"],
@@ -33,8 +33,10 @@ TOLD: dict[str, Any] = {
 }
 
 
-def said(support: tuple[float, float, float], *unsupported: float) -> Said:
-    return Said(np.array(support, np.float32), 0.5, -0.25, np.array(unsupported, np.float32))
+def said(support: tuple[float, float, float], *unsupported: float) -> NetworkOutput:
+    return NetworkOutput(
+        np.array(support, np.float32), 0.5, -0.25, np.array(unsupported, np.float32)
+    )
 
 
 def test_the_probability_is_the_logistic_of_a_capped_sum() -> None:

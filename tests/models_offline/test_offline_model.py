@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from ragassay.core import CallError, ChatCall, EnvironmentFailure, MatchCall, Message
 from ragassay.models import offline
 from ragassay.models.offline import OfflineModel
-from ragassay.models.offline.cache import Kept
+from ragassay.models.offline.cache import SharedCache
 from ragassay.models.offline.engine import FILES
 from ragassay.models.offline.windows import Pair, pair
 
@@ -280,12 +280,13 @@ class TestRepeatable:
         MODEL.score(CALLS)
         engine = MODEL._engine
         assert engine is not None
-        shelves = [
-            engine.shelf(MatchCall("support", "x", (text,))) for text in (TOWER, RIVER, TOWER * 9)
+        passage_indexes = [
+            engine.passage_index(MatchCall("support", "x", (text,)))
+            for text in (TOWER, RIVER, TOWER * 9)
         ]
         read = [
-            pair("It is 330 metres tall.", shelf, engine.rarity, engine.tokenizer)
-            for shelf in shelves
+            pair("It is 330 metres tall.", passage_index, engine.rarity, engine.tokenizer)
+            for passage_index in passage_indexes
         ]
 
         def bits(one: Pair | None) -> tuple[bytes, ...]:
@@ -313,7 +314,7 @@ class TestRepeatable:
             time.sleep(0.05)
             return key * key
 
-        kept = Kept(slow, 2)
+        kept = SharedCache(slow, 2)
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(kept.of, [3, 3, 3, 3])) == [9] * 4
         assert made == [3]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.models.offline.reading import LONGEST_UNIT, Shelves, read, stem, tokens, units
+from ragassay.models.offline.reading import LONGEST_UNIT, PassageIndexes, read, stem, tokens, units
 
 WEIRD = st.text(st.characters(), max_size=200) | st.text(
     "ab. \n\u2028!?0'’\u0301😀\ud800", max_size=200
@@ -39,10 +39,10 @@ def test_sentences_are_found() -> None:
 
 @given(st.lists(WEIRD, max_size=4))
 def test_a_shelf_points_at_verbatim_text_of_the_right_passage(passages: list[str]) -> None:
-    shelf = read(passages)
-    for unit, (passage, start, end) in enumerate(shelf.places.tolist()):
-        assert shelf.text(unit) == passages[passage][start:end] != ""
-    assert len(shelf.keys) == len(shelf.unit_of)
+    passage_index = read(passages)
+    for unit, (passage, start, end) in enumerate(passage_index.places.tolist()):
+        assert passage_index.text(unit) == passages[passage][start:end] != ""
+    assert len(passage_index.keys) == len(passage_index.unit_of)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_a_long_text_of_any_kind_is_read_in_linear_time(piece: str) -> None:
 
 
 def test_shelves_stay_within_their_room() -> None:
-    shelves = Shelves(characters=1000)
+    passage_indexes = PassageIndexes(characters=1000)
     for i in range(50):
-        shelves.read((f"{i} " * 100,))
-    assert sum(s.size for s in shelves._kept.values()) <= 1000
-    assert shelves.read(("x" * 5000,)) is shelves.read(("x" * 5000,))
+        passage_indexes.read((f"{i} " * 100,))
+    assert sum(s.size for s in passage_indexes._stored.values()) <= 1000
+    assert passage_indexes.read(("x" * 5000,)) is passage_indexes.read(("x" * 5000,))

@@ -1,4 +1,4 @@
-"""Shelves of single passages joined are the shelf of all of them read together."""
+"""Joined indexes of single passages, which equal the index of all of them read together."""
 
 import numpy as np
 from hypothesis import given

@@ -60,25 +60,29 @@ def test_of_long_passages_the_sentence_with_the_rare_words_is_read_wherever_it_s
 
 def test_the_neighbours_of_a_sentence_come_before_others() -> None:
     sentences = [*FILLER[:40], "It burned down in a storm.", FACT, "He died there.", *FILLER[40:]]
-    shelf = read((" ".join(sentences),))
+    passage_index = read((" ".join(sentences),))
     chosen = choose(
         "Amundsen kept the lighthouse",
-        shelf,
+        passage_index,
         RARITY,
         30,
-        lambda unit: len(TOKENIZER.ids(shelf.text(unit), 99)),
+        lambda unit: len(TOKENIZER.ids(passage_index.text(unit), 99)),
     )
-    assert [shelf.text(unit) for unit in chosen] == sentences[40:43]
+    assert [passage_index.text(unit) for unit in chosen] == sentences[40:43]
 
 
 def test_a_neighbour_in_another_passage_is_none() -> None:
     def beside(*passages: str) -> list[str]:
-        shelf = read(passages)
+        passage_index = read(passages)
         room = len(TOKENIZER.ids(FACT, 99)) + 5
         chosen = choose(
-            "Amundsen", shelf, RARITY, room, lambda unit: len(TOKENIZER.ids(shelf.text(unit), 99))
+            "Amundsen",
+            passage_index,
+            RARITY,
+            room,
+            lambda unit: len(TOKENIZER.ids(passage_index.text(unit), 99)),
         )
-        return [shelf.text(unit) for unit in chosen]
+        return [passage_index.text(unit) for unit in chosen]
 
     assert beside("Snow fell.", f"It burned down. {FACT}") == ["It burned down.", FACT]
     assert beside("Snow fell.", "It burned down.", FACT) == ["Snow fell.", FACT]

@@ -325,7 +325,7 @@ class BatchModel(OpenAIModel):
         except asyncio.CancelledError:
             if batch.sent:
                 raise
-            if self._open is batch:  # the run stops: what nobody waits for is not bought
+            if self._open is batch:  # the run stops: unawaited calls are not paid for
                 self._open = None
             raise asyncio.CancelledError(NOT_SENT) from None
         error = batch.done.exception()
@@ -333,9 +333,8 @@ class BatchModel(OpenAIModel):
             raise error.with_traceback(None)
         outcome = batch.answers[key]
         if isinstance(outcome, ChatReply):
-            batch.answers[key] = replace(
-                outcome, spend=NO_BILL
-            )  # one bill for all who asked the same
+            # All waiting callers of the same request share one bill.
+            batch.answers[key] = replace(outcome, spend=NO_BILL)
             return outcome
         raise outcome
 

@@ -1,4 +1,4 @@
-"""A cache of what was made last: threads that ask for one thing at once wait for one to make it."""
+"""A cache that threads share: of several that ask for one key at once, one computes the result."""
 
 from __future__ import annotations
 
@@ -9,34 +9,38 @@ from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-class Kept(Generic[Key, Made]):
-    """At most `room` results of `make`, those asked for last. Safe across threads."""
+class SharedCache(Generic[Key, Result]):
+    """At most `room` results of `make`, the most recently used. Safe across threads.
 
-    def __init__(self, make: Callable[[Key], Made], room: int) -> None:
+    functools.lru_cache would let threads that miss at the same time compute one result each.
+    """
+
+    def __init__(self, make: Callable[[Key], Result], room: int) -> None:
         self._make, self._room = make, room
-        self._kept: OrderedDict[Key, Future[Made]] = OrderedDict()
+        self._results: OrderedDict[Key, Future[Result]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, key: Key) -> Made:
-        """What is made of this, kept or new."""
+    def of(self, key: Key) -> Result:
+        """The result for this key, stored or computed now."""
         with self._lock:
-            known = self._kept.get(key)
-            if known is not None:
-                self._kept.move_to_end(key)
+            stored = self._results.get(key)
+            if stored is not None:
+                self._results.move_to_end(key)
             else:
-                mine: Future[Made] = Future()
-                self._kept[key] = mine
-                if len(self._kept) > self._room:
-                    self._kept.popitem(last=False)
-        if known is not None:
-            return known.result()
+                own: Future[Result] = Future()
+                self._results[key] = own
+                if len(self._results) > self._room:
+                    self._results.popitem(last=False)
+        if stored is not None:
+            return stored.result()
         try:
-            mine.set_result(self._make(key))
+            own.set_result(self._make(key))
         except BaseException as error:
-            mine.set_exception(error)
+            own.set_exception(error)
+            # A failure is not stored: the next thread that asks tries again.
             with self._lock:
-                self._kept.pop(key, None)
-        return mine.result()
+                self._results.pop(key, None)
+        return own.result()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.models.offline.heads import Head
-from ragassay.models.offline.reader import Said
+from ragassay.models.offline.reader import NetworkOutput
 
 TREES = "trees"
 
@@ -46,7 +46,7 @@ class Joined:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What both take."""
+        """Names of the inputs of both, `trees` left out."""
         return (*(name for name in self.line.names if name != TREES), *self.trees.names)
 
     def probability(self, inputs: Mapping[str, float]) -> float:
@@ -56,31 +56,36 @@ class Joined:
 
 def sigmoid(odds: float) -> float:
     """Log-odds as a probability."""
-    return 1 / (1 + math.exp(-odds)) if odds >= 0 else 1 - 1 / (1 + math.exp(odds))
+    # Two forms, so that the exponential never overflows.
+    if odds >= 0:
+        return 1 / (1 + math.exp(-odds))
+    return 1 - 1 / (1 + math.exp(odds))
 
 
-def support_odds(said: Said) -> float:
+def support_odds(output: NetworkOutput) -> float:
     """Log-odds that the claim is supported."""
-    supported, contradicted, unmentioned = (float(v) for v in said.support)
+    supported, contradicted, unmentioned = (float(v) for v in output.support)
     return supported - float(np.logaddexp(contradicted, unmentioned))
 
 
-def lowest(told: Sequence[Said]) -> Said:
-    """What is said of a claim by its sentences: it holds as far as the least supported of them
-    does.
+def lowest(outputs: Sequence[NetworkOutput]) -> NetworkOutput:
+    """The output for a claim from those of its sentences: it is supported as far as the least
+    supported of them.
     """
-    worst = min(told, key=support_odds)
-    return worst._replace(unsupported=np.concatenate([one.unsupported for one in told]))
+    worst = min(outputs, key=support_odds)
+    return worst._replace(unsupported=np.concatenate([one.unsupported for one in outputs]))
 
 
-def inputs(task: str, said: Said) -> dict[str, float]:
-    """What a task's combiner takes from the network."""
+def inputs(task: str, output: NetworkOutput) -> dict[str, float]:
+    """Inputs of a task's combiner that come from the network, by name."""
+    if task == "relevance":
+        return {"odds": output.relevance}
     if task != "support":
-        return {"odds": said.relevance if task == "relevance" else said.answer}
-    _, contradicted, unmentioned = (float(v) for v in said.support)
-    tokens: NDArray[np.float32] = np.sort(said.unsupported)
+        return {"odds": output.answer}
+    _, contradicted, unmentioned = (float(v) for v in output.support)
+    tokens: NDArray[np.float32] = np.sort(output.unsupported)
     return {
-        "odds": support_odds(said),
+        "odds": support_odds(output),
         "contradicted": contradicted - unmentioned,
         "span_highest": float(tokens[-1]),
         "span_second": float(tokens[-2:][0]),
@@ -88,17 +93,17 @@ def inputs(task: str, said: Said) -> dict[str, float]:
     }
 
 
-def unpack(told: Mapping[str, Any]) -> Combiner:
+def unpack(data: Mapping[str, Any]) -> Combiner:
     """A combiner of combiner.json. Raises KeyError, TypeError or ValueError for one that is
     damaged.
     """
-    made = Combiner(
-        tuple(map(str, told["names"])),
-        tuple(map(float, told["weights"])),
-        tuple(map(float, told["caps"])),
-        float(told["offset"]),
-        float(told["cut"]),
+    combiner = Combiner(
+        tuple(map(str, data["names"])),
+        tuple(map(float, data["weights"])),
+        tuple(map(float, data["caps"])),
+        float(data["offset"]),
+        float(data["cut"]),
     )
-    if not len(made.names) == len(made.weights) == len(made.caps):
+    if not len(combiner.names) == len(combiner.weights) == len(combiner.caps):
         raise ValueError("a combiner's names, weights and caps differ in number")
-    return made
+    return combiner

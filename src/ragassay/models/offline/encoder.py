@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.models.offline.cache import Kept
+from ragassay.models.offline.cache import SharedCache
 from ragassay.models.offline.network import Network, Vectors
 from ragassay.models.offline.wordpiece import WordPiece
 
@@ -38,8 +38,8 @@ class Encoder:
 
     def __init__(self, network: Network, tokenizer: WordPiece) -> None:
         self._network, self._tokenizer = network, tokenizer
-        self._texts = Kept(self._whole, _KEPT_TEXTS)
-        self._sentences = Kept(self._sentence, _KEPT_TEXTS)
+        self._texts = SharedCache(self._whole, _KEPT_TEXTS)
+        self._sentences = SharedCache(self._sentence, _KEPT_TEXTS)
 
     def sentence(self, text: str) -> Encoded:
         """The vectors of one sentence (its first LONGEST tokens)."""

@@ -1,7 +1,7 @@
-"""What answers a MatchCall: the weights, read once and checked, and the way from a call to a reply.
+"""The offline model's engine: its weights, read once and checked, and the way from call to reply.
 
-`Engine` is the seam: whatever replaces the model keeps `load`, `answer` and the files' hashes in
-card.json.
+`Engine` is the interface to the rest: whatever replaces the model keeps `load`, `answer` and the
+files' hashes in card.json.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from ragassay.models.offline.combiner import (
     unpack,
 )
 from ragassay.models.offline.encoder import Encoder
-from ragassay.models.offline.features import TASKS, Found, Rarity
+from ragassay.models.offline.features import TASKS, Rarity, TextFigures
 from ragassay.models.offline.heads import Head
 from ragassay.models.offline.heads import unpack as unpack_trees
 from ragassay.models.offline.network import Arrays, Network, Vectors, Words
-from ragassay.models.offline.reader import Reader
-from ragassay.models.offline.reading import Shelf, Shelves, has_words
-from ragassay.models.offline.windows import LONGEST_TEXT, MOST_READ, pair, parts
+from ragassay.models.offline.reader import NetworkOutput, Reader
+from ragassay.models.offline.reading import PassageIndex, PassageIndexes, has_words
+from ragassay.models.offline.windows import LONGEST_TEXT, MOST_READ, Pair, pair, parts
 from ragassay.models.offline.wordpiece import WordPiece
 
 ENCODER, JUDGE, WEIGHTS = "encoder.onnx", "judge.onnx", "weights.npz"
@@ -89,7 +89,7 @@ class Engine:
         """
         self.encoder, self.reader, self.tokenizer = encoder, reader, tokenizer
         self.rarity, self._judges, self._pieces = rarity, judges, pieces
-        self._shelves = Shelves()
+        self._passage_indexes = PassageIndexes()
 
     @classmethod
     def shared(cls, folder: Path) -> Engine:
@@ -114,27 +114,26 @@ class Engine:
             for name, content in contents.items():
                 if hashlib.sha256(content).hexdigest() != hashes[name]:
                     raise damaged(folder, f"{name} is not the file that card.json names")
-            lines, trees, rare = (
-                json.loads(contents[COMBINER]),
-                _arrays(contents[HEADS]),
-                _arrays(contents[RARITY]),
-            )
+            combiners = json.loads(contents[COMBINER])
+            trees = _arrays(contents[HEADS])
+            rarity_arrays = _arrays(contents[RARITY])
             tokenizer = WordPiece(contents[VOCABULARY].decode("utf-8").split("\n"))
             encoder, reader = networks(
                 contents[ENCODER], contents[JUDGE], _arrays(contents[WEIGHTS]), tokenizer
             )
-            judges = {task: _judge(task, lines, trees) for task in TASKS}
-            return cls(
-                encoder, reader, tokenizer, rarity(rare), judges, rare["pieces"].astype(np.float64)
-            )
+            judges = {task: _judge(task, combiners, trees) for task in TASKS}
+            pieces = rarity_arrays["pieces"].astype(np.float64)
+            return cls(encoder, reader, tokenizer, rarity(rarity_arrays), judges, pieces)
         except EnvironmentFailure:
             raise
         except Exception as error:  # onnxruntime and numpy raise their own kinds for a broken file
             raise damaged(folder, f"{type(error).__name__}: {error}") from error
 
-    def shelf(self, call: MatchCall) -> Shelf:
+    def passage_index(self, call: MatchCall) -> PassageIndex:
         """The passages of a call, read."""
-        return self._shelves.read(call.passages if call.task == "support" else call.passages[:1])
+        return self._passage_indexes.read(
+            call.passages if call.task == "support" else call.passages[:1]
+        )
 
     def answer(self, call: MatchCall) -> MatchReply:
         """The reply to one call; the same call gives the same reply, whatever was asked before or
@@ -144,49 +143,63 @@ class Engine:
         supported by, relevant in, answered by or similar to nothing.
         """
         started = time.perf_counter()
-        reply = (
-            MatchReply(self._similarity(call)) if call.task == "similarity" else self._read(call)
-        )
+        if call.task == "similarity":
+            reply = MatchReply(self._similarity(call))
+        else:
+            reply = self._read(call)
         spend = Spend(calls=1, cost=0.0, seconds=time.perf_counter() - started)
         return MatchReply(
             reply.probability, reply.evidence, reply.features, spend, reply.unsupported
         )
 
     def _read(self, call: MatchCall) -> MatchReply:
-        shelf = self.shelf(call)
-        found = TASKS[call.task](call.text, shelf, self.rarity)
-        explained = {name: round(found.figures[name], 4) for name in _EXPLAIN[call.task]}
+        passage_index = self.passage_index(call)
+        lexical = TASKS[call.task](call.text, passage_index, self.rarity)
+        explained = {name: round(lexical.figures[name], 4) for name in _EXPLAIN[call.task]}
         places = parts(call.text, self._length) if call.task == "support" else [(0, len(call.text))]
         if len(places) > MOST_READ:
             raise CallError(
                 "too_long",
                 f"the claim has more than the {MOST_READ * LONGEST_TEXT:,} tokens that are read",
             )
-        made = [
-            (at, end, pair(call.text[at:end], shelf, self.rarity, self.tokenizer))
-            for at, end in places
-        ]
-        read = [(at, end, one) for at, end, one in made if one is not None]
-        if not read or not shelf.keys.any() or not has_words(call.text):
+        read: list[tuple[int, int, Pair]] = []
+        for start, end in places:
+            one = pair(call.text[start:end], passage_index, self.rarity, self.tokenizer)
+            if one is not None:
+                read.append((start, end, one))
+        if not read or not passage_index.keys.any() or not has_words(call.text):
             return MatchReply(0.0, features=explained)
-        judge, known = self._judges[call.task], dict(found.figures)
+        judge = self._judges[call.task]
+        judge_inputs = dict(lexical.figures)
         unsupported: tuple[tuple[int, int], ...] = ()
-        if not set(judge.names) <= known.keys() | FIGURES:
-            told = [self.reader.read(one) for _, _, one in read]
-            known |= inputs(call.task, lowest(told))
+        # The network is run only for a judge that takes more than lexical figures and closeness.
+        if not set(judge.names) <= judge_inputs.keys() | FIGURES:
+            outputs = [self.reader.read(one) for _, _, one in read]
+            judge_inputs |= inputs(call.task, lowest(outputs))
             if call.task == "support":
-                explained["contradicted"] = round(sigmoid(known["contradicted"]), 4)
-                for (at, stop, _), said in zip(read, told, strict=True):
-                    spans = self._unsupported(call.text[at:stop], said.unsupported)
-                    if not spans and len(read) > 1 and support_odds(said) < 0:
-                        spans = ((0, stop - at),)  # no word of it is wrong by itself
-                    unsupported += tuple((at + start, at + end) for start, end in spans)
+                explained["contradicted"] = round(sigmoid(judge_inputs["contradicted"]), 4)
+                unsupported = self._unsupported_in_parts(call.text, read, outputs)
         if not FIGURES.isdisjoint(judge.names):
-            known |= self._closeness(call, shelf, found)
-        probability = round(judge.probability(known), 4)
-        return MatchReply(
-            probability, _evidence(shelf, found, probability), explained, unsupported=unsupported
-        )
+            judge_inputs |= self._closeness(call, passage_index, lexical)
+        probability = round(judge.probability(judge_inputs), 4)
+        evidence = _evidence(passage_index, lexical, probability)
+        return MatchReply(probability, evidence, explained, unsupported=unsupported)
+
+    def _unsupported_in_parts(
+        self,
+        claim: str,
+        read: Sequence[tuple[int, int, Pair]],
+        outputs: Sequence[NetworkOutput],
+    ) -> tuple[tuple[int, int], ...]:
+        """Start and end in the claim of what is not supported, from the parts that were read."""
+        unsupported: list[tuple[int, int]] = []
+        for (start, end, _), output in zip(read, outputs, strict=True):
+            spans = self._unsupported(claim[start:end], output.unsupported)
+            # A sentence may be unsupported although no word of it is wrong by itself.
+            if not spans and len(read) > 1 and support_odds(output) < 0:
+                spans = ((0, end - start),)
+            unsupported += [(start + first, start + last) for first, last in spans]
+        return tuple(unsupported)
 
     def _length(self, text: str) -> int:
         """Tokens of a text, counted as far as it matters."""
@@ -194,12 +207,14 @@ class Engine:
 
     def figures(self, call: MatchCall) -> dict[str, float]:
         """All figures of a call but those of the judge's network, to fit trees on."""
-        shelf = self.shelf(call)
-        found = TASKS[call.task](call.text, shelf, self.rarity)
-        return found.figures | self._closeness(call, shelf, found)
+        passage_index = self.passage_index(call)
+        lexical = TASKS[call.task](call.text, passage_index, self.rarity)
+        return lexical.figures | self._closeness(call, passage_index, lexical)
 
-    def _closeness(self, call: MatchCall, shelf: Shelf, found: Found) -> dict[str, float]:
-        sentences = [shelf.text(unit) for unit in found.listed]
+    def _closeness(
+        self, call: MatchCall, passage_index: PassageIndex, lexical: TextFigures
+    ) -> dict[str, float]:
+        sentences = [passage_index.text(unit) for unit in lexical.listed]
         return closeness(call.text, sentences, self._pieces, self.encoder.sentence)
 
     def _unsupported(self, text: str, odds: NDArray[np.float32]) -> tuple[tuple[int, int], ...]:
@@ -210,9 +225,9 @@ class Engine:
             return ()
         spans: list[tuple[int, int]] = []
         places = self.tokenizer.places(text, LONGEST_TEXT)
-        for start, end in dict.fromkeys(
-            place for place, odd in zip(places, odds, strict=False) if odd > 0
-        ):
+        unsupported = [place for place, odd in zip(places, odds, strict=False) if odd > 0]
+        # Pieces of one word share its place, hence each place once, in order.
+        for start, end in dict.fromkeys(unsupported):
             between = text[spans[-1][1] : start] if spans else ""
             # One stretch also where a mark alone parts them, as in 1,000 or well-known.
             if spans and (len(between) <= 1 or not between.strip()):
@@ -229,21 +244,24 @@ class Engine:
         others = [self.encoder.whole(passage) for passage in call.passages]
         if text is None or not others:
             return 0.0
-        cosines = [
-            0.0 if other is None else min(1.0, max(0.0, float(text @ other))) for other in others
-        ]
+        cosines: list[float] = []
+        for other in others:
+            cosine = 0.0 if other is None else float(text @ other)
+            cosines.append(min(1.0, max(0.0, cosine)))
         return round(math.fsum(cosines) / len(cosines), 4)
 
 
-def _evidence(shelf: Shelf, found: Found, probability: float) -> tuple[Evidence, ...]:
+def _evidence(
+    passage_index: PassageIndex, lexical: TextFigures, probability: float
+) -> tuple[Evidence, ...]:
     """The sentences that share enough words with the text; of a text that passes without them, the
     one that shares most.
     """
-    units: Sequence[int] = found.units or (found.listed[:1] if probability >= 0.5 else ())
+    units: Sequence[int] = lexical.units or (lexical.listed[:1] if probability >= 0.5 else ())
     evidence = []
     for unit in units:
-        passage, start, end = (int(v) for v in shelf.places[unit])
-        evidence.append(Evidence(passage, start, end, shelf.passages[passage][start:end]))
+        passage, start, end = (int(v) for v in passage_index.places[unit])
+        evidence.append(Evidence(passage, start, end, passage_index.passages[passage][start:end]))
     return tuple(evidence)
 
 
@@ -253,15 +271,17 @@ def _shared(folder: Path, _seen: tuple[tuple[int, int], ...]) -> Engine:
 
 
 def _judge(
-    task: str, lines: Mapping[str, Any], trees: Mapping[str, NDArray[Any]]
+    task: str, combiners: Mapping[str, Any], trees: Mapping[str, NDArray[Any]]
 ) -> Combiner | Joined | Head:
-    """What gives a task's probability: a line over the network, one that has trees among its
-    inputs, or trees alone.
+    """The model that gives a task's probability: a combiner over the network's output, one with
+    boosted trees among its inputs, or trees alone.
     """
-    if task not in lines:
+    if task not in combiners:
         return unpack_trees(task, trees)
-    line = unpack(lines[task])
-    return Joined(line, unpack_trees(task, trees)) if TREES in line.names else line
+    combiner = unpack(combiners[task])
+    if TREES in combiner.names:
+        return Joined(combiner, unpack_trees(task, trees))
+    return combiner
 
 
 def networks(
@@ -280,21 +300,19 @@ def networks(
             if name.startswith(prefix)
         }
 
-    words, own, judges = (
-        Words(arrays["words"], arrays["words.scale"]),
-        named("encoder/"),
-        named("judge/"),
-    )
-    whole = {
-        n: d + expected(own, judges, n) if d.dtype == np.int8 else d for n, d in judges.items()
-    }
-    return (
-        Encoder(Network(encoder, own, words, arrays["encoder.positions"]), tokenizer),
-        Reader(
-            Network(judge, whole, words, arrays["judge.positions"].astype(np.float32)),
-            named("head/"),
-        ),
-    )
+    words = Words(arrays["words"], arrays["words.scale"])
+    encoder_arrays = named("encoder/")
+    stored = named("judge/")
+    judge_arrays: dict[str, NDArray[Any]] = {}
+    for name, value in stored.items():
+        # The file holds integers as differences, most of which are small and compress well.
+        if value.dtype == np.int8:
+            value = value + expected(encoder_arrays, stored, name)
+        judge_arrays[name] = value
+    judge_positions = arrays["judge.positions"].astype(np.float32)
+    encoder_network = Network(encoder, encoder_arrays, words, arrays["encoder.positions"])
+    judge_network = Network(judge, judge_arrays, words, judge_positions)
+    return Encoder(encoder_network, tokenizer), Reader(judge_network, named("head/"))
 
 
 def expected(encoder: Arrays, judge: Arrays, name: str) -> NDArray[np.int8]:

@@ -1,5 +1,6 @@
-"""Which figures of a text and its passages stand beside what the network says: words, numbers,
-names, negations.
+"""Lexical figures of a text and its passages: shared words, numbers, names and negations.
+
+The combiners take them beside the network's output.
 
 One function a task. All figures are plain floats; most lie in [0, 1]; an empty text gives zeros,
 not errors. Some are of a short list of sentences only, those that share most words with the text.
@@ -20,7 +21,7 @@ from ragassay.models.offline.reading import (
     NAME,
     NEGATION,
     NUMBER,
-    Shelf,
+    PassageIndex,
     Token,
     named_tokens,
 )
@@ -48,9 +49,9 @@ class Rarity:
         return np.array([self.words.get(t.key, self.unseen) for t in tokens], np.float64)
 
 
-class Found(NamedTuple):
-    """The figures of one call; the units that share enough with the text, best first; and the short
-    list they are of.
+class TextFigures(NamedTuple):
+    """The figures of one call. units: those that share enough with the text, best first. listed:
+    the short list that they were chosen from.
     """
 
     figures: dict[str, float]
@@ -89,7 +90,10 @@ def query_of(text: str, rarity: Rarity, skip: frozenset[int] = frozenset()) -> Q
 def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each value once, rising. Of values that are nearly in order, faster than np.unique."""
     ordered = np.sort(values, kind="stable")
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+    if not len(ordered):
+        return ordered
+    is_new = np.append(True, ordered[1:] != ordered[:-1])
+    return ordered[is_new]
 
 
 class Overlap:
@@ -97,21 +101,21 @@ class Overlap:
     words.
     """
 
-    def __init__(self, query: Query, shelf: Shelf) -> None:
-        self.query, self.shelf = query, shelf
+    def __init__(self, query: Query, passage_index: PassageIndex) -> None:
+        self.query, self.passage_index = query, passage_index
         self.total = float(query.weights.sum()) or 1.0
         count = len(query.keys)
-        units = len(shelf.places)
-        if count and len(shelf.keys):
-            at = np.minimum(np.searchsorted(query.keys, shelf.keys), count - 1)
-            hit = query.keys[at] == shelf.keys
-            self.pairs = _distinct(shelf.unit_of[hit].astype(np.int64) * count + at[hit])
+        units = len(passage_index.places)
+        if count and len(passage_index.keys):
+            at = np.minimum(np.searchsorted(query.keys, passage_index.keys), count - 1)
+            hit = query.keys[at] == passage_index.keys
+            self.pairs = _distinct(passage_index.unit_of[hit].astype(np.int64) * count + at[hit])
         else:
             self.pairs = np.zeros(0, np.int64)
         self.unit, self.word = np.divmod(self.pairs, max(count, 1))
         self.scores = np.bincount(self.unit, query.weights[self.word], minlength=units) / self.total
-        self.held = np.zeros(count, np.bool_)
-        self.held[self.word] = True
+        self.present = np.zeros(count, np.bool_)
+        self.present[self.word] = True
 
     def words(self, unit: int) -> NDArray[np.int64]:
         """Indices of the query's words in a unit."""
@@ -134,38 +138,42 @@ class Overlap:
         order = np.lexsort((among, -self.scores[among]))
         return [int(u) for u in among[order[:count]]]
 
-    def share(self, held: NDArray[np.bool_]) -> float:
-        """Weighted share of the query's words that are held."""
-        return float(self.query.weights[held].sum()) / self.total
+    def share(self, present: NDArray[np.bool_]) -> float:
+        """Weighted share of the query's words that are present."""
+        return float(self.query.weights[present].sum()) / self.total
 
     def window(self, units: Sequence[int]) -> NDArray[np.bool_]:
         """Which words the units hold together."""
-        held = np.zeros(len(self.query.keys), np.bool_)
+        present = np.zeros(len(self.query.keys), np.bool_)
         for unit in units:
             if 0 <= unit < len(self.scores):
-                held[self.words(unit)] = True
-        return held
+                present[self.words(unit)] = True
+        return present
 
     def near(self, unit: int, reach: int) -> NDArray[np.bool_]:
         """Which words a unit and its neighbours hold together."""
         return self.window(range(unit - reach, unit + reach + 1))
 
 
-def _share_of_kind(overlap: Overlap, kind: int, held: NDArray[np.bool_]) -> tuple[float, float]:
-    """(share found, number missing) of the words of a kind; (1, 0) when there are none."""
+def _share_of_kind(overlap: Overlap, kind: int, present: NDArray[np.bool_]) -> tuple[float, float]:
+    """(share present, number missing) of the words of a kind; (1, 0) when there are none."""
     of_kind = (overlap.query.kinds & kind) != 0
     count = int(of_kind.sum())
-    found = int((held & of_kind).sum())
-    return (found / count, float(count - found)) if count else (1.0, 0.0)
+    if not count:
+        return 1.0, 0.0
+    count_present = int((present & of_kind).sum())
+    return count_present / count, float(count - count_present)
 
 
-def _ngrams(order: NDArray[np.uint32], shelf: Shelf, size: int, shared: NDArray[np.bool_]) -> float:
-    """Share of the text's n-grams that stand in the passages. shared [words]: which of the shelf's
-    are in the text.
+def _ngrams(
+    order: NDArray[np.uint32], passage_index: PassageIndex, size: int, shared: NDArray[np.bool_]
+) -> float:
+    """Share of the text's n-grams that stand in the passages. shared [words]: which of
+    the passages' words are in the text.
     """
-    if len(order) < size or len(shelf.keys) < size:
+    if len(order) < size or len(passage_index.keys) < size:
         return 0.0
-    starts = np.flatnonzero(shared[: len(shelf.keys) - size + 1])
+    starts = np.flatnonzero(shared[: len(passage_index.keys) - size + 1])
 
     def codes(keys: NDArray[np.uint32], at: NDArray[np.int64]) -> NDArray[np.uint64]:
         code = np.zeros(len(at), np.uint64)
@@ -178,13 +186,13 @@ def _ngrams(order: NDArray[np.uint32], shelf: Shelf, size: int, shared: NDArray[
         return code
 
     mine, places = np.unique(codes(order, np.arange(len(order) - size + 1)), return_inverse=True)
-    theirs = codes(shelf.keys, starts)
+    theirs = codes(passage_index.keys, starts)
     # The few are looked up for the many, and not the other way round: passages may hold millions of
     # words.
     at = np.minimum(np.searchsorted(mine, theirs), len(mine) - 1)
-    held = np.zeros(len(mine), np.bool_)
-    held[at[mine[at] == theirs]] = True
-    return int(held[places].sum()) / len(places)
+    present = np.zeros(len(mine), np.bool_)
+    present[at[mine[at] == theirs]] = True
+    return int(present[places].sum()) / len(places)
 
 
 def _evidence(overlap: Overlap, listed: Sequence[int], most: int) -> tuple[int, ...]:
@@ -194,43 +202,45 @@ def _evidence(overlap: Overlap, listed: Sequence[int], most: int) -> tuple[int, 
     order = sorted(listed, key=lambda unit: -overlap.scores[unit])
     if not order or overlap.scores[order[0]] < 0.2:
         return ()
-    kept = order[:1]
-    held = overlap.window(kept)
+    evidence = order[:1]
+    present = overlap.window(evidence)
     for unit in order[1:]:
-        more = held | overlap.window([unit])
-        if len(kept) < most and overlap.share(more) - overlap.share(held) >= 0.1:
-            kept.append(unit)
-            held = more
-    return tuple(kept)
+        more = present | overlap.window([unit])
+        if len(evidence) < most and overlap.share(more) - overlap.share(present) >= 0.1:
+            evidence.append(unit)
+            present = more
+    return tuple(evidence)
 
 
-def support(claim: str, shelf: Shelf, rarity: Rarity) -> Found:
+def support(claim: str, passage_index: PassageIndex, rarity: Rarity) -> TextFigures:
     """Figures for: do the passages support the claim?"""
     query = query_of(claim, rarity)
-    overlap = Overlap(query, shelf)
+    overlap = Overlap(query, passage_index)
     listed = overlap.best(SUPPORT_LIST)
-    kept = _evidence(overlap, listed, 2)
+    evidence = _evidence(overlap, listed, 2)
     best = listed[int(np.argmax(overlap.scores[listed]))] if listed else -1
     together = overlap.window(listed)
     near = overlap.near(best, 2) if listed else together
-    numbers_all, numbers_missing = _share_of_kind(overlap, NUMBER, overlap.held)
+    numbers_all, numbers_missing = _share_of_kind(overlap, NUMBER, overlap.present)
     numbers_near, _ = _share_of_kind(overlap, NUMBER, near)
-    names_all, names_missing = _share_of_kind(overlap, NAME, overlap.held)
+    names_all, names_missing = _share_of_kind(overlap, NAME, overlap.present)
     names_near, _ = _share_of_kind(overlap, NAME, near)
-    missing = query.weights[~overlap.held]
-    negated_near = bool(shelf.negated[list(kept or listed[:1])].any()) if listed else False
+    missing = query.weights[~overlap.present]
+    negated_near = (
+        bool(passage_index.negated[list(evidence or listed[:1])].any()) if listed else False
+    )
     order = query.order
-    shared = np.isin(shelf.keys, order)
+    shared = np.isin(passage_index.keys, order)
     figures = {
-        "coverage": overlap.share(overlap.held),
+        "coverage": overlap.share(overlap.present),
         "coverage_near": overlap.share(near),
         "coverage_listed": overlap.share(together),
         "coverage_best": float(overlap.scores.max()) if len(overlap.scores) else 0.0,
         "missing_words": float(len(missing)),
         "rarest_missing": float(missing.max()) if len(missing) else 0.0,
-        "bigrams": _ngrams(order, shelf, 2, shared),
-        "trigrams": _ngrams(order, shelf, 3, shared),
-        "fivegrams": _ngrams(order, shelf, 5, shared),
+        "bigrams": _ngrams(order, passage_index, 2, shared),
+        "trigrams": _ngrams(order, passage_index, 3, shared),
+        "fivegrams": _ngrams(order, passage_index, 5, shared),
         "numbers_found": numbers_all,
         "numbers_near": numbers_near,
         "numbers_missing": numbers_missing,
@@ -240,14 +250,14 @@ def support(claim: str, shelf: Shelf, rarity: Rarity) -> Found:
         "negation_mismatch": float(query.negated != negated_near),
         "claim_negated": float(query.negated),
         "claim_words": math.log1p(len(order)),
-        "units": math.log1p(len(shelf.places)),
+        "units": math.log1p(len(passage_index.places)),
         "has_number": float(bool((query.kinds & NUMBER).any())),
         "has_name": float(bool((query.kinds & NAME).any())),
     }
-    return Found(figures, kept, tuple(listed))
+    return TextFigures(figures, evidence, tuple(listed))
 
 
-# What a question asks for, told by its words: (figure, opening or contained words).
+# What a question asks for, recognized by its words: (figure, opening or contained words).
 _ASKS = {
     "who": ("who", "whom", "whose"),
     "when": ("when", "year", "date", "century", "month"),
@@ -279,79 +289,87 @@ _QUESTION_WORDS = frozenset(
 
 def _asks(question: str) -> dict[str, float]:
     words = question.lower().replace("?", " ").split()[:64]
-    held = set(words)
-    asked = {f"asks_{name}": float(bool(held.intersection(marks))) for name, marks in _ASKS.items()}
-    asked["asks_yes_no"] = float(bool(words) and words[0] in _YES_NO)
-    return asked
+    distinct = set(words)
+    figures: dict[str, float] = {}
+    for name, cues in _ASKS.items():
+        figures[f"asks_{name}"] = float(bool(distinct.intersection(cues)))
+    figures["asks_yes_no"] = float(bool(words) and words[0] in _YES_NO)
+    return figures
 
 
 def _offers(text: str) -> dict[str, float]:
-    """What kinds of answers a text could hold."""
-    found = named_tokens(text[:2000])
-    words = text[:2000].lower().split()
+    """Figures for the kinds of answer that a text could hold."""
+    tokens = named_tokens(text[:2000])
+    words = [word.strip(".,;()") for word in text[:2000].lower().split()]
+    has_name = any(token.kind & NAME for token in tokens)
+    # A short answer may be nothing but a name, of which only the capital tells.
+    if len(tokens) <= 6 and text[:1].isupper():
+        has_name = True
     return {
-        "has_number": float(any(t.kind & NUMBER for t in found)),
-        "has_year": float(
-            any(w.strip(".,;()").isdigit() and len(w.strip(".,;()")) == 4 for w in words)
-        ),
-        "has_name": float(
-            any(t.kind & NAME for t in found) or (len(found) <= 6 and text[:1].isupper())
-        ),
+        "has_number": float(any(token.kind & NUMBER for token in tokens)),
+        "has_year": float(any(word.isdigit() and len(word) == 4 for word in words)),
+        "has_name": float(has_name),
     }
 
 
-def relevance(question: str, shelf: Shelf, rarity: Rarity) -> Found:
+def relevance(question: str, passage_index: PassageIndex, rarity: Rarity) -> TextFigures:
     """Figures for: does the passage help to answer the question?"""
     query = query_of(question, rarity, _QUESTION_WORDS)
-    overlap = Overlap(query, shelf)
+    overlap = Overlap(query, passage_index)
     listed = overlap.best(RELEVANCE_LIST)
-    kept = _evidence(overlap, listed, 2)
+    evidence = _evidence(overlap, listed, 2)
     near = overlap.window(listed)
-    names, names_missing = _share_of_kind(overlap, NAME, overlap.held)
-    missing = query.weights[~overlap.held]
-    head = overlap.window([0]) if len(shelf.places) else near
+    names, names_missing = _share_of_kind(overlap, NAME, overlap.present)
+    missing = query.weights[~overlap.present]
+    head = overlap.window([0]) if len(passage_index.places) else near
     asked = _asks(question)
-    offered = _offers(" ".join(shelf.text(unit) for unit in listed))
+    offered = _offers(" ".join(passage_index.text(unit) for unit in listed))
     figures = {
-        "coverage": overlap.share(overlap.held),
+        "coverage": overlap.share(overlap.present),
         "coverage_near": overlap.share(near),
         "coverage_best": float(overlap.scores.max()) if len(overlap.scores) else 0.0,
         "coverage_head": overlap.share(head),
         "rarest_missing": float(missing.max()) if len(missing) else 0.0,
-        "rarest_found": float(query.weights[overlap.held].max()) if overlap.held.any() else 0.0,
+        "rarest_found": float(query.weights[overlap.present].max())
+        if overlap.present.any()
+        else 0.0,
         "missing_words": float(len(missing)),
-        "bigrams": _ngrams(query.order, shelf, 2, np.isin(shelf.keys, query.order)),
+        "bigrams": _ngrams(query.order, passage_index, 2, np.isin(passage_index.keys, query.order)),
         "names_found": names,
         "names_missing": names_missing,
         "question_words": math.log1p(len(query.order)),
-        "units": math.log1p(len(shelf.places)),
+        "units": math.log1p(len(passage_index.places)),
         "number_wanted": max(asked["asks_many"], asked["asks_when"])
         * (1.0 - offered["has_number"]),
         **asked,
     }
-    return Found(figures, kept, tuple(listed))
+    return TextFigures(figures, evidence, tuple(listed))
 
 
-def answer(question: str, shelf: Shelf, rarity: Rarity) -> Found:
+def answer(question: str, passage_index: PassageIndex, rarity: Rarity) -> TextFigures:
     """Figures for: does the answer answer the question? (relevant and of the kind asked for, not:
     correct)
     """
     query = query_of(question, rarity, _QUESTION_WORDS)
-    overlap = Overlap(query, shelf)
-    listed = sorted({*range(min(ANSWER_LIST - 1, len(shelf.places))), *overlap.best(ANSWER_LIST)})[
-        :ANSWER_LIST
-    ]
-    kept = _evidence(overlap, listed, 1)
+    overlap = Overlap(query, passage_index)
+    # The first sentence is always among them, whatever words it shares with the question.
+    opening = range(min(ANSWER_LIST - 1, len(passage_index.places)))
+    listed = sorted({*opening, *overlap.best(ANSWER_LIST)})[:ANSWER_LIST]
+    evidence = _evidence(overlap, listed, 1)
     asked = _asks(question)
-    response = shelf.passages[0] if shelf.passages else ""
+    response = passage_index.passages[0] if passage_index.passages else ""
     offered = _offers(response)
     words = response.lower().replace(",", " ").replace(".", " ").split()[:64]
     yes = float(bool(words) and words[0] in _YES)
-    own = len(shelf.keys) - len(shelf.places) - int(np.isin(shelf.keys, query.keys).sum())
+    own = (
+        len(passage_index.keys)
+        - len(passage_index.places)
+        - int(np.isin(passage_index.keys, query.keys).sum())
+    )
     figures = {
-        "coverage": overlap.share(overlap.held),
+        "coverage": overlap.share(overlap.present),
         "coverage_best": float(overlap.scores.max()) if len(overlap.scores) else 0.0,
-        "bigrams": _ngrams(query.order, shelf, 2, np.isin(shelf.keys, query.order)),
+        "bigrams": _ngrams(query.order, passage_index, 2, np.isin(passage_index.keys, query.order)),
         "response_words": math.log1p(len(words)),
         "own_words": math.log1p(max(own, 0)),
         "question_words": math.log1p(len(query.order)),
@@ -363,10 +381,10 @@ def answer(question: str, shelf: Shelf, rarity: Rarity) -> Found:
         **offered,
         **asked,
     }
-    return Found(figures, kept, tuple(listed))
+    return TextFigures(figures, evidence, tuple(listed))
 
 
-TASKS: dict[str, Callable[[str, Shelf, Rarity], Found]] = {
+TASKS: dict[str, Callable[[str, PassageIndex, Rarity], TextFigures]] = {
     "support": support,
     "relevance": relevance,
     "answer": answer,

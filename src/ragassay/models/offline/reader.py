@@ -6,15 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragassay.models.offline.cache import Kept
+from ragassay.models.offline.cache import SharedCache
 from ragassay.models.offline.network import Arrays, Network, Vectors
 from ragassay.models.offline.windows import Pair
 
 _KEPT_PAIRS = 4096
 
 
-class Said(NamedTuple):
-    """support [3]: logits of supported, contradicted, not mentioned. relevance, answer: log-odds of
+class NetworkOutput(NamedTuple):
+    """Log-odds that the network gives for one pair.
+
+    support [3]: logits of supported, contradicted, not mentioned. relevance, answer: log-odds of
     a yes.
 
     unsupported [tokens of the text]: log-odds that the window does not support the token.
@@ -27,7 +29,7 @@ class Said(NamedTuple):
 
 
 class Reader:
-    """Pairs to what is said of them. Safe across threads; a pair that was read lately is not read
+    """The network's outputs for pairs. Safe across threads; a pair that was read lately is not read
     again.
     """
 
@@ -38,13 +40,13 @@ class Reader:
             name: (arrays[f"{name}.weight"].T, arrays[f"{name}.bias"])
             for name in ("support", "relevance", "answer", "span")
         }
-        self._pairs = Kept(self._read, _KEPT_PAIRS)
+        self._pairs = SharedCache(self._read, _KEPT_PAIRS)
 
-    def read(self, pair: Pair) -> Said:
-        """What the network says of a pair: the same bits whatever is read before or beside it."""
+    def read(self, pair: Pair) -> NetworkOutput:
+        """The output for a pair: the same bits whatever is read before or beside it."""
         return self._pairs.of(pair)
 
-    def _read(self, pair: Pair) -> Said:
+    def _read(self, pair: Pair) -> NetworkOutput:
         first = pair.text + 2
         types = self._types[(np.arange(len(pair.ids)) >= first).astype(np.int64)]
         states = self._network.states(pair.ids, 1 + pair.text, types)
@@ -53,11 +55,11 @@ class Reader:
             weight, bias = self._heads[name]
             # Not `@`: its library may start threads of its own, and has other bits on other
             # machines.
-            found: Vectors = np.einsum("tw,wo->to", of, weight) + bias
-            return found
+            output: Vectors = np.einsum("tw,wo->to", of, weight) + bias
+            return output
 
         start = states[:1]
-        return Said(
+        return NetworkOutput(
             head("support", start)[0],
             float(head("relevance", start)[0, 0]),
             float(head("answer", start)[0, 0]),

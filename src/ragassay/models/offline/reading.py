@@ -200,7 +200,7 @@ def _windows(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class PassageIndex:
     """The passages of a call, read once: a word's number, its unit, and every unit's place.
 
     keys [words]: CRC numbers; a 0 stands between units. unit_of [words]: index of the unit. places
@@ -241,8 +241,8 @@ class _Codes(dict[str, int]):
 _CODES = _Codes()
 
 
-def read(passages: Sequence[str]) -> Shelf:
-    """Read passages into a Shelf."""
+def read(passages: Sequence[str]) -> PassageIndex:
+    """The index of passages: their units and words as numbers."""
     parts: list[NDArray[np.uint64]] = []
     lengths: list[int] = []
     places: list[tuple[int, int, int]] = []
@@ -260,7 +260,7 @@ def read(passages: Sequence[str]) -> Shelf:
         parts.append(np.array(codes, np.uint64))
     joined = np.concatenate(parts) if parts else np.zeros(0, np.uint64)
     starts = np.cumsum([0, *lengths[:-1]]) if lengths else np.zeros(0, np.int64)
-    return Shelf(
+    return PassageIndex(
         passages=tuple(passages),
         keys=joined.astype(np.uint32),  # the lower half
         unit_of=np.repeat(np.arange(len(places), dtype=np.int32), lengths),
@@ -272,63 +272,65 @@ def read(passages: Sequence[str]) -> Shelf:
     )
 
 
-def join(shelves: Sequence[Shelf]) -> Shelf:
-    """The Shelf of several passages out of the Shelves of each, as if they were read together."""
-    before = np.cumsum([0, *(len(shelf.places) for shelf in shelves[:-1])])
-    shifts = [np.array([index, 0, 0], np.int32) for index in range(len(shelves))]
-    return Shelf(
-        passages=tuple(shelf.passages[0] for shelf in shelves),
-        keys=np.concatenate([shelf.keys for shelf in shelves]),
+def join(passage_indexes: Sequence[PassageIndex]) -> PassageIndex:
+    """The index of several passages out of the index of each, as if they were read together."""
+    before = np.cumsum([0, *(len(passage_index.places) for passage_index in passage_indexes[:-1])])
+    shifts = [np.array([index, 0, 0], np.int32) for index in range(len(passage_indexes))]
+    return PassageIndex(
+        passages=tuple(passage_index.passages[0] for passage_index in passage_indexes),
+        keys=np.concatenate([passage_index.keys for passage_index in passage_indexes]),
         unit_of=np.concatenate(
-            [s.unit_of + np.int32(n) for s, n in zip(shelves, before, strict=True)]
+            [s.unit_of + np.int32(n) for s, n in zip(passage_indexes, before, strict=True)]
         ),
-        places=np.concatenate([s.places + shift for s, shift in zip(shelves, shifts, strict=True)]),
-        negated=np.concatenate([shelf.negated for shelf in shelves]),
-        size=sum(shelf.size for shelf in shelves),
+        places=np.concatenate(
+            [s.places + shift for s, shift in zip(passage_indexes, shifts, strict=True)]
+        ),
+        negated=np.concatenate([passage_index.negated for passage_index in passage_indexes]),
+        size=sum(passage_index.size for passage_index in passage_indexes),
     )
 
 
-class Shelves:
-    """The Shelves read last, at most `characters` of text in all (the newest always stays). Safe
-    across threads.
+class PassageIndexes:
+    """A cache of the indexes used last, at most `characters` of text in all (the newest always
+    stays). Safe across threads.
     """
 
     def __init__(
-        self, characters: int = 8_000_000, reader: Callable[[Sequence[str]], Shelf] = read
+        self, characters: int = 8_000_000, reader: Callable[[Sequence[str]], PassageIndex] = read
     ) -> None:
         self._room, self._reader = characters, reader
-        self._kept: OrderedDict[tuple[str, ...], Shelf] = OrderedDict()
+        self._stored: OrderedDict[tuple[str, ...], PassageIndex] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
         self._long = threading.Lock()
 
-    def read(self, passages: tuple[str, ...]) -> Shelf:
-        """The Shelf of these passages, from the ones kept or read now."""
-        shelf = self._known(passages)
-        if shelf is None and sum(map(len, passages)) > _LONG:
+    def read(self, passages: tuple[str, ...]) -> PassageIndex:
+        """The index of these passages, stored or read now."""
+        passage_index = self._lookup(passages)
+        if passage_index is None and sum(map(len, passages)) > _LONG:
             # One at a time: the claims of a row with a 10 MB context must not each read it, side by
             # side.
             with self._long:
-                shelf = self._known(passages) or self._keep(passages)
-        return shelf or self._keep(passages)
+                passage_index = self._lookup(passages) or self._read_and_store(passages)
+        return passage_index or self._read_and_store(passages)
 
-    def _known(self, passages: tuple[str, ...]) -> Shelf | None:
+    def _lookup(self, passages: tuple[str, ...]) -> PassageIndex | None:
         with self._lock:
-            shelf = self._kept.get(passages)
-            if shelf is not None:
-                self._kept.move_to_end(passages)
-            return shelf
+            passage_index = self._stored.get(passages)
+            if passage_index is not None:
+                self._stored.move_to_end(passages)
+            return passage_index
 
-    def _keep(self, passages: tuple[str, ...]) -> Shelf:
+    def _read_and_store(self, passages: tuple[str, ...]) -> PassageIndex:
         if 1 < len(passages) <= 64 and sum(map(len, passages)) <= _LONG:
             # The chunks of a row are each judged alone and then all together: they are read once.
-            shelf = join([self.read((passage,)) for passage in passages])
+            passage_index = join([self.read((passage,)) for passage in passages])
         else:
-            shelf = self._reader(passages)
+            passage_index = self._reader(passages)
         with self._lock:
-            if passages not in self._kept:
-                self._kept[passages] = shelf
-                self._size += shelf.size
-            while len(self._kept) > 1 and (self._size > self._room or len(self._kept) > 1024):
-                self._size -= self._kept.popitem(last=False)[1].size
-        return shelf
+            if passages not in self._stored:
+                self._stored[passages] = passage_index
+                self._size += passage_index.size
+            while len(self._stored) > 1 and (self._size > self._room or len(self._stored) > 1024):
+                self._size -= self._stored.popitem(last=False)[1].size
+        return passage_index

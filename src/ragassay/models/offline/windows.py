@@ -6,6 +6,7 @@ neighbours, in the order of the passages, as many as fit. Short passages are rea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,49 +14,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.models.offline.features import Rarity
-from ragassay.models.offline.reading import CONTENT, Shelf, tokens, units
+from ragassay.models.offline.reading import CONTENT, PassageIndex, tokens, units
 from ragassay.models.offline.wordpiece import WordPiece
 
-# Tokens of a text and a window with the three marks around them; of the text at most so many.
-LONGEST, LONGEST_TEXT = 384, 160
+# Tokens of a text and a window with the three marks around them.
+LONGEST = 384
+# Tokens of the text among them at most.
+LONGEST_TEXT = 160
 # Tokens of a window at most: on development rows longer ones judge no better, and take time.
 ROOM = 224
-# Of a text so many words are looked up.
+# Words of a text that are looked up; the window of a longer text is chosen by its beginning.
 _MOST_WORDS = 512
-# What a sentence gets of the score of the one before and the one after it.
+# Share of each neighbour's score that a sentence gets on top of its own.
 _NEIGHBOUR = 0.3
-
 
 # A claim of several sentences is read sentence by sentence; of more sentences than this some are
 # read together.
 MOST_PARTS = 16
-# Of a claim that takes more than so many readings, some 40,000 tokens, nothing is said.
+# A claim that takes more than so many readings, some 40,000 tokens, is an error.
 MOST_READ = 256
 # What is shorter is read with the sentence before it.
 _SHORTEST_PART = 10
 
 
 def parts(claim: str, size: Callable[[str], int]) -> list[tuple[int, int]]:
-    """Start and end of what of a claim is read by itself: its sentences, each with a window of its
-    own. All of the claim is in one of them, and none has more than LONGEST_TEXT tokens. size(text):
-    its tokens.
+    """Start and end of each part of a claim that is read by itself: its sentences, each with a
+    window of its own.
+
+    The parts cover the claim, and none has more than LONGEST_TEXT tokens. size(text): its tokens.
     """
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for start, end in units(claim):
-        if found and min(end - start, found[-1][1] - found[-1][0]) < _SHORTEST_PART:
-            found[-1] = (found[-1][0], end)
+        if spans and min(end - start, spans[-1][1] - spans[-1][0]) < _SHORTEST_PART:
+            spans[-1] = (spans[-1][0], end)
         else:
-            found.append((start, end))
-    if len(found) < 2:
-        found = [(0, len(claim))]
-    each = -(-len(found) // MOST_PARTS)
-    together = [
-        (found[at][0], found[min(at + each, len(found)) - 1][1])
-        for at in range(0, len(found), each)
-    ]
+            spans.append((start, end))
+    if len(spans) < 2:
+        spans = [(0, len(claim))]
+    sentences_each = math.ceil(len(spans) / MOST_PARTS)
     places: list[tuple[int, int]] = []
-    for start, end in together:
-        places += _fitting(claim, start, end, size)
+    for at in range(0, len(spans), sentences_each):
+        together = spans[at : at + sentences_each]
+        places += _fitting(claim, together[0][0], together[-1][1], size)
     return places
 
 
@@ -67,7 +67,9 @@ def _fitting(claim: str, start: int, end: int, size: Callable[[str], int]) -> li
         return [(start, end)]
     middle = (start + end) // 2
     gap = max(claim.rfind(" ", start + 1, middle), claim.rfind("\n", start + 1, middle))
-    middle = gap if gap > start + (end - start) // 4 else middle
+    # A gap far before the middle would leave a second half that hardly shrinks.
+    if gap > start + (end - start) // 4:
+        middle = gap
     return [*_fitting(claim, start, middle, size), *_fitting(claim, middle, end, size)]
 
 
@@ -81,17 +83,19 @@ class Pair(NamedTuple):
     text: int
 
 
-def pair(text: str, shelf: Shelf, rarity: Rarity, tokenizer: WordPiece) -> Pair | None:
+def pair(
+    text: str, passage_index: PassageIndex, rarity: Rarity, tokenizer: WordPiece
+) -> Pair | None:
     """The text beside its window; None when there is nothing to read on a side."""
     mine = tokenizer.ids(text, LONGEST_TEXT)
     room = min(ROOM, LONGEST - 3 - len(mine))
     read: dict[int, tuple[int, ...]] = {}
 
     def size(unit: int) -> int:
-        read[unit] = tokenizer.ids(shelf.text(unit), LONGEST)
+        read[unit] = tokenizer.ids(passage_index.text(unit), LONGEST)
         return len(read[unit])
 
-    chosen = choose(text, shelf, rarity, room, size) if mine else []
+    chosen = choose(text, passage_index, rarity, room, size) if mine else []
     window: list[int] = []
     for unit in chosen:
         window += read[unit]
@@ -101,22 +105,23 @@ def pair(text: str, shelf: Shelf, rarity: Rarity, tokenizer: WordPiece) -> Pair 
     return Pair(tokens, len(mine))
 
 
-def scores(text: str, shelf: Shelf, rarity: Rarity) -> NDArray[np.float64]:
+def scores(text: str, passage_index: PassageIndex, rarity: Rarity) -> NDArray[np.float64]:
     """For each unit: the idf-weighted share of the text's content words in it, and a part of its
     neighbours' shares.
     """
-    found = {t.key: t for t in tokens(text[: 40 * _MOST_WORDS])[:_MOST_WORDS] if t.kind & CONTENT}
-    count = len(shelf.places)
-    if not found or not count:
+    leading = tokens(text[: 40 * _MOST_WORDS])[:_MOST_WORDS]
+    by_key = {token.key: token for token in leading if token.kind & CONTENT}
+    count = len(passage_index.places)
+    if not by_key or not count:
         return np.zeros(count)
-    keys = np.array(sorted(found), np.uint32)
-    weights = rarity.of([found[int(key)] for key in keys])
-    at = np.minimum(np.searchsorted(keys, shelf.keys), len(keys) - 1)
-    hit = keys[at] == shelf.keys
-    pairs = np.unique(shelf.unit_of[hit].astype(np.int64) * len(keys) + at[hit])
+    keys = np.array(sorted(by_key), np.uint32)
+    weights = rarity.of([by_key[int(key)] for key in keys])
+    at = np.minimum(np.searchsorted(keys, passage_index.keys), len(keys) - 1)
+    hit = keys[at] == passage_index.keys
+    pairs = np.unique(passage_index.unit_of[hit].astype(np.int64) * len(keys) + at[hit])
     unit, word = np.divmod(pairs, len(keys))
     own = np.bincount(unit, weights[word], minlength=count) / max(float(weights.sum()), 1e-9)
-    passage = shelf.places[:, 0]
+    passage = passage_index.places[:, 0]
     beside = np.zeros(count)
     same = passage[1:] == passage[:-1]
     beside[1:] += np.where(same, own[:-1], 0.0)
@@ -125,7 +130,7 @@ def scores(text: str, shelf: Shelf, rarity: Rarity) -> NDArray[np.float64]:
 
 
 def choose(
-    text: str, shelf: Shelf, rarity: Rarity, room: int, size: Callable[[int], int]
+    text: str, passage_index: PassageIndex, rarity: Rarity, room: int, size: Callable[[int], int]
 ) -> list[int]:
     """The units of the window, in order. size(unit): its tokens; room: how many there may be in
     all.
@@ -133,7 +138,7 @@ def choose(
     The best-scored go in first, earlier ones first among equals; one that does not fit is passed
     over. When not even the best one fits, it is the window alone, and the caller cuts it.
     """
-    odds = scores(text, shelf, rarity)
+    odds = scores(text, passage_index, rarity)
     chosen: list[int] = []
     left = room
     # Few units are as short as one token, so no more than `room` are asked for their size in vain;
