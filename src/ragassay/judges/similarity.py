@@ -74,18 +74,20 @@ class SimilarityJudge:
         """One Ask for the whole group; nothing is asked about an empty text."""
         fingerprint = self.fingerprint(requests[0].rubric)
         unique = tuple({request.key: request for request in requests}.values())
-        asked = [
-            r
-            for r in unique
-            if not nothing_seen(r.text("text")) and not nothing_seen(r.text("other"))
-        ]
-        calls = tuple(MatchCall("similarity", r.text("text"), (r.text("other"),)) for r in asked)
+        to_ask: list[Request] = []
+        empty: list[Request] = []
+        for request in unique:
+            if nothing_seen(request.text("text")) or nothing_seen(request.text("other")):
+                empty.append(request)
+            else:
+                to_ask.append(request)
+        calls = tuple(MatchCall("similarity", r.text("text"), (r.text("other"),)) for r in to_ask)
         replies = (yield Ask(calls)) if calls else ()
-        settled = [
-            _judgment(r, reply, fingerprint) for r, reply in zip(asked, replies, strict=True)
+        judgments = [
+            _judgment(request, reply, fingerprint)
+            for request, reply in zip(to_ask, replies, strict=True)
         ]
-        known = {judgment.key for judgment in settled}
-        return tuple(settled) + tuple(_empty(r, fingerprint) for r in unique if r.key not in known)
+        return (*judgments, *(_empty(request, fingerprint) for request in empty))
 
 
 def _empty(request: Request, fingerprint: str) -> Judgment:

@@ -1,6 +1,6 @@
 """Signs that a text speaks to its judge: a cheap look, which decides nothing about the text.
 
-What is found costs a call two planted claims more (see `controls`), so a false alarm is cheap and a
+A hit costs a call two planted claims more (see `controls`), so a false alarm is cheap and a
 miss is not. Plain words in a fixed list and two short patterns, linear in the text's length; an
 attack in words that are not listed, such as a hint that reads like any other sentence, is not seen.
 """
@@ -329,7 +329,7 @@ def _by_sign() -> dict[_Sign, tuple[str, ...]]:
     Between two spaces a mark has a whole word, before its first one the end of a word, behind its
     last one a beginning.
     """
-    found: dict[_Sign, tuple[str, ...]] = {}
+    marks_by_sign: dict[_Sign, tuple[str, ...]] = {}
     for mark in (*_TO_A_JUDGE, *_TO_A_MODEL, *_ELSEWHERE, *_TOKENS, *_FORMS):
         first, *rest = mark.split(" ")
         *inner, last = rest or [""]
@@ -340,8 +340,8 @@ def _by_sign() -> dict[_Sign, tuple[str, ...]]:
         ]
         usable = [sign for sign in signs if sign[1]]
         sign = max(usable, key=lambda sign: (sign[1] not in _COMMON, len(sign[1]), sign[0] == _IS))
-        found[sign] = (*found.get(sign, ()), mark)
-    return found
+        marks_by_sign[sign] = (*marks_by_sign.get(sign, ()), mark)
+    return marks_by_sign
 
 
 _SIGNS = _by_sign()
@@ -353,7 +353,7 @@ _INVISIBLE = re.compile(
     "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e0fff\x00-\x08]"
 )
 _MAYBE_AN_ID = re.compile(r"\b[0-9a-f]{8,32}\b")
-_KEPT, _MOST_KEPT = 512, 8_000
+_CACHED_TEXTS, _LONGEST_CACHED = 512, 8_000
 _ALWAYS = ("",)  # a mark that every text holds
 
 # Most texts are made of words that were seen before. Words (what stands between spaces) that show
@@ -369,7 +369,9 @@ _SPACE = re.compile(r"\s")
 def suspicious(text: str) -> bool:
     """Whether something in the text looks meant for its judge. Linear time."""
     # The contexts of a row come back with every metric's calls.
-    return _kept(text) if len(text) <= _MOST_KEPT else _look(text)
+    if len(text) <= _LONGEST_CACHED:
+        return _look_cached(text)
+    return _look(text)
 
 
 def any_suspicious(texts: Iterable[str]) -> bool:
@@ -383,12 +385,13 @@ def _look(text: str) -> bool:
         words = before + part.casefold().split()
         if _marked(words):
             return True
+        # A mark of several words may stand across two parts.
         before = words[-_MOST_WORDS_OF_A_MARK:]
     return False
 
 
 def _parts(text: str) -> Iterator[str]:
-    """The text in pieces that end at a space: the words of a huge one are never held at once."""
+    """The text in pieces that end at a space: the words of a huge one never fill the memory."""
     at = 0
     while len(text) - at > _PART:
         gap = _SPACE.search(text, at + _PART)
@@ -405,22 +408,22 @@ def _marked(words: list[str]) -> bool:
     marks: set[str] = set()
     new: list[str] = []
     for word in set(rest):
-        known = _MARKED.get(word)
-        if known is None:
+        marks_of_word = _MARKED.get(word)
+        if marks_of_word is None:
             new.append(word)
         else:
-            marks.update(known)
+            marks.update(marks_of_word)
     if new:
-        marks.update(_learnt(new))
+        marks.update(_marks_of_new_words(new))
     if not marks:
         return False
     flat = f" {' '.join(words)} "
     return any(mark in flat for mark in marks)
 
 
-def _learnt(words: list[str]) -> set[str]:
-    """The marks to look for because of these words; which are theirs is remembered for the next
-    text.
+def _marks_of_new_words(words: list[str]) -> set[str]:
+    """The marks to look for because of these words, each of which is remembered with its marks for
+    the next text.
     """
     together = " ".join(words)
     candidates = _SIGNS if _RARE.search(together) else _PLAIN_SIGNS
@@ -463,11 +466,14 @@ def _shows(word: str, sign: _Sign) -> bool:
     how, what = sign
     if how == _IS:
         return word == what
-    return how == _HOLDS or (word.startswith(what) if how == _BEGINS else word.endswith(what))
+    if how == _BEGINS:
+        return word.startswith(what)
+    return how == _HOLDS or word.endswith(what)
 
 
-def _like_an_id(said: str) -> bool:
-    return not said.isdigit() and not said.isalpha()
+def _like_an_id(word: str) -> bool:
+    # Digits alone are a number or a date, letters alone a word such as "defaced".
+    return not word.isdigit() and not word.isalpha()
 
 
-_kept = lru_cache(maxsize=_KEPT)(_look)
+_look_cached = lru_cache(maxsize=_CACHED_TEXTS)(_look)

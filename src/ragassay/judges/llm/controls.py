@@ -50,7 +50,7 @@ PLANTED: Mapping[str, str] = {
     "answer_relevance": "",
     "answer_relevance_5": "",
 }
-# Inputs that are the truth as a whole: said again in full, it is right. From others one sentence is
+# Inputs that are the truth as a whole: repeated in full, it is right. From others one sentence is
 # taken.
 _WHOLE = frozenset({"statements", "other"})
 _MOST_WHOLE = 1_000
@@ -132,7 +132,7 @@ _MADE_UP = (
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A planted item. passes: what an honest judge says of it. at: before which item it stands."""
+    """A planted item. passes: an honest judge's verdict on it. at: before which item it stands."""
 
     text: str
     passes: bool
@@ -151,9 +151,9 @@ class Planted:
 
 def check_controls(value: str) -> Controls:
     """The option, if it is one. Raises SetupError E0101."""
-    for known in CONTROLS:
-        if value == known:
-            return known
+    for option in CONTROLS:
+        if value == option:
+            return option
     raise SetupError(
         "E0101",
         f"controls is one of {', '.join(CONTROLS)}, not {value!r}.{nearest(str(value), CONTROLS)}",
@@ -165,7 +165,7 @@ def check_controls(value: str) -> Controls:
 def plant(
     when: Controls, rubric: str, item: str, requests: Sequence[Request], seed: object
 ) -> Planted:
-    """The controls of one call that asks these Requests of one group; none where none are wanted.
+    """The controls of one call that asks these Requests of one group; none where they are off.
 
     seed: what makes them differ from those of another call (JSON-like). The same arguments give the
     same controls.
@@ -182,7 +182,8 @@ def plant(
     dice = random.Random(digest("control", seed, shared, asked))
     made_up, names = _made_up(dice, [*shared, *asked])
     controls = [Control(made_up, False, dice.randint(0, len(asked)))]
-    source, passage = PLANTED[rubric], ""
+    source = PLANTED[rubric]
+    passage = ""
     if source:
         texts = requests[0].texts(source)
         plain = _whole(texts, asked) if source in _WHOLE else _plain(dice, texts, asked)
@@ -199,9 +200,9 @@ def _made_up(dice: random.Random, texts: Iterable[str]) -> tuple[str, tuple[str,
     everything = "\n".join(texts).casefold()
     names: list[str] = []
     while len(names) < 2:
-        name = "".join(dice.choice(_SYLLABLES) for _ in range(2 + len(names) // 4)) + dice.choice(
-            _ENDS
-        )
+        # The order of the draws is part of the result: the same seed must make the same names.
+        syllables = [dice.choice(_SYLLABLES) for _ in range(2 + len(names) // 4)]
+        name = "".join(syllables) + dice.choice(_ENDS)
         if name not in everything and name.capitalize() not in names:
             names.append(name.capitalize())
         elif dice.random() < 0.05:  # a text that holds them all: longer ones are made
@@ -215,8 +216,10 @@ def _made_up(dice: random.Random, texts: Iterable[str]) -> tuple[str, tuple[str,
 
 def _whole(texts: Sequence[str], asked: Sequence[str]) -> str:
     """All of the truth; "" where it is long, asked already, or looks like an attack itself."""
-    said = " ".join(text.strip() for text in texts)
-    return said if len(said) <= _MOST_WHOLE and said not in asked and not suspicious(said) else ""
+    truth = " ".join(text.strip() for text in texts)
+    if len(truth) > _MOST_WHOLE or truth in asked or suspicious(truth):
+        return ""
+    return truth
 
 
 def _plain(dice: random.Random, texts: Sequence[str], asked: Sequence[str]) -> str:
@@ -229,22 +232,21 @@ def _plain(dice: random.Random, texts: Sequence[str], asked: Sequence[str]) -> s
     order.sort(key=lambda at: suspicious(texts[at][:_READ]))
     for at in order:
         text = texts[at][:_READ]
-        found = [text[start:end] for start, end in sentences(text)]
-        usable = [said for said in found if _states(said) and said not in asked]
+        candidates = [text[start:end] for start, end in sentences(text)]
+        usable = [one for one in candidates if _is_plain_statement(one) and one not in asked]
         if usable:
             return dice.choice(usable)
     return ""
 
 
-def _states(said: str) -> bool:
-    if (
-        len(said) > _MOST_CHARS
-        or not said.endswith((".", "。"))
-        or not said[0].isalnum()
-        or "\n" in said
-    ):
+def _is_plain_statement(sentence: str) -> bool:
+    """Whether an honest judge must accept the sentence: it states something on its own."""
+    if len(sentence) > _MOST_CHARS or "\n" in sentence:
         return False
-    words = said.casefold().rstrip(".").replace(",", " ").replace("n't", " not").split()
-    if not _LEAST_WORDS <= len(words) <= _MOST_WORDS or not _NOT_PLAIN.isdisjoint(words):
+    # Headings, list items and questions are no statements.
+    if not sentence.endswith((".", "。")) or not sentence[0].isalnum():
         return False
-    return not suspicious(said)
+    words = sentence.casefold().rstrip(".").replace(",", " ").replace("n't", " not").split()
+    if not _LEAST_WORDS <= len(words) <= _MOST_WORDS:
+        return False
+    return _NOT_PLAIN.isdisjoint(words) and not suspicious(sentence)

@@ -1,7 +1,7 @@
 """The place of a quote in the contexts: exact but for spaces, case and typography, or in pieces.
 
-A quote that is not found is never kept as Evidence. What is kept is the text of the context itself,
-with its offsets.
+A quote that stands in no context never becomes Evidence. Evidence holds the text of the context
+itself, with its offsets.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Normal:
             for folded in char.casefold():
                 out.append(folded)
                 at.append(offset)
-        self.text, self._at = "".join(out), at
+        self.text = "".join(out)
+        self._at = at
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Offsets into the original of text[start:end], which is not empty and begins and ends with
@@ -78,8 +79,8 @@ class _Passage:
 
 
 class Finder:
-    """Finds quotes in the contexts of one Request; what it has read of a context it keeps for the
-    next quote.
+    """Finds quotes in the contexts of one Request; each context is normalized at most once for all
+    of them.
     """
 
     def __init__(self, contexts: Sequence[str]) -> None:
@@ -106,27 +107,38 @@ class Finder:
                 return (self._evidence(index, start, start + len(quote)),)
         for pieces in self._readings(quote):
             for index in order:
-                if found := self._in_order(index, pieces):
-                    return found
+                places = self._in_order(index, pieces)
+                if places:
+                    return places
         return ()
 
     @staticmethod
     def _readings(quote: str) -> list[list[str]]:
+        """The ways to look for a quote: as one piece, and as the pieces between its ellipses."""
         whole = Normal(quote).text
         pieces = [Normal(piece.strip().strip(_EDGE)).text for piece in _ELLIPSIS.split(quote)]
         pieces = [piece for piece in pieces if piece]
+        readings: list[list[str]] = []
+        # The whole first: dots may stand in the text itself and leave nothing out.
+        if len(whole) >= _LEAST:
+            readings.append([whole])
         fits = 1 <= len(pieces) <= _MOST_PIECES and all(len(piece) >= _LEAST for piece in pieces)
-        return [[whole]] * (len(whole) >= _LEAST) + [pieces] * (fits and pieces != [whole])
+        if fits and pieces != [whole]:
+            readings.append(pieces)
+        return readings
 
     def _in_order(self, index: int, pieces: list[str]) -> tuple[Evidence, ...]:
-        normal, at, found = self._passages[index].normal, 0, list[Evidence]()
+        """The places of the pieces one after the other in a context; () where one is missing."""
+        normal = self._passages[index].normal
+        at = 0
+        places: list[Evidence] = []
         for piece in pieces:
             start = normal.text.find(piece, at)
             if start < 0:
                 return ()
             at = start + len(piece)
-            found.append(self._evidence(index, *normal.span(start, at)))
-        return tuple(found)
+            places.append(self._evidence(index, *normal.span(start, at)))
+        return tuple(places)
 
     def _evidence(self, index: int, start: int, end: int) -> Evidence:
         return Evidence(index, start, end, self._passages[index].text[start:end])

@@ -1,4 +1,4 @@
-"""The verdicts of a reply: those asked for, on the scale, said once; everything else is missing.
+"""The verdicts of a reply: for items asked about, on the scale, uncontradicted; others are missing.
 
     {"verdicts": [{"id": "9c1e07ab", "reasoning": "...", "quotes": [], "nothing_found": false,
     "rating": 2}]}
@@ -25,8 +25,10 @@ from ragassay.core.fast_init import fast_init
 from ragassay.judges.rubric import Rubric
 from ragassay.judges.scale import Rating
 
-# How many JSON-like starts are looked at before the rest of a reply is left unread.
-_MOST_STARTS, _MOST_FAILURES = 400, 40
+# How many JSON-like starts, and how many of them without an object, are tried before the rest of a
+# reply is left unread: a hostile reply must not cost quadratic time.
+_MOST_STARTS = 400
+_MOST_FAILURES = 40
 _MOST_TEXT = 4_000_000
 _MOST_CUT_ENTRIES = 1_000
 _START = re.compile(r'\{\s*+"')
@@ -80,20 +82,20 @@ def parse(
     raises.
     """
     text = text[:_MOST_TEXT]
-    said = _Said(rubric, frozenset(ids))
+    statements = _StatedVerdicts(rubric, frozenset(ids))
     last: dict[str, Verdict] = {}
     for value in _objects(text):
         entries = value.get("verdicts")
         if isinstance(entries, list):
-            last = said.read(entries) or last
+            last = statements.read(entries) or last
         else:
             # An entry by itself, as a broken object leaves behind: no verdict, but it can
             # contradict one.
-            said.read([value])
+            statements.read([value])
     if cut:
-        before = said.read(list(_entries_before_the_cut(text)))
+        before = statements.read(list(_entries_before_the_cut(text)))
         last = last or before
-    return {name: verdict for name, verdict in last.items() if said.once[name] is not None}
+    return {name: verdict for name, verdict in last.items() if statements.agreed[name] is not None}
 
 
 def schema(rubric: Rubric, ids: Sequence[str]) -> dict[str, object]:
@@ -110,14 +112,13 @@ def schema(rubric: Rubric, ids: Sequence[str]) -> dict[str, object]:
     quotes = {"type": "array", "items": _object(parts)}
     flags = {flag.name: {"type": "boolean"} for flag in rubric.flags}
     if rubric.scale is None:
-        claims = _object({"text": {"type": "string"}, "trivial": {"type": "boolean"}})
-        lists: dict[str, object] = {"claims": claims, "texts": {"type": "string"}}
-        written = (
-            quotes
-            if rubric.writes == "quotes"
-            else {"type": "array", "items": lists[rubric.writes]}
-        )
-        fields |= {rubric.writes: written, **flags}
+        claim = _object({"text": {"type": "string"}, "trivial": {"type": "boolean"}})
+        lists: dict[str, object] = {
+            "claims": {"type": "array", "items": claim},
+            "texts": {"type": "array", "items": {"type": "string"}},
+            "quotes": quotes,
+        }
+        fields |= {rubric.writes: lists[rubric.writes], **flags}
     else:
         if rubric.asks_reasons:
             fields["reasoning"] = {"type": "string"}
@@ -125,6 +126,7 @@ def schema(rubric: Rubric, ids: Sequence[str]) -> dict[str, object]:
             fields["quotes"] = quotes
         if rubric.asks_sources:
             fields["supported_by"] = {"type": "array", "items": {"type": "integer"}}
+        # The rating comes last: a model that writes its reasons first rates by them.
         kind = "integer" if isinstance(rubric.scale.lowest, int) else "string"
         fields |= {**flags, "rating": {"type": kind, "enum": list(rubric.scale.ratings)}}
     return _object({"verdicts": {"type": "array", "items": _object(fields)}})
@@ -174,10 +176,11 @@ class _Unusable(ValueError):
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    unique = dict(pairs)
+    # Readers of JSON differ in which of two equal keys counts, so neither is believed.
+    if len(unique) != len(pairs):
         raise _Unusable("a key is given twice")
-    return found
+    return unique
 
 
 def _no_constant(name: str) -> object:
@@ -190,23 +193,29 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_const
 
 def _objects(text: str) -> Iterator[dict[str, object]]:
     """The complete JSON objects that stand in a text, outermost ones, in order."""
-    at, failures, left = 0, 0, 2 * len(text) + 10_000
+    at = 0
+    failures = 0
+    # Characters that may be decoded in vain: nested starts would be read again and again else.
+    wasted_budget = 2 * len(text) + 10_000
     for _ in range(_MOST_STARTS):
         start = _START.search(text, at)
-        if start is None or failures > _MOST_FAILURES or left < 0:
+        if start is None or failures > _MOST_FAILURES or wasted_budget < 0:
             return
         try:
             value, at = _DECODER.raw_decode(text, start.start())
         except json.JSONDecodeError as error:
-            at, failures, left = start.end() - 1, failures + 1, left - (error.pos - start.start())
-        except (
-            ValueError,
-            RecursionError,
-        ):  # NaN, a key given twice, a number of 5,000 digits, nested too deep
-            at, failures, left = start.end() - 1, failures + 1, left - len(text) // 4
+            wasted = error.pos - start.start()
+        except (ValueError, RecursionError):
+            # NaN, a key given twice, a number of 5,000 digits, nested too deep: these errors do not
+            # say how far the decoder came.
+            wasted = len(text) // 4
         else:
             if isinstance(value, dict):
                 yield value
+            continue
+        at = start.end() - 1
+        failures += 1
+        wasted_budget -= wasted
 
 
 def _entries_before_the_cut(text: str) -> Iterator[object]:
@@ -228,28 +237,30 @@ def _entries_before_the_cut(text: str) -> Iterator[object]:
 
 
 @dataclass(slots=True)
-class _Said:
-    """What a whole reply says of each id. once: the one verdict on it; None where it is unusable or
-    contradicted.
+class _StatedVerdicts:
+    """The verdicts of a whole reply by id. agreed: the one verdict on an id; None where one of its
+    entries is unusable or contradicts another.
     """
 
     rubric: Rubric
     asked: frozenset[str]
-    once: dict[str, Verdict | None] = field(default_factory=dict)
+    agreed: dict[str, Verdict | None] = field(default_factory=dict)
 
     def read(self, entries: Sequence[object]) -> dict[str, Verdict]:
-        """Note all entries about an id that was asked; the usable ones among them."""
+        """Record all entries about ids that were asked; returns the usable ones among them."""
         usable: dict[str, Verdict] = {}
         for entry in entries:
-            name = entry.get("id") if isinstance(entry, dict) else None
-            if not isinstance(entry, dict) or not isinstance(name, str) or name not in self.asked:
+            if not isinstance(entry, dict):
+                continue
+            name = entry.get("id")
+            if not isinstance(name, str) or name not in self.asked:
                 continue
             verdict = _verdict(name, entry, self.rubric)
-            first = self.once.setdefault(name, verdict)
+            first = self.agreed.setdefault(name, verdict)
             if verdict is not None:
                 usable.setdefault(name, verdict)
             if verdict is None or first is None or self._content(first) != self._content(verdict):
-                self.once[name] = None
+                self.agreed[name] = None
         return usable
 
     def _content(self, verdict: Verdict) -> tuple[object, ...]:
@@ -274,9 +285,8 @@ def _verdict(name: str, entry: Mapping[str, object], rubric: Rubric) -> Verdict 
     if rubric.writes == "quotes":
         if quotes is None or entry.get("quotes") is None:
             return None
-        return Verdict(
-            name, quotes=tuple(quote for quote in quotes if quote.text.strip()), flags=flags
-        )
+        with_text = tuple(quote for quote in quotes if quote.text.strip())
+        return Verdict(name, quotes=with_text, flags=flags)
     return _rated(name, entry, rubric, flags, quotes)
 
 
@@ -288,11 +298,9 @@ def _rated(
     quotes: tuple[Quote, ...] | None,
 ) -> Verdict | None:
     assert rubric.scale is not None
-    rating, reasoning, supported_by = (
-        entry.get("rating"),
-        entry.get("reasoning", ""),
-        entry.get("supported_by"),
-    )
+    rating = entry.get("rating")
+    reasoning = entry.get("reasoning", "")
+    supported_by = entry.get("supported_by")
     # type() and not isinstance(): True is an int, and 2.0 == 2.
     if type(rating) not in (int, str) or rating not in rubric.scale.ratings:
         return None
@@ -300,27 +308,26 @@ def _rated(
         return None
     if quotes is None or not (supported_by is None or isinstance(supported_by, list)):
         return None
-    asked = rubric.asks_sources and supported_by is not None
+    sources: tuple[int, ...] | None = None
+    if rubric.asks_sources and supported_by is not None:
+        # Small numbers only: whole numbers of hundreds of digits can be made to collide in a set.
+        numbers = {n for n in supported_by if type(n) is int and 0 < n < 2**31}
+        sources = tuple(sorted(numbers))
     return Verdict(
         name,
         rating,
         reasoning if rubric.asks_reasons else "",
         quotes if rubric.asks_quotes else (),
         flags,
-        # Small numbers only: whole numbers of hundreds of digits can be made to collide in a set.
-        sources=(
-            tuple(sorted({n for n in supported_by or () if type(n) is int and 0 < n < 2**31}))
-            if asked
-            else None
-        ),
+        sources=sources,
     )
 
 
 def _flags(entry: Mapping[str, object], rubric: Rubric) -> tuple[str, ...] | None:
-    said = [(flag.name, entry.get(flag.name, False)) for flag in rubric.flags]
-    if any(type(value) is not bool for _, value in said):
+    values = [(flag.name, entry.get(flag.name, False)) for flag in rubric.flags]
+    if any(type(value) is not bool for _, value in values):
         return None
-    return tuple(flag for flag, value in said if value)
+    return tuple(name for name, value in values if value)
 
 
 def _texts(value: object) -> tuple[str, ...] | None:
@@ -334,26 +341,27 @@ def _quotes(value: object) -> tuple[Quote, ...] | None:
         return ()
     if not isinstance(value, list):
         return None
-    found = []
-    for quote in value:  # of a hostile reply there may be thousands: each is looked into once
+    quotes: list[Quote] = []
+    for quote in value:  # of a hostile reply there may be thousands: each is read once
         text = quote.get("text") if type(quote) is dict else None
         if type(text) is not str:
             return None
         passage = quote.get("passage")
-        found.append(Quote(passage if type(passage) is int else None, text))
-    return tuple(found)
+        quotes.append(Quote(passage if type(passage) is int else None, text))
+    return tuple(quotes)
 
 
 def _claims(value: object) -> tuple[Claim, ...] | None:
     if not isinstance(value, list):
         return None
-    found = []
+    claims: list[Claim] = []
     for claim in value:
         if not isinstance(claim, dict) or not isinstance(claim.get("text"), str):
             return None
         trivial = claim.get("trivial", False)
         if type(trivial) is not bool:
             return None
-        if claim["text"].strip():
-            found.append(Claim(claim["text"].strip(), trivial))
-    return tuple(found)
+        text = claim["text"].strip()
+        if text:
+            claims.append(Claim(text, trivial))
+    return tuple(claims)

@@ -228,5 +228,6 @@ def _taken_back(sentence: str) -> int:
     after = _BUT.search(sentence)
     if after is None or _DECLINES.search(after[1]) or _AROUND.match(after[1]):
         return 0
-    found = len(_WORDS.findall(after[1]))
-    return found + _MOST_OTHER_WORDS if found else 0
+    count = len(_WORDS.findall(after[1]))
+    # Above the limit on its own: words that follow a "but" are an answer, however few.
+    return count + _MOST_OTHER_WORDS if count else 0

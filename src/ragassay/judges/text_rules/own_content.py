@@ -237,7 +237,7 @@ def nothing_seen(text: str) -> bool:
 def no_content(text: str, question: str = "", right: tuple[str, ...] = ()) -> bool:
     """Whether an answer says nothing of its own. An empty text says nothing.
 
-    question: what was asked; where it may ask for a word or a sign, a lone word or sign is content.
+    question: where it may ask for a word or a sign, a lone word or sign is content.
     right: statements a right answer holds; what stands in one of them word for word is content.
     Time is linear.
     """
@@ -252,15 +252,15 @@ def no_content(text: str, question: str = "", right: tuple[str, ...] = ()) -> bo
     words = _WORD.search(bare) is not None
     if words and _COLON.search(bare) is not None:
         return True
-    said = bare.strip(" \n.:*_#`>-")
-    if (not words and _POINTS.fullmatch(shown) is None) or (
-        " " not in said and said.isalpha() and said not in _ALONE
-    ):
+    core = bare.strip(" \n.:*_#`>-")
+    if not words and _POINTS.fullmatch(shown) is None:
         return False
-    if any(
-        (said and said in statement.casefold()) or shown == statement.strip() for statement in right
-    ):
+    if " " not in core and core.isalpha() and core not in _ALONE:
         return False
-    return not any(
-        word.startswith(_ASKS_FOR_A_WORD) for word in _WORDS.findall(question[:2000].casefold())
-    )
+    for statement in right:
+        if core and core in statement.casefold():
+            return False
+        if shown == statement.strip():
+            return False
+    question_words = _WORDS.findall(question[:2000].casefold())
+    return not any(word.startswith(_ASKS_FOR_A_WORD) for word in question_words)

@@ -20,17 +20,18 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
     Everything else of the text is in one of them: nothing between two sentences gets lost.
     """
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for line in _LINE.finditer(text):
-        begun = len(found)
+        line_begin = len(spans)
         for at in range(line.start(), line.end(), _PIECE):
             end = min(at + _PIECE, line.end())
             starts = {at, *(at + start for start, _ in boundaries(text[at:end]))} - {end}
             for start, stop in pairwise([*sorted(starts), end]):
-                if len(found) > begun and _ENUMERATOR.fullmatch(text, *found[-1]):
-                    start = found.pop()[0]  # "1." is no sentence: it opens the next one
-                found.append((start, stop))
-    return [span for start, stop in found if (span := _stripped(text, start, stop))]
+                if len(spans) > line_begin and _ENUMERATOR.fullmatch(text, *spans[-1]):
+                    start = spans.pop()[0]  # "1." is no sentence: it opens the next one
+                spans.append((start, stop))
+    stripped = [_stripped(text, start, stop) for start, stop in spans]
+    return [span for span in stripped if span is not None]
 
 
 def _stripped(text: str, start: int, stop: int) -> tuple[int, int] | None:
