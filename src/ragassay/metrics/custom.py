@@ -80,12 +80,11 @@ class CustomMetric(MetricBase):
         if absent is not None:
             return absent
         if self.rubric.level == "retrieval" and not sample.contexts:
-            gone = self.not_applicable("nothing was retrieved")
+            score = self.not_applicable("nothing was retrieved")
             # "At least one passes" is false of no chunk; "all pass" says nothing about none.
-            any_ = self.rubric.row == "any"
-            return (
-                replace(gone, verdict=Verdict.FAIL, flags=("nothing_retrieved",)) if any_ else gone
-            )
+            if self.rubric.row == "any":
+                return replace(score, verdict=Verdict.FAIL, flags=("nothing_retrieved",))
+            return score
         for name in self.rubric.inputs:
             if name not in _FIELDS or not all(blank(text) for text in _texts(sample, name)):
                 continue
@@ -93,24 +92,26 @@ class CustomMetric(MetricBase):
                 return self.not_applicable("the row has no guidelines")
             if name == "contexts":
                 return self.not_applicable("nothing was retrieved")
-            empty = self.not_applicable(
-                f"the {name} {'are' if name == 'expected_facts' else 'is'} empty"
-            )
-            return replace(empty, flags=(EMPTY,)) if name == "response" else empty
+            verb = "are" if name == "expected_facts" else "is"
+            score = self.not_applicable(f"the {name} {verb} empty")
+            if name == "response":
+                return replace(score, flags=(EMPTY,))
+            return score
         return None
 
     def _over_chunks(self, texts: Iterable[str], answers: Iterable[Judgment]) -> Score:
-        known = iter(answers)
-        parts = tuple(_chunk(text, i, known) for i, text in enumerate(texts))
+        # Chunks without text were not asked about, so the answers run behind the chunks.
+        remaining = iter(answers)
+        parts = tuple(_chunk(text, i, remaining) for i, text in enumerate(texts))
         passed = [bool(part.passed) for part in judged(parts)]
         if not passed:
             return all_lost(str(self), parts, pass_mark=None)
-        good, unknown = sum(passed), len(lost(parts))
-        verdict = (
-            at_least_one(good, unknown)
-            if self.rubric.row == "any"
-            else decide(good, unknown, len(parts), 1.0)
-        )
+        good = sum(passed)
+        unknown = len(lost(parts))
+        if self.rubric.row == "any":
+            verdict = at_least_one(good, unknown)
+        else:
+            verdict = decide(good, unknown, len(parts), 1.0)
         return Score(
             metric=str(self),
             status=Status.JUDGED,
@@ -148,11 +149,13 @@ def custom_metric(rubric: Rubric) -> CustomMetric:
         )
     elif rubric.guidelines:
         formula = "guidelines kept / judged guidelines; the row passes when all are kept."
-    needs = dict.fromkeys(
-        "contexts" if given == "context" else given
-        for given in rubric.inputs
-        if given != "guideline"
-    )
+    # A rubric that judges one chunk, or one guideline, at a time takes it from the row's list.
+    needs: dict[str, None] = {}
+    for name_of_input in rubric.inputs:
+        if name_of_input == "context":
+            needs["contexts"] = None
+        elif name_of_input != "guideline":
+            needs[name_of_input] = None
     declaration = Declaration(
         name=name,
         title=" ".join(rubric.purpose.split()),
@@ -184,7 +187,6 @@ def _chunk(text: str, place: int, answers: Iterable[Judgment]) -> Part:
     and does not pass.
     """
     if blank(text):
-        return replace(
-            ruled("chunk", context=place, rationale="The chunk holds no text."), passed=False
-        )
+        part = ruled("chunk", context=place, rationale="The chunk holds no text.")
+        return replace(part, passed=False)
     return part_of(next(iter(answers)), "chunk", mark=GRADE_MARK, context=place)

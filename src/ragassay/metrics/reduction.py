@@ -31,7 +31,8 @@ def part_of(
     unparsed.
     """
     status, reason, value = judgment.status, judgment.reason, judgment.value
-    rating, probability, passed = judgment.rating, judgment.probability, None
+    rating, probability = judgment.rating, judgment.probability
+    passed: bool | None = None
     if status is Status.JUDGED and (value is None or not 0 <= value <= 1):  # true of NaN as well
         status, reason = Status.UNPARSED, "the judgment carries no value from 0 to 1"
     if status is not Status.JUDGED or value is None:
@@ -63,7 +64,9 @@ def part_of(
 def _passes(judgment: Judgment, value: float, mark: float) -> bool:
     # At the metric's default the rubric's own pass mark holds, which a user's scale may set
     # elsewhere than at 2/3; a mark that was asked for outranks it.
-    return judgment.passes if judgment.passes is not None and mark == GRADE_MARK else value >= mark
+    if judgment.passes is not None and mark == GRADE_MARK:
+        return judgment.passes
+    return value >= mark
 
 
 def ruled(
@@ -116,12 +119,13 @@ def partial(parts: Sequence[Part]) -> tuple[str, ...]:
 
 def abstained(parts: Sequence[Part]) -> tuple[str, ...]:
     """The flag for a response that is nothing but admissions of not knowing."""
-    found = judged(parts)
-    return (
-        (ABSTENTION,)
-        if found and not lost(parts) and all(ABSTENTION in part.flags for part in found)
-        else ()
-    )
+    with_value = judged(parts)
+    # A lost part could have been a claim of its own.
+    if not with_value or lost(parts):
+        return ()
+    if all(ABSTENTION in part.flags for part in with_value):
+        return (ABSTENTION,)
+    return ()
 
 
 def all_lost(
@@ -133,14 +137,13 @@ def all_lost(
     Not applicable where nothing is lost: the judge found nothing to judge, such as facts without a
     word.
     """
-    gone = lost(parts)
-    if not gone:
+    lost_parts = lost(parts)
+    if not lost_parts:
         reason = next((part.reason for part in parts if part.reason), "there is nothing to judge")
         return Score(metric=metric, status=Status.NOT_APPLICABLE, reason=reason, parts=tuple(parts))
-    status = Counter(part.status for part in gone).most_common(1)[0][0]
-    reasons = Counter(
-        part.reason for part in gone if part.status is status and part.reason
-    ).most_common(1)
+    status = Counter(part.status for part in lost_parts).most_common(1)[0][0]
+    reasons_given = [part.reason for part in lost_parts if part.status is status and part.reason]
+    reasons = Counter(reasons_given).most_common(1)
     return Score(
         metric=metric,
         status=status,

@@ -136,13 +136,16 @@ class AnswerCorrectnessClaims(GraphMetric):
     @property
     def rubrics(self) -> tuple[str, ...]:
         """The rubrics that these parameters ask."""
-        return (*self.edges.rubrics, *(("similarity",) if self.similarity_weight else ()))
+        if not self.similarity_weight:
+            return self.edges.rubrics
+        return (*self.edges.rubrics, "similarity")
 
     def flow(self, sample: Sample) -> MetricFlow:
         graph = yield from judge_graph(self, sample)
         if isinstance(graph, Score):
             return graph
-        parts, figures = (*graph.truth, *graph.response), _figures(graph, self.beta)
+        parts = (*graph.truth, *graph.response)
+        figures = _figures(graph, self.beta)
         value = figures.get(self.part)
         if value is None and lost(parts):
             return all_lost(str(self), parts, pass_mark=None, verdict=False)
@@ -171,7 +174,7 @@ class AnswerCorrectnessClaims(GraphMetric):
             parts=parts,
             flags=(*graph.flags, *partial(parts)),
             extra=figures,
-            rationale=_said(graph),
+            rationale=_rationale(graph),
         )
 
 
@@ -196,16 +199,14 @@ def _similarity(sample: Sample, *, states: bool) -> Flow[Part]:
     return replace(part_of(judgment, "statement", start=0, end=len(response)), passed=None)
 
 
-def _said(graph: Graph) -> str:
-    claims, statements = judged(graph.truth), judged(graph.response)
-    said = []
+def _rationale(graph: Graph) -> str:
+    claims = judged(graph.truth)
+    statements = judged(graph.response)
+    sentences: list[str] = []
     if claims:
-        said.append(
-            f"{sum(bool(p.passed) for p in claims)} of {len(claims)} judged claims are right"
-        )
+        right = sum(bool(part.passed) for part in claims)
+        sentences.append(f"{right} of {len(claims)} judged claims are right")
     if statements:
-        said.append(
-            f"{sum(bool(p.passed) for p in statements)} of {len(statements)} judged statements are"
-            " said"
-        )
-    return "; ".join(said)
+        stated = sum(bool(part.passed) for part in statements)
+        sentences.append(f"{stated} of {len(statements)} judged statements are said")
+    return "; ".join(sentences)

@@ -82,12 +82,13 @@ class ContextUtilization(GraphMetric):
         if isinstance(graph, Score):
             return graph
         parts = tuple(
-            _used(held, said) for held, said in zip(graph.statements, graph.response, strict=True)
+            _used(in_contexts, in_response)
+            for in_contexts, in_response in zip(graph.statements, graph.response, strict=True)
         )
-        found = judged(parts)
-        if not found and lost(parts):
+        judged_parts = judged(parts)
+        if not judged_parts and lost(parts):
             return all_lost(str(self), parts, pass_mark=None, verdict=False)
-        if not found:
+        if not judged_parts:
             return Score(
                 metric=str(self),
                 status=Status.NOT_APPLICABLE,
@@ -97,29 +98,31 @@ class ContextUtilization(GraphMetric):
                     "the contexts support no statement of the reference, so there is nothing to use"
                 ),
             )
+        used = [bool(part.passed) for part in judged_parts]
         return Score(
             metric=str(self),
             status=Status.JUDGED,
             counts=counts_of(parts),
             parts=parts,
-            value=utilization([True] * len(found), [bool(part.passed) for part in found]),
+            value=utilization([True] * len(used), used),
             flags=(*graph.flags, *partial(parts)),
-            rationale=(
-                f"the response states {sum(bool(p.passed) for p in found)} of {len(found)}"
-                " statements in the contexts"
-            ),
+            rationale=f"the response states {sum(used)} of {len(used)} statements in the contexts",
         )
 
 
-def _used(held: Part, said: Part) -> Part:
-    if held.passed is False:
+def _used(in_contexts: Part, in_response: Part) -> Part:
+    if in_contexts.passed is False:
         return Part(
-            held.kind,
+            in_contexts.kind,
             Status.NOT_APPLICABLE,
-            text=held.text,
-            rationale=held.rationale,
-            key=held.key,
+            text=in_contexts.text,
+            rationale=in_contexts.rationale,
+            key=in_contexts.key,
             reason="it is not in the contexts",
         )
     # What is lost is lost for both: whether it counts is not known.
-    return outcome((held, said), None if held.passed is None else said.passed, good=True)
+    return outcome(
+        (in_contexts, in_response),
+        None if in_contexts.passed is None else in_response.passed,
+        good=True,
+    )

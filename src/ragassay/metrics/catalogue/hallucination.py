@@ -98,36 +98,34 @@ class Hallucination(GraphMetric):
         graph = yield from judge_graph(self, sample)
         if isinstance(graph, Score):
             return graph
-        right, held = right_and_held(graph)
-        parts = unsupported_parts(graph, right, held, when=False)
-        found = judged(parts)
-        if not found:
+        right, supported = right_and_supported(graph)
+        parts = unsupported_parts(graph, right, supported, when=False)
+        judged_parts = judged(parts)
+        if not judged_parts:
             return all_lost(str(self), parts, pass_mark=self.pass_mark)
+        made_up = sum(part.passed is False for part in judged_parts)
         return Score(
             metric=str(self),
             status=Status.JUDGED,
-            value=unsupported_shares(right, held).hallucination,
-            verdict=_verdict(graph, right, held, self.pass_mark),
+            value=unsupported_shares(right, supported).hallucination,
+            verdict=_verdict(graph, right, supported, self.pass_mark),
             pass_mark=self.pass_mark,
             counts=counts_of(parts),
             parts=parts,
             flags=partial(parts),
-            rationale=(
-                f"{sum(part.passed is False for part in found)} of {len(found)} judged claims are"
-                " made up"
-            ),
+            rationale=f"{made_up} of {len(judged_parts)} judged claims are made up",
         )
 
 
 def _verdict(
-    graph: Graph, right: Sequence[bool | None], held: Sequence[bool | None], mark: float
+    graph: Graph, right: Sequence[bool | None], supported: Sequence[bool | None], mark: float
 ) -> Verdict:
     """What holds whatever the lost verdicts would say: for a claim to be cleared one of its two
     edges is enough.
     """
     known = [
         (true, ok)
-        for part, true, ok in zip(graph.claims, right, held, strict=True)
+        for part, true, ok in zip(graph.claims, right, supported, strict=True)
         if part.status is not Status.NOT_APPLICABLE
     ]
     bad = sum(true is False and ok is False for true, ok in known)
@@ -135,7 +133,7 @@ def _verdict(
     return at_most(bad, len(known) - bad - cleared, len(known), mark)
 
 
-def right_and_held(graph: Graph) -> tuple[list[bool | None], list[bool | None]]:
+def right_and_supported(graph: Graph) -> tuple[list[bool | None], list[bool | None]]:
     """Of each piece of the response: does the truth state it, do the contexts support it? None
     where that is not known; without a truth no claim is right.
 
@@ -143,18 +141,18 @@ def right_and_held(graph: Graph) -> tuple[list[bool | None], list[bool | None]]:
     claim, but never to find it made up: taking in what is half known would make the share lean to
     the good side, the more the more is lost.
     """
-    held = [part.passed for part in graph.claims]
-    return [part.passed for part in graph.truth] or [False] * len(held), held
+    supported = [part.passed for part in graph.claims]
+    return [part.passed for part in graph.truth] or [False] * len(supported), supported
 
 
 def unsupported_parts(
-    graph: Graph, right: Sequence[bool | None], held: Sequence[bool | None], *, when: bool
+    graph: Graph, right: Sequence[bool | None], supported: Sequence[bool | None], *, when: bool
 ) -> tuple[Part, ...]:
     """One part a piece: it counts when the contexts do not support it and the truth does
     (when=True) or does not.
     """
     parts = []
-    for i, (true, ok) in enumerate(zip(right, held, strict=True)):
+    for i, (true, ok) in enumerate(zip(right, supported, strict=True)):
         counts = None if ok is None or true is None else not ok and true is when
         edges = (graph.claims[i], graph.truth[i]) if graph.truth else (graph.claims[i],)
         parts.append(outcome(edges, counts, good=None if when else False))

@@ -11,7 +11,7 @@ from ragassay.core import Role, Sample, Score, Showing, Shown, Status
 from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.catalogue.hallucination import (
     UNSUPPORTED_EDGES,
-    right_and_held,
+    right_and_supported,
     unsupported_parts,
 )
 from ragassay.metrics.declaration import Declaration, Elsewhere
@@ -66,15 +66,15 @@ class SelfKnowledge(GraphMetric):
         graph = yield from judge_graph(self, sample)
         if isinstance(graph, Score):
             return graph
-        right, held = right_and_held(graph)
-        parts = unsupported_parts(graph, right, held, when=True)
+        right, supported = right_and_supported(graph)
+        parts = unsupported_parts(graph, right, supported, when=True)
         found = judged(parts)
         if not found:
             return all_lost(str(self), parts, pass_mark=None, verdict=False)
         return Score(
             metric=str(self),
             status=Status.JUDGED,
-            value=unsupported_shares(right, held).self_knowledge,
+            value=unsupported_shares(right, supported).self_knowledge,
             counts=counts_of(parts),
             parts=parts,
             flags=partial(parts),
