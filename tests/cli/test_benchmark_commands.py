@@ -70,17 +70,20 @@ def labelled(n: int = 60, **more: Callable[[int], Any]) -> list[dict[str, Any]]:
     """Rows with a label, clusters of two and two recorded judges: A errs on every fifth row, B on
     every third.
     """
-    return [
-        {
+    rows: list[dict[str, Any]] = []
+    for i in range(n):
+        label = (i // 2) % 2
+        row = {
             "id": f"r{i}",
             "cluster": f"c{i // 2}",
             "slice": "ab"[i % 2],
-            "label": (i // 2) % 2,
-            "judges": {"A": ((i // 2) % 2) ^ (i % 5 == 0), "B": ((i // 2) % 2) ^ (i % 3 == 0)},
-            **{name: make(i) for name, make in more.items()},
+            "label": label,
+            "judges": {"A": label ^ (i % 5 == 0), "B": label ^ (i % 3 == 0)},
         }
-        for i in range(n)
-    ]
+        for name, make in more.items():
+            row[name] = make(i)
+        rows.append(row)
+    return rows
 
 
 @pytest.fixture
@@ -572,10 +575,11 @@ def test_panel_shows_whose_errors_go_together_and_what_the_vote_is_worth(
 
 
 def test_pairs_judged_in_both_orders_make_no_panel(ragassay: Command, tmp_path: Path) -> None:
-    rows = [
-        {"id": f"r{i}", "label": 1 + i % 2, "judges": {n: [1 + i % 2, 2 - i % 2] for n in "ab"}}
-        for i in range(40)
-    ]
+    rows = []
+    for i in range(40):
+        both_orders = [1 + i % 2, 2 - i % 2]
+        judges = {"a": both_orders, "b": both_orders}
+        rows.append({"id": f"r{i}", "label": 1 + i % 2, "judges": judges})
     path = write(tmp_path / "p.jsonl", rows)
     ragassay("benchmark", path, "--judge", "recorded:a,b", "--cut", 2)
     assert (

@@ -54,9 +54,11 @@ def ragassay(folder, *arguments, code=0, **environment):
 def test_the_first_line_says_that_contexts_were_not_judged_where_their_column_was_not_recognised(
     folder,
 ):
-    rows = [
-        {"stuff" if key == "contexts" else key: value for key, value in row.items()} for row in ROWS
-    ]
+    rows = []
+    for row in ROWS:
+        renamed = dict(row)
+        renamed["stuff"] = renamed.pop("contexts")
+        rows.append(renamed)
     lines = (
         "".join(json.dumps(r) + "\n" for r in rows) + "not a row\n"
     )  # a line that cannot be read hides nothing

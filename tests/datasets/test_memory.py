@@ -63,11 +63,18 @@ def write(tmp_path, kind):
     return path
 
 
+def _columns_of_rows() -> dict[str, list[object]]:
+    columns: dict[str, list[object]] = {}
+    for name in ROWS[0]:
+        columns[name] = [row[name] for row in ROWS]
+    return columns
+
+
 SOURCES = {
     "a list of dicts": lambda _: ROWS,
     "a tuple of Samples": lambda _: tuple(SAMPLES),
     "a generator": lambda _: (row for row in ROWS),
-    "a dict of columns": lambda _: {name: [row[name] for row in ROWS] for name in ROWS[0]},
+    "a dict of columns": lambda _: _columns_of_rows(),
     "a pandas frame": lambda _: pd.DataFrame(ROWS),
     "a pandas frame with a named index": lambda _: pd.DataFrame(ROWS).set_index("id"),
     "numpy arrays in a frame": lambda _: pd.DataFrame(

@@ -285,16 +285,16 @@ ids = st.text("abcdef-_é", min_size=1, max_size=4)
 def test_what_is_written_as_run_and_qrels_reads_back_in_the_same_order(tmp_path_factory, samples):
     folder = tmp_path_factory.mktemp("trec")
     write_run(samples, folder / "run.txt")
-    ranked = {
-        s.id: tuple(dict.fromkeys(c.id for c in s.contexts if c.id is not None))
-        for s in samples
-        if s.contexts
-    }
-    wanted = {topic: docs for topic, docs in ranked.items() if docs}
-    if wanted:
-        assert {
-            t: tuple(d for d, _ in r) for t, r in read_run(folder / "run.txt").items()
-        } == wanted
+    ranked: dict[str, tuple[str, ...]] = {}
+    for sample in samples:
+        ids = [context.id for context in sample.contexts or () if context.id is not None]
+        if ids:
+            ranked[sample.id] = tuple(dict.fromkeys(ids))
+    if ranked:
+        read_back: dict[str, tuple[str, ...]] = {}
+        for topic, ranking in read_run(folder / "run.txt").items():
+            read_back[topic] = tuple(document for document, _ in ranking)
+        assert read_back == ranked
     judged = {s.id: s.relevant_ids for s in samples if s.relevant_ids}
     for name in ("qrels.txt", "qrels.tsv.gz"):
         report = write_qrels(samples, folder / name)

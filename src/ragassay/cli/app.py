@@ -98,6 +98,8 @@ def evaluate(
             fix="give one of them; `ragassay metrics` lists what a preset holds",
         )
     steps = FinalSteps.from_options(gate, min_coverage, html, junit)
+    # Before anything is asked: a gate on a metric that is not measured, or a file that cannot be
+    # written, would be found after the money is spent.
     names = metric_names(metrics, preset, rubrics) if gate else []
     steps.check(names, rows, store_file(store), *rubrics)
     cap = options["max_cost"]
@@ -105,6 +107,7 @@ def evaluate(
         estimate = api.forecast(rows, store=store, tell=note, **options)
         print_forecast(estimate, cap, json_, batch=options["batch"])
         return
+    # In the manifest, so that a resumed run is judged by the same gates.
     keep = steps.to_manifest()
     with display(cap) as watch:
         run = api.evaluate(
@@ -143,8 +146,8 @@ def resume(
     with api.open_run(run, store=store) as opened:
         run, manifest = opened.id, opened.manifest
     source = None if manifest.source == "memory" else manifest.source
-    given = FinalSteps(tuple(gate or ()), min_coverage, html, junit)
-    steps = resumed_steps(given, manifest.kept, store_file(store), source)
+    options = FinalSteps(tuple(gate or ()), min_coverage, html, junit)
+    steps = resumed_steps(options, manifest.kept, store_file(store), source)
     for message in steps.messages:
         note(message)
     steps.now.check(manifest.metrics, store_file(store), source)
@@ -183,7 +186,8 @@ def demo(
         rows.write_bytes(rows_path().read_bytes())
         note(f"wrote {rows}")
     steps = FinalSteps(html=html)
-    source, keep = str(rows_path()), steps.to_manifest()
+    source = str(rows_path())
+    keep = steps.to_manifest()
     with display(None) as watch:
         run = api.evaluate(source, store=store, name="demo", keep=keep, watch=watch, tell=note)
     with run:
@@ -220,33 +224,21 @@ def show(
     """Show a run's summary, or one of its rows."""
     from ragassay import api
     from ragassay.report import render_row, render_summary, row_json, summary_json
+    from ragassay.runs.row_lookup import find_row
 
     with api.open_run(run, store=store) as opened:
-        if row is None:
+        if row is not None:
+            result = find_row(opened, row)
             if json_:
-                print_json(summary_json(opened.summary))
+                print_json(row_json(result))
             else:
-                render_summary(
-                    opened.summary, console(), store=api.store_option(opened.store_location)
-                )
-            return
-        try:
-            result = opened[row]
-        except KeyError:
-            known = [r.id for r, _ in zip(opened.rows(), range(2000), strict=False)]
-            raise SetupError(
-                "E0108",
-                f"The row is not in the run.{nearest(row, known)}",
-                where=f"--row {row}",
-                fix=(
-                    f"list the rows with: ragassay export {opened.id} --format"
-                    f" jsonl{api.store_option(opened.store_location)}"
-                ),
-            ) from None
-        if json_:
-            print_json(row_json(result))
+                render_row(result, console(), opened.manifest)
+        elif json_:
+            print_json(summary_json(opened.summary))
         else:
-            render_row(result, console(), opened.manifest)
+            # The commands that the summary names must find the same store.
+            option = api.store_option(opened.store_location)
+            render_summary(opened.summary, console(), store=option)
 
 
 @app.command(short_help="Write scores, rows or a report.")
@@ -272,9 +264,8 @@ def export(
         if output is None and format_ in (Format.jsonl, Format.csv):
             write(opened._store, opened.id, format_.value, sys.stdout)
             return
-        target = output or Path(
-            f"{opened.id}.{'xml' if format_ is Format.junit else format_.value}"
-        )
+        ending = "xml" if format_ is Format.junit else format_.value
+        target = output or Path(f"{opened.id}.{ending}")
         check_output_file(target, opened.store_location, opened.manifest.source)
         note(f"wrote {opened.export(target, format_.value)}")
 
@@ -304,42 +295,12 @@ def compare(
 @app.command(short_help="List the metrics and what each needs.")
 def metrics(json_: JsonOption = False) -> None:
     """List the metrics: what each needs, and what it is called elsewhere."""
-    from ragassay.metrics import PRESETS, catalogue, default_metrics
+    from ragassay.report.metric_list import metrics_json, render_metrics
 
-    declarations = {name: kind.declaration for name, kind in catalogue().items()}
     if json_:
-        from dataclasses import asdict
-
-        presets = {name: asdict(preset) for name, preset in PRESETS.items()}
-        listed = [declaration.to_json() for declaration in declarations.values()]
-        print_json({"schema": 1, "metrics": listed, "presets": presets})
-        return
-    from rich.table import Table
-
-    table = Table(
-        "metric",
-        "what it says",
-        "needs",
-        "also called",
-        box=None,
-        header_style="bold",
-        pad_edge=False,
-    )
-    for name, declared in declarations.items():
-        mark = "*" if name in default_metrics() else ""
-        table.add_row(
-            name + mark, declared.title, ", ".join(declared.needs), ", ".join(declared.aka)
-        )
-    console().print(table)
-    console().print(
-        "* in the default set. Parameters: 'groundedness(pass_mark=0.8)'. Formulas:"
-        " docs/metrics.md\n",
-        markup=False,
-    )
-    table = Table("--preset", "for", "metrics", box=None, header_style="bold", pad_edge=False)
-    for name, preset in PRESETS.items():
-        table.add_row(name, preset.title, ", ".join(preset.metrics))
-    console().print(table)
+        print_json(metrics_json())
+    else:
+        render_metrics(console())
 
 
 @app.command()
@@ -348,7 +309,7 @@ def explain(code: Annotated[str, typer.Argument(help="An error code, such as E03
     from ragassay.core.error_catalogue import error_catalogue
 
     catalogue = error_catalogue()
-    wanted = code.upper()
+    wanted = code.upper()  # typed by hand, often in small letters
     if wanted not in catalogue:
         raise SetupError(
             "E0101",
@@ -357,6 +318,7 @@ def explain(code: Annotated[str, typer.Argument(help="An error code, such as E03
             fix="codes look like E0301",
         )
     out = console()
+    # A pipe has no width to wrap to.
     out.print(str(catalogue[wanted]), markup=False, highlight=False, soft_wrap=not out.is_terminal)
 
 

@@ -408,7 +408,7 @@ def label_import(
     json_: JsonOption = False,
 ) -> None:
     """Take the labels of a sheet in, beside the run."""
-    from ragassay.trust.label_reports import import_warnings
+    from ragassay.trust.label_reports import import_next_step, import_summary, import_warnings
     from ragassay.trust.measure import import_labels
 
     result = import_labels(
@@ -424,15 +424,10 @@ def label_import(
     if json_:
         print_value("labels", result)
         return
-    file = result.file
-    print_lines(
-        f"{len(file.labels)} labels of {', '.join(result.metrics) or 'nothing'}: {result.kept} new"
-        f" or changed, {file.unlabelled} rows not labelled yet"
-    )
+    print_lines(import_summary(result))
     for text in import_warnings(result):
         note(text)
-    if result.metrics:
-        print_lines(f"next: ragassay estimate {result.run} --metric '{result.metrics[0]}'")
+    print_lines(*import_next_step(result))
 
 
 @label_app.command(name="agreement")

@@ -94,6 +94,23 @@ def sheet_warning(choice: Choice) -> str:
     )
 
 
+def import_summary(result: LabelImport) -> str:
+    """How many labels of which metrics were taken in."""
+    file = result.file
+    metrics = ", ".join(result.metrics) or "nothing"
+    return (
+        f"{len(file.labels)} labels of {metrics}: {result.kept} new or changed,"
+        f" {file.unlabelled} rows not labelled yet"
+    )
+
+
+def import_next_step(result: LabelImport) -> list[str]:
+    """The command that makes use of the labels; none where they are of no metric."""
+    if not result.metrics:
+        return []
+    return [f"next: ragassay estimate {result.run} --metric '{result.metrics[0]}'"]
+
+
 def import_warnings(result: LabelImport) -> list[str]:
     """What to beware of labels that were taken in."""
     file = result.file

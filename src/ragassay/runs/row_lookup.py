@@ -1,0 +1,30 @@
+"""The lookup of one row of a run, with an error that says where its rows are listed."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ragassay.core import RowResult, SetupError, nearest
+from ragassay.runs.commands import store_option
+
+if TYPE_CHECKING:
+    from ragassay.runs.run import Run
+
+_MOST_NAMES = 2000
+"""Row ids that are compared with one that is not there: enough to find a slip of the keys."""
+
+
+def find_row(run: Run, row_id: str) -> RowResult:
+    """The row with this id. Raises SetupError (E0108) where the run has none."""
+    try:
+        return run[row_id]
+    except KeyError:
+        known = [row.id for row in islice(run.rows(), _MOST_NAMES)]
+    command = f"ragassay export {run.id} --format jsonl{store_option(run.store_location)}"
+    raise SetupError(
+        "E0108",
+        f"The row is not in the run.{nearest(row_id, known)}",
+        where=f"--row {row_id}",
+        fix=f"list the rows with: {command}",
+    )
