@@ -12,7 +12,7 @@ from ragassay.datasets import cells
 from ragassay.datasets.cells import Problem, Problems
 from ragassay.datasets.columns import Columns
 from ragassay.datasets.source import Reader, Row, Trouble, show
-from ragassay.datasets.usage import read_usage
+from ragassay.datasets.usage import USAGE_CELLS, read_usage
 
 _MOST_PROBLEMS = 12
 _EMPTY_CELLS = {"contexts": "nothing retrieved", "response": "an empty response"}
@@ -31,6 +31,15 @@ def walk(row: Mapping[str, object], column: str) -> object:
             return None
         value = value.get(part)
     return value
+
+
+_SOURCES = {
+    "slices": frozenset({"slices", "slice"}),
+    "labels": frozenset({"labels", "label"}),
+    "contexts": frozenset({"contexts", "context_ids"}),
+    "usage": USAGE_CELLS,
+}
+"""Field -> the cells that say it, where these are others than the field's own."""
 
 
 class _RawRow(NamedTuple):
@@ -84,6 +93,12 @@ class RowMaker:
             "usage": self._usage,
             "error": _cell(self._error),
         }
+        # Fields that columns named by --slice or by their endings say, whatever cells there are.
+        self._always: set[str] = set()
+        if columns.slices:
+            self._always.add("slices")
+        if columns.marks:
+            self._always.add("labels")
 
     def make(self, line: int, row: Row | Trouble) -> Sample | BadRow:
         """The Sample of the row in this line."""
@@ -99,9 +114,18 @@ class RowMaker:
         problems: Problems = []
         own_id = self._id(row, problems)
         raw = _RawRow(row, self._cells(row), problems)
-        values: dict[str, Any] = {
-            field: parse(raw, field) for field, parse in self._parsers.items()
-        }
+        # Most rows say few of the fields: a parser that nothing is there for is not called, and the
+        # Sample has its own value for absence.
+        present = raw.cells.keys()
+        values: dict[str, Any] = {}
+        for field, parse in self._parsers.items():
+            sources = _SOURCES.get(field)
+            if sources is None:
+                is_asked = field in present
+            else:
+                is_asked = field in self._always or not sources.isdisjoint(present)
+            if is_asked:
+                values[field] = parse(raw, field)
         if problems:
             return self._bad_row(own_id or f"line-{line}", line, problems)
         return Sample(id=own_id or f"row-{line}", line=line, **values)
@@ -150,7 +174,7 @@ class RowMaker:
             value = row.get(column)
             if value is None and "." in column:
                 value = walk(row, column)
-            if value is None or (not textual and _is_nan(value)):
+            if value is None or (not textual and isinstance(value, float) and value != value):
                 continue
             if textual and value == "":
                 # A text file has no other way to write that nothing was retrieved or answered.

@@ -23,6 +23,8 @@ _KEYS = {
 }
 """Key of a usage object -> the figure it says."""
 _COLUMNS = ("latency", "cost", "total_tokens", "input_tokens", "output_tokens")
+USAGE_CELLS = frozenset({*_COLUMNS, "usage", "latency_ms", "start_time", "end_time", "trace"})
+"""The cells that say something of the usage."""
 _PARSERS: dict[str, Callable[[object, str, Problems], Any]] = {
     "input_tokens": cells.count,
     "output_tokens": cells.count,
