@@ -17,6 +17,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import aiohttp
@@ -538,9 +539,7 @@ class BatchModel(OpenAIModel):
             if after:
                 query["after"] = after
             url = self._batches.with_query(query)
-            page = await self._retry(
-                lambda url=url: self._request("GET", url), "looking for a batch"
-            )  # type: ignore[misc]
+            page = await self._retry(partial(self._request, "GET", url), "looking for a batch")
             data = page.get("data")
             entries = data if isinstance(data, list) else []
             batches = [entry for entry in entries if isinstance(entry, dict)]

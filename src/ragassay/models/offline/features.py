@@ -92,8 +92,9 @@ def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
     ordered = np.sort(values, kind="stable")
     if not len(ordered):
         return ordered
-    is_new = np.append(True, ordered[1:] != ordered[:-1])
-    return ordered[is_new]
+    is_new: NDArray[np.bool_] = np.append(True, ordered[1:] != ordered[:-1])
+    distinct: NDArray[np.int64] = ordered[is_new]
+    return distinct
 
 
 class Overlap:
