@@ -1,5 +1,5 @@
-"""The meaning of a cell: every form of contexts, ids, labels and numbers, and what is wrong with the
-others.
+"""The meaning of a cell: every form of contexts, ids, labels and numbers, and what is wrong with
+the others.
 """
 
 import time

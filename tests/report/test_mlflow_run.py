@@ -44,7 +44,8 @@ from mlflow.tracking import MlflowClient
 client = MlflowClient(tracking_uri=sys.argv[1])
 (run,) = client.search_runs([client.get_experiment_by_name("assay").experiment_id])
 files = sorted(f.path for f in client.list_artifacts(run.info.run_id, "ragassay"))
-print(json.dumps({"metrics": run.data.metrics, "tags": run.data.tags, "files": files, "status": run.info.status}))
+data, status = run.data, run.info.status
+print(json.dumps({"metrics": data.metrics, "tags": data.tags, "files": files, "status": status}))
 """
 WRITE = """
 import sys

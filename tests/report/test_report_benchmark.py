@@ -162,7 +162,7 @@ def shown(value, width=80, render=render_benchmark, **more):
 
 
 # ── in a terminal
-# ───────────────────────────────────────────────────────────────────────────────────────────────
+# ────────────────────────────────────────
 
 
 def test_the_first_line_says_who_was_held_against_what_and_how_far_they_agree():
@@ -280,7 +280,7 @@ def test_nothing_measured_is_still_a_report():
 
 
 # ── as JSON
-# ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ────────────────────────────────────────
 
 
 def test_json_holds_every_figure_by_name():
@@ -309,7 +309,7 @@ def test_a_number_that_is_not_finite_never_gets_into_json():
 
 
 # ── as a page
-# ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ────────────────────────────────────────
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def error(
 
 
 def rejection(body: dict[str, Any], rejects: set[str]) -> web.Response | None:
-    """The error for a request with a field that this server does not know; None where it is fine."""
+    """The error for a request with a field that the server does not know; None where it is fine."""
     form = body.get("response_format") or {}
     if "response_format" in rejects and form:
         message = "'response_format' is not supported by this server"

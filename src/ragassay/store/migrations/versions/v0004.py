@@ -1,6 +1,7 @@
 """Version 4: the tables of the first release.
 
-Versions 1 to 3 came before it and are part of this one. Written out rather than taken from schema.py, which changes with later versions.
+Versions 1 to 3 came before it and are part of this one. Written out rather than taken from
+schema.py, which changes with later versions.
 """
 
 from __future__ import annotations
