@@ -8,6 +8,7 @@ import pytest
 
 from ragassay.core import SetupError
 from ragassay.models import Rate, connect
+from ragassay.models.connect import schemes
 from ragassay.models.openai import OpenAIModel
 
 
@@ -50,7 +51,9 @@ def test_a_uri_that_no_judge_has_is_answered_with_the_nearest_and_the_list(
     error = refused(uri)
     assert error.code == "E0401"
     assert hint in error.what
-    assert error.fix.startswith("use one of: offline, openai:MODEL; or several of them: ")
+    hosted = ", ".join(f"{scheme}:MODEL" for scheme in schemes())
+    assert error.fix.startswith(f"use one of: offline, {hosted}; or several of them: ")
+    assert "openai" in schemes()
 
 
 def test_no_network_refuses_every_model_behind_a_server() -> None:

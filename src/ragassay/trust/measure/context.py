@@ -312,7 +312,10 @@ def _lacks_second_member(name: str) -> bool:
 
 def _is_judge_of_its_own(name: str) -> bool:
     """Whether a name behind recorded ones is none of them."""
-    return name == "offline" or name.startswith((_RUN, "openai:"))
+    from ragassay.models.connect import schemes
+
+    hosted = tuple(f"{scheme}:" for scheme in schemes())
+    return name == "offline" or name.startswith((_RUN, *hosted))
 
 
 def _recorded_in_rows(names: Sequence[str]) -> list[str]:
