@@ -16,6 +16,7 @@ from support.postgres import Postgres
 
 STARTUP = Path(__file__).parent / "support" / "startup"
 REPLIES = "RAGASSAY_TEST_REPLIES"
+REPLIES_KEY = pytest.StashKey[str]()
 # Tests of what the offline model itself says, takes and holds: its replies are never remembered.
 OWN_REPLIES = ("models_offline", "judges", "hardening", "training", "benchmarks", "distributed")
 
@@ -31,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join([str(STARTUP), *filter(None, paths)])
     if str(STARTUP) not in sys.path:
         sys.path.append(str(STARTUP))
+    config.stash[REPLIES_KEY] = os.environ[REPLIES]
     from sitecustomize import install
 
     install()
@@ -38,9 +40,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # Tests that start commands, servers, clusters or browsers, or that train: `make test-fast` leaves
 # them out, and whatever else is marked as slow.
-SLOW_FOLDERS = frozenset(
-    ("benchmarks", "cli", "distributed", "docs", "end_to_end", "examples", "hardening", "training")
-) | {"walks"}
+SLOW_FOLDERS = (
+    "benchmarks",
+    "cli",
+    "distributed",
+    "docs",
+    "end_to_end",
+    "examples",
+    "hardening",
+    "training",
+    "walks",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,11 +60,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Give the test the memory or take it away, before any fixture of its module is made."""
+    replies = item.config.stash[REPLIES_KEY]
+    if item.path.relative_to(Path(__file__).parent).parts[0] in OWN_REPLIES:
+        os.environ.pop(REPLIES, None)
+    else:
+        os.environ[REPLIES] = replies
+
+
 @pytest.fixture(autouse=True)
-def _own_world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = Path(request.path).relative_to(Path(__file__).parent).parts[0]
-    if folder in OWN_REPLIES:
-        monkeypatch.delenv(REPLIES)
+def _own_world(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",

@@ -16,6 +16,7 @@ import importlib.machinery
 import os
 import pickle
 import sys
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -44,7 +45,8 @@ class RememberingEngine:
         except OSError:
             reply = self._load(self._folder).answer(call)
         # Written whole and renamed, since other processes read meanwhile and some are killed.
-        part = path.with_suffix(f".{os.getpid()}")
+        # Two threads may ask the same call at once, each with a file of its own.
+        part = path.with_suffix(f".{uuid.uuid4().hex}")
         part.write_bytes(pickle.dumps(reply))
         part.replace(path)
         return reply
