@@ -51,15 +51,13 @@ class _RawRow(NamedTuple):
 
 
 _Parser = Callable[[_RawRow, str], object]
-"""From a row and a field's name to the value of the field; None where the row does not say it."""
+"""From a row that says a field, and the field's name, to its value."""
 
 
 def _cell(parse: Callable[[object, str, Problems], object]) -> _Parser:
     """The parser of a field that one cell says."""
 
     def parse_field(raw: _RawRow, field: str) -> object:
-        if field not in raw.cells:
-            return None
         return parse(raw.cells[field], field, raw.problems)
 
     return parse_field
@@ -77,8 +75,9 @@ class RowMaker:
         self.reader = reader
         self.make_ids = make_ids
         self.notes = notes
+        self._takes_trailing_reply = columns.form is not None and columns.form.trailing
         # The order is that in which the problems of a row are listed.
-        self._parsers: dict[str, _Parser] = {
+        parsers: dict[str, _Parser] = {
             "slices": self._slices,
             "labels": self._labels,
             "question": _cell(cells.spoken),
@@ -94,11 +93,16 @@ class RowMaker:
             "error": _cell(self._error),
         }
         # Fields that columns named by --slice or by their endings say, whatever cells there are.
-        self._always: set[str] = set()
+        fields_of_columns = set()
         if columns.slices:
-            self._always.add("slices")
+            fields_of_columns.add("slices")
         if columns.marks:
-            self._always.add("labels")
+            fields_of_columns.add("labels")
+        # What asks for a field is settled here, once, and not for each row. None: always asked.
+        self._parsers: list[tuple[str, frozenset[str] | None, _Parser]] = []
+        for field, parse in parsers.items():
+            sources = _SOURCES.get(field, frozenset((field,)))
+            self._parsers.append((field, None if field in fields_of_columns else sources, parse))
 
     def make(self, line: int, row: Row | Trouble) -> Sample | BadRow:
         """The Sample of the row in this line."""
@@ -118,13 +122,8 @@ class RowMaker:
         # Sample has its own value for absence.
         present = raw.cells.keys()
         values: dict[str, Any] = {}
-        for field, parse in self._parsers.items():
-            sources = _SOURCES.get(field)
-            if sources is None:
-                is_asked = field in present
-            else:
-                is_asked = field in self._always or not sources.isdisjoint(present)
-            if is_asked:
+        for field, sources, parse in self._parsers:
+            if sources is None or not sources.isdisjoint(present):
                 values[field] = parse(raw, field)
         if problems:
             return self._bad_row(own_id or f"line-{line}", line, problems)
@@ -184,18 +183,14 @@ class RowMaker:
                 if field == "contexts":
                     value = ()
             present[field] = value
-            quiet.discard(field)
-        self._take_trailing_reply(present)
+            if quiet:
+                quiet.discard(field)
+        if self._takes_trailing_reply and "response" not in present:
+            # A conversation without a response column ends with the response, in some shapes.
+            reply = cells.last_reply(present.get("question"))
+            if reply:
+                present["response"] = reply
         return present
-
-    def _take_trailing_reply(self, present: dict[str, object]) -> None:
-        """A conversation without a response column ends with the response, in some shapes."""
-        shape = self.columns.form
-        if shape is None or not shape.trailing or "response" in present:
-            return
-        reply = cells.last_reply(present.get("question"))
-        if reply:
-            present["response"] = reply
 
     def _slices(self, raw: _RawRow, _: str) -> dict[str, str]:
         slices: dict[str, str] = {}
@@ -240,8 +235,6 @@ class RowMaker:
         return cells.reference(value, field, problems, self.notes, self.reader.textual)
 
     def _guidelines(self, raw: _RawRow, field: str) -> tuple[str, ...]:
-        if field not in raw.cells:
-            return ()
         return cells.texts(raw.cells[field], field, raw.problems) or ()
 
     def _error(self, value: object, field: str, problems: Problems) -> str | None:
