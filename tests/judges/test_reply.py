@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -417,23 +418,42 @@ HOSTILE = {
 }
 
 
+# What the json module needs for _ORDINARY on the machine on which the bound was set.
+_ORDINARY = json.dumps([{"id": str(n), "rating": n % 3} for n in range(3_000)])
+_ORDINARY_SECONDS = 0.0010
+
+
+def _least_seconds(call: Callable[[], object], *, enough: float = 0.0) -> float:
+    """The least processor time of many calls; no further call once one took no more than enough.
+
+    A busy machine slows most calls, but hardly ever all of them.
+    """
+    least = 9.0
+    for _ in range(50):
+        start = time.process_time()
+        call()
+        least = min(least, time.process_time() - start)
+        if least <= enough:
+            break
+    return least
+
+
+@pytest.fixture(scope="module")
+def slowness() -> float:
+    """How many times slower this machine is than the one on which the bound was set; at least 1."""
+    return max(1.0, _least_seconds(lambda: json.loads(_ORDINARY)) / _ORDINARY_SECONDS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", [False, True])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_is_read_in_time_that_grows_with_its_length(text: str, cut: bool) -> None:
-    bound = (
-        0.005 * max(1.0, len(text) / 100_000) * 3
-    )  # 5 ms per 100 KB, and room for a busy machine
-    best = 9.0
-    for _ in range(
-        50
-    ):  # the least of many: a busy machine slows most, and what is quadratic never gets there
-        start = time.process_time()
-        parse(text, GROUNDED, IDS, cut=cut)
-        best = min(best, time.process_time() - start)
-        if best <= bound:
-            break
-    assert best <= bound
+def test_hostile_text_is_read_in_time_that_grows_with_its_length(
+    text: str, cut: bool, slowness: float
+) -> None:
+    # 5 ms for 100 KB, and room for a busy machine: what is quadratic takes a hundred times as long.
+    bound = 3 * 0.005 * max(1.0, len(text) / 100_000) * slowness
+    least = _least_seconds(lambda: parse(text, GROUNDED, IDS, cut=cut), enough=bound)
+    assert least <= bound
 
 
 def test_the_schema_lists_exactly_the_ids_and_the_scale_and_the_reason_before_the_rating() -> None:

@@ -20,6 +20,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ragassay.core.fast_init import fast_init
 from ragassay.judges.rubric import Rubric
@@ -36,9 +37,7 @@ _LIST = re.compile(r'"verdicts"\s*+:\s*+\[')
 _SPACE_OR_COMMA = re.compile(r"[\s,]*+")
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(NamedTuple):
     """Words a judge says it found. passage: counted from 1, None where the judge named none."""
 
     passage: int | None
