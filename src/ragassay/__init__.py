@@ -11,8 +11,10 @@ use.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ragassay.lazy import lazy_names
 from ragassay.version import __version__
 
 if TYPE_CHECKING:
@@ -44,36 +46,6 @@ if TYPE_CHECKING:
         probe,
         repeat,
     )
-
-_HOMES = {
-    "ragassay.api": (
-        "Run",
-        "aevaluate",
-        "aresume",
-        "compare",
-        "evaluate",
-        "forecast",
-        "list_runs",
-        "open_run",
-        "resume",
-    ),
-    "ragassay.trust.measure": (
-        "benchmark",
-        "calibrate",
-        "cascade",
-        "certificates",
-        "estimate",
-        "import_labels",
-        "next_rows",
-        "panel",
-        "people_agreement",
-        "probe",
-        "repeat",
-    ),
-    "ragassay.core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
-    "ragassay.metrics": ("metric",),
-    "ragassay.trust": ("audit_table",),
-}
 
 __all__ = [
     "Context",
@@ -107,18 +79,44 @@ __all__ = [
     "resume",
 ]
 
+_lazy_name = lazy_names(
+    __name__,
+    {
+        "api": (
+            "Run",
+            "aevaluate",
+            "aresume",
+            "compare",
+            "evaluate",
+            "forecast",
+            "list_runs",
+            "open_run",
+            "resume",
+        ),
+        "core": ("Context", "RagAssayError", "Request", "Sample", "Score"),
+        "metrics": ("metric",),
+        "trust": ("audit_table",),
+        "trust.measure": (
+            "benchmark",
+            "calibrate",
+            "cascade",
+            "certificates",
+            "estimate",
+            "import_labels",
+            "next_rows",
+            "panel",
+            "people_agreement",
+            "probe",
+            "repeat",
+        ),
+    },
+)
+
 
 def __getattr__(name: str) -> object:
-    if name == "judge":
-        from importlib import import_module
-
+    if name == "judge":  # a module, under the name that users write
         return import_module("ragassay.notebook")
-    for home, names in _HOMES.items():
-        if name in names:
-            from importlib import import_module
-
-            return getattr(import_module(home), name)
-    raise AttributeError(f"module 'ragassay' has no attribute {name!r}")
+    return _lazy_name(name)
 
 
 def __dir__() -> list[str]:

@@ -6,8 +6,9 @@ named or called.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ragassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragassay.report.benchmark import (
@@ -49,33 +50,6 @@ if TYPE_CHECKING:
     )
     from ragassay.report.text import plain, seen
     from ragassay.report.wording import headline, number_words, percent_interval
-
-_HOMES = {
-    "benchmark": ("benchmark_headline", "benchmark_json", "benchmark_text", "render_benchmark"),
-    "benchmark_html": ("write_benchmark_html",),
-    "certificates": ("certificates_json", "render_certificate", "render_certificates"),
-    "comparison": ("ChangedRow", "Comparison", "MetricComparison", "compare", "comparison_json"),
-    "records": ("FORMATS", "export", "scores_table"),
-    "end_of_run": ("EndOfRun", "conclude"),
-    "final_steps": ("FinalSteps", "ResumedSteps", "resumed_steps"),
-    "output_files": ("check_output_file",),
-    "gate": ("Gate", "GateOutcome", "GateResult", "check_gates", "parse_gate"),
-    "html": ("write_html",),
-    "jsonable": ("as_json", "row_json", "run_json", "summary_json"),
-    "junit": ("write_junit",),
-    "mlflow_run": ("log_to_mlflow", "mlflow_metrics"),
-    "summary": ("summarise",),
-    "text": ("plain", "seen"),
-    "terminal": (
-        "render_comparison",
-        "render_gates",
-        "render_row",
-        "render_runs",
-        "render_summary",
-        "summary_text",
-    ),
-    "wording": ("headline", "number_words", "percent_interval"),
-}
 
 __all__ = [
     "FORMATS",
@@ -127,9 +101,38 @@ __all__ = [
     "write_junit",
 ]
 
-
-def __getattr__(name: str) -> object:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"ragassay.report.{home}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "benchmark": ("benchmark_headline", "benchmark_json", "benchmark_text", "render_benchmark"),
+        "benchmark_html": ("write_benchmark_html",),
+        "certificates": ("certificates_json", "render_certificate", "render_certificates"),
+        "comparison": (
+            "ChangedRow",
+            "Comparison",
+            "MetricComparison",
+            "compare",
+            "comparison_json",
+        ),
+        "records": ("FORMATS", "export", "scores_table"),
+        "end_of_run": ("EndOfRun", "conclude"),
+        "final_steps": ("FinalSteps", "ResumedSteps", "resumed_steps"),
+        "output_files": ("check_output_file",),
+        "gate": ("Gate", "GateOutcome", "GateResult", "check_gates", "parse_gate"),
+        "html": ("write_html",),
+        "jsonable": ("as_json", "row_json", "run_json", "summary_json"),
+        "junit": ("write_junit",),
+        "mlflow_run": ("log_to_mlflow", "mlflow_metrics"),
+        "summary": ("summarise",),
+        "text": ("plain", "seen"),
+        "terminal": (
+            "render_comparison",
+            "render_gates",
+            "render_row",
+            "render_runs",
+            "render_summary",
+            "summary_text",
+        ),
+        "wording": ("headline", "number_words", "percent_interval"),
+    },
+)

@@ -14,8 +14,9 @@ The door is light: each name is imported from its module when it is first asked 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ragassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragassay.runs.engine import Engine, EngineSettings, Outcome, RunContext
@@ -26,24 +27,6 @@ if TYPE_CHECKING:
     from ragassay.runs.reply_log import Replies, ReplyLog, boot_id, cannot_write
     from ragassay.runs.row_scorer import Measurement
     from ragassay.runs.watchdog import Watchdog
-
-_MODULES = {
-    "Engine": "engine",
-    "EngineSettings": "engine",
-    "Forecast": "forecast",
-    "Journal": "journal",
-    "LoggedModel": "logged_model",
-    "Measurement": "row_scorer",
-    "Outcome": "engine",
-    "Progress": "progress",
-    "Replies": "reply_log",
-    "ReplyLog": "reply_log",
-    "RunContext": "engine",
-    "Stall": "progress",
-    "Watchdog": "watchdog",
-    "boot_id": "reply_log",
-    "cannot_write": "reply_log",
-}
 
 __all__ = [
     "Engine",
@@ -63,8 +46,16 @@ __all__ = [
     "cannot_write",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "engine": ("Engine", "EngineSettings", "Outcome", "RunContext"),
+        "forecast": ("Forecast",),
+        "journal": ("Journal",),
+        "logged_model": ("LoggedModel",),
+        "progress": ("Progress", "Stall"),
+        "reply_log": ("Replies", "ReplyLog", "boot_id", "cannot_write"),
+        "row_scorer": ("Measurement",),
+        "watchdog": ("Watchdog",),
+    },
+)

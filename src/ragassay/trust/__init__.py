@@ -8,8 +8,9 @@ The door is light: each name is imported from its module when it is first asked 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ragassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragassay.trust.audit import audit_row, audit_table, describe
@@ -22,25 +23,6 @@ if TYPE_CHECKING:
     from ragassay.trust.label_sheets import write_sheet
     from ragassay.trust.label_table import read_labels
     from ragassay.trust.sampling import choose
-
-_MODULES = {
-    "BatteryResult": "battery.results",
-    "Correction": "correction",
-    "FamilyFigures": "battery.results",
-    "ProbeFigures": "battery.results",
-    "audit_row": "audit",
-    "audit_table": "audit",
-    "choose": "sampling",
-    "compare": "comparison",
-    "describe": "audit",
-    "issue": "certificate_issue",
-    "make_answer_negatives": "benchmark_sets",
-    "read_labels": "label_table",
-    "read_sheet": "label_files",
-    "read_votes": "label_files",
-    "trec_rows": "benchmark_sets",
-    "write_sheet": "label_sheets",
-}
 
 __all__ = [
     "BatteryResult",
@@ -61,8 +43,18 @@ __all__ = [
     "write_sheet",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "audit": ("audit_row", "audit_table", "describe"),
+        "battery.results": ("BatteryResult", "FamilyFigures", "ProbeFigures"),
+        "benchmark_sets": ("make_answer_negatives", "trec_rows"),
+        "certificate_issue": ("issue",),
+        "comparison": ("compare",),
+        "correction": ("Correction",),
+        "label_files": ("read_sheet", "read_votes"),
+        "label_sheets": ("write_sheet",),
+        "label_table": ("read_labels",),
+        "sampling": ("choose",),
+    },
+)

@@ -8,8 +8,9 @@ The door is light: each name is imported from its module when it is first asked 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ragassay.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ragassay.trust.measure.benchmarks import benchmark, run_benchmark
@@ -21,21 +22,6 @@ if TYPE_CHECKING:
     from ragassay.trust.measure.panels import panel, repeat
     from ragassay.trust.measure.people import people_agreement
     from ragassay.trust.measure.probing import probe
-
-_MODULES = {
-    "benchmark": "benchmarks",
-    "calibrate": "calibration",
-    "cascade": "cascades",
-    "certificates": "certificate_list",
-    "estimate": "estimation",
-    "import_labels": "labelling",
-    "next_rows": "labelling",
-    "panel": "panels",
-    "people_agreement": "people",
-    "probe": "probing",
-    "repeat": "panels",
-    "run_benchmark": "benchmarks",
-}
 
 __all__ = [
     "benchmark",
@@ -52,8 +38,17 @@ __all__ = [
     "run_benchmark",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "benchmarks": ("benchmark", "run_benchmark"),
+        "calibration": ("calibrate",),
+        "cascades": ("cascade",),
+        "certificate_list": ("certificates",),
+        "estimation": ("estimate",),
+        "labelling": ("import_labels", "next_rows"),
+        "panels": ("panel", "repeat"),
+        "people": ("people_agreement",),
+        "probing": ("probe",),
+    },
+)

@@ -1,0 +1,30 @@
+"""The light doors: packages whose names are imported when they are first asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+DOORS = (
+    "ragassay",
+    "ragassay.distributed",
+    "ragassay.report",
+    "ragassay.runs",
+    "ragassay.store",
+    "ragassay.trust",
+    "ragassay.trust.measure",
+)
+
+
+@pytest.mark.parametrize("package", DOORS)
+def test_every_public_name_of_a_light_door_can_be_imported(package: str) -> None:
+    door = import_module(package)
+    for name in door.__all__:
+        assert getattr(door, name) is not None
+
+
+@pytest.mark.parametrize("package", DOORS)
+def test_a_name_that_a_light_door_does_not_have_is_an_attribute_error(package: str) -> None:
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+        import_module(package).nothing  # noqa: B018
