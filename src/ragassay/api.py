@@ -302,7 +302,7 @@ def _place(
     run: str | Run, store: str | os.PathLike[str] | URL | None
 ) -> str | os.PathLike[str] | URL | None:
     """The store that is named, else the Run's own."""
-    return run._store.address if store is None and isinstance(run, Run) else store
+    return run.store.address if store is None and isinstance(run, Run) else store
 
 
 def _callable_of(app: str | App | None) -> App | None:

@@ -328,7 +328,7 @@ def test_a_cap_holds_over_all_workers_by_the_servers_own_bill(
         str(parquet), METRICS, store=store, engine="ray", workers=2, **cap, **options
     ) as run:
         assert run.state is RunState.BUDGET
-        assert "the cap of" in run._store.run(run.id).stop_reason
+        assert "the cap of" in run.store.run(run.id).stop_reason
     books = scripted.stats()
     if "max_calls" in cap:
         assert books["calls"] == cap["max_calls"]

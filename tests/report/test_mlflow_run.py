@@ -111,4 +111,4 @@ def test_an_mlflow_that_does_not_take_it_is_an_error_that_says_so(
         ragassay.open_run(store=store) as run,
         pytest.raises(EnvironmentFailure, match="MLflow did not take"),
     ):
-        log_to_mlflow(run._store, run.id, tracking_uri="no-such-scheme://x")
+        log_to_mlflow(run.store, run.id, tracking_uri="no-such-scheme://x")

@@ -262,7 +262,7 @@ def export(
 
     with api.open_run(run, store=store) as opened:
         if output is None and format_ in (Format.jsonl, Format.csv):
-            write(opened._store, opened.id, format_.value, sys.stdout)
+            write(opened.store, opened.id, format_.value, sys.stdout)
             return
         ending = "xml" if format_ is Format.junit else format_.value
         target = output or Path(f"{opened.id}.{ending}")

@@ -32,34 +32,36 @@ class Run:
     """One run in the store: what came of every row. Reads on demand; holds no rows in memory."""
 
     def __init__(self, store: Store, run_id: str) -> None:
-        self._store, self.id = store, run_id
+        self.store = store
+        """The open store that the run is read from; `close` closes it."""
+        self.id = run_id
         self._summary: Summary | None = None
         self._trust: tuple[MetricTrust, ...] | None = None
 
     @property
     def store_location(self) -> str:
         """The file or database that the run is in; a database's URL without its password."""
-        return self._store.location
+        return self.store.location
 
     @property
     def state(self) -> RunState:
         """Finished, or why not."""
-        return self._store.run(self.id).state
+        return self.store.run(self.id).state
 
     @property
     def stop_reason(self) -> str:
         """Why it did not finish, "" where it did."""
-        return self._store.run(self.id).stop_reason
+        return self.store.run(self.id).stop_reason
 
     @property
     def ledger(self) -> Ledger:
         """What it cost so far, all resumes added."""
-        return self._store.run(self.id).ledger
+        return self.store.run(self.id).ledger
 
     @property
     def manifest(self) -> Manifest:
         """Everything needed to repeat the run."""
-        return self._store.run(self.id).manifest
+        return self.store.run(self.id).manifest
 
     @property
     def summary(self) -> Summary:
@@ -69,7 +71,7 @@ class Run:
         if self._summary is None:
             from ragassay.report import summarise
 
-            self._summary = summarise(self._store, self.id, trust=self._certified())
+            self._summary = summarise(self.store, self.id, trust=self._certified())
         return self._summary
 
     def _certified(self) -> tuple[MetricTrust, ...]:
@@ -77,7 +79,7 @@ class Run:
         if self._trust is None:
             from ragassay.runs.trust import trust_of
 
-            self._trust = trust_of(self._store, self.id)
+            self._trust = trust_of(self.store, self.id)
         return self._trust
 
     @property
@@ -87,11 +89,11 @@ class Run:
         """
         from ragassay.report import scores_table
 
-        return scores_table(self._store, self.id)
+        return scores_table(self.store, self.id)
 
     def __getitem__(self, row_id: str) -> RowResult:
         """The row with this id: sample, scores with their parts, diagnosis. Raises KeyError."""
-        row = self._store.row(self.id, row_id)
+        row = self.store.row(self.id, row_id)
         if row is None:
             raise KeyError(row_id)
         return row
@@ -102,24 +104,24 @@ class Run:
         """
         fingerprints = set(self.manifest.judge.fingerprints.values())
         pairs = list(itertools.product(fingerprints, keys))
-        stored = self._store.get_judgments(pairs)
+        stored = self.store.get_judgments(pairs)
         return {key: judgment for (_, key), judgment in stored.items()}
 
     def rows(self) -> Iterator[RowResult]:
         """All rows in the order of the source."""
-        return self._store.rows(self.id)
+        return self.store.rows(self.id)
 
     __iter__ = rows
 
     def failures(self) -> Iterator[RowResult]:
         """The rows that fail, worst first."""
-        return self._store.rows(self.id, order="worst", verdict=Verdict.FAIL)
+        return self.store.rows(self.id, order="worst", verdict=Verdict.FAIL)
 
     def html(self, path: str | os.PathLike[str], *, max_rows: int = 1000) -> Path:
         """Write the self-contained HTML report and return its path."""
         from ragassay.report import write_html
 
-        write_html(self._store, self.id, Path(path), max_rows=max_rows, trust=self._certified())
+        write_html(self.store, self.id, Path(path), max_rows=max_rows, trust=self._certified())
         return Path(path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> Path:
@@ -133,11 +135,11 @@ class Run:
             target.suffix, target.suffix.lstrip(".")
         )
         if kind == "html":
-            write_html(self._store, self.id, target, trust=self._certified())
+            write_html(self.store, self.id, target, trust=self._certified())
         elif kind == "junit":
-            write_junit(self._store, self.id, target)
+            write_junit(self.store, self.id, target)
         else:
-            export(self._store, self.id, kind, target)
+            export(self.store, self.id, kind, target)
         return target
 
     def to_mlflow(
@@ -156,7 +158,7 @@ class Run:
         from ragassay.report import log_to_mlflow
 
         return log_to_mlflow(
-            self._store,
+            self.store,
             self.id,
             tracking_uri=tracking_uri,
             experiment=experiment,
@@ -166,7 +168,7 @@ class Run:
 
     def close(self) -> None:
         """Let go of the store."""
-        self._store.close()
+        self.store.close()
 
     def __enter__(self) -> Run:
         return self
@@ -175,7 +177,7 @@ class Run:
         self.close()
 
     def __repr__(self) -> str:
-        stored = self._store.run(self.id)
+        stored = self.store.run(self.id)
         return (
             f"<Run {self.id} {stored.state}: {stored.manifest.rows} rows, judge"
             f" {stored.manifest.judge.uri}>"

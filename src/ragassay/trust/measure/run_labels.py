@@ -27,12 +27,12 @@ _USUAL_SCALES = ((0.0, 0.5, 1.0), (0.0, 1.0, 2.0, 3.0))
 
 def labels_of_run(run: Run, metric: str) -> tuple[HumanLabel, ...]:
     """The labels of a metric that were imported for a run."""
-    return run._store.labels(run.id, metric)
+    return run.store.labels(run.id, metric)
 
 
 def keep_labels(run: Run, labels: Sequence[HumanLabel], *, replace_old: bool) -> int:
     """Put labels into the store beside a run; how many of them are new or changed."""
-    return run._store.put_labels(run.id, labels, replace=replace_old)
+    return run.store.put_labels(run.id, labels, replace=replace_old)
 
 
 def labelled_metric(run: Run, metric: str | None) -> str:
