@@ -25,6 +25,7 @@ from ragassay.core import (
     BadRow,
     DataError,
     Judgment,
+    JudgmentAddress,
     Ledger,
     RowResult,
     RunState,
@@ -167,11 +168,11 @@ class _RowCapture:
         self._store.put_judgments(run_id, judgments)
 
     def get_judgments(
-        self, pairs: Sequence[tuple[str, str]], *, run_id: str | None = None
-    ) -> dict[tuple[str, str], Judgment]:
+        self, addresses: Sequence[JudgmentAddress], *, run_id: str | None = None
+    ) -> dict[JudgmentAddress, Judgment]:
         # Within its run a repeated call would find the judgments of the call before: without a
         # cache nothing is found.
-        return {} if run_id is not None else self._store.get_judgments(pairs)
+        return {} if run_id is not None else self._store.get_judgments(addresses)
 
     def put_rows(self, run_id: str, results: Sequence[RowResult]) -> None:
         self.rows += results

@@ -178,7 +178,7 @@ def play(
             if isinstance(step, Keep):
                 (beside if step.beside else settled).extend(step.judgments)
             elif isinstance(step, Recall):
-                sent = tuple(j for j in known if (j.judge, j.key) in step.pairs)
+                sent = tuple(j for j in known if (j.judge, j.key) in step.addresses)
             else:
                 assert isinstance(step, Ask)
                 calls += [call for call in step.calls if isinstance(call, ChatCall)]

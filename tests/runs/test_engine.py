@@ -301,7 +301,7 @@ def test_a_store_that_fails_ends_the_run_before_more_is_paid_for(store) -> None:
         def put_judgments(self, run_id, judgments) -> Never:
             raise EnvironmentFailure("E0506", "The disk is full.")
 
-        def get_judgments(self, pairs, *, run_id=None):
+        def get_judgments(self, addresses, *, run_id=None):
             return {}
 
         def put_rows(self, run_id, results) -> Never:

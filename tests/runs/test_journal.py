@@ -29,8 +29,8 @@ class Watched:
         self.commits += 1
         self.store.put_judgments(run_id, judgments)
 
-    def get_judgments(self, pairs, *, run_id=None):
-        return self.store.get_judgments(pairs, run_id=run_id)
+    def get_judgments(self, addresses, *, run_id=None):
+        return self.store.get_judgments(addresses, run_id=run_id)
 
     def put_rows(self, run_id, results) -> None:
         self.store.put_rows(run_id, results)
@@ -124,9 +124,9 @@ class Looking(Watched):
         super().__init__(store)
         self.asked: list[Any] = []
 
-    def get_judgments(self, pairs, *, run_id=None):
-        self.asked += pairs
-        return super().get_judgments(pairs, run_id=run_id)
+    def get_judgments(self, addresses, *, run_id=None):
+        self.asked += addresses
+        return super().get_judgments(addresses, run_id=run_id)
 
     def last_judgment(self):
         return self.store.last_judgment()

@@ -34,7 +34,7 @@ from ragassay.core.errors import (
     shorten,
 )
 from ragassay.core.fingerprint import digest
-from ragassay.core.judgment import Evidence, Judgment, Spend, Status
+from ragassay.core.judgment import Evidence, Judgment, JudgmentAddress, Spend, Status
 from ragassay.core.memory import TO_READ, claim_memory
 from ragassay.core.metric_role import NO_ROLE, Role, Showing, Shown, Stage
 from ragassay.core.request import Request
@@ -111,6 +111,7 @@ __all__ = [
     "JudgeFlow",
     "JudgeInfo",
     "Judgment",
+    "JudgmentAddress",
     "Keep",
     "Ledger",
     "Manifest",

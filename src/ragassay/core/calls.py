@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ragassay.core.fast_init import fast_init
-from ragassay.core.judgment import Evidence, Judgment, Spend
+from ragassay.core.judgment import Evidence, Judgment, JudgmentAddress, Spend
 
 
 @fast_init
@@ -124,11 +124,9 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """A judge's flow asks which of these Judgments, (fingerprint, key of the Request), are known;
-    it is sent those.
-    """
+    """A judge's flow asks for the Judgments at these addresses; it is sent those that are there."""
 
-    pairs: tuple[tuple[str, str], ...]
+    addresses: tuple[JudgmentAddress, ...]
 
 
 JudgeFlow = Generator[Ask | Keep | Recall, tuple[Reply, ...], tuple[Judgment, ...]]

@@ -106,3 +106,7 @@ class Judgment:
     def judged(self) -> bool:
         """Whether there is a rating (or texts) to compute with."""
         return self.status is Status.JUDGED
+
+
+JudgmentAddress = tuple[str, str]
+"""(fingerprint of the judge, key of the Request): what a Judgment is stored and found under."""

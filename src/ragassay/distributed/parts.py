@@ -24,7 +24,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.core import BadRow, EnvironmentFailure, Judgment, Ledger, RowResult, Sample, Spend
+from ragassay.core import (
+    BadRow,
+    EnvironmentFailure,
+    Judgment,
+    JudgmentAddress,
+    Ledger,
+    RowResult,
+    Sample,
+    Spend,
+)
 from ragassay.dispatch import add_ledgers
 
 if TYPE_CHECKING:
@@ -155,10 +164,10 @@ class PartStore:
         self.own.put_rows(run_id, results)
 
     def get_judgments(
-        self, pairs: Sequence[tuple[str, str]], *, run_id: str | None = None
-    ) -> dict[tuple[str, str], Judgment]:
-        judgments = self.own.get_judgments(pairs, run_id=run_id)
-        rest = [pair for pair in pairs if pair not in judgments]
+        self, addresses: Sequence[JudgmentAddress], *, run_id: str | None = None
+    ) -> dict[JudgmentAddress, Judgment]:
+        judgments = self.own.get_judgments(addresses, run_id=run_id)
+        rest = [address for address in addresses if address not in judgments]
         if rest:
             judgments |= self._whole.get_judgments(rest, run_id=run_id)
         return judgments

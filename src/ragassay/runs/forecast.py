@@ -16,6 +16,7 @@ from ragassay.core import (
     CallFailed,
     ChatCall,
     Judgment,
+    JudgmentAddress,
     RagAssayError,
     Recall,
     Reply,
@@ -28,7 +29,7 @@ from ragassay.dispatch import worst_case_tokens
 from ragassay.judges import Judge
 from ragassay.metrics import Metric, MetricFlow, is_users_own
 from ragassay.models import Model
-from ragassay.runs.journal import JournalStore, Pair
+from ragassay.runs.journal import JournalStore
 from ragassay.runs.metric_steps import next_step
 from ragassay.runs.user_code import UserCode, UserCodeTimeout
 
@@ -109,7 +110,7 @@ class _Count:
     def __init__(self, judge: Judge, store: JournalStore | None) -> None:
         self._judge = judge
         self._store = store
-        self._seen: set[Pair] = set()
+        self._seen: set[JudgmentAddress] = set()
         self.rows = 0
         self.bad = 0
         self.requests = 0
@@ -122,19 +123,19 @@ class _Count:
 
     def add(self, requests: Sequence[Request]) -> None:
         """Count what is asked together of one row."""
-        new: dict[Pair, Request] = {}
+        new: dict[JudgmentAddress, Request] = {}
         for request in requests:
-            pair = (self._judge.fingerprint(request.rubric), request.key)
-            if pair not in self._seen:
-                self._seen.add(pair)
-                new[pair] = request
+            address = (self._judge.fingerprint(request.rubric), request.key)
+            if address not in self._seen:
+                self._seen.add(address)
+                new[address] = request
         self.requests += len(new)
-        stored: Container[Pair] = ()
+        stored: Container[JudgmentAddress] = ()
         if self._store is not None and new:
             judgments = self._store.get_judgments(list(new))
             self.cached += len(judgments)
             stored = judgments
-        unstored = [request for pair, request in new.items() if pair not in stored]
+        unstored = [request for address, request in new.items() if address not in stored]
         for group in self._judge.batches(unstored):
             for call in _calls(self._judge, group, self._store):
                 if isinstance(call, ChatCall):
@@ -208,7 +209,9 @@ def _calls(judge: Judge, group: tuple[Request, ...], store: JournalStore | None)
                 asked += step.calls
                 replies = tuple(CallFailed("forecast", "nothing is sent") for _ in step.calls)
             elif isinstance(step, Recall) and store is not None:
-                replies = cast(tuple[Reply, ...], tuple(store.get_judgments(step.pairs).values()))
+                replies = cast(
+                    tuple[Reply, ...], tuple(store.get_judgments(step.addresses).values())
+                )
             step = flow.send(replies)
     except StopIteration:
         return asked

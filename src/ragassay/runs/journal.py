@@ -17,7 +17,16 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple, Protocol
 
-from ragassay.core import BadRow, Judgment, Ledger, RagAssayError, RowResult, Sample, claim_memory
+from ragassay.core import (
+    BadRow,
+    Judgment,
+    JudgmentAddress,
+    Ledger,
+    RagAssayError,
+    RowResult,
+    Sample,
+    claim_memory,
+)
 
 BATCH_ROWS = 64
 BATCH_SIZE = 1 << 20
@@ -34,9 +43,6 @@ MOST_SIZE = 1 << 23
 LINGER = 0.02
 """Seconds in which further judgments may join a commit."""
 
-Pair = tuple[str, str]
-"""(judge fingerprint, request key): the content address of a Judgment."""
-
 Kind = Literal["put", "row", "intent", "get", "own"]
 ORDER: tuple[Kind, ...] = ("put", "row", "intent", "get", "own")
 """The order in which the writer serves what has gathered: lookups see what was written before."""
@@ -48,8 +54,8 @@ class JournalStore(Protocol):
     def put_judgments(self, run_id: str, judgments: Sequence[Judgment]) -> None: ...
 
     def get_judgments(
-        self, pairs: Sequence[Pair], *, run_id: str | None = None
-    ) -> dict[Pair, Judgment]: ...
+        self, addresses: Sequence[JudgmentAddress], *, run_id: str | None = None
+    ) -> dict[JudgmentAddress, Judgment]: ...
 
     def put_rows(self, run_id: str, results: Sequence[RowResult]) -> None: ...
 
@@ -157,21 +163,21 @@ class Journal:
         """
         await self._submit("intent", ledger)
 
-    async def lookup(self, pairs: Sequence[Pair]) -> dict[Pair, Judgment]:
-        """The judgments that the store holds already, by pair."""
-        maybe = [pair for pair in pairs if self._may_be_stored(pair)]
+    async def lookup(self, addresses: Sequence[JudgmentAddress]) -> dict[JudgmentAddress, Judgment]:
+        """The judgments that the store holds already, by address."""
+        maybe = [address for address in addresses if self._may_be_stored(address)]
         if not maybe:
             return {}
-        judgments: dict[Pair, Judgment] = await self._submit("get", maybe)
+        judgments: dict[JudgmentAddress, Judgment] = await self._submit("get", maybe)
         return judgments
 
-    def _may_be_stored(self, pair: Pair) -> bool:
-        fingerprint, key = pair
+    def _may_be_stored(self, address: JudgmentAddress) -> bool:
+        fingerprint, key = address
         return fingerprint not in self._new or key in self._put_keys
 
-    async def bought(self, pairs: Sequence[Pair]) -> frozenset[Pair]:
+    async def bought(self, addresses: Sequence[JudgmentAddress]) -> frozenset[JudgmentAddress]:
         """Those of these Judgments that this run itself has bought, in an earlier part of it."""
-        return frozenset(await self._submit("own", pairs))
+        return frozenset(await self._submit("own", addresses))
 
     async def put_rows(self, results: Sequence[RowResult]) -> None:
         """Hand over rows; they are written with their batch, at the latest when the journal is
@@ -316,10 +322,12 @@ class Journal:
         self._last += len(judgments)
 
     def _get(self, jobs: Sequence[_Job], *, own_only: bool) -> list[_Done]:
-        pairs: dict[Pair, None] = {}  # each once, in order
+        addresses: dict[JudgmentAddress, None] = {}  # each once, in order
         for job in jobs:
-            pairs.update(dict.fromkeys(job.value))
-        stored = self._store.get_judgments(list(pairs), run_id=self._run_id if own_only else None)
+            addresses.update(dict.fromkeys(job.value))
+        stored = self._store.get_judgments(
+            list(addresses), run_id=self._run_id if own_only else None
+        )
         done: list[_Done] = []
         for job in jobs:
             done.append((job.future, {p: stored[p] for p in job.value if p in stored}, None))

@@ -16,6 +16,7 @@ from ragassay.core import (
     CallFailed,
     JudgeFlow,
     Judgment,
+    JudgmentAddress,
     Keep,
     RagAssayError,
     Recall,
@@ -28,7 +29,7 @@ from ragassay.core import (
 )
 from ragassay.dispatch import Dispatcher, Stopped
 from ragassay.judges import Judge
-from ragassay.runs.journal import Journal, Pair
+from ragassay.runs.journal import Journal
 from ragassay.runs.pending import PendingJudgments
 
 NO_VERDICT = "the judge gave no verdict"
@@ -39,7 +40,7 @@ class _Group:
     """Requests of one rubric that a judge answers together. open: those not settled yet, by key."""
 
     rubric: str
-    open: dict[str, Pair]
+    open: dict[str, JudgmentAddress]
 
 
 class JudgeRunner:
@@ -66,7 +67,7 @@ class JudgeRunner:
         self.asked = 0
         """How often a flow asked for calls."""
 
-    async def begin(self, rows: Iterable[dict[str, tuple[Pair, Request]]]) -> None:
+    async def begin(self, rows: Iterable[dict[str, tuple[JudgmentAddress, Request]]]) -> None:
         """Have the judge answer the Requests of each row, by key, each group on its own; what it
         settles at once is stored together.
         """
@@ -105,8 +106,10 @@ class JudgeRunner:
             for group, returned in answers:
                 judgments += returned
                 keys = {judgment.key for judgment in returned}
-                missing = [pair for key, pair in group.open.items() if key not in keys]
-                judgments += [self._failed(group.rubric, pair, NO_VERDICT) for pair in missing]
+                missing = [address for key, address in group.open.items() if key not in keys]
+                judgments += [
+                    self._failed(group.rubric, address, NO_VERDICT) for address in missing
+                ]
             await self._journal.put(judgments)
         except (RagAssayError, asyncio.CancelledError) as error:
             for group, _ in answers:
@@ -118,8 +121,8 @@ class JudgeRunner:
         else:
             by_key = {judgment.key: judgment for judgment in judgments}
             for group, _ in answers:
-                for key, pair in group.open.items():
-                    self._pending.settle(pair, by_key[key])
+                for key, address in group.open.items():
+                    self._pending.settle(address, by_key[key])
 
     async def _answer(self, group: _Group, flow: JudgeFlow | None, step: object) -> None:
         """Drive the judge's flow for one group; whatever happens, every Request of the group is
@@ -158,16 +161,16 @@ class JudgeRunner:
                 await self._settle(group, step.judgments)
             return ()
         if isinstance(step, Recall):
-            stored = await self._journal.lookup(step.pairs)
+            stored = await self._journal.lookup(step.addresses)
             return cast(tuple[Reply, ...], tuple(stored.values()))
         return await self._ask(cast(Ask, step))
 
     async def _settle(self, group: _Group, judgments: Sequence[Judgment]) -> None:
         await self._journal.put(judgments)
         for judgment in judgments:
-            pair = group.open.pop(judgment.key, None)
-            if pair is not None:
-                self._pending.settle(pair, judgment)
+            address = group.open.pop(judgment.key, None)
+            if address is not None:
+                self._pending.settle(address, judgment)
 
     async def _fail_group(self, group: _Group, error: BaseException) -> None:
         """A judge's own fault is these requests' failure, not the run's end."""
@@ -186,8 +189,8 @@ class JudgeRunner:
 
     def _give_up(self, group: _Group, error: BaseException) -> None:
         seen = Stopped() if isinstance(error, asyncio.CancelledError) else error
-        for pair in group.open.values():
-            self._pending.fail(pair, seen)
+        for address in group.open.values():
+            self._pending.fail(address, seen)
         if isinstance(error, RagAssayError):
             self._abort(error)
 
@@ -213,10 +216,10 @@ class JudgeRunner:
         return _replies(results)
 
     def _all_failed(self, group: _Group, reason: str) -> list[Judgment]:
-        return [self._failed(group.rubric, pair, reason) for pair in group.open.values()]
+        return [self._failed(group.rubric, address, reason) for address in group.open.values()]
 
-    def _failed(self, rubric: str, pair: Pair, reason: str) -> Judgment:
-        fingerprint, key = pair
+    def _failed(self, rubric: str, address: JudgmentAddress, reason: str) -> Judgment:
+        fingerprint, key = address
         version = self._judge.rubric_version(rubric)
         return Judgment(key, fingerprint, version, Status.FAILED, reason=reason)
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ragassay.core import Judgment, Request, Spend
+from ragassay.core import Judgment, JudgmentAddress, Request, Spend
 from ragassay.dispatch import LocalBudget
 from ragassay.judges import Judge
 from ragassay.metrics import MetricFlow
-from ragassay.runs.journal import Journal, Pair
+from ragassay.runs.journal import Journal
 from ragassay.runs.judge_runner import JudgeRunner
 from ragassay.runs.pending import PendingJudgments
 from ragassay.runs.progress import Progress
@@ -28,7 +28,7 @@ class Question(NamedTuple):
     row: int
     metric: int
     flow: MetricFlow
-    requests: list[tuple[Pair, Request]]
+    requests: list[tuple[JudgmentAddress, Request]]
 
 
 class JudgmentLookup:
@@ -54,7 +54,7 @@ class JudgmentLookup:
         self._resumed = resumed
         self._fingerprints: dict[str, str] = {}
 
-    def pair(self, request: Request) -> Pair:
+    def address_of(self, request: Request) -> JudgmentAddress:
         """The content address of the Request's Judgment."""
         fingerprint = self._fingerprints.get(request.rubric)
         if fingerprint is None:
@@ -62,41 +62,41 @@ class JudgmentLookup:
             self._fingerprints[request.rubric] = fingerprint
         return fingerprint, request.key
 
-    async def resolve(self, questions: Sequence[Question]) -> dict[Pair, Judgment]:
+    async def resolve(self, questions: Sequence[Question]) -> dict[JudgmentAddress, Judgment]:
         """The Judgments that the questions ask for."""
-        judgments: dict[Pair, Judgment] = {}
-        waits: dict[Pair, asyncio.Future[Judgment]] = {}
-        new: dict[Pair, Request] = {}  # to look up in the store, or to ask
+        judgments: dict[JudgmentAddress, Judgment] = {}
+        waits: dict[JudgmentAddress, asyncio.Future[Judgment]] = {}
+        new: dict[JudgmentAddress, Request] = {}  # to look up in the store, or to ask
         pending = self._pending
         loop = asyncio.get_running_loop()
         for question in questions:
-            for pair, request in question.requests:
-                if pair in judgments or pair in waits:
+            for address, request in question.requests:
+                if address in judgments or address in waits:
                     continue
-                recent = pending.recent.get(pair)
+                recent = pending.recent.get(address)
                 if recent is not None:
-                    judgments[pair] = replace(recent, spend=Spend())
+                    judgments[address] = replace(recent, spend=Spend())
                     self._count_cached(1)
                     continue
-                future = pending.futures.get(pair)
+                future = pending.futures.get(address)
                 if future is None:
-                    new[pair] = request
-                    future = pending.futures[pair] = loop.create_future()
-                waits[pair] = future
+                    new[address] = request
+                    future = pending.futures[address] = loop.create_future()
+                waits[address] = future
         if new:
             await self._look_up_or_ask(questions, new)
         if waits:
             await _all_done(waits.values())
-            for pair, future in waits.items():
-                judgments[pair] = future.result()
+            for address, future in waits.items():
+                judgments[address] = future.result()
             # Asked by another row at this moment or a moment ago: reused either way, so that no
             # figure depends on the order.
-            reused = [pair for pair in waits if pair not in new]
-            self._count_cached(sum(judgments[pair].judged for pair in reused))
+            reused = [address for address in waits if address not in new]
+            self._count_cached(sum(judgments[address].judged for address in reused))
         return judgments
 
     async def _look_up_or_ask(
-        self, questions: Sequence[Question], new: dict[Pair, Request]
+        self, questions: Sequence[Question], new: dict[JudgmentAddress, Request]
     ) -> None:
         """Settle the Judgments that the store holds, and have the judge answer the others."""
         try:
@@ -111,23 +111,23 @@ class JudgmentLookup:
             self._fail(new, error)
             raise
 
-    async def _reuse(self, stored: dict[Pair, Judgment]) -> None:
+    async def _reuse(self, stored: dict[JudgmentAddress, Judgment]) -> None:
         # What the run had bought before it was stopped is in its ledger already, and saves it
         # nothing.
-        bought = frozenset[Pair]()
+        bought = frozenset[JudgmentAddress]()
         if self._resumed and stored:
             bought = await self._journal.bought(list(stored))
-        for pair, judgment in stored.items():
+        for address, judgment in stored.items():
             # What was paid before is not paid again: a Judgment from the cache costs this run
             # nothing.
-            if pair not in bought:
+            if address not in bought:
                 self._budget.save(judgment.spend)
-            self._pending.settle(pair, replace(judgment, spend=Spend()))
+            self._pending.settle(address, replace(judgment, spend=Spend()))
         self._count_cached(len(stored) - len(bought))
 
-    def _fail(self, pairs: dict[Pair, Request], error: BaseException) -> None:
-        for pair in pairs:
-            self._pending.fail(pair, error)
+    def _fail(self, addresses: dict[JudgmentAddress, Request], error: BaseException) -> None:
+        for address in addresses:
+            self._pending.fail(address, error)
 
     def _count_cached(self, count: int) -> None:
         self._progress.cached += count
@@ -135,20 +135,22 @@ class JudgmentLookup:
 
 
 def _by_row(
-    questions: Sequence[Question], new: dict[Pair, Request], stored: dict[Pair, Judgment]
-) -> dict[int, dict[str, tuple[Pair, Request]]]:
+    questions: Sequence[Question],
+    new: dict[JudgmentAddress, Request],
+    stored: dict[JudgmentAddress, Judgment],
+) -> dict[int, dict[str, tuple[JudgmentAddress, Request]]]:
     """The Requests to ask, by row and key, each under the first row that asks it.
 
     The judge is given the Requests of one row at a time: what stands in one prompt never depends on
     which rows are driven together.
     """
-    rows: dict[int, dict[str, tuple[Pair, Request]]] = {}
-    unasked = {pair for pair in new if pair not in stored}
+    rows: dict[int, dict[str, tuple[JudgmentAddress, Request]]] = {}
+    unasked = {address for address in new if address not in stored}
     for question in questions:
-        for pair, _ in question.requests:
-            if pair in unasked:
-                unasked.discard(pair)
-                rows.setdefault(question.row, {})[pair[1]] = pair, new[pair]
+        for address, request in question.requests:
+            if address in unasked:
+                unasked.discard(address)
+                rows.setdefault(question.row, {})[request.key] = address, new[address]
     return rows
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 
-from ragassay.core import Judgment
-from ragassay.runs.journal import Pair
+from ragassay.core import Judgment, JudgmentAddress
 
 RECENT = 1024
 """Judgments kept in memory, so that rows that share contexts do not go to the disk for what was
@@ -20,25 +19,25 @@ just judged.
 
 
 class PendingJudgments:
-    """Futures of Judgments that are on their way, by pair, and the most recent ones that came."""
+    """The futures of Judgments that are on their way, and the most recent ones that came."""
 
     def __init__(self) -> None:
-        self.recent: OrderedDict[Pair, Judgment] = OrderedDict()
-        self.futures: dict[Pair, asyncio.Future[Judgment]] = {}
+        self.recent: OrderedDict[JudgmentAddress, Judgment] = OrderedDict()
+        self.futures: dict[JudgmentAddress, asyncio.Future[Judgment]] = {}
 
-    def settle(self, pair: Pair, judgment: Judgment) -> None:
+    def settle(self, address: JudgmentAddress, judgment: Judgment) -> None:
         """A Judgment has come, and is durable: whoever waits for it goes on."""
-        future = self.futures.pop(pair, None)
+        future = self.futures.pop(address, None)
         if future is not None and not future.done():
             future.set_result(judgment)
         if judgment.judged:
-            self.recent[pair] = judgment
+            self.recent[address] = judgment
             if len(self.recent) > RECENT:
                 self.recent.popitem(last=False)
 
-    def fail(self, pair: Pair, error: BaseException) -> None:
+    def fail(self, address: JudgmentAddress, error: BaseException) -> None:
         """A Judgment will not come: the error is raised in whoever waits for it."""
-        future = self.futures.pop(pair, None)
+        future = self.futures.pop(address, None)
         if future is not None and not future.done():
             future.set_exception(error)
             future.exception()  # marked as seen: a row that has given up does not come to fetch it

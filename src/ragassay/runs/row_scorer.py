@@ -187,7 +187,7 @@ class _BatchScoring:
             judgments = await scorer.lookup.resolve(questions)
             steps: list[_NextStep] = []
             for row, position, flow, requests in questions:
-                answers = tuple([judgments[pair] for pair, _ in requests])
+                answers = tuple([judgments[address] for address, _ in requests])
                 for judgment in answers:
                     if judgment.status is Status.OVER_BUDGET:
                         self._capped[row] = True
@@ -226,8 +226,8 @@ class _BatchScoring:
             self._scores[row][position] = step
             return
         flow, asked = step
-        pair = self._scorer.lookup.pair
-        requests = [(pair(request), request) for request in asked]
+        address_of = self._scorer.lookup.address_of
+        requests = [(address_of(request), request) for request in asked]
         self._questions.append(Question(row, position, flow, requests))
 
     async def _users_step(

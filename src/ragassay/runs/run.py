@@ -103,8 +103,8 @@ class Run:
         answer is left out.
         """
         fingerprints = set(self.manifest.judge.fingerprints.values())
-        pairs = list(itertools.product(fingerprints, keys))
-        stored = self.store.get_judgments(pairs)
+        addresses = list(itertools.product(fingerprints, keys))
+        stored = self.store.get_judgments(addresses)
         return {key: judgment for (_, key), judgment in stored.items()}
 
     def rows(self) -> Iterator[RowResult]:

@@ -8,14 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from ragassay.core import Judgment, Spend, Status
+from ragassay.core import Judgment, JudgmentAddress, Spend, Status
 from ragassay.store import codec, paging, schema
 from ragassay.store.access import IN_LIST, Access
 from ragassay.store.locks import RunLocks
 from ragassay.store.runs import RunRecords
-
-Pair = tuple[str, str]
-"""(judge fingerprint, request key)"""
 
 JUDGMENT = ("run", "judge", "key", "status", "payload")
 """The columns of a judgment, in the order in which they are inserted."""
@@ -44,13 +41,16 @@ class JudgmentRecords:
         insert = self._access.database.insert
         self._access.write(lambda c: insert(c, schema.judgments, JUDGMENT, values))
 
-    def get(self, pairs: Sequence[Pair], run_id: str | None) -> dict[Pair, Judgment]:
-        """The newest judgment of each pair that may be used again: judged or abstained."""
+    def get(
+        self, addresses: Sequence[JudgmentAddress], run_id: str | None
+    ) -> dict[JudgmentAddress, Judgment]:
+        """The newest judgment of each address that may be used again: judged or abstained."""
         number = None if run_id is None else self._runs.number(run_id)
-        keys_by_judge = group_by_judge(pairs)
+        keys_by_judge = group_by_judge(addresses)
         payloads = self._access.read(lambda c: _payloads(c, keys_by_judge, number))
         return {
-            pair: self._access.value(Judgment, payload, *pair) for pair, payload in payloads.items()
+            address: self._access.value(Judgment, payload, *address)
+            for address, payload in payloads.items()
         }
 
     def unknown_judges(self, judges: Iterable[str]) -> tuple[str, ...]:
@@ -80,20 +80,20 @@ class JudgmentRecords:
         return Spend(**total)
 
 
-def group_by_judge(pairs: Iterable[Pair]) -> dict[str, list[str]]:
+def group_by_judge(addresses: Iterable[JudgmentAddress]) -> dict[str, list[str]]:
     """The keys asked of each judge, each once."""
     keys_by_judge: dict[str, list[str]] = {}
-    for judge, key in dict.fromkeys(pairs):
+    for judge, key in dict.fromkeys(addresses):
         keys_by_judge.setdefault(judge, []).append(key)
     return keys_by_judge
 
 
 def _payloads(
     connection: Connection, keys_by_judge: Mapping[str, list[str]], number: int | None
-) -> dict[Pair, bytes]:
-    """The payload of the newest judgment of each pair. number: only of this run."""
+) -> dict[JudgmentAddress, bytes]:
+    """The payload of the newest judgment of each address. number: only of this run."""
     table = schema.judgments.c
-    payloads: dict[Pair, bytes] = {}
+    payloads: dict[JudgmentAddress, bytes] = {}
     for judge, keys in keys_by_judge.items():
         for start in range(0, len(keys), IN_LIST):
             query = (

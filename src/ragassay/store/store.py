@@ -18,6 +18,7 @@ from ragassay.core import (
     Certificate,
     HumanLabel,
     Judgment,
+    JudgmentAddress,
     Ledger,
     Manifest,
     RowResult,
@@ -32,7 +33,7 @@ from ragassay.store.batches import BatchRecords
 from ragassay.store.certificates import CertificateRecords
 from ragassay.store.database import Database
 from ragassay.store.indices import IndexSet
-from ragassay.store.judgments import JudgmentRecords, Pair
+from ragassay.store.judgments import JudgmentRecords
 from ragassay.store.labels import LabelRecords
 from ragassay.store.lines import RowLine, ScoreLine, StoredRun
 from ragassay.store.location import FOLDER, address_of
@@ -209,14 +210,14 @@ class Store:
         self._judgments.put(run_id, judgments)
 
     def get_judgments(
-        self, pairs: Sequence[Pair], *, run_id: str | None = None
-    ) -> dict[Pair, Judgment]:
+        self, addresses: Sequence[JudgmentAddress], *, run_id: str | None = None
+    ) -> dict[JudgmentAddress, Judgment]:
         """(judge fingerprint, request key) -> the newest judgment that may be used again: judged or
         abstained.
 
         run_id: only the judgments that this run has asked for; None = any run's.
         """
-        return self._judgments.get(pairs, run_id)
+        return self._judgments.get(addresses, run_id)
 
     def unknown_judges(self, judges: Iterable[str]) -> tuple[str, ...]:
         """Those of these fingerprints of which no judgment is stored."""

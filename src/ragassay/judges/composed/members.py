@@ -17,6 +17,7 @@ from ragassay.core import (
     ChatCall,
     JudgeFlow,
     Judgment,
+    JudgmentAddress,
     Keep,
     RagAssayError,
     Recall,
@@ -125,10 +126,10 @@ def _stored_answers(
     """What is stored of each member's Judgments, which cost nothing now."""
     rubric = requests[0].rubric
     fingerprints = [member.fingerprint(rubric) for member in members]
-    pairs: list[tuple[str, str]] = []
+    addresses: list[JudgmentAddress] = []
     for fingerprint in fingerprints:
-        pairs += [(fingerprint, request.key) for request in requests]
-    stored = cast(tuple[Judgment, ...], (yield Recall(tuple(pairs))))
+        addresses += [(fingerprint, request.key) for request in requests]
+    stored = cast(tuple[Judgment, ...], (yield Recall(tuple(addresses))))
     answers: list[Answers] = [{} for _ in members]
     for judgment in stored:
         member = fingerprints.index(judgment.judge)
