@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support.present import present
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -33,10 +35,12 @@ def benchmarks():
 
 
 def _load(name, place):
-    spec = importlib.util.spec_from_file_location(f"dose_{name}", ROOT / "benchmarks" / place)
+    spec = present(
+        importlib.util.spec_from_file_location(f"dose_{name}", ROOT / "benchmarks" / place)
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    present(spec.loader).exec_module(module)
     return module
 
 

@@ -5,6 +5,7 @@ simulated power.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from ragassay.scoring import paired_difference, rate_interval
 from ragassay.scoring.design import QUESTIONS, noncentral_power, plan
+from support.present import present
 
 
 @pytest.mark.parametrize("effect", [0.05, 0.2, 0.5, 1.5])
@@ -56,7 +58,8 @@ def test_a_target_is_planned_for_wilsons_interval_by_hand():
 def test_the_labels_for_a_half_width_are_just_enough():
     found = plan("width", half_width=0.05, rate=0.9)
     n = found.labels
-    interval, shorter = rate_interval(round(0.9 * n), n), rate_interval(round(0.9 * (n - 5)), n - 5)
+    interval = present(rate_interval(round(0.9 * n), n))
+    shorter = present(rate_interval(round(0.9 * (n - 5)), n - 5))
     assert (interval.high - interval.low) / 2 == pytest.approx(0.05, abs=0.001)
     assert shorter.high - shorter.low > interval.high - interval.low
     assert plan("width", labels=n, rate=0.9).half_width == pytest.approx(found.half_width)
@@ -79,14 +82,13 @@ def test_clusters_multiply_the_labels_by_the_design_effect():
     st.floats(0, 0.5),
 )
 def test_labels_differences_and_power_tell_the_same(question, difference, power, size, icc):
-    ask = {"discordance": 0.3} if question == "paired" else {"rate": 0.4}
-    ask |= {"power": power, "cluster_size": size, "icc": icc}
-    needed = plan(question, difference=difference, **ask)
+    ask = partial(plan, question, cluster_size=size, icc=icc)
+    ask = partial(ask, discordance=0.3) if question == "paired" else partial(ask, rate=0.4)
+    needed = ask(difference=difference, power=power)
     assert needed.power >= power - 1e-9
-    assert plan(
-        question, difference=difference, labels=needed.labels, **ask
-    ).power == pytest.approx(needed.power)
-    assert plan(question, labels=needed.labels, **ask).difference <= difference + 1e-9
+    again = ask(difference=difference, power=power, labels=needed.labels)
+    assert again.power == pytest.approx(needed.power)
+    assert ask(power=power, labels=needed.labels).difference <= difference + 1e-9
 
 
 def test_what_was_taken_as_usual_is_said():
@@ -163,10 +165,8 @@ def test_printed_power_is_simulated_power_of_a_pair(discordance, difference, siz
             if size == 1
             else np.repeat([str(g) for g in range(groups)], size).tolist()
         )
-        hits += (
-            paired_difference(
-                ((0.5 - x / 2, 0.5 + x / 2, c) for x, c in zip(d.tolist(), names, strict=True))
-            ).p
-            < 0.05
+        result = paired_difference(
+            (0.5 - x / 2, 0.5 + x / 2, c) for x, c in zip(d.tolist(), names, strict=True)
         )
+        hits += present(result.p) < 0.05
     assert hits / times == pytest.approx(found.power, abs=0.03 + 2 * math.sqrt(0.16 / times))

@@ -158,8 +158,8 @@ def test_one_more_right_claim_never_raises_noise_or_hallucination(
     right, sources = [ok for ok, _ in claims], [chunks for _, chunks in claims]
     supported = [bool(chunks) for chunks in sources]
     for mode in ("relevant", "irrelevant"):
-        more = noise([*right, True], [*sources, frozenset({0})], relevant, mode)  # type: ignore[arg-type]
-        before = noise(right, sources, relevant, mode)  # type: ignore[arg-type]
+        more = noise([*right, True], [*sources, frozenset({0})], relevant, mode)
+        before = noise(right, sources, relevant, mode)
         assert more is not None
         assert before is not None
         assert more <= before
