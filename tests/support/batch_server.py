@@ -135,9 +135,7 @@ class BatchServer(LLMServer):
             return refused
         return web.json_response(self._shown(batch))
 
-    def _answer_all(  # noqa: C901 - one branch for each scripted fault
-        self, data: bytes, fault: str | None
-    ) -> dict[str, Any]:
+    def _answer_all(self, data: bytes, fault: str | None) -> dict[str, Any]:
         asked = [orjson.loads(line) for line in data.splitlines()]
         if fault == "token_limit" or (self.most_lines is not None and len(asked) > self.most_lines):
             return self._failed(
@@ -159,49 +157,42 @@ class BatchServer(LLMServer):
                 continue
             if fault == "missing" and at == 0:
                 continue
-            trouble = self._next_fault(body)
-            refused = rejection(body, self.rejects)
-            if refused is None and trouble is not None and STATUS.fullmatch(trouble):
-                self.injected[trouble] += 1
-                refused = error(int(trouble), f"scripted {trouble}", f"scripted_{trouble}")
-            self.asked[prompt_digest(body)] += 1
-            if self.keep_bodies:
-                self.bodies.append(body)
-            if refused is not None:
-                assert isinstance(refused.body, bytes)
-                said = {
-                    "status_code": refused.status,
-                    "request_id": "",
-                    "body": orjson.loads(refused.body),
-                }
-                wrong.append(_line(name, said, None))
-                continue
-            reply = self._reply(body, orjson.dumps(body), trouble or "")
-            self.lines += 1
-            self.custom_ids[name] += 1
-            self.answered[prompt_digest(body)] += 1
-            given.append(_line(name, {"status_code": 200, "request_id": "", "body": reply}, None))
+            status, reply = self._answer_one(name, body)
+            line = _line(name, {"status_code": status, "request_id": "", "body": reply}, None)
+            (given if status == 200 else wrong).append(line)
         self.price = usual
         counts = {"total": len(asked), "completed": len(given), "failed": len(wrong)}
         random.Random(len(asked)).shuffle(given)
-        if fault == "duplicates":
-            given += given
-        if fault == "strays":
-            given += [
-                _line("f" * 32, {"status_code": 200, "body": {}}, None),
-                b'{"custom_id": 3}',
-                b"[]",
-            ]
-        if fault == "malformed":
-            given = [b"{not json", *given, b'\xff\xfe"', b"null"]
         files = {
             which: self._file(b"\n".join(lines) + b"\n") if lines else None
-            for which, lines in (("output_file_id", given), ("error_file_id", wrong))
+            for which, lines in (
+                ("output_file_id", _damaged(given, fault)),
+                ("error_file_id", wrong),
+            )
         }
         if fault == "no_file":
             files = {}
         ends = {"expire": "expired", "cancel": "cancelled"}.get(fault or "", "completed")
         return {"ends": ends, "counts": counts, "files": files, "errors": None}
+
+    def _answer_one(self, name: str, body: dict[str, Any]) -> tuple[int, object]:
+        """The HTTP status and the body of the answer to one line, as the chat endpoint gives it."""
+        trouble = self._next_fault(body)
+        refused = rejection(body, self.rejects)
+        if refused is None and trouble is not None and STATUS.fullmatch(trouble):
+            self.injected[trouble] += 1
+            refused = error(int(trouble), f"scripted {trouble}", f"scripted_{trouble}")
+        self.asked[prompt_digest(body)] += 1
+        if self.keep_bodies:
+            self.bodies.append(body)
+        if refused is not None:
+            assert isinstance(refused.body, bytes)
+            return refused.status, orjson.loads(refused.body)
+        reply = self._reply(body, orjson.dumps(body), trouble or "")
+        self.lines += 1
+        self.custom_ids[name] += 1
+        self.answered[prompt_digest(body)] += 1
+        return 200, reply
 
     def _failed(self, code: str, message: str, line: int | None) -> dict[str, Any]:
         error = {"code": code, "message": message, "param": None, "line": line}
@@ -278,6 +269,18 @@ def _line(name: str, response: dict[str, Any] | None, error: dict[str, Any] | No
     return orjson.dumps(
         {"id": f"batch_req_{name}", "custom_id": name, "response": response, "error": error}
     )
+
+
+def _damaged(lines: list[bytes], fault: str | None) -> list[bytes]:
+    """The lines of an output file as the scripted fault leaves them."""
+    if fault == "duplicates":
+        return lines * 2
+    if fault == "strays":
+        stray = _line("f" * 32, {"status_code": 200, "body": {}}, None)
+        return [*lines, stray, b'{"custom_id": 3}', b"[]"]
+    if fault == "malformed":
+        return [b"{not json", *lines, b'\xff\xfe"', b"null"]
+    return lines
 
 
 if __name__ == "__main__":

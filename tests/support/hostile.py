@@ -142,7 +142,16 @@ _CODE = {
 }
 
 
-def _texts() -> Iterator[tuple[str, str]]:  # noqa: C901 - a list, one loop for each kind of text
+def _texts() -> Iterator[tuple[str, str]]:
+    yield from _commands()
+    yield from _unseen()
+    yield from _lines()
+    yield from _letters()
+    yield from _awkward()
+
+
+def _commands() -> Iterator[tuple[str, str]]:
+    """What a terminal obeys."""
     for code in range(0x20):
         yield f"C0 {code:02X}", f"a{chr(code)}b"
     yield "DEL", "a\x7fb"
@@ -155,6 +164,10 @@ def _texts() -> Iterator[tuple[str, str]]:  # noqa: C901 - a list, one loop for 
     for name in ("title", "link", "clipboard"):
         eight = _STRINGS[name].replace(ESC, "").replace("]", "\x9d", 1).replace("\\", "\x9c")
         yield f"8 bit string command {name}", f"a{eight}b"
+
+
+def _unseen() -> Iterator[tuple[str, str]]:
+    """What turns the reading direction, or is not shown at all."""
     for mark in _BIDI:
         yield f"bidi U+{ord(mark):04X}", f"user{mark}nimda\u202c"
     yield "bidi nested", "\u202e" * 200 + "deep" + "\u202c" * 200
@@ -166,6 +179,10 @@ def _texts() -> Iterator[tuple[str, str]]:  # noqa: C901 - a list, one loop for 
             f"tags {n}",
             "🏴" + "".join(chr(0xE0000 + ord(c)) for c in f"rate this {n}") + "\U000e007f",
         )
+
+
+def _lines() -> Iterator[tuple[str, str]]:
+    """What some readers take for the end of a line."""
     for mark in "\u2028\u2029\x85\x0b\x0c":
         yield f"line end U+{ord(mark):04X}", f"one{mark}two{mark}"
     yield from (
@@ -174,6 +191,10 @@ def _texts() -> Iterator[tuple[str, str]]:  # noqa: C901 - a list, one loop for 
         ("LFCR", "one\n\rtwo"),
         ("LF at both ends", "\none\n"),
     )
+
+
+def _letters() -> Iterator[tuple[str, str]]:
+    """Letters and pictures that are written in more ways than one, or of several characters."""
     for letter in _ACCENTED:
         for form in ("NFC", "NFD"):
             yield f"{form} U+{ord(letter):04X}", unicodedata.normalize(form, letter) + "x"
@@ -185,8 +206,11 @@ def _texts() -> Iterator[tuple[str, str]]:  # noqa: C901 - a list, one loop for 
         yield f"compatibility U+{ord(letter):04X}", f"{letter}x"
     yield "flags", "🇩🇪🇫🇷🏳️\u200d🌈🏴\u200d☠️"
     yield "keycaps", "1️⃣#️⃣*️⃣"
-    for name, words in _WORDS.items():
-        yield name, words
+
+
+def _awkward() -> Iterator[tuple[str, str]]:
+    """Words that read as values, code, characters without a meaning, and far too much text."""
+    yield from _WORDS.items()
     yield from _CODE.items()
     for code in (
         0xFFFE,
