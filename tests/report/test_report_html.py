@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -224,8 +225,6 @@ def test_the_page_fits_its_window(report, visit, scheme, width):
 
 
 def test_overlapping_claims_and_shared_evidence_are_all_linked(make, save, store, tmp_path):
-    from dataclasses import replace
-
     text = "The limit is 20 requests a minute."
     row = make.row(0, sentences=((text, 3),))
     score = row.scores[1]
@@ -246,8 +245,6 @@ def test_overlapping_claims_and_shared_evidence_are_all_linked(make, save, store
 def test_evidence_that_does_not_stand_there_is_quoted_but_never_highlighted(
     make, save, store, tmp_path
 ):
-    from dataclasses import replace
-
     from ragassay.core import Evidence
 
     row = make.row(0)
@@ -263,8 +260,6 @@ def test_evidence_that_does_not_stand_there_is_quoted_but_never_highlighted(
 
 
 def test_rates_denominators_probabilities_and_weights_are_shown(make, save, store, tmp_path):
-    from dataclasses import replace
-
     row = make.row(0)
     grounded = row.score("groundedness")
     weighted = replace(
@@ -281,6 +276,16 @@ def test_rates_denominators_probabilities_and_weights_are_shown(make, save, stor
     assert page.count("<small>weight 2.5</small>") == 1
     assert "<small>of 2 rows</small>" in page
     assert "<small>probability 0.90</small>" in page
+
+
+@pytest.mark.parametrize(("uri", "is_private"), [("offline", True), ("other:m", False)])
+def test_only_of_the_offline_judge_the_page_says_that_no_text_left_the_machine(
+    make, save, store, tmp_path, uri, is_private
+):
+    judge = replace(make.manifest("run1", 1).judge, uri=uri)
+    write_html(store, save([make.row(0)], judge=judge), tmp_path / "private.html")
+    page = (tmp_path / "private.html").read_text(encoding="utf-8")
+    assert f"<dd>{uri}{'; no text left the machine' if is_private else ''}</dd>" in page
 
 
 def test_the_same_run_gives_the_same_bytes(store, mixed, tmp_path):
@@ -352,8 +357,6 @@ def test_the_bars_of_a_distribution_are_the_rows_of_its_table(report, visit):
 def test_a_metric_that_is_better_when_lower_sorts_from_its_highest_value(
     make, save, store, tmp_path, visit
 ):
-    from dataclasses import replace
-
     from ragassay.core import Score, Status
 
     def row(i, value):
@@ -374,8 +377,6 @@ def test_a_metric_that_is_better_when_lower_sorts_from_its_highest_value(
 def test_what_lies_behind_a_cause_and_listed_parts_are_in_the_page_and_fit_it(
     make, save, store, tmp_path, visit
 ):
-    from dataclasses import replace
-
     from ragassay.core import Part, Score, Status, Verdict
     from ragassay.diagnosis import CAUSES, FINER
 

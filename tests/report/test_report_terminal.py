@@ -62,6 +62,25 @@ def test_the_summary_says_all_that_was_promised(store, mixed):
         assert words in " ".join(text.split()).replace("@1 f", "@1  f"), words
 
 
+@pytest.mark.parametrize(
+    ("uri", "base_url", "title"),
+    [
+        ("offline", "", "Judge: offline (nothing leaves this machine)"),
+        ("openai:m", "https://a.example/v1", "Judge: openai:m at https://a.example/v1"),
+        ("other:m", "", "Judge: other:m"),
+        ("panel:offline+other:m", "", "Judge: panel:offline+other:m"),
+    ],
+)
+def test_only_of_the_offline_judge_it_is_said_that_nothing_leaves_the_machine(
+    store, mixed, uri, base_url, title
+):
+    summary = summarise(store, mixed)
+    judge = replace(summary.manifest.judge, uri=uri, base_url=base_url)
+    summary = replace(summary, manifest=replace(summary.manifest, judge=judge))
+    lines = [line.strip() for line in shown(render_summary, summary).splitlines()]
+    assert [line for line in lines if line.startswith("Judge: ")] == [title]
+
+
 def test_the_proposed_command_names_a_row_by_its_whole_id(store, mixed):
     summary = summarise(store, mixed)
     worst = tuple(

@@ -32,7 +32,7 @@ class JudgeInfo:
     uri: "offline" or "openai:MODEL". rubrics: rubric id -> "id@version". fingerprints: rubric id ->
     fingerprint of (rubric text, model, parameters). agreement: one sentence on how well this judge
     agrees with people, with its interval and data, or that it is unmeasured. base_url: host that
-    sees the texts, "" for none.
+    sees the texts, "" where it is not known or there is none.
     """
 
     uri: str
@@ -40,6 +40,14 @@ class JudgeInfo:
     fingerprints: Mapping[str, str]
     agreement: str
     base_url: str = ""
+
+    @property
+    def sends_nothing(self) -> bool:
+        """Whether no text left this machine to be judged: true of the offline judge alone.
+
+        A judge without a `base_url` is not enough: a provider's model need not name its host.
+        """
+        return self.uri.strip().lower() == "offline" and not self.base_url
 
 
 @dataclass(frozen=True, slots=True)

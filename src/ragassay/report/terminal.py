@@ -371,10 +371,12 @@ def _costs(page: Page, s: Summary) -> None:
 
 def _judge(page: Page, s: Summary) -> None:
     judge = s.manifest.judge
-    where = "(nothing leaves this machine)"
+    title = f"Judge: {judge.uri}"
     if judge.base_url:
-        where = f"at {judge.base_url}"
-    page.title(f"Judge: {judge.uri} {where}")
+        title += f" at {judge.base_url}"
+    elif judge.sends_nothing:
+        title += " (nothing leaves this machine)"
+    page.title(title)
     for metric, words, measured in say.trust_lines(s):
         if not metric:
             page.line(words, indent=2)
