@@ -96,7 +96,7 @@ class NoOpJudge:
         """The rubric's own name."""
         return f"no-op:{rubric}"
 
-    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+    def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """All at once."""
         return [tuple(requests)]
 

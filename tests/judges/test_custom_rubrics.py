@@ -141,7 +141,7 @@ def test_at_the_level_retrieval_chunks_are_items_and_twenty_share_a_call(tmp_pat
     )
     requests = [Request(rubric.id, {"question": "q", "context": str(n)}) for n in range(45)]
     judge = LLMJudge("m", RubricRegistry({rubric.id: rubric}))
-    assert [len(group) for group in judge.batches(requests)] == [20, 20, 5]
+    assert [len(group) for group in judge.groups(requests)] == [20, 20, 5]
 
 
 def test_categories_pass_by_their_list_and_have_no_order(tmp_path: Path) -> None:

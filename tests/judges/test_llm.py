@@ -719,17 +719,17 @@ def test_batches_share_everything_but_the_item_and_hold_at_most_what_the_rubric_
     chunks = tuple(
         Request("context_relevance", {"question": "q", "context": str(n)}) for n in range(20)
     )
-    groups = JUDGE.batches([CLAIMS[0], other[0], *chunks, *CLAIMS[1:], *other[1:]])
+    groups = JUDGE.groups([CLAIMS[0], other[0], *chunks, *CLAIMS[1:], *other[1:]])
     assert [len(group) for group in groups] == [4, 3, 8, 8, 4]
     assert groups[0] == CLAIMS
     assert groups[1] == other
 
 
 def test_single_calls_and_answer_relevance_are_not_batched() -> None:
-    assert replace(JUDGE, single_calls=True).batches(CLAIMS) == [(c,) for c in CLAIMS]
+    assert replace(JUDGE, single_calls=True).groups(CLAIMS) == [(c,) for c in CLAIMS]
     answers = [Request("answer_relevance", {"question": "q", "response": str(n)}) for n in range(3)]
-    assert [len(group) for group in JUDGE.batches(answers)] == [1, 1, 1]
-    assert JUDGE.batches([]) == []
+    assert [len(group) for group in JUDGE.groups(answers)] == [1, 1, 1]
+    assert JUDGE.groups([]) == []
 
 
 def test_batches_keep_within_the_limit_of_the_prompt() -> None:
@@ -737,7 +737,7 @@ def test_batches_keep_within_the_limit_of_the_prompt() -> None:
     requests = [
         Request("context_relevance", {"question": "q", "context": str(n) * 6_000}) for n in range(6)
     ]
-    groups = judge.batches(requests)
+    groups = judge.groups(requests)
     assert [r for group in groups for r in group] == requests
     assert max(len(group) for group in groups) == 2
 
@@ -747,7 +747,7 @@ some_claims = st.sampled_from(CLAIMS) | st.builds(claim, st.text(max_size=5))
 
 @given(st.lists(some_claims, unique_by=lambda r: r.key, max_size=60))
 def test_every_request_is_in_exactly_one_group_and_order_is_kept(requests: list[Request]) -> None:
-    groups = JUDGE.batches(requests)
+    groups = JUDGE.groups(requests)
     assert all(groups)
     assert [r for group in groups for r in group] == requests
 

@@ -253,10 +253,10 @@ def test_it_names_itself_its_model_and_its_measured_agreement_and_never_an_llm()
 
 def test_batches_hold_one_rubric_each_in_order() -> None:
     requests = [claim(str(n), "a") for n in range(20)] + [chunk(str(n)) for n in range(3)]
-    groups = JUDGE.batches(requests)
+    groups = JUDGE.groups(requests)
     assert [len(group) for group in groups] == [16, 4, 3]
     assert [r for group in groups for r in group] == requests
-    assert JUDGE.batches([]) == []
+    assert JUDGE.groups([]) == []
 
 
 # -- rubrics that take several calls, or none

@@ -230,7 +230,7 @@ def test_a_member_that_raises_is_a_lost_member_and_not_the_end() -> None:
         def fingerprint(self, rubric: str) -> str:
             return "broken"
 
-        def batches(self, requests: Any) -> list[tuple[Request, ...]]:
+        def groups(self, requests: Any) -> list[tuple[Request, ...]]:
             return [tuple(requests)]
 
         def answer(self, requests: tuple[Request, ...]) -> Any:

@@ -82,19 +82,19 @@ class TestRouting:
 
     def test_batches_never_mix_judges_and_hold_every_request_once_in_order(self) -> None:
         requests = [r for n in range(20) for r in (pair(f"a{n}", "b"), answer(f"c{n}"))]
-        groups = JUDGE.batches(requests)
+        groups = JUDGE.groups(requests)
         assert sorted(len(group) for group in groups) == [1] * 20 + [4, 16]
         assert all(len({r.rubric for r in group}) == 1 for group in groups)
         for rubric in ("similarity", "answer_relevance"):
             told = [r for group in groups for r in group if r.rubric == rubric]
             assert told == [r for r in requests if r.rubric == rubric]
-        assert JUDGE.batches([]) == []
+        assert JUDGE.groups([]) == []
 
     def test_two_rubrics_of_one_other_judge_reach_it_together(self) -> None:
         both = RoutedJudge(NEAR, {"answer_relevance": MAIN, "chunk_relevance": MAIN})
         chunk = Request("chunk_relevance", {"question": "q?", "context": "c"})
         assert [
-            [r.rubric for r in g] for g in both.batches([answer("a"), pair("a", "b"), chunk])
+            [r.rubric for r in g] for g in both.groups([answer("a"), pair("a", "b"), chunk])
         ] == [
             ["answer_relevance"],
             ["chunk_relevance"],

@@ -513,7 +513,7 @@ def test_the_language_models_judge_groups_the_set_as_counted_here() -> None:
     for claims, most in (("sentences", 4), ("llm", 6)):
         names = [str(replace(parse(name), claims=claims)) for name in SET]  # type: ignore[type-var]
         _, waves = play_together(names, ROW, yes)
-        assert sum(len(judge.batches(wave)) for wave in waves) == most
+        assert sum(len(judge.groups(wave)) for wave in waves) == most
 
 
 @pytest.mark.parametrize("response", ["", "I don't know."])

@@ -65,20 +65,16 @@ class EchoJudge:
 
     uri, agreement = "echo", "unmeasured"
 
-    def __init__(self) -> None:
-        self.groups: list[Any] = []
-
     def rubric_version(self, rubric) -> str:
         return f"{rubric}@1"
 
     def fingerprint(self, rubric) -> str:
         return f"echo-{rubric}"
 
-    def batches(self, requests):
+    def groups(self, requests):
         return [tuple(requests[i : i + 2]) for i in range(0, len(requests), 2)]
 
     def answer(self, requests):
-        self.groups.append(requests)
         if any("crash" in r.text("text") for r in requests):
             raise RuntimeError("a judge's own fault")
         if any("panic at once" in r.text("text") for r in requests):
@@ -529,15 +525,15 @@ class AtOnce(EchoJudge):
         yield
 
 
-def results_of(store, tmp_path, batch_rows, monkeypatch, make_manifest):
-    monkeypatch.setattr("ragassay.runs.engine.BATCH_ROWS", batch_rows)
+def results_of(store, tmp_path, block_rows, monkeypatch, make_manifest):
+    monkeypatch.setattr("ragassay.runs.engine.BLOCK_ROWS", block_rows)
     questions = [f"q{n % 90}" for n in range(200)]
     questions[50], questions[60], questions[70] = "crash", "forget", "nan"
     rows = [
         BadRow(f"b{n}", n, "E0301", "no") if n % 37 == 5 else sample
         for n, sample in enumerate(samples(questions))
     ]
-    with Store.open(tmp_path / f"{batch_rows}.db") as opened:
+    with Store.open(tmp_path / f"{block_rows}.db") as opened:
         opened.create_run(make_manifest("run-1", rows=len(rows)))
         engine = engine_for(
             opened, metrics=(Ask1(), Ask1("n", "p"), Broken()), judge=AtOnce(), total=len(rows)

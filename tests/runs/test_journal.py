@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import EnvironmentFailure, Judgment, Request, RowResult, Sample, Status
 from ragassay.runs import Journal
-from ragassay.runs.journal import BATCH_ROWS, BloomFilter
+from ragassay.runs.journal import BLOCK_ROWS, BloomFilter
 from ragassay.store import Store
 
 
@@ -153,7 +153,7 @@ def test_a_judge_is_no_longer_new_once_another_run_has_written(watched, make_row
         async with Journal(looking, "run-1", new=["judge"]) as journal:
             await journal.put([judgment("mine")])
             watched.store.put_judgments("run-2", [judgment("theirs")])
-            await journal.put_rows([make_row_result(n) for n in range(BATCH_ROWS)])
+            await journal.put_rows([make_row_result(n) for n in range(BLOCK_ROWS)])
             deadline = asyncio.get_running_loop().time() + 5
             while not (found := await journal.lookup([("judge", "theirs")])):
                 assert asyncio.get_running_loop().time() < deadline

@@ -31,7 +31,7 @@ class Judge(Protocol):
         """Hash of what determines its answers for this rubric: rubric text, model, parameters."""
         ...
 
-    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+    def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """Split Requests into groups that are answered together (same rubric, shared inputs, within
         limits).
 

@@ -64,7 +64,7 @@ class SimilarityJudge:
         """Hash of the encoder's version. Raises as `rubric_version`."""
         return digest(self.rubric_version(rubric), self.model_version)
 
-    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+    def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """Up to 16 Requests, in order: nothing is shared between them but the overhead."""
         return [
             tuple(requests[start : start + _GROUP]) for start in range(0, len(requests), _GROUP)

@@ -3,7 +3,7 @@
 - `options`: the options of a run, declared once and checked.
 - `plan`: rows, metrics, judge and model made ready; `resume` makes an earlier run's again.
 - `session`: one run from its start to its end: caps, progress, signals, and what is written last.
-- `engine`: the rows in work; `row_scorer` takes one batch of them to scores, `judgment_lookup`
+- `engine`: the rows in work; `row_scorer` takes one block of them to scores, `judgment_lookup`
   finds the judgments they ask for, and `judge_runner` asks the judge for those not found.
 - `journal`: judgments and rows on disk before they are used, in commits that many share;
   `reply_log`: replies on disk before they are judged, for the resume after a kill.

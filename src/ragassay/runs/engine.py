@@ -31,9 +31,9 @@ from ragassay.runs.row_scorer import IndexedRow, Measurement, RowScorer
 GRACE = 4.0
 """Seconds that calls in flight get to finish when a run is stopped: their answers are paid for."""
 
-BATCH_ROWS = 16
-BATCH_SIZE = 1 << 20
-"""Rows that are scored together where no model is asked, and characters from which a batch takes no
+BLOCK_ROWS = 16
+BLOCK_SIZE = 1 << 20
+"""Rows that are scored together where no model is asked, and characters from which a block takes no
 further row.
 """
 
@@ -132,7 +132,7 @@ class Engine:
         self._rows_at_once = max(least, 2 * settings.concurrency)
         self._grace = 0.0 if settings.batched else GRACE
         self._look_for_room = 1.0 if settings.batched else 0.01
-        self._batch_rows = 1
+        self._block_rows = 1
         self._in_work = 0  # characters of the rows that are in work
         self._state = RunState.RUNNING
         self._reason = ""
@@ -224,13 +224,13 @@ class Engine:
             await asyncio.wait(self._judging.tasks, timeout=timeout)
 
     async def _work(self, rows: Iterator[IndexedRow]) -> None:
-        """One of the workers that take rows, batch by batch, until there are none."""
+        """One of the workers that take rows, block by block, until there are none."""
         while self._state is RunState.RUNNING:
             # Rows of many megabytes: what is in work must fit the memory.
             while self._in_work > MOST_IN_WORK and self._state is RunState.RUNNING:
                 await asyncio.sleep(self._look_for_room)
-            batch, size = self._take(rows)
-            if not batch:
+            block, size = self._take(rows)
+            if not block:
                 return
             asked = self._judging.asked
             self._in_work += size
@@ -238,39 +238,39 @@ class Engine:
                 await self._dispatcher.turn()
                 if self._state is not RunState.RUNNING:
                     return  # stopped meanwhile: no row is begun, and no application asked
-                results = await self._scorer.score(batch)
+                results = await self._scorer.score(block)
             except Stopped:
                 return
             finally:
                 self._in_work -= size
-                for index, _ in batch:
+                for index, _ in block:
                     self.progress.activities.pop(index, None)
             await self._journal.put_rows(results)
             self.progress.rows += len(results)
-            self._set_batch_rows(asked_nothing=self._judging.asked == asked)
+            self._set_block_rows(asked_nothing=self._judging.asked == asked)
             # Rows answered from the cache must not starve the display and Ctrl-C.
             await asyncio.sleep(0)
 
-    def _set_batch_rows(self, *, asked_nothing: bool) -> None:
+    def _set_block_rows(self, *, asked_nothing: bool) -> None:
         """Where nothing was asked of a model, more rows are taken together, and share what it costs
         to wait for the disk. Where calls are made, rows go one by one, so that none waits for
         another's answer.
         """
-        if asked_nothing and self._scorer.takes_batches:
-            self._batch_rows = min(2 * self._batch_rows, BATCH_ROWS)
+        if asked_nothing and self._scorer.takes_blocks:
+            self._block_rows = min(2 * self._block_rows, BLOCK_ROWS)
         else:
-            self._batch_rows = 1
+            self._block_rows = 1
 
     def _take(self, rows: Iterator[IndexedRow]) -> tuple[list[IndexedRow], int]:
         """The next rows that are scored together, and their characters: as many as there is reason
         to, few where they are large.
         """
-        batch: list[IndexedRow] = []
+        block: list[IndexedRow] = []
         size = 0
-        while len(batch) < self._batch_rows and size < BATCH_SIZE:
+        while len(block) < self._block_rows and size < BLOCK_SIZE:
             item = next(rows, None)
             if item is None:
                 break
-            batch.append(item)
+            block.append(item)
             size += text_size(item[1])
-        return batch, size
+        return block, size

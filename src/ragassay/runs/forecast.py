@@ -136,7 +136,7 @@ class _Count:
             self.cached += len(judgments)
             stored = judgments
         unstored = [request for address, request in new.items() if address not in stored]
-        for group in self._judge.batches(unstored):
+        for group in self._judge.groups(unstored):
             for call in _calls(self._judge, group, self._store):
                 if isinstance(call, ChatCall):
                     self._add_call(call, len(group))

@@ -4,7 +4,7 @@ The store is synchronous and one writer at a time does it good; the engine is as
 `Journal` is the door between them: coroutines hand over what must be durable and wait; a thread
 takes everything that has gathered, commits it once, and wakes all of them. An fsync is thus shared
 by as many judgments as arrived during the last one. Rows follow from judgments, so a row that a
-kill takes along is made again for nothing: rows are written in batches.
+kill takes along is made again for nothing: rows are written in blocks.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ragassay.core import (
     claim_memory,
 )
 
-BATCH_ROWS = 64
-BATCH_SIZE = 1 << 20
-BATCH_SECONDS = 0.5
+BLOCK_ROWS = 64
+BLOCK_SIZE = 1 << 20
+BLOCK_SECONDS = 0.5
 """Rows that are written together, characters of text from which fewer are, and how long the first
 of them waits at most.
 """
@@ -74,7 +74,7 @@ _Done = tuple[asyncio.Future[Any], Any, BaseException | None]
 """(whom to wake, the result, the error)"""
 
 
-class _RowBatch:
+class _RowBlock:
     """Rows that wait to be written, with their characters. Guarded by the journal's lock."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class _RowBatch:
 
     @property
     def full(self) -> bool:
-        return len(self.rows) >= BATCH_ROWS or self.size >= BATCH_SIZE
+        return len(self.rows) >= BLOCK_ROWS or self.size >= BLOCK_SIZE
 
     @property
     def overdue(self) -> bool:
@@ -129,7 +129,7 @@ class Journal:
         self._last = 0  # number of the last judgment in the store, while this run alone writes any
         self._jobs: list[_Job] = []
         self._lock = threading.Condition()
-        self._batch = _RowBatch()
+        self._block = _RowBlock()
         self._row_error: BaseException | None = None
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -180,18 +180,18 @@ class Journal:
         return frozenset(await self._submit("own", addresses))
 
     async def put_rows(self, results: Sequence[RowResult]) -> None:
-        """Hand over rows; they are written with their batch, at the latest when the journal is
+        """Hand over rows; they are written with their block, at the latest when the journal is
         closed.
 
-        Waits only when the writer is behind. Raises what went wrong with an earlier batch.
+        Waits only when the writer is behind. Raises what went wrong with an earlier block.
         """
         if self._row_error is not None:
             raise self._row_error
         with self._lock:
-            self._batch.add(results)
-            if self._batch.full:
+            self._block.add(results)
+            if self._block.full:
                 self._lock.notify()
-        while self._row_error is None and self._batch.overdue:
+        while self._row_error is None and self._block.overdue:
             await asyncio.sleep(0.005)
 
     async def put_answered(self, result: RowResult) -> None:
@@ -212,20 +212,20 @@ class Journal:
         written = time.monotonic()
         while True:
             closed = self._wait_for_work()
-            jobs, batch = self._take_work(closed, written)
+            jobs, block = self._take_work(closed, written)
             if not self._wake(self._do(jobs)):
                 return
-            if batch is not None:
+            if block is not None:
                 written = time.monotonic()
-                self._write_rows(batch)
+                self._write_rows(block)
             if closed and not jobs:
                 return
 
     def _wait_for_work(self) -> bool:
         """Wait until there is something to do; whether the journal is closed."""
         with self._lock:
-            while not (self._jobs or self._closed or self._batch.full):
-                if not self._lock.wait(BATCH_SECONDS) and self._batch.rows:
+            while not (self._jobs or self._closed or self._block.full):
+                if not self._lock.wait(BLOCK_SECONDS) and self._block.rows:
                     break
             urgent = any(job.kind not in ("put", "row") for job in self._jobs)
             closed = self._closed
@@ -233,17 +233,17 @@ class Journal:
             time.sleep(LINGER)  # answers come in bursts: a moment's patience saves commits
         return closed
 
-    def _take_work(self, closed: bool, written: float) -> tuple[list[_Job], _RowBatch | None]:
+    def _take_work(self, closed: bool, written: float) -> tuple[list[_Job], _RowBlock | None]:
         """What has gathered, and the rows where they are to be written now. written: when rows
         last were.
         """
         with self._lock:
             jobs, self._jobs = self._jobs, []
-            due = closed or self._batch.full or time.monotonic() - written >= BATCH_SECONDS
-            if not due or not self._batch.rows:
+            due = closed or self._block.full or time.monotonic() - written >= BLOCK_SECONDS
+            if not due or not self._block.rows:
                 return jobs, None
-            batch, self._batch = self._batch, _RowBatch()
-            return jobs, batch
+            block, self._block = self._block, _RowBlock()
+            return jobs, block
 
     def _do(self, jobs: Sequence[_Job]) -> list[_Done]:
         done: list[_Done] = []
@@ -265,11 +265,11 @@ class Journal:
                 return False
         return True
 
-    def _write_rows(self, batch: _RowBatch) -> None:
+    def _write_rows(self, block: _RowBlock) -> None:
         self._look_for_others()
         try:
-            claim_memory(batch.largest)
-            self._store.put_rows(self._run_id, batch.rows)
+            claim_memory(block.largest)
+            self._store.put_rows(self._run_id, block.rows)
         except BaseException as error:
             # Raised to whoever brings the next row, and at the end.
             self._row_error = error

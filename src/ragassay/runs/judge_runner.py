@@ -73,7 +73,7 @@ class JudgeRunner:
         """
         at_once: list[tuple[_Group, Sequence[Judgment]]] = []
         for asked in rows:
-            for requests in self._judge.batches([request for _, request in asked.values()]):
+            for requests in self._judge.groups([request for _, request in asked.values()]):
                 await self._dispatcher.turn()  # a prompt takes long to write
                 group = _Group(
                     requests[0].rubric, {request.key: asked[request.key][0] for request in requests}

@@ -23,7 +23,7 @@ from ragassay.runs.progress import Progress
 
 
 class Question(NamedTuple):
-    """What a metric's flow asks about a row. row: its place in its batch; metric: its position."""
+    """What a metric's flow asks about a row. row: its place in its block; metric: its position."""
 
     row: int
     metric: int

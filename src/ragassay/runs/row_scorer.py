@@ -1,7 +1,7 @@
 """The scoring of rows: the application answers, the metrics' flows are advanced, the scores are
 diagnosed.
 
-All flows of the rows in a batch advance together, so that what several metrics ask is asked once.
+All flows of the rows in a block advance together, so that what several metrics ask is asked once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ IndexedRow = tuple[int, Sample | BadRow]
 """A row with its index in the data."""
 
 _NextStep = tuple[int, int, MetricFlow | None, tuple[Judgment, ...]]
-"""(place of the row in its batch, position of the metric, its flow, what it asked for)"""
+"""(place of the row in its block, position of the metric, its flow, what it asked for)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class RowScorer:
         self._waits: dict[tuple[str, tuple[int, ...]], str] = {}
 
     @property
-    def takes_batches(self) -> bool:
+    def takes_blocks(self) -> bool:
         """Whether rows may be scored together: not where code of the user's may take its time over
         each.
         """
@@ -99,12 +99,12 @@ class RowScorer:
         """End the threads of the user's own code."""
         self.user_code.close()
 
-    async def score(self, batch: Sequence[IndexedRow]) -> list[RowResult]:
+    async def score(self, block: Sequence[IndexedRow]) -> list[RowResult]:
         """The results of the rows, bad ones first, else in their order."""
         results: list[RowResult] = []
         samples: list[tuple[int, Sample]] = []
         now = time.monotonic()
-        for index, row in batch:
+        for index, row in block:
             if isinstance(row, BadRow):
                 results.append(RowResult(index, None, bad=row))
                 self.progress.bad += 1
@@ -112,7 +112,7 @@ class RowScorer:
             self.progress.activities[index] = RowActivity(row.id, "the application", now)
             sample = row if self._prepare is None else await self._ask_application(index, row)
             samples.append((index, sample))
-        outcomes = await _BatchScoring(self, samples).run()
+        outcomes = await _BlockScoring(self, samples).run()
         for (index, sample), (scores, capped) in zip(samples, outcomes, strict=True):
             diagnosis = self._diagnose(sample, scores)
             results.append(RowResult(index, sample, scores, diagnosis, done=not capped))
@@ -138,7 +138,7 @@ class RowScorer:
         flows: Sequence[tuple[int, int]],
         wait: str,
     ) -> None:
-        """Note in the progress what the rows wait for. flows: (place of the row in its batch,
+        """Note in the progress what the rows wait for. flows: (place of the row in its block,
         position of the metric).
         """
         metrics_of: dict[int, tuple[int, ...]] = {}
@@ -159,8 +159,8 @@ class RowScorer:
         return text
 
 
-class _BatchScoring:
-    """The flows of one batch of rows, from their first step to their Scores."""
+class _BlockScoring:
+    """The flows of one block of rows, from their first step to their Scores."""
 
     def __init__(self, scorer: RowScorer, samples: Sequence[tuple[int, Sample]]) -> None:
         self._scorer = scorer

@@ -96,9 +96,9 @@ class CascadeJudge:
         cheap = (self.cheap.fingerprint(rubric), self.threshold)
         return digest("cascade", _RULES, cheap, expensive)
 
-    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-        """The expensive one's batches; the cheap one makes its own of each."""
-        return self.expensive.batches(requests)
+    def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+        """The expensive judge's groups; the cheap judge splits each of them again."""
+        return self.expensive.groups(requests)
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """The cheap one's verdicts settled as soon as they are there, then the rest asked of the

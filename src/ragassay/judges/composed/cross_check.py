@@ -58,9 +58,9 @@ class CheckedJudge:
         check = (self.check.fingerprint(rubric), self.threshold)
         return digest("checked", _RULES, main, check)
 
-    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-        """The main judge's batches; the other one makes its own of each."""
-        return self.main.batches(requests)
+    def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+        """The main judge's groups; the checking judge splits each of them again."""
+        return self.main.groups(requests)
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """Both asked at once, then the main judge's verdicts, marked where they are disputed."""

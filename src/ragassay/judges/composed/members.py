@@ -36,7 +36,7 @@ Answers = dict[str, Judgment]
 
 @dataclass(slots=True)
 class _Flow:
-    """One member's flow for one of its batches.
+    """One member's flow for one of its groups.
 
     member: its place among the members. calls: those it waits for. judgments: those not handed on
     yet.
@@ -140,11 +140,11 @@ def _stored_answers(
 def _start_flows(
     members: Sequence[Judge], requests: Sequence[Request], answers: Sequence[Answers]
 ) -> list[_Flow]:
-    """A flow for each batch of what a member has no answer to, advanced to its first calls."""
+    """A flow for each group of what a member has no answer to, advanced to its first calls."""
     flows: list[_Flow] = []
     for number, member in enumerate(members):
         open_requests = [request for request in requests if request.key not in answers[number]]
-        for group in member.batches(open_requests):
+        for group in member.groups(open_requests):
             flows.append(_Flow(number, member, group, member.answer(group)))
     for flow in flows:
         flow.advance(None)
@@ -164,7 +164,7 @@ def _advance(flows: Sequence[_Flow]) -> Generator[Ask, tuple[Reply, ...], None]:
         flow.advance(own)
 
 
-def batches_of_first_online(
+def groups_of_first_online(
     members: Sequence[Judge], requests: Sequence[Request]
 ) -> list[tuple[Request, ...]]:
     """Groups as the first member makes them that sends its texts somewhere: its calls are the ones
@@ -172,5 +172,5 @@ def batches_of_first_online(
     """
     for member in members:
         if member.uri != "offline":
-            return member.batches(requests)
-    return members[0].batches(requests)
+            return member.groups(requests)
+    return members[0].groups(requests)

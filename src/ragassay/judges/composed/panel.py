@@ -22,7 +22,7 @@ from ragassay.core import (
     shorten,
 )
 from ragassay.judges.base import Judge
-from ragassay.judges.composed.members import ask_members, batches_of_first_online
+from ragassay.judges.composed.members import ask_members, groups_of_first_online
 from ragassay.judges.registry import RubricRegistry
 from ragassay.judges.scale import Rating, Scale
 
@@ -86,9 +86,9 @@ class PanelJudge:
             "panel", _RULES, [member.fingerprint(rubric) for member in self._asked(rubric)]
         )
 
-    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-        """The batches of the first member that is not offline; the others make their own."""
-        return batches_of_first_online(self.members, requests)
+    def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+        """The groups of the first member that is not offline; the others make their own."""
+        return groups_of_first_online(self.members, requests)
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """All members asked at once, then one verdict for each Request."""

@@ -42,19 +42,19 @@ class RoutedJudge:
         """As the judge says that answers this rubric; raises as that one does."""
         return self._of(rubric).fingerprint(rubric)
 
-    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-        """The batches of each judge over the Requests that are its own, in order; the first
+    def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+        """The groups of each judge over the Requests that are its own, in order; the first
         Request's judge comes first.
         """
         own: dict[int, tuple[Judge, list[Request]]] = {}
         for request in requests:
             judge = self._of(request.rubric)
             own.setdefault(id(judge), (judge, []))[1].append(request)
-        batches: list[tuple[Request, ...]] = []
+        groups: list[tuple[Request, ...]] = []
         for judge, requests_of_judge in own.values():
-            batches += judge.batches(requests_of_judge)
-        return batches
+            groups += judge.groups(requests_of_judge)
+        return groups
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
-        """The flow of the judge that answers these Requests, which are one of its batches."""
+        """The flow of the judge that answers these Requests, which are one of its groups."""
         return self._of(requests[0].rubric).answer(requests)

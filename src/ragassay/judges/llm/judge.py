@@ -79,7 +79,7 @@ class LLMJudge:
             "llm", FORM, RULES, self.rubrics.get(rubric).digest, self.uri, settings, planted
         )
 
-    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+    def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """Groups of one rubric and equal inputs but for the item: at most `batch` items, within the
         size limit.
         """

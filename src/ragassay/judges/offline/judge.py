@@ -145,18 +145,18 @@ class OfflineJudge:
         ref = self._rubric(rubric).ref
         return digest("offline", _RULES, self.model_version, TASKS[rubric], self._cut(rubric), ref)
 
-    def batches(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+    def groups(self, requests: Sequence[Request]) -> list[tuple[Request, ...]]:
         """Up to 16 Requests of one rubric, in order: nothing is shared between them but the
         overhead.
         """
         by_rubric: dict[str, list[Request]] = {}
         for request in requests:
             by_rubric.setdefault(request.rubric, []).append(request)
-        batches: list[tuple[Request, ...]] = []
-        for group in by_rubric.values():
-            for start in range(0, len(group), _GROUP):
-                batches.append(tuple(group[start : start + _GROUP]))
-        return batches
+        groups: list[tuple[Request, ...]] = []
+        for same_rubric in by_rubric.values():
+            for start in range(0, len(same_rubric), _GROUP):
+                groups.append(tuple(same_rubric[start : start + _GROUP]))
+        return groups
 
     def answer(self, requests: tuple[Request, ...]) -> JudgeFlow:
         """One Ask for the whole group; what the inputs decide is not asked."""

@@ -1,10 +1,9 @@
-"""What stands behind the URI "offline": the embedded model that answers MatchCalls, with no key and
-no network.
+"""The model behind the URI "offline": it answers MatchCalls, with no key and no network.
 
-It is no language model: a small network that was trained on labels of people reads a text beside a
-window of the passages; with figures on words, numbers, names and negations beside it, that gives a
-calibrated probability. Every call is answered on its own by one of a few threads; nothing is padded
-or batched, so the same call has the same reply whatever runs beside it.
+It is no language model. A small network that was trained on labels of people reads a text beside a
+window of the passages. Its output and figures on words, numbers, names and negations give a
+calibrated probability. Each call is answered on its own by one of a few threads, and no forward
+pass holds two texts, so the same call has the same reply whatever runs beside it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The encoder's graph with one set of weights: tokens in, last hidden states out. Which texts they
-are is not known here.
+"""The encoder's graph with one set of weights: tokens in, last hidden states out.
 
-Each text runs alone and is never padded: int8 activations are quantised by one scale for the whole
-input, so a text's states would depend on what shares its batch. Alone, the same tokens give the
-same bits; and long enough texts gain nothing from a batch (docs/decisions/0010-trained-judge.md).
+Each forward pass has one text and no padding. Int8 activations are quantised by one scale for the
+whole input, so a text's states would depend on the texts that share the pass. Alone, the same
+tokens give the same bits; and texts of this length gain nothing from sharing a pass
+(docs/decisions/0010-trained-judge.md).
 """
 
 from __future__ import annotations
