@@ -103,7 +103,7 @@ def test_ids_of_retrieved_documents_join_their_texts():
     )
 
 
-WRONG = {
+WRONG: dict[str, tuple[dict[str, object], str, str]] = {
     "a list as question": ({"question": [1]}, "E0303", "question is a list, expected a text"),
     "a number as question": ({"question": 42}, "E0303", "question is a number, expected a text"),
     "true as response": ({"response": True}, "E0303", "response is true or false, expected a text"),
@@ -165,6 +165,7 @@ def test_all_that_is_wrong_with_a_row_is_in_one_message_with_the_column_names():
             {"user_input": "Q", "id": 8},
         ]
     )
+    assert isinstance(bad, BadRow)
     assert bad.id == "7"
     assert (
         bad.what

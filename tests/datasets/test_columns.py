@@ -6,8 +6,10 @@ import pytest
 
 from ragassay.core import Context, Sample, SetupError
 from ragassay.datasets import open_rows
+from support.present import present
+from support.rows import samples
 
-SHAPES = {
+SHAPES: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "Ragas": (
         {
             "user_input": "Q",
@@ -170,7 +172,7 @@ def test_nested_phoenix_spans_are_read_by_dotted_names():
         }
     }
     data = open_rows([row])
-    (sample,) = data
+    (sample,) = samples(data)
     assert (sample.question, sample.response, sample.contexts) == ("Q", "A", (Context("c", "d"),))
     assert "read attributes.input.value as question" in data.scan().lines
 
@@ -180,45 +182,35 @@ def test_phoenix_reference_is_the_retrieved_text_and_a_span_is_a_cluster_of_its_
         {"context.span_id": "s", "input": "Q", "reference": f"chunk {n}", "document_position": n}
         for n in (0, 1)
     ]
-    first, second = open_rows(rows)
+    first, second = samples(open_rows(rows))
     assert first.contexts == (Context("chunk 0"),)
     assert (first.reference, first.cluster, first.id, second.id) == (None, "s", "row-1", "row-2")
 
 
 def test_usage_columns_become_the_applications_usage():
-    (sample,) = open_rows(
-        [
-            {
-                "question": "Q",
-                "prompt_tokens": 3,
-                "completionTokens": 4.0,
-                "Latency": 1.5,
-                "cost": "0.25",
-            }
-        ]
-    )
-    assert (
-        sample.usage.input_tokens,
-        sample.usage.output_tokens,
-        sample.usage.latency,
-        sample.usage.cost,
-    ) == (
-        3,
-        4,
-        1.5,
-        0.25,
-    )
-    assert sample.usage.total_tokens is None
+    row = {
+        "question": "Q",
+        "prompt_tokens": 3,
+        "completionTokens": 4.0,
+        "Latency": 1.5,
+        "cost": "0.25",
+    }
+    (sample,) = samples(open_rows([row]))
+    usage = present(sample.usage)
+    assert (usage.input_tokens, usage.output_tokens) == (3, 4)
+    assert (usage.latency, usage.cost) == (1.5, 0.25)
+    assert usage.total_tokens is None
 
 
 def test_names_are_compared_without_case_camel_case_blanks_and_hyphens():
-    (sample,) = open_rows([{"User Input": "Q", "retrievedContexts": ["c"], "RESPONSE": "A"}])
+    row = {"User Input": "Q", "retrievedContexts": ["c"], "RESPONSE": "A"}
+    (sample,) = samples(open_rows([row]))
     assert (sample.question, sample.contexts, sample.response) == ("Q", (Context("c"),), "A")
 
 
 def test_the_fields_own_name_wins_over_another_name():
     data = open_rows([{"question": "own", "query": "other", "answer": "A"}])
-    assert next(iter(data)).question == "own"
+    assert samples(data)[0].question == "own"
     assert "ignored query" in data.scan().lines
 
 
@@ -231,7 +223,7 @@ def test_two_columns_for_one_field_are_refused_with_the_map_options():
 
 def test_map_decides_between_them_and_reads_dotted_columns():
     row = {"query": "a", "prompt": {"text": "b"}, "answer": "A"}
-    (sample,) = open_rows([row], mapping={"question": "prompt.text"})
+    (sample,) = samples(open_rows([row], mapping={"question": "prompt.text"}))
     assert sample.question == "b"
 
 
@@ -275,7 +267,7 @@ def test_slices_come_from_a_slice_column_an_object_and_the_named_columns():
         "easy": True,
     }
     data = open_rows([row], slices=["hop", "easy"])
-    (sample,) = data
+    (sample,) = samples(data)
     assert sample.slices == {"slice": "web", "lang": "en", "n": "3", "hop": "2", "easy": "true"}
     assert data.scan().mapping["hop"] == "slice"
 
@@ -285,7 +277,7 @@ def test_a_column_that_first_appears_later_is_read_if_its_field_is_free(tmp_path
     rows = [{"query": "Q"}] * 300 + [{"query": "Q", "answer": "A", "prompt": "P"}]
     path.write_text("\n".join(map(json.dumps, rows)))
     data = open_rows(path)
-    assert [s.response for s in data][-1] == "A"
+    assert [sample.response for sample in samples(data)][-1] == "A"
     scan = data.scan()
     assert scan.mapping == {"query": "question", "answer": "response"}
     assert "ignored prompt: first seen in line 301; question is read from query" in scan.lines

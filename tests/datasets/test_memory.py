@@ -19,6 +19,9 @@ from hypothesis import strategies as st
 
 from ragassay.core import BadRow, Context, DataError, NothingToDo, RagAssayError, Sample, SetupError
 from ragassay.datasets import Dataset, open_rows, to_record
+from ragassay.datasets.memory import Spooled
+from support.present import present
+from support.rows import samples
 
 ROWS = [
     {"id": "a", "question": "Q", "contexts": ["c", "d"], "response": "A", "labels": {"ok": 1.0}},
@@ -118,9 +121,9 @@ def test_nan_and_na_of_a_frame_mean_absent():
             "label": pd.array([1, None], "Int64"),
         }
     )
-    first, second = open_rows(frame)
+    first, second = samples(open_rows(frame))
     assert (first.usage, first.labels) == (None, {"label": 1.0})
-    assert (second.response, second.usage.cost, second.labels) == (None, 1.5, {})
+    assert (second.response, present(second.usage).cost, second.labels) == (None, 1.5, {})
 
 
 def test_a_gap_is_absent_also_in_a_generator_over_a_frame():
@@ -151,7 +154,8 @@ def test_a_generator_is_kept_in_a_file_that_goes_with_the_dataset():
             {"question": object()},
         ]
     )
-    path = Path(data._reader.path)
+    assert isinstance(data._reader, Spooled)
+    path = data._reader.path
     assert path.exists()
     codes = [item.code for item in data if isinstance(item, BadRow)]
     assert codes == ["E0302", "E0304", "E0305", "E0303"]
@@ -174,9 +178,12 @@ def test_a_circular_or_strange_row_is_a_bad_row():
     loop["self"] = loop
     good, bad, worse = open_rows([{"question": "Q"}, 42, {"question": b"bytes"}])
     assert isinstance(good, Sample)
+    assert isinstance(bad, BadRow)
+    assert isinstance(worse, BadRow)
     assert (bad.code, worse.code) == ("E0302", "E0303")
     assert isinstance(next(iter(open_rows([loop]))), Sample)
     good, bad = open_rows(r for r in [{"question": "Q"}, loop])
+    assert isinstance(bad, BadRow)
     assert bad.code == "E0302"
 
 
@@ -185,23 +192,26 @@ def test_bytes_in_an_arrow_text_column_are_a_bad_row_only_there():
     text = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
     table = pa.table({"question": text})
     first, bad, last = open_rows(table)
+    assert isinstance(bad, BadRow)
+    (first, last) = samples([first, last])
     assert (first.question, bad.code, last.question) == ("good", "E0305", "fine")
 
 
 def test_a_map_column_is_read_as_graded_ids():
     kind = pa.map_(pa.string(), pa.int64())
     table = pa.table({"question": ["Q"], "relevant_ids": pa.array([[("a", 2), ("b", 0)]], kind)})
-    (sample,) = open_rows(table)
+    (sample,) = samples(open_rows(table))
     assert sample.relevant_ids == {"a": 2.0, "b": 0.0}
 
 
 def test_nothing_in_memory_is_nothing_to_do():
-    for source in (
+    sources: tuple[object, ...] = (
         [],
         iter([]),
         pd.DataFrame({"question": []}),
         pa.table({"question": pa.array([], pa.string())}),
-    ):
+    )
+    for source in sources:
         with pytest.raises(NothingToDo):
             open_rows(source)
 

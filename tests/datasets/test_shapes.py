@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from ragassay.core import AppUsage, BadRow, Context, DataError, NothingToDo, Sample, SetupError
 from ragassay.datasets import from_record, open_rows, to_record
+from support.present import present
+from support.rows import bad_rows, samples
 
 CONVERSATION = [
     {"type": "human", "content": "Hello"},
@@ -26,7 +28,7 @@ CONVERSATION = [
     {"type": "tool", "content": "found"},
     {"type": "ai", "content": "Because."},
 ]
-CASES = {
+CASES: dict[str, tuple[dict[str, object], str, dict[str, object]]] = {
     "Ragas, a conversation": (
         {"user_input": CONVERSATION, "reference": "R"},
         "Ragas",
@@ -249,7 +251,7 @@ def test_the_whole_log_of_inspect_and_the_whole_file_of_ragchecker_are_read(tmp_
         "samples": [CASES["Inspect, a sample of a log"][0]],
     }
     (tmp_path / "log.json").write_text(json.dumps(log, indent=1))
-    assert next(iter(open_rows(tmp_path / "log.json"))).labels == {"match": "C", "f1": 0.5}
+    assert samples(open_rows(tmp_path / "log.json"))[0].labels == {"match": "C", "f1": 0.5}
     row = {
         "query_id": "1",
         "query": "Q",
@@ -264,22 +266,21 @@ def test_the_whole_log_of_inspect_and_the_whole_file_of_ragchecker_are_read(tmp_
 
 def test_map_still_wins_over_a_recognised_shape():
     row = {"inputs": {"question": "Q"}, "outputs": {"answer": "R"}, "dataset_id": "d", "other": "A"}
-    (sample,) = open_rows([row], mapping={"response": "other"})
+    (sample,) = samples(open_rows([row], mapping={"response": "other"}))
     assert (sample.response, sample.reference) == ("A", "R")
-    (sample,) = open_rows(
-        [{"inputs": {"question": "Q"}, "outputs": "R"}], mapping={"reference": "outputs"}
-    )
+    row = {"inputs": {"question": "Q"}, "outputs": "R"}
+    (sample,) = samples(open_rows([row], mapping={"reference": "outputs"}))
     assert (sample.response, sample.reference) == (None, "R")
 
 
 def test_times_are_read_where_a_tool_means_the_run_by_them_or_map_says_so():
     row = {"question": "Q", "start_time": "00:12", "end_time": "00:15"}  # a clip of a film, say
     data = open_rows([row])
-    assert next(iter(data)).usage is None
+    assert samples(data)[0].usage is None
     assert "ignored start_time, end_time" in data.scan().lines
     zone = datetime(2026, 1, 1, tzinfo=UTC)
     mapped = {"question": "Q", "from": zone, "to": zone + timedelta(seconds=2)}
-    (sample,) = open_rows([mapped], mapping={"start_time": "from", "end_time": "to"})
+    (sample,) = samples(open_rows([mapped], mapping={"start_time": "from", "end_time": "to"}))
     assert sample.usage == AppUsage(latency=2.0)
 
 
@@ -304,8 +305,9 @@ def test_a_time_that_is_none_makes_a_bad_row(start, end, says):
 @pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
 def test_times_since_1970_are_told_apart_by_their_size(unit):
     start = 1_700_000_000 * unit
-    (sample,) = open_rows([{**SPAN, "start_time": start, "end_time": start + 3 * unit}])
-    assert sample.usage.latency == pytest.approx(3.0)
+    row = {**SPAN, "start_time": start, "end_time": start + 3 * unit}
+    (sample,) = samples(open_rows([row]))
+    assert present(sample.usage).latency == pytest.approx(3.0)
 
 
 def trace(**info):
@@ -356,13 +358,12 @@ def test_the_totals_of_a_trace_are_the_usage_of_its_row(name):
     value, usage = TRACES[name]
     row = {"inputs": {"question": "Q"}, "outputs": "A"}
     for form in (value, json.dumps(value)):
-        (sample,) = open_rows([{**row, "trace": form}])
+        (sample,) = samples(open_rows([{**row, "trace": form}]))
         assert sample.usage == usage
-    (sample,) = open_rows([{**row, "trace": value, "latency": 9.0, "total_tokens": 1}])
-    assert (sample.usage.latency, sample.usage.total_tokens) == (
-        9.0,
-        1,
-    )  # the row's own columns win
+    columns = {"latency": 9.0, "total_tokens": 1}
+    (sample,) = samples(open_rows([{**row, "trace": value, **columns}]))
+    own = present(sample.usage)
+    assert (own.latency, own.total_tokens) == (9.0, 1)  # the row's own columns win
 
 
 @pytest.mark.parametrize(
@@ -384,19 +385,18 @@ def test_a_trace_object_in_memory_is_asked_for_its_dict():
         def to_dict(self):
             return trace(execution_duration_ms=500)
 
-    (sample,) = open_rows([{"question": "Q", "trace": Trace()}])
+    (sample,) = samples(open_rows([{"question": "Q", "trace": Trace()}]))
     assert sample.usage == AppUsage(latency=0.5)
 
 
 def test_a_negative_total_in_a_trace_is_a_bad_row():
-    (bad,) = open_rows(
-        [{"question": "Q", "trace": trace(trace_metadata={"mlflow.trace.cost": "-1"})}]
-    )
+    row = {"question": "Q", "trace": trace(trace_metadata={"mlflow.trace.cost": "-1"})}
+    (bad,) = bad_rows(open_rows([row]))
     assert (bad.code, bad.what) == ("E0303", "row 1: trace.cost is negative")
 
 
 def test_milliseconds_become_seconds():
-    (sample,) = open_rows([{"question": "Q", "latency_ms": 1500}])
+    (sample,) = samples(open_rows([{"question": "Q", "latency_ms": 1500}]))
     assert sample.usage == AppUsage(latency=1.5)
 
 
@@ -487,7 +487,7 @@ def test_any_json_in_the_columns_of_any_tool_is_a_sample_or_a_bad_row(row):
 )
 @pytest.mark.parametrize("column", ["error", "app_error", "exception"])
 def test_what_the_application_said_when_it_failed_is_read(column, cell, error):
-    (sample,) = open_rows([{"question": "Q", column: cell}])
+    (sample,) = samples(open_rows([{"question": "Q", column: cell}]))
     assert sample.error == error
 
 
@@ -502,8 +502,9 @@ def test_an_error_travels_in_the_record_and_a_number_in_its_column_is_noted():
 
 def test_uuids_and_decimals_of_objects_in_memory_are_read():
     key = uuid.UUID(int=7)
-    (sample,) = open_rows([{"id": key, "question": "Q", "total_cost": Decimal("0.25")}])
-    assert (sample.id, sample.usage.cost) == (str(key), 0.25)
+    row = {"id": key, "question": "Q", "total_cost": Decimal("0.25")}
+    (sample,) = samples(open_rows([row]))
+    assert (sample.id, present(sample.usage).cost) == (str(key), 0.25)
 
 
 ROWS = [{"id": f"r{n}", "question": f"Q{n}", "contexts": ["c"] * (n % 3)} for n in range(10)]

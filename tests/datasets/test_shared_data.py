@@ -9,6 +9,7 @@ import pytest
 
 from ragassay.core import Sample
 from ragassay.datasets import open_rows
+from support.present import present
 
 DATA = Path(os.environ.get("RAGASSAY_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SETS = sorted(DATA.glob("*/*.jsonl.gz")) if DATA.is_dir() else []
@@ -36,7 +37,7 @@ def test_a_set_reads_as_it_is(name):
             row.get("question"),
             row.get("response"),
         )
-        assert [c.text for c in sample.contexts] == row["contexts"]
+        assert [c.text for c in present(sample.contexts)] == row["contexts"]
         assert (sample.cluster, sample.slices) == (row["group"], {"slice": row["slice"]})
         assert sample.labels.get("label") == row.get("label")
         reference = row.get("reference")

@@ -25,6 +25,7 @@ from ragassay.core import (
     SetupError,
 )
 from ragassay.datasets import WRITTEN_SHAPES, open_rows, write_rows
+from support.rows import samples as read_samples
 
 FULL = Sample(
     "a",
@@ -206,7 +207,7 @@ def test_what_an_ares_table_cannot_tell_is_named(tmp_path):
         "labels (a text that reads back as a number or as none)": 1,
         "question (empty, reads back as absent)": 1,
     }
-    assert next(iter(open_rows(tmp_path / "rows.tsv"))).contexts == (Context("c\n\nd"),)
+    assert read_samples(open_rows(tmp_path / "rows.tsv"))[0].contexts == (Context("c\n\nd"),)
 
 
 ROWS = {

@@ -81,11 +81,11 @@ class Maker:
         response = " ".join(text for text, _ in sentences)
         claims, place = [], 0
         for i, (text, grade) in enumerate(sentences):
-            found = ()
+            evidence: tuple[Evidence, ...] = ()
             where = quote if quote is not None else text
             if contexts and where in contexts[0]:
                 start = contexts[0].index(where)
-                found = (Evidence(0, start, start + len(where), where),)
+                evidence = (Evidence(0, start, start + len(where), where),)
             why = (
                 f"Context 1 {'says so' if grade and grade >= 2 else 'says nothing of the kind'}"
                 f" (claim {i + 1})."
@@ -97,7 +97,7 @@ class Maker:
                     start=place,
                     end=place + len(text),
                     rationale=why,
-                    evidence=found,
+                    evidence=evidence,
                 )
             )
             place += len(text) + 1
@@ -126,7 +126,7 @@ class Maker:
         undecided = [s for s in scores if s.verdict is Verdict.UNDECIDED]
         verdict = Verdict.FAIL if failing else Verdict.UNDECIDED if undecided else Verdict.PASS
         name = cause or ("ungrounded" if failing else None)
-        found_cause = (
+        root_cause = (
             Cause(name, name.replace("_", " "), "tighten the prompt", "a proof")
             if name and failing
             else None
@@ -144,7 +144,7 @@ class Maker:
                 usage=AppUsage(100, 20, 120, 0.001, latency),
             ),
             scores,
-            Diagnosis(verdict, found_cause),
+            Diagnosis(verdict, root_cause),
             done=done,
         )
 

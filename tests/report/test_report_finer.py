@@ -21,6 +21,8 @@ from ragassay.report import (
     write_html,
 )
 from ragassay.report.proof import proof
+from ragassay.report.summary import CauseSplit
+from support.as_json import as_json
 
 HOSTILE = "</q><script>alert(1)</script>\x1b[31m"
 
@@ -55,6 +57,7 @@ def split(make, save):
 
 def test_finer_causes_are_counted_under_their_root_cause(store, split):
     (share,) = summarise(store, split).causes
+    assert isinstance(share, CauseSplit)
     assert [(f.cause.name, f.rows, f.alone) for f in share.finer] == [
         ("hallucination", 3, 2),
         ("right_without_evidence", 1, 0),
@@ -62,7 +65,7 @@ def test_finer_causes_are_counted_under_their_root_cause(store, split):
     text = shown(render_summary, summarise(store, split))
     assert f"finer cause in 3 rows, certain in 2 of them: {FINER['hallucination'].title}" in text
     assert f"possible finer cause in 1 row: {FINER['right_without_evidence'].title}" in text
-    assert summary_json(summarise(store, split))["causes"][0]["finer"][0]["alone"] == 2
+    assert as_json(summary_json(summarise(store, split)))["causes"][0]["finer"][0]["alone"] == 2
 
 
 def test_a_row_shows_what_lies_behind_its_cause_with_proof_and_remedy(store, split, tmp_path):
@@ -75,7 +78,8 @@ def test_a_row_shows_what_lies_behind_its_cause_with_proof_and_remedy(store, spl
     assert "finer cause, one or more of these:" in several
     assert f"- {FINER['right_without_evidence'].title}" in several
     assert "finer cause" not in shown(render_row, store.row(split, "row-4"))
-    assert [c["name"] for c in row_json(store.row(split, "row-3"))["diagnosis"]["finer"]] == [
+    record = as_json(row_json(store.row(split, "row-3")))
+    assert [cause["name"] for cause in record["diagnosis"]["finer"]] == [
         "hallucination",
         "right_without_evidence",
     ]

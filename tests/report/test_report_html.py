@@ -13,6 +13,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from ragassay.core import EnvironmentFailure
 from ragassay.report import write_html
+from support.present import present
 
 XSS = [
     "<script>alert(1)</script>",
@@ -65,14 +66,20 @@ def visit(browser, tmp_path):
         context = browser.new_context(**options)
         contexts.append(context)
         seen = []
-        context.route(
-            re.compile("^(?!file:).*"),
-            lambda route: (seen.append(route.request.url), route.abort()),
-        )
+
+        def refuse(route):
+            seen.append(route.request.url)
+            route.abort()
+
+        def dismiss(dialog):
+            seen.append(dialog.message)
+            dialog.dismiss()
+
+        context.route(re.compile("^(?!file:).*"), refuse)
         tab = context.new_page()
         tab.on("console", lambda message: seen.append(message.text))
         tab.on("pageerror", lambda error: seen.append(str(error)))
-        tab.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
+        tab.on("dialog", dismiss)
         tab.on(
             "request",
             lambda request: seen.append(request.url) if request.url != path.as_uri() else None,
@@ -207,9 +214,8 @@ def test_hostile_texts_stay_texts(make, save, store, tmp_path, visit, script):
 
 
 def test_the_policy_forbids_all_but_our_own_style_and_script(report):
-    policy = re.search(
-        r'Content-Security-Policy" content="([^"]+)"', report.read_text(encoding="utf-8")
-    ).group(1)
+    text = report.read_text(encoding="utf-8")
+    policy = present(re.search(r'Content-Security-Policy" content="([^"]+)"', text)).group(1)
     assert policy.startswith("default-src &#39;none&#39;;")
     assert "unsafe" not in policy
     assert policy.count("sha256-") == 2

@@ -13,6 +13,7 @@ import pytest
 
 from ragassay.core import EnvironmentFailure, SetupError
 from ragassay.report import export, scores_table, write_junit
+from support.present import present
 
 
 def lines(path):
@@ -151,20 +152,19 @@ def test_junit_has_a_suite_per_metric_and_a_case_per_row(store, mixed, tmp_path)
     ]
     cases = {case.get("name"): case for case in groundedness}
     assert cases["row-1"].find("failure") is None
-    failure = cases["row-3"].find("failure")
-    assert failure.get("message").startswith(
+    failure = present(cases["row-3"].find("failure"))
+    assert present(failure.get("message")).startswith(
         "groundedness is 0.500, passes at ≥ 90 % of claims; ungrounded"
     )
-    assert "It was raised to 90 in May." in failure.text
-    assert cases["row-5"].find("error").get("type") == "unparsed"
-    assert (
-        suites["answer_relevance"].find("testcase/skipped").get("message")
-        == "the row has no response"
-    )
-    assert suites["rows"].find("testcase/error").get("type") == "E0301"
+    assert "It was raised to 90 in May." in present(failure.text)
+    assert present(cases["row-5"].find("error")).get("type") == "unparsed"
+    skipped = present(suites["answer_relevance"].find("testcase/skipped"))
+    assert skipped.get("message") == "the row has no response"
+    assert present(suites["rows"].find("testcase/error")).get("type") == "E0301"
     # A figure without a pass mark is nothing that could pass or fail.
     assert suites["latency"].get("skipped") == "7"
-    assert suites["latency"].find("testcase/skipped").get("message").endswith("; no verdict")
+    skipped = present(suites["latency"].find("testcase/skipped"))
+    assert present(skipped.get("message")).endswith("; no verdict")
     assert [root.get(k) for k in ("tests", "failures", "errors", "skipped")] == [
         "29",
         "3",

@@ -20,6 +20,7 @@ from ragassay.report import (
     summarise,
     summary_text,
 )
+from support.present import present
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J[red]boom[/red] [link=http://evil]x[/link] \u202eevil \x9b31m [/]"
 
@@ -105,8 +106,9 @@ def test_each_figure_shows_its_denominator_and_mark_at_every_width(store, mixed,
 
 def test_the_mean_of_a_slice_has_its_interval(store, mixed):
     slice_ = next(s for s in summarise(store, mixed).slices if s.metric == "groundedness")
-    interval = f"{slice_.mean:.3f} [{slice_.interval.low:.3f}, {slice_.interval.high:.3f}]"
-    assert interval in shown(render_summary, summarise(store, mixed))
+    interval = present(slice_.interval)
+    mean = f"{slice_.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+    assert mean in shown(render_summary, summarise(store, mixed))
 
 
 def test_the_weight_of_a_claim_stands_beside_it(make, save, store):
