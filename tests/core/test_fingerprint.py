@@ -96,7 +96,7 @@ def test_the_hash_of_a_content_is_what_it_always_was(
 
 
 def test_the_key_of_a_request_is_what_it_always_was() -> None:
-    inputs = {
+    inputs: dict[str, str | tuple[str, ...]] = {
         "question": "Who?",
         "response": "A met B.",
         "contexts": ("one \u2028", "two"),

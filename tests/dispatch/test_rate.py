@@ -261,13 +261,13 @@ def test_a_file_that_a_kill_left_behind_tells_nothing_after_a_minute(own_folder)
     with limiter._shared.locked() as state:
         state.blocked = time.monotonic() + 500
     now = time.monotonic
-    module_time = SimpleNamespace(monotonic=lambda: now() + module.STALE + 1)
-    module.time, real = module_time, module.time
+    later = SimpleNamespace(monotonic=lambda: now() + module.STALE + 1)
     try:
-        assert limiter.claim() == 0.0
-        assert limiter.rate is None
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "time", later)
+            assert limiter.claim() == 0.0
+            assert limiter.rate is None
     finally:
-        module.time = real
         limiter.close()
 
 

@@ -4,6 +4,7 @@ that nothing happened to.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +32,7 @@ def local_ray() -> Iterator[Any]:
         num_cpus=2,
         include_dashboard=False,
         log_to_driver=False,
-        logging_level="ERROR",
+        logging_level=logging.ERROR,
         object_store_memory=80_000_000,
     )
     yield ray

@@ -220,14 +220,13 @@ def test_an_order_is_not_looked_for_among_batches_of_long_ago(store, tmp_path, m
     monkeypatch.setattr(batches, "LONGEST_PAUSE", 0.1)
     with BatchServer(batch_faults=["500"]) as server:
         for n in range(250):
-            old = {
-                "id": f"batch_old_{n}",
+            name = f"batch_old_{n}"
+            server._batches[name] = {
+                "id": name,
                 "created_at": n,
                 "metadata": None,
                 "begun": 0.0,
                 "files": {},
-            }
-            server._batches[old["id"]] = old | {
                 "counts": {"completed": 0},
                 "ends": "completed",
                 "errors": None,

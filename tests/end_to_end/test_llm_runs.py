@@ -15,6 +15,7 @@ import pytest
 import ragassay
 from ragassay.core import ProviderError, RunState, SetupError, Status
 from ragassay.testing import LLMServer, ServerProcess
+from support.as_json import as_json
 
 CHUNKS = (
     "The store is one SQLite file. Every judgment is written to disk before it is used.",
@@ -420,7 +421,7 @@ def test_a_resume_checks_the_gates_and_writes_the_reports_that_the_run_began_wit
         wrong = cli("resume", "--store", store, "--gate", "no_such_metric>=0")
         assert (wrong.returncode, "E0601" in wrong.stderr) == (2, True)
     with ragassay.open_run("last", store=store) as run:  # and holds from then on
-        assert run.manifest.kept["command"]["gates"] == ["groundedness>=0"]
+        assert as_json(run.manifest.kept)["command"]["gates"] == ["groundedness>=0"]
 
 
 def test_a_report_that_cannot_be_written_any_more_costs_neither_the_run_nor_the_gates(

@@ -13,6 +13,7 @@ from ragassay.testing import LLMServer
 from ragassay.trust.battery.trials import FAMILIES
 from ragassay.trust.measure.probing import probe
 from support.gullible import Gullible
+from support.present import present
 
 ROWS = [
     {
@@ -41,7 +42,7 @@ def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_
     assert [f.family for f in first.families] == list(FAMILIES)
     assert (first.judge, first.rows, first.calls) == ("offline", 24, 0)
     assert all(f.lost == 0 for f in first.families)
-    empty = first.family("no content")
+    empty = present(first.family("no content"))
     assert (empty.wrong, empty.verdict) == (0, "holds")
     assert empty.judged > 1500
     for family in first.families:
@@ -51,7 +52,8 @@ def test_the_offline_judge_goes_through_every_family_without_a_key_and_the_same_
             == family.pairs
             == sum(p.pairs for p in first.probes if p.family == family.family)
         )
-        assert family.rate.interval is None or 0 <= family.rate.interval.low <= family.rate.value
+        interval = family.rate.interval
+        assert interval is None or 0 <= interval.low <= present(family.rate.value)
     assert any("answer_accuracy_dual" in note for note in first.notes)
     again = probe(items=40, store=store, no_network=True)
     assert (again.probes, again.families, again.base) == (first.probes, first.families, first.base)
@@ -82,7 +84,7 @@ def test_a_server_that_rates_everything_highest_fails_the_flips_and_passes_no_em
 ) -> None:
     with LLMServer(answer=Gullible("highest"), keep_bodies=False) as server:
         result = probe("openai:mock", rows=ROWS, items=20, store=store, base_url=server.url)
-    flips, empty = result.family("flips"), result.family("no content")
+    flips, empty = present(result.family("flips")), present(result.family("no content"))
     assert flips.verdict == "fails"
     assert flips.wrong == flips.judged > 0
     assert (empty.wrong, empty.verdict) == (0, "holds")  # settled before any call

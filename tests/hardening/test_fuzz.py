@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import Request
 from ragassay.judges.llm.reply import Verdict, parse
+from ragassay.judges.template import fill
 from support import fuzzing
 
 SEEDS = st.integers(0, 2**32)
@@ -125,7 +126,7 @@ def fails(check: Callable[[int], None], seed: int) -> str:
 def test_a_generous_parser_and_a_template_that_is_filled_twice_would_be_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    once = fuzzing.fill
+    once = fill
     for name, broken, check in (
         ("parse", _generous, fuzzing.check_reply),
         (

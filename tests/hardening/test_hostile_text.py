@@ -284,7 +284,7 @@ def screens(folder: Path) -> dict[str, str]:
     return dict(
         zip(
             VIEWS,
-            under_a_terminal(list(VIEWS.values()), folder, **environment(folder)),
+            under_a_terminal(list(VIEWS.values()), folder, environment(folder)),
             strict=True,
         )
     )

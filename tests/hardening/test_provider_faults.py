@@ -12,8 +12,10 @@ import ragassay
 from ragassay.core import ChatCall, Message, ProviderError, RunState
 from ragassay.dispatch import CallPolicy, LocalBudget
 from ragassay.dispatch.dispatcher import Dispatcher, Stopped
+from ragassay.metrics import parse
 from ragassay.models import connect
 from ragassay.runs import Stall, Watchdog
+from ragassay.runs.progress import Progress
 from ragassay.testing import LLMServer
 from support.provider_faults import r07, r09, rows
 
@@ -131,11 +133,10 @@ def test_a_long_wait_is_told_with_its_row_its_metric_and_its_reason(tmp_path, mo
 def test_a_computation_that_holds_the_event_loop_is_named() -> None:
     told: list[Any] = []
 
-    class Progress:
-        activities, computing = {}, "rouge_l on row 7"
+    progress = Progress(1, computes=(parse("rouge_l"), "7"))
 
     async def main() -> None:
-        with Watchdog(Progress(), told.append, long=0.3, every=0.1):
+        with Watchdog(progress, told.append, long=0.3, every=0.1):
             time.sleep(1.0)
             await asyncio.sleep(0.3)
 

@@ -40,14 +40,15 @@ CONTEXTS = (
 SPEND = Spend(1, 100, 11, 7, 0.1, 0.3)
 
 
-def claim(text: str, **more: object) -> Request:
+def claim(text: str, **more: str | tuple[str, ...]) -> Request:
     inputs: dict[str, str | tuple[str, ...]] = {
         "question": "q?",
         "response": "The whole response.",
         "contexts": CONTEXTS,
         "claim": text,
-    } | more
-    return Request("groundedness", inputs)  # type: ignore[arg-type]
+        **more,
+    }
+    return Request("groundedness", inputs)
 
 
 CLAIMS = tuple(claim(f"Claim {n}.") for n in range(4))

@@ -263,7 +263,7 @@ def test_batches_hold_one_rubric_each_in_order() -> None:
 
 
 def make(rubric: str, **inputs: str | tuple[str, ...]) -> Request:
-    blank = {
+    blank: dict[str, str | tuple[str, ...]] = {
         name: ""
         for name in ("question", "response", "context", "text", "claim")
         if name in INPUTS[rubric]

@@ -15,6 +15,7 @@ from ragassay.core import (
     Evidence,
     Judgment,
     Keep,
+    MatchCall,
     Recall,
     Reply,
     Request,
@@ -320,7 +321,8 @@ def test_replies_go_back_to_the_member_that_asked() -> None:
     asked = flow.send(())
     assert isinstance(asked, Ask)
 
-    def reply(call: ChatCall, rating: str) -> ChatReply:
+    def reply(call: ChatCall | MatchCall, rating: str) -> ChatReply:
+        assert isinstance(call, ChatCall)
         (name,) = call.schema["properties"]["verdicts"]["items"]["properties"]["id"]["enum"]  # type: ignore[index]
         return ChatReply(
             f'{{"verdicts": [{{"id": "{name}", "reasoning": "{rating}", "rating": "{rating}"}}]}}'

@@ -156,7 +156,7 @@ class TestSimilarity:
 
 # -- a whole run over an LLM server and the encoder
 
-TEXTS = {
+TEXTS: dict[str, str | tuple[str, ...]] = {
     "question": "Where are judgments kept?",
     "response": "Judgments are kept in one SQLite file. Anna Berg wrote it in 2024.",
     "contexts": (
@@ -184,10 +184,9 @@ class Everything(MetricBase):
         rubrics = {name: RUBRICS.get(name).inputs for name in RUBRICS.ids()} | {
             "similarity": ("text", "other")
         }
+        texts = TEXTS | {"question": f"{TEXTS['question']}{sample.id}"}
         answers = yield tuple(
-            Request(
-                name, {i: TEXTS[i] + sample.id if i == "question" else TEXTS[i] for i in inputs}
-            )
+            Request(name, {field: texts[field] for field in inputs})
             for name, inputs in rubrics.items()
         )
         by_name = dict(zip(rubrics, answers, strict=True))

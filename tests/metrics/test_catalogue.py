@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -171,10 +171,9 @@ def test_every_variant_reads_back() -> None:
         name.partition("(")[0] for name in names
     ]
     assert all(parse(str(parse(name))) == parse(name) for name in names)
-    used = {
-        own
-        for name, kind in catalogue().items()
-        for f in fields(kind)
-        for own in (f.name, f"{name}.{f.name}")
-    }
+    used: set[str] = set()
+    for name, kind in catalogue().items():
+        assert is_dataclass(kind)
+        for field in fields(kind):
+            used |= {field.name, f"{name}.{field.name}"}
     assert set(PARAMETERS) <= used, "a value is listed for a parameter that no metric has"

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.metrics import split_claims
-from ragassay.metrics.graph.claims import MAX_CLAIMS, trivial
+from ragassay.metrics.graph.claims import MAX_CLAIMS
+from ragassay.metrics.graph.trivial import trivial
 
 
 def kept(response: str) -> list[str]:

@@ -78,8 +78,8 @@ def test_with_one_lost_the_verdict_stands_only_where_the_lost_one_cannot_change_
 ) -> None:
     # 2 and anything is at least (1 + 0) / 2 = 0.5; 0 and the best is (0 + 1) / 2 = 0.5, which would
     # still pass.
-    ratings = (None, known) if lost == "first" else (known, None)
-    score, _ = play(metric, ROW, both(*ratings, step(metric)))
+    first, second = (None, known) if lost == "first" else (known, None)
+    score, _ = play(metric, ROW, both(first, second, step(metric)))
     assert (score.value, score.verdict, score.flags) == (value, verdict, ("partial",))
     assert score.extra == {"second" if lost == "first" else "first": known / 2}
     assert (score.counts.asked, score.counts.judged, score.counts.unparsed) == (2, 1, 1)

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from ragassay.core import Context, Judgment, Request, Sample, Score, Status, Verdict
 from ragassay.judges import LLMJudge, RubricRegistry
 from ragassay.metrics import Metric, catalogue, parse
+from ragassay.metrics.base import MetricFlow
 from ragassay.metrics.graph.claims import MAX_CLAIMS
 from ragassay.metrics.graph.row_graph import GraphMetric
-from ragassay.metrics.graph.support import together
+from ragassay.metrics.graph.support import Flow, together
 
 SET = (
     "groundedness",
@@ -94,6 +95,7 @@ def play_together(
     scores: dict[int, Score] = {}
     waves: list[list[Request]] = []
     known: dict[str, Judgment] = {}
+    waiting: list[tuple[int, MetricFlow, tuple[Judgment, ...] | None]]
     waiting = [(i, parse(name).flow(sample), None) for i, name in enumerate(names)]
     while waiting:
         asked = []
@@ -470,14 +472,14 @@ def test_losing_verdicts_never_turns_a_verdict_and_never_raises_a_score_of_the_r
 
 
 def test_flows_run_side_by_side_in_common_waves() -> None:
-    def ask(names: str) -> object:
+    def ask(names: str) -> Flow[str]:
         seen = []
         for name in names:
             (judgment,) = yield (Request("r", {"x": name}),)
             seen.append(judgment.rationale)
         return "".join(seen)
 
-    flow = together(ask("ab"), ask(""), ask("c"))  # type: ignore[arg-type]
+    flow = together(ask("ab"), ask(""), ask("c"))
 
     def answered(wave: tuple[Request, ...]) -> tuple[Judgment, ...]:
         return tuple(

@@ -39,6 +39,7 @@ def ask(server, work):
             "mock", base_url=server.url, api_key_env=None, rate=None, concurrency=4
         )
         try:
+            assert isinstance(model, batches.BatchModel)
             await model.begin("run", Book())
             return await work(model)
         finally:

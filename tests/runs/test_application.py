@@ -18,6 +18,7 @@ import pytest
 import ragassay
 from ragassay.core import AppUsage, Context, Sample, SetupError
 from ragassay.runs.application import open_application, read_answer
+from support.present import present
 
 ROW = Sample("r", question="When?", contexts=(Context("known"),))
 QUICK = "answer_relevance,app_error,app_latency"
@@ -116,9 +117,9 @@ def test_usage_the_application_reports_is_kept_and_its_latency_outranks_the_meas
     )
     assert found.usage == AppUsage(input_tokens=7, output_tokens=2, cost=0.5, latency=9.0)
     odd = {"prompt_tokens": float("nan"), "completion_tokens": 10**400, "cost": -1}
-    assert answer(lambda q: {"answer": "x", "usage": odd}).usage == AppUsage(
-        latency=pytest.approx(0, abs=2)
-    )
+    usage = answer(lambda q: {"answer": "x", "usage": odd}).usage
+    assert usage.latency == pytest.approx(0, abs=2)
+    assert usage == AppUsage(latency=usage.latency)
 
 
 # -- what it may be
@@ -165,14 +166,16 @@ def test_its_error_is_kept_with_the_row_and_the_other_rows_go_on(tmp_path) -> No
 
     rows = [{"id": "a", "question": "good?"}, {"id": "b", "question": "bad?"}]
     with ragassay.evaluate(rows, QUICK, app=app, store=tmp_path / "s.db") as run:
-        assert run["b"].sample.error == "ValueError: no index"
-        assert run["b"].score("app_error").value == 1.0
-        assert run["b"].diagnosis.verdict == "fail"
-        assert run["b"].diagnosis.cause.name == "application_error"
-        assert run["b"].score("answer_relevance").status == "not_applicable"
-        assert "application failed" in run["b"].score("answer_relevance").reason
-        assert run["a"].sample.response == "It is so."
-        assert run["a"].score("app_error").value == 0.0
+        good, bad = run["a"], run["b"]
+        assert present(bad.sample).error == "ValueError: no index"
+        assert present(bad.score("app_error")).value == 1.0
+        assert bad.diagnosis.verdict == "fail"
+        assert present(bad.diagnosis.cause).name == "application_error"
+        relevance = present(bad.score("answer_relevance"))
+        assert relevance.status == "not_applicable"
+        assert "application failed" in relevance.reason
+        assert present(good.sample).response == "It is so."
+        assert present(good.score("app_error")).value == 0.0
 
 
 class Unspeakable(Exception):
@@ -245,7 +248,8 @@ def test_calls_that_hang_do_not_take_the_place_of_other_rows(tmp_path) -> None:
     rows = [{"id": str(n), "question": f"q{n}?"} for n in range(6)]
     options = {"app_timeout": 0.3, "app_concurrency": 2, "store": tmp_path / "s.db"}
     with ragassay.evaluate(rows, QUICK, app=app, **options) as run:
-        assert [row.sample.error for row in run] == ["no answer in 0.3 s"] * 2 + [None] * 4
+        errors = [present(row.sample).error for row in run]
+        assert errors == ["no answer in 0.3 s"] * 2 + [None] * 4
 
 
 @pytest.mark.slow
@@ -333,13 +337,13 @@ def test_latency_is_what_the_call_took() -> None:
 
 
 def test_a_row_without_a_question_is_not_run(tmp_path) -> None:
-    asked = []
+    asked: list[str] = []
     with ragassay.evaluate(
         [{"reference": "x"}], QUICK, app=asked.append, store=tmp_path / "s.db"
     ) as run:
         (row,) = run
     assert not asked
-    assert "no question" in row.sample.error
+    assert "no question" in present(present(row.sample).error)
 
 
 def test_at_most_so_many_rows_are_asked_at_once(tmp_path) -> None:
@@ -441,11 +445,12 @@ def test_retry_failed_asks_the_application_again_where_it_had_failed(tmp_path, m
 
     rows = [{"id": "a", "question": "q?"}]
     with ragassay.evaluate(rows, metrics, app=app, store=tmp_path / "s.db") as run:
-        assert run["a"].sample.error
+        assert present(run["a"].sample).error
         name = run.id
     with ragassay.resume(
         name, rows=rows, app=app, retry_failed=True, store=tmp_path / "s.db"
     ) as run:
-        assert run["a"].sample.response == "It is so."
-        assert run["a"].sample.error is None
+        sample = present(run["a"].sample)
+        assert sample.response == "It is so."
+        assert sample.error is None
     assert len(asked) == 2

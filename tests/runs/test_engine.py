@@ -277,7 +277,7 @@ def test_a_cap_on_calls_stops_the_run_and_leaves_the_rest_to_a_resume(store) -> 
 
 
 def test_a_wrong_key_ends_the_run_and_keeps_what_was_judged(store) -> None:
-    model = CountingModel(
+    model: CountingModel = CountingModel(
         lambda text: CallError("auth", "401", fatal=True) if len(model.asked) == 3 else None
     )
     with pytest.raises(ProviderError) as caught:
@@ -491,8 +491,8 @@ class Mute(Exception):
         Score("x", Status.JUDGED, value="0.5"),  # type: ignore[arg-type]
         Score("x", Status.JUDGED, value=True),
         Score("x", Status.JUDGED, value=float("nan")),
-        Score("x", Status.JUDGED, value=0.5, parts=("a",)),
-        Score("x", "judged", value=0.5),
+        Score("x", Status.JUDGED, value=0.5, parts=("a",)),  # type: ignore[arg-type]
+        Score("x", "judged", value=0.5),  # type: ignore[arg-type]
     ],
     ids=repr,
 )

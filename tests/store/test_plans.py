@@ -8,6 +8,7 @@ from sqlalchemy import create_engine, event, text
 
 from ragassay.core import Diagnosis, JudgeInfo, Manifest, RowResult, Sample, Verdict
 from ragassay.store import Store
+from ragassay.store.sqlite import SqliteDatabase
 
 
 def row(index: int) -> RowResult:
@@ -21,6 +22,8 @@ def test_a_commit_of_rows_looks_up_each_of_them_and_does_not_walk_through_the_ru
     with Store.open(tmp_path / "store.db") as store:
         store.create_run(Manifest("r", "", "", "memory", "", 0, {}, (), JudgeInfo("j", {}, {}, "")))
         store.put_rows("r", [row(n) for n in range(2_000)])
+
+        assert isinstance(store.database, SqliteDatabase)
 
         @event.listens_for(store.database._writer, "before_cursor_execute")
         def _note(

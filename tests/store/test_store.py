@@ -43,6 +43,7 @@ from ragassay.core import (
     Verdict,
 )
 from ragassay.store import IndexSet, Store, codec, default_location, migrate, schema, sqlite
+from support.present import present
 from support.store_faults import NEXT, next_version
 
 
@@ -193,7 +194,7 @@ def test_rows_that_lost_a_judgment_can_be_opened_again(either: Store) -> None:
     assert [i for i in range(3) if i in either.done("run-1")] == [0, 2]
     assert either.check() == ()
     either.put_rows("run-1", [row(1)])
-    assert [r.score("groundedness").value for r in either.rows("run-1")] == [1.0, 1.0, 1.0]
+    assert [present(r.score("groundedness")).value for r in either.rows("run-1")] == [1.0, 1.0, 1.0]
 
 
 def test_more_judgments_than_one_query_takes_are_found(either: Store) -> None:

@@ -12,7 +12,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _OURS = re.compile(r"\x1b\[(?:[0-9]{1,2}(?:;[0-9]{1,2})*)?m|\x1b\[\?25[lh]|\x1b\[[12]?[KA]")
@@ -40,10 +40,10 @@ for words in json.loads(sys.argv[1]):
 def under_a_terminal(
     commands: Sequence[Sequence[str]],
     folder: Path,
+    environment: Mapping[str, str],
     *,
     timeout: float = 100,
     columns: int = 120,
-    **environment: str,
 ) -> list[str]:
     """All that the terminal got of each `ragassay ARGUMENTS`; one process runs them one after
     another.

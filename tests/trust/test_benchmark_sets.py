@@ -78,7 +78,7 @@ def test_a_wrong_answer_is_never_a_gold_one_and_a_yes_never_answers_a_yes_or_no_
         if row["label"] == 0:
             own = gold[str(row["cluster"])]
             assert row["response"] not in ([own] if isinstance(own, str) else own)
-            assert not (row["cluster"] in "ef" and row["response"] in ("yes", "no"))
+            assert not (str(row["cluster"]) in "ef" and row["response"] in ("yes", "no"))
 
 
 def test_a_negative_of_the_same_type_has_it_and_one_without_a_match_is_called_shuffled() -> None:

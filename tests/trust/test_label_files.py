@@ -106,7 +106,7 @@ def test_people_do_not_see_what_the_judge_said_unless_it_is_asked_for(tmp_path: 
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    st.text(st.characters(exclude_categories=("Cs",)), max_size=8).map(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(
         lambda text: text if text.strip() else "x"
     ),
     st.sampled_from(["", "=", "+", "-", "@", "\t", "\r", "\n", "'", "'=", "''="]),

@@ -22,7 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import orjson
 from aiohttp import web
@@ -126,7 +126,7 @@ class LLMServer:
         """The base URL for a client."""
         return f"http://127.0.0.1:{self.port}/v1"
 
-    def __enter__(self) -> LLMServer:
+    def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         assert self._ready.wait(10), "the server did not start"
