@@ -127,12 +127,12 @@ async def aevaluate(
     rows: object, metrics: str | Sequence[str | Metric] | None = None, **options: Any
 ) -> Run:
     """`evaluate` for callers inside an event loop; the same arguments."""
-    store, name, keep = (
-        options.pop("store", None),
-        options.pop("name", ""),
-        options.pop("keep", None),
-    )
-    watch, tell = options.pop("watch", None), options.pop("tell", None)
+    # These say where the run is kept and who is told of it: they are no options of the run.
+    store = options.pop("store", None)
+    name = options.pop("name", "")
+    keep = options.pop("keep", None)
+    watch = options.pop("watch", None)
+    tell = options.pop("tell", None)
     app = _callable_of(options.get("app"))
     return await _evaluate(
         rows, make_options(options), metrics, app, store, name, keep, watch, tell, here=True
@@ -196,7 +196,8 @@ async def aresume(
     opened = open_store(store, make=False)
     try:
         run_id = opened.resolve(run)
-        # Before it is read: what another process writes at its end must not be overwritten.
+        # Before it is read: what another process writes at its end must not be overwritten. The
+        # session gives the run back at its end; the Run that is returned closes the store.
         opened.acquire(run_id)
         stored = opened.run(run_id)
         check_keep(keep)
@@ -230,6 +231,7 @@ def forecast(
     """
     from ragassay.runs.forecast import forecast as count
 
+    # `evaluate` takes a name, which only a run has.
     options.pop("name", None)
     tell = options.pop("tell", None)
     plan = make_plan(rows, make_options(options), metrics, app=_callable_of(options.get("app")))
@@ -238,6 +240,7 @@ def forecast(
         tell(
             "the application is not run for a forecast: only what the rows hold already is counted"
         )
+    # Only the cache is read: judgments that are stored are not asked for again.
     opened = open_store(store) if plan.options.cache else None
     try:
         return count(
@@ -270,6 +273,7 @@ def list_runs(*, store: str | os.PathLike[str] | None = None, limit: int = 50) -
     """The newest runs of the store; none where nothing was ever stored at the usual place."""
     from ragassay.store import default_location, is_there
 
+    # A first look is no mistake; but a place that was named and holds no store is one.
     if store is None and not is_there(default_location()):
         return []
     with open_store(store, make=False) as opened:
@@ -290,11 +294,13 @@ def compare(
     """
     from ragassay.report import compare as pair
 
+    # Both runs are read from one store: the one that is named, else that of `a`, else that of `b`.
     with open_store(_place(b, _place(a, store)), make=False) as opened:
         return pair(opened, opened.resolve(_name(a)), opened.resolve(_name(b)), margin=margin)
 
 
 def _name(run: str | Run) -> str:
+    """The text by which a store finds the run."""
     return run if isinstance(run, str) else run.id
 
 
@@ -338,7 +344,7 @@ async def _evaluate(
     if plan.options.engine == "ray":
         from ragassay.distributed.ray_cluster import load
 
-        load()  # where it is missing no run is begun
+        load()  # raises where Ray is missing, before a run is in the store
     created = datetime.now(UTC).isoformat(timespec="seconds")
     opened = open_store(store)
     try:

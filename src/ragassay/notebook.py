@@ -60,6 +60,8 @@ ROW = (
 )
 """The arguments that make up the row; as in a file of rows."""
 
+# Options of `evaluate` that mean something for one row. The others are of reading files, of the
+# application, and of many rows at a time.
 _OPTIONS = (
     "judge",
     "base_url",
@@ -94,21 +96,21 @@ def score(metric: str | Metric, **arguments: Any) -> Score:
 async def ascore(metric: str | Metric, **arguments: Any) -> Score:
     """`score` for callers inside an event loop."""
     store = arguments.pop("store", None)
-    row = {name: arguments.pop(name) for name in ROW if arguments.get(name) is not None}
-    for name in ROW:
-        arguments.pop(name, None)
-    wrong = [name for name in arguments if name not in _OPTIONS]
-    if wrong:
+    # A field given as None is one that the row does not have.
+    fields_of_row = {name: arguments.pop(name, None) for name in ROW}
+    row = {name: value for name, value in fields_of_row.items() if value is not None}
+    unknown = [name for name in arguments if name not in _OPTIONS]
+    if unknown:
         raise SetupError(
             "E0101",
-            f"There is no argument {wrong[0]!r}.{nearest(wrong[0], (*ROW, *_OPTIONS))}",
+            f"There is no argument {unknown[0]!r}.{nearest(unknown[0], (*ROW, *_OPTIONS))}",
             where=f"ragassay.judge, metric {metric}",
             fix=f"fields of the row: {', '.join(ROW)}; options: {', '.join(_OPTIONS)}",
         )
+    # A row without any field would be no row; with one it is said which fields the metric needs.
     plan = make_plan([row or {"question": None}], make_options(arguments), [metric])
-    plan = replace(
-        plan, metrics=plan.metrics[:1]
-    )  # a file of a judge of one's own asks for that judge as well
+    # A rubric file with a judge of the user's own adds that judge as a metric behind this one.
+    plan = replace(plan, metrics=plan.metrics[:1])
     opened = open_store(store)
     try:
         return await _judge_row(plan, opened)
@@ -150,7 +152,8 @@ async def _judge_row(plan: Plan, store: Store) -> Score:
 
 def _record_run(plan: Plan, store: Store) -> None:
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    with suppress(ValueError):  # it is there already
+    # The first call records the run for all later ones; for those it is there already.
+    with suppress(ValueError):
         store.create_run(
             replace(manifest_of(plan, RUN, created, __version__, "direct calls"), rows=0)
         )
@@ -158,7 +161,9 @@ def _record_run(plan: Plan, store: Store) -> None:
 
 
 class _RowCapture:
-    """A store for the journal that keeps judgments for ever and the row for the caller only."""
+    """A store for the engine's journal: it stores the judgments, for later calls to find, and keeps
+    the row's result for the caller only.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -186,9 +191,10 @@ def _metric_of(name: str, arguments: dict[str, Any]) -> Metric:
     `arguments`.
     """
     kind = catalogue()[name]
+    # A field of the row stays one, whatever a metric calls its parameters.
     parameters = {f.name for f in fields(kind)} - set(ROW)  # type: ignore[arg-type]
-    own = [key for key in arguments if key in parameters]
-    metric = kind(**{key: arguments.pop(key) for key in own})
+    names = [name for name in arguments if name in parameters]
+    metric = kind(**{name: arguments.pop(name) for name in names})
     assert isinstance(metric, Metric)
     return metric
 
@@ -211,6 +217,8 @@ class _Aio:
 aio = _Aio()
 
 
+# One function a metric, made when it is first asked for: a metric that is added to the catalogue is
+# here without a line of its own.
 def __getattr__(name: str) -> Callable[..., Score]:
     _check(name)
 
@@ -230,6 +238,7 @@ def _check(name: str) -> None:
 
 
 def _documented(function: F, name: str) -> F:
+    # For `help` and the notebook's tooltips.
     declared = catalogue()[name].declaration
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (

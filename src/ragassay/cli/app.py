@@ -143,6 +143,7 @@ def resume(
     from ragassay import api
     from ragassay.report import FinalSteps, resumed_steps
 
+    # By id from here on: "last" may be another run by the time that this one is resumed.
     with api.open_run(run, store=store) as opened:
         run, manifest = opened.id, opened.manifest
     source = None if manifest.source == "memory" else manifest.source
@@ -180,6 +181,7 @@ def demo(
     from ragassay.datasets.examples import agreement, rows_path
     from ragassay.report import FinalSteps, check_output_file
 
+    # Both files before either is written: of a mistake in one, the other is not left behind.
     check_output_file(html, store_file(store))
     if rows is not None:
         check_output_file(rows, html, store_file(store))
@@ -303,23 +305,23 @@ def metrics(json_: JsonOption = False) -> None:
         render_metrics(console())
 
 
-@app.command()
+@app.command(short_help="Explain an error code.")
 def explain(code: Annotated[str, typer.Argument(help="An error code, such as E0301.")]) -> None:
     """Explain an error code: what it means, how it comes about, what to do."""
     from ragassay.core.error_catalogue import error_catalogue
 
     catalogue = error_catalogue()
-    wanted = code.upper()  # typed by hand, often in small letters
-    if wanted not in catalogue:
+    name = code.upper()  # typed by hand, often in small letters
+    if name not in catalogue:
         raise SetupError(
             "E0101",
-            f"No error has that code.{nearest(wanted, catalogue)}",
+            f"No error has that code.{nearest(name, catalogue)}",
             where=code,
             fix="codes look like E0301",
         )
     out = console()
     # A pipe has no width to wrap to.
-    out.print(str(catalogue[wanted]), markup=False, highlight=False, soft_wrap=not out.is_terminal)
+    out.print(str(catalogue[name]), markup=False, highlight=False, soft_wrap=not out.is_terminal)
 
 
 @rubric_app.command(name="list")
@@ -349,29 +351,31 @@ def check_rubric(file: Annotated[Path, typer.Argument(help="A rubric file.")]) -
             why="\n       ".join(problems),
             fix="see docs/rubrics.md for the form of the file",
         )
-    own = RubricRegistry.default().with_files([file], reserved).custom
-    what = f"a valid judge of your own, measured as {own[0].id}" if own else "a valid rubric"
-    print_lines(f"{file}: {what}")
+    # A rubric that replaces one of the package changes how its requests are judged; one with a
+    # name of its own is a metric of its own as well.
+    custom = RubricRegistry.default().with_files([file], reserved).custom
+    kind = f"a valid judge of your own, measured as {custom[0].id}" if custom else "a valid rubric"
+    print_lines(f"{file}: {kind}")
 
 
 # The order in which `ragassay --help` lists them: the main job, trust in judges, other tools.
 # Short, so that none is cut off.
-_OTHERS = (
+_COMMANDS = (
     (trust.benchmark, "benchmark", "Set judges beside human labels."),
     (judging.certificates, "certificates", "List what was measured of judges."),
     (trust.probe, "probe", "Try to lead a judge astray."),
     (trust.estimate, "estimate", "Correct a run's figure by a few labels."),
     (trust.plan_labels, "plan-labels", "Say how many labels are needed."),
     (judging.calibrate, "calibrate", "Map scores to probabilities; try a cut."),
-    (judging.panel, "panel", "Join judges: is it worth it?"),
+    (judging.panel, "panel", "Compare a majority of judges with the best."),
     (judging.cascade, "cascade", "Certify when a cheap judge is enough."),
-    (judging.repeat, "repeat", "Ask again: does a judge change its mind?"),
+    (judging.repeat, "repeat", "Ask a judge again and count changed verdicts."),
     (trust.audit_table, "audit-table", "Check whether a published table can be true."),
     (interop.retrieval, "retrieval", "Measure a ranking against qrels."),
     (interop.convert, "convert", "Write rows in another tool's shape."),
     (interop.mlflow, "mlflow", "Write a run into MLflow."),
 )
-for _function, _name, _short in _OTHERS:
+for _function, _name, _short in _COMMANDS:
     app.command(name=_name, short_help=_short)(_function)
 app.add_typer(trust.label_app, name="label", short_help="Choose rows to label; take labels in.")
 app.add_typer(store_app, name="store", short_help="Copy the store into another database; check it.")
@@ -400,9 +404,9 @@ def run() -> NoReturn:
     traceback.
     """
     try:
-        code = app(
-            standalone_mode=False
-        )  # typer hands typer.Exit's code back instead of raising it
+        # Not standalone: click would print its own errors and leave with codes of its own. The code
+        # of typer.Exit comes back as a value.
+        code = app(standalone_mode=False)
     except RagAssayError as error:
         show_error(error)
         sys.exit(error.exit_code)
@@ -413,12 +417,12 @@ def run() -> NoReturn:
         # means a failed gate. Like any tool that a closed pipe ends, we leave with 128 + SIGPIPE.
         sys.exit(141 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else left.code)
     except Exception as error:
-        if hasattr(error, "format_message") and hasattr(
-            error, "exit_code"
-        ):  # click's own usage errors
+        # A usage error of click, told by its members: typer may carry a copy of click of its own.
+        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
             usage = getattr(getattr(error, "ctx", None), "command_path", "ragassay")
             note(f"error: {error.format_message()}\n  fix: {usage} --help")
             sys.exit(2)
+        # What click makes of Ctrl-C.
         if type(error).__name__ == "Abort":
             sys.exit(130)
         if os.environ.get("RAGASSAY_DEBUG"):
@@ -433,9 +437,10 @@ def run() -> NoReturn:
         )
         sys.exit(70)
     try:
-        # at the interpreter's end a closed pipe would be a warning and exit code 120
+        # At the interpreter's end a closed pipe would be a warning and exit code 120.
         sys.stdout.flush()
     except BrokenPipeError:
+        # So that the flush at the end does not fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     sys.exit(code if isinstance(code, int) else 0)

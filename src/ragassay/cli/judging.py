@@ -1,31 +1,24 @@
-"""The commands that make something of judges that were set beside labels."""
+"""The commands that calibrate, join, combine and repeat judges, and the one for certificates."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ragassay.cli.output import (
-    console,
-    display,
-    note,
-    print_blocks,
-    print_json,
-    print_value,
-)
+from ragassay.cli.output import console, display, note, print_json, print_result
 from ragassay.cli.parameters import (
     DrawsOption,
     JsonOption,
-    JudgeOptions,
+    JudgedRowOptions,
     LabelledRows,
     LabelOption,
     LabelsArgument,
-    LimitedRowOptions,
+    LimitedJudgedRowOptions,
     MetricOption,
-    RowOptions,
     SeedOption,
     StoreOption,
     grouped,
@@ -73,40 +66,35 @@ def calibrate(
     compared: LabelledRows,
     draws: DrawsOption = 2000,
     seed: SeedOption = 0,
-    reading: RowOptions,
-    reach: JudgeOptions,
+    judging: JudgedRowOptions,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Do a judge's scores hold as probabilities, would a map make them hold, and is another cut
-    better? All out-of-fold.
+    """Test out-of-fold whether a judge's scores hold as probabilities, whether a map makes them
+    hold, and whether another cut is better.
     """
     from ragassay.trust.judge_reports import calibration_report
     from ragassay.trust.measure import calibrate as run
 
-    with display(reach["max_cost"]) as watch:
+    with display(judging["max_cost"]) as watch:
         result = run(
             labels,
             judge,
             metric=metric,
             label=label,
-            kinds=[each.value for each in kind or list(Kind)],
+            kinds=[name.value for name in kind or list(Kind)],
             figure=figure,
             costs=(fp_cost, fn_cost),
             folds=folds,
             **compared.options(),
             draws=draws,
             seed=seed,
-            **reading,
+            **judging,
             store=store,
-            **reach,
             watch=watch,
             tell=note,
         )
-    if json_:
-        print_value("calibration", result)
-        return
-    print_blocks(calibration_report(result))
+    print_result("calibration", result, json_, calibration_report)
 
 
 @grouped
@@ -119,18 +107,17 @@ def panel(
     compared: LabelledRows,
     draws: DrawsOption = 2000,
     seed: SeedOption = 0,
-    reading: RowOptions,
-    reach: JudgeOptions,
+    judging: JudgedRowOptions,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Are several judges better than the best of them, and how many judges are they really
-    worth?
+    """Compare the majority of several judges with the best of them, and say how many independent
+    judges they are worth.
     """
     from ragassay.trust.judge_reports import panel_report
     from ragassay.trust.measure import panel as run
 
-    with display(reach["max_cost"]) as watch:
+    with display(judging["max_cost"]) as watch:
         result = run(
             labels,
             judge,
@@ -139,16 +126,12 @@ def panel(
             **compared.options(),
             draws=draws,
             seed=seed,
-            **reading,
+            **judging,
             store=store,
-            **reach,
             watch=watch,
             tell=note,
         )
-    if json_:
-        print_value("panel", result)
-        return
-    print_blocks(panel_report(result))
+    print_result("panel", result, json_, panel_report)
 
 
 @grouped
@@ -166,18 +149,17 @@ def cascade(
     metric: MetricOption = None,
     label: LabelOption = "label",
     compared: LabelledRows,
-    reading: RowOptions,
-    reach: JudgeOptions,
+    judging: JudgedRowOptions,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """From which confidence on is a cheap judge's verdict enough? Certified on labels; says how
+    """Certify on labels from which confidence on a cheap judge's verdict is enough, and say how
     many rows that covers.
     """
     from ragassay.trust.judge_reports import cascade_report
     from ragassay.trust.measure import cascade as run
 
-    with display(reach["max_cost"]) as watch:
+    with display(judging["max_cost"]) as watch:
         result = run(
             labels,
             cheap,
@@ -187,18 +169,15 @@ def cascade(
             metric=metric,
             label=label,
             **compared.options(),
-            **reading,
+            **judging,
             store=store,
-            **reach,
             watch=watch,
             tell=note,
         )
-    if json_:
-        print_value("cascade", result)
-        return
-    print_blocks(
-        cascade_report(result, agreement=agreement, confidence=confidence, expensive=expensive)
+    report = partial(
+        cascade_report, agreement=agreement, confidence=confidence, expensive=expensive
     )
+    print_result("cascade", result, json_, report)
 
 
 @grouped
@@ -215,16 +194,15 @@ def repeat(
     temperature: Annotated[float, typer.Option(help="Temperature of every sample.")] = 1.0,
     draws: DrawsOption = 2000,
     seed: SeedOption = 0,
-    reading: LimitedRowOptions,
-    reach: JudgeOptions,
+    judging: LimitedJudgedRowOptions,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Does a judge repeat itself? The same rows are judged k times anew: how many change sides?"""
+    """Have a judge judge the same rows k times anew, and count the rows whose verdict changes."""
     from ragassay.trust.judge_reports import repeat_report
     from ragassay.trust.measure import repeat as run
 
-    with display(reach["max_cost"]) as watch:
+    with display(judging["max_cost"]) as watch:
         result = run(
             rows,
             judge,
@@ -233,16 +211,12 @@ def repeat(
             temperature=temperature,
             draws=draws,
             seed=seed,
-            **reading,
+            **judging,
             store=store,
-            **reach,
             watch=watch,
             tell=note,
         )
-    if json_:
-        print_value("repeatability", result)
-        return
-    print_blocks(repeat_report(result))
+    print_result("repeatability", result, json_, repeat_report)
 
 
 def certificates(
@@ -262,7 +236,7 @@ def certificates(
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """What was measured of judges against people: the certificates that came with RagAssay and
+    """List what was measured of judges against people: the certificates that came with RagAssay and
     those of your benchmarks.
     """
     from ragassay.report import certificates_json, render_certificate, render_certificates
@@ -271,6 +245,7 @@ def certificates(
     result: tuple[Any, ...] = run(
         which, judge=judge, metric=metric, output=output, take=take, store=store
     )
+    # What was written to a file is not printed as well; --json and the tables are for the screen.
     if output is not None:
         note(f"wrote {len(result)} certificates to {output}")
         return

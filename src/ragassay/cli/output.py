@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ragassay.report.tables import Table as TableContent
     from ragassay.runs import Forecast
     from ragassay.runs.run import Run
+
+T = TypeVar("T")
 
 
 def finish(run: Run, steps: FinalSteps, json_: bool) -> NoReturn:
@@ -34,6 +36,8 @@ def finish(run: Run, steps: FinalSteps, json_: bool) -> NoReturn:
         render_summary(summary, console(), store=store)
         if steps.gates or steps.min_coverage is not None:
             render_gates(gates, console())
+    # A file that could not be written does not end the run: the others are still written, and its
+    # exit code counts only where the run itself ended well.
     unwritten = 0
     for message in steps.write_files(run.export, run.id, store):
         show(message)
@@ -47,7 +51,7 @@ def finish(run: Run, steps: FinalSteps, json_: bool) -> NoReturn:
 
 
 def show(message: str | RagAssayError) -> None:
-    """A note, or an error with what to do."""
+    """Print a note, or an error with what to do, on stderr."""
     if isinstance(message, RagAssayError):
         show_error(message)
     else:
@@ -55,6 +59,10 @@ def show(message: str | RagAssayError) -> None:
 
 
 def display(cap: float | None) -> Any:
+    """The live display of a run, to be entered as a context and passed as `watch`.
+
+    cap: the most that the run may cost in US dollars, shown beside what it has cost so far.
+    """
     from ragassay.cli.progress import Display
 
     return Display(console(stderr=True), cap=cap)
@@ -63,6 +71,7 @@ def display(cap: float | None) -> Any:
 def print_forecast(
     forecast: Forecast, cap: float | None, json_: bool, *, batch: bool = False
 ) -> None:
+    """The calls, tokens, cost and time that a run would take. cap: the most it may cost."""
     if json_:
         from dataclasses import asdict
 
@@ -88,12 +97,14 @@ def print_forecast(
 
 
 def store_file(store: str | None) -> str:
+    """The location of the store: the one of the option, else the usual one."""
     from ragassay.store import default_location
 
     return store or default_location()
 
 
 def show_error(error: RagAssayError) -> None:
+    """The parts that the error has, a line each, and where its code is explained."""
     lines = [f"error[{error.code}]: {error.what}"]
     lines += [
         f"  {name}: {text}" for name in ("where", "why", "fix") if (text := getattr(error, name))
@@ -103,22 +114,27 @@ def show_error(error: RagAssayError) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
+    """A console that highlights nothing: ids and numbers of the data are printed as they are."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 
 def note(text: str) -> None:
+    """A note on stderr, without the control characters that texts of the data may hold."""
     from ragassay.report import plain
 
     print(plain(text), file=sys.stderr)
 
 
 def print_json(value: object) -> None:
+    """A value as indented JSON on stdout."""
     import orjson
 
     from ragassay.report import seen
 
+    # JSON itself escapes the first 32 characters only; `seen` escapes whatever else commands a
+    # terminal or hides from the reader.
     sys.stdout.write(seen(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()) + "\n")
 
 
@@ -131,6 +147,14 @@ def print_value(kind: str, value: object) -> None:
     print_json({"schema": 1, "kind": kind, **fields})
 
 
+def print_result(kind: str, result: T, json_: bool, report: Callable[[T], Iterable[Block]]) -> None:
+    """A result on stdout: as JSON of this kind where that is asked for, else as its report."""
+    if json_:
+        print_value(kind, result)
+    else:
+        print_blocks(report(result))
+
+
 def print_lines(*lines: str) -> None:
     """Lines on stdout, without control characters of the data and without markup."""
     from rich.text import Text
@@ -139,9 +163,8 @@ def print_lines(*lines: str) -> None:
 
     page = console()
     for line in lines:
-        page.print(
-            Text(plain(line)), soft_wrap=not page.is_terminal
-        )  # a file or a pipe has no width
+        # A file or a pipe has no width to wrap to.
+        page.print(Text(plain(line)), soft_wrap=not page.is_terminal)
 
 
 def print_blocks(blocks: Iterable[Block]) -> None:
@@ -161,6 +184,7 @@ def _print_table(content: TableContent) -> None:
 
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for name in content.head:
+        # Folded and not cut off: a name or a figure that does not fit is still all there.
         table.add_column(Text(plain(name)), overflow="fold")
     for row in content.rows:
         table.add_row(*(Text(plain(cell)) for cell in row))

@@ -80,30 +80,30 @@ class RunOptions:
 
 EvaluateOptions = Annotated[
     dict[str, Any],
-    RunOptions(tuple(name for name, each in declared_options().items() if each.flags)),
+    RunOptions(tuple(name for name, option in declared_options().items() if option.flags)),
 ]
 ResumeOptions = Annotated[
     dict[str, Any],
     RunOptions(
         tuple(
             name
-            for name, each in declared_options().items()
-            if each.flags and each.on_resume is not OnResume.FIXED
+            for name, option in declared_options().items()
+            if option.flags and option.on_resume is not OnResume.FIXED
         ),
         on_resume=True,
     ),
 ]
-JudgeOptions = Annotated[
-    dict[str, Any],
-    RunOptions(
-        ("rubrics", "base_url", "api_key_env", "max_calls", "max_cost", "price", "no_network")
-    ),
-]
+_ROWS = ("mapping", "format")
+_JUDGE = ("rubrics", "base_url", "api_key_env", "max_calls", "max_cost", "price", "no_network")
+
+JudgeOptions = Annotated[dict[str, Any], RunOptions(_JUDGE)]
 """By which rubrics a judge goes, how it is reached, and what it may cost."""
-RowOptions = Annotated[dict[str, Any], RunOptions(("mapping", "format"))]
+RowOptions = Annotated[dict[str, Any], RunOptions(_ROWS)]
 """How rows are read."""
+JudgedRowOptions = Annotated[dict[str, Any], RunOptions((*_ROWS, *_JUDGE))]
+"""How rows are read, and the options of the judge that is asked about them."""
+LimitedJudgedRowOptions = Annotated[dict[str, Any], RunOptions((*_ROWS, "limit", *_JUDGE))]
 FormatOptions = Annotated[dict[str, Any], RunOptions(("format",))]
-LimitedRowOptions = Annotated[dict[str, Any], RunOptions(("mapping", "format", "limit"))]
 ControlsOptions = Annotated[dict[str, Any], RunOptions(("controls",))]
 
 
@@ -118,15 +118,20 @@ def _parameter(declared: Option, on_resume: bool) -> Parameter:
 def _type_and_default(declared: Option, on_resume: bool) -> tuple[Any, Any]:
     """The type and default by which typer reads an option."""
     if declared.name == "metrics":
-        return str | None, None  # one text of names with parameters, which may hold commas
+        # One text and no list: commas stand between names, and inside the parameters of a name.
+        return str | None, None
     if isinstance(declared.default, tuple | Mapping):
         return list[str] | None, None
+    # On by default and switched off by a flag such as --no-cache: the flag is false where it is
+    # not given, and `_argument` turns it round.
     if declared.is_switched_off:
         return bool, False
     kind, default = declared.type, declared.default
     if declared.choices:
         kind = _choice_type(declared)
         default = kind(default)
+    # A resume keeps what it is not told to change, so that "not given" must differ from the
+    # default. An option that starts afresh has its default each time.
     if on_resume and declared.on_resume is not OnResume.AFRESH:
         return kind | None, None
     return kind, default
@@ -176,6 +181,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """
     groups: dict[str, Callable[[dict[str, Any]], Any]] = {}
     expanded: list[Parameter] = []
+    # The annotations are texts under `from __future__ import annotations`.
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in signature(command).parameters.items():
         kind = hints[name]
@@ -187,18 +193,22 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             groups[name] = partial(_take_fields, kind)
             expanded += _field_parameters(kind)
         else:
+            # As typer calls it, and as `call` takes it: by keyword only.
             expanded.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind))
 
     @wraps(command)
     def call(**arguments: Any) -> None:
+        # Each group takes its options out of `arguments`; the command's own remain.
         values = {name: take(arguments) for name, take in groups.items()}
         command(**arguments, **values)
 
+    # Typer reads the parameters from here; without it `wraps` leads back to the command's own.
     call.__signature__ = Signature(expanded)  # type: ignore[attr-defined]
     return call
 
 
 def _run_options(kind: Any) -> RunOptions | None:
+    """The mark by which an annotation stands for options of a run, None where it has none."""
     marks = getattr(kind, "__metadata__", ())
     return next((mark for mark in marks if isinstance(mark, RunOptions)), None)
 
@@ -207,9 +217,9 @@ def _field_parameters(kind: type) -> list[Parameter]:
     types = get_type_hints(kind, include_extras=True)
     return [
         Parameter(
-            each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=types[each.name]
+            field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name]
         )
-        for each in fields(kind)
+        for field in fields(kind)
     ]
 
 
@@ -219,7 +229,7 @@ def _take_options(names: tuple[str, ...], arguments: dict[str, Any]) -> dict[str
 
 
 def _take_fields(kind: type, arguments: dict[str, Any]) -> Any:
-    return kind(**{each.name: arguments.pop(each.name) for each in fields(kind)})
+    return kind(**{field.name: arguments.pop(field.name) for field in fields(kind)})
 
 
 def pairs(items: Iterable[str]) -> dict[str, str]:

@@ -1,10 +1,11 @@
-"""The commands that say how far a judge can be believed."""
+"""The commands that say how far a judge can be believed, and those for the labels this takes."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +13,9 @@ from ragassay.cli.output import (
     console,
     display,
     note,
-    print_blocks,
     print_json,
     print_lines,
+    print_result,
     print_value,
     read_lines,
     store_file,
@@ -29,11 +30,11 @@ from ragassay.cli.parameters import (
     HtmlOption,
     JsonOption,
     JudgeCutOption,
+    JudgedRowOptions,
     JudgeOptions,
     LabelOption,
     LabelsArgument,
     MetricOption,
-    RowOptions,
     RunArgument,
     SeedOption,
     StoreOption,
@@ -41,6 +42,9 @@ from ragassay.cli.parameters import (
     grouped,
 )
 from ragassay.core.errors import SetupError
+
+if TYPE_CHECKING:
+    from ragassay.scoring.design import Plan
 
 
 @grouped
@@ -72,8 +76,7 @@ def benchmark(  # plain: a parameter is an option with its help
     fn_cost: Annotated[float, typer.Option(help="What failing a good row costs.")] = 1.0,
     draws: DrawsOption = 2000,
     seed: SeedOption = 0,
-    reading: RowOptions,
-    reach: JudgeOptions,
+    judging: JudgedRowOptions,
     html: HtmlOption = None,
     store: StoreOption = None,
     json_: JsonOption = False,
@@ -88,8 +91,9 @@ def benchmark(  # plain: a parameter is an option with its help
     from ragassay.trust.label_reports import benchmark_notes, check_verdicts
     from ragassay.trust.measure import run_benchmark as run
 
-    check_output_file(html, labels, store_file(store), *reach["rubrics"])
-    with display(reach["max_cost"]) as watch:
+    # Before judges are asked: a file that cannot be written must not cost a benchmark.
+    check_output_file(html, labels, store_file(store), *judging["rubrics"])
+    with display(judging["max_cost"]) as watch:
         result = run(
             labels,
             judge,
@@ -104,9 +108,8 @@ def benchmark(  # plain: a parameter is an option with its help
             fn_cost=fn_cost,
             draws=draws,
             seed=seed,
-            **reading,
+            **judging,
             store=store,
-            **reach,
             watch=watch,
             tell=note,
         )
@@ -119,6 +122,7 @@ def benchmark(  # plain: a parameter is an option with its help
         note(f"wrote {html}")
     for text in benchmark_notes(result):
         note(text)
+    # Last, for it raises: what was measured is printed and written before.
     check_verdicts(result, labels)
 
 
@@ -156,7 +160,7 @@ def probe(  # plain: a parameter is an option with its help
     details: Annotated[
         bool, typer.Option("--details", help="Also one line a probe and metric.")
     ] = False,
-    reach: JudgeOptions,
+    judging: JudgeOptions,
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -167,7 +171,7 @@ def probe(  # plain: a parameter is an option with its help
     from ragassay.trust.measure import probe as run
 
     attacks = read_lines(strings) if strings is not None else []
-    with display(reach["max_cost"]) as watch:
+    with display(judging["max_cost"]) as watch:
         result = run(
             judge,
             rows=rows,
@@ -176,14 +180,11 @@ def probe(  # plain: a parameter is an option with its help
             mark=mark,
             store=store,
             **controls,
-            **reach,
+            **judging,
             watch=watch,
             tell=note,
         )
-    if json_:
-        print_value("probe", result)
-        return
-    print_blocks(probe_report(result, details=details))
+    print_result("probe", result, json_, partial(probe_report, details=details))
 
 
 @grouped
@@ -201,21 +202,18 @@ def audit_table(
     reading: FormatOptions,
     json_: JsonOption = False,
 ) -> None:
-    """Can the figures of a published table all be true? Says which rows are pooled, macro or
-    inconsistent, and why.
+    """Check whether the figures of a published table can all be true, and say which rows are
+    pooled, macro or inconsistent, and why.
     """
     from ragassay.trust import audit_table as run
     from ragassay.trust import describe
 
     audit = run(table, balanced=balanced, **reading)
-    if json_:
-        print_value("audit", audit)
-    else:
-        print_lines(*describe(audit))
+    print_result("audit", audit, json_, describe)
 
 
-class Question(StrEnum):
-    """What labels are to show."""
+class Design(StrEnum):
+    """What labels are to show: a difference of two, a rate beside a fixed one, or an interval."""
 
     paired = "paired"
     unpaired = "unpaired"
@@ -225,7 +223,7 @@ class Question(StrEnum):
 
 def plan_labels(  # plain: a parameter is an option with its help
     question: Annotated[
-        Question,
+        Design,
         typer.Argument(
             help=(
                 "paired: two judges or runs on the same rows; unpaired: on different rows; target:"
@@ -233,7 +231,7 @@ def plan_labels(  # plain: a parameter is an option with its help
                 "fixed one; width: one rate to within a half-width."
             )
         ),
-    ] = Question.paired,
+    ] = Design.paired,
     difference: Annotated[
         float | None, typer.Option("--difference", "-d", help="Difference to see, such as 0.05.")
     ] = None,
@@ -261,8 +259,8 @@ def plan_labels(  # plain: a parameter is an option with its help
     icc: Annotated[float, typer.Option(help="How alike such rows are, 0 to 1.")] = 0.0,
     json_: JsonOption = False,
 ) -> None:
-    """How many rows must be labelled to see a difference, or what will so many show? Asked before
-    labels are bought.
+    """Say, before labels are bought, how many rows must be labelled to see a difference, or what so
+    many labels will show.
     """
     from ragassay.scoring.design import plan
 
@@ -288,12 +286,12 @@ def plan_labels(  # plain: a parameter is an option with its help
             why=str(error),
             fix="for example: ragassay plan-labels paired --difference 0.05",
         ) from None
-    if json_:
-        print_value("plan", result)
-        return
-    print_lines(result.sentence)
-    for text in result.warnings:
-        print_lines(f"beware: {text}")
+    print_result("plan", result, json_, _plan_report)
+
+
+def _plan_report(plan: Plan) -> list[str]:
+    """How many labels are needed or what they show, and what to beware of."""
+    return [plan.sentence, *(f"beware: {text}" for text in plan.warnings)]
 
 
 class Method(StrEnum):
@@ -304,8 +302,8 @@ class Method(StrEnum):
     uniform = "uniform"
 
 
-class Of(StrEnum):
-    """What labels are set against."""
+class Estimand(StrEnum):
+    """What is estimated from labels: the share of rows that pass, or the mean score."""
 
     passes = "pass"
     mean = "mean"
@@ -430,7 +428,7 @@ def label_import(
     print_lines(*import_next_step(result))
 
 
-@label_app.command(name="agreement")
+@label_app.command(name="agreement", short_help="Measure how far people agree.")
 def label_agreement(
     sheets: Annotated[
         list[str] | None,
@@ -457,7 +455,9 @@ def label_agreement(
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """How far do people agree with each other, and may the judge stand in for one of them?"""
+    """Measure how far people agree with each other, and whether the judge may stand in for one of
+    them.
+    """
     from ragassay.trust.label_reports import people_report
     from ragassay.trust.measure import people_agreement
 
@@ -474,10 +474,7 @@ def label_agreement(
         seed=seed,
         store=store,
     )
-    if json_:
-        print_value("people", result)
-        return
-    print_blocks(people_report(result, epsilon))
+    print_result("people", result, json_, partial(people_report, epsilon=epsilon))
 
 
 def estimate(
@@ -488,7 +485,7 @@ def estimate(
     metric: RunMetricOption = None,
     label: ColumnOption = "label",
     of: Annotated[
-        Of | None, typer.Option(help="Set labels against pass or fail, or against the score.")
+        Estimand | None, typer.Option(help="Set labels against pass or fail, or against the score.")
     ] = None,
     scale: ScaleOption = None,
     cut: CutOption = None,
@@ -502,8 +499,8 @@ def estimate(
     store: StoreOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """What is a metric of a run really? The judge on all rows, corrected by the labels that people
-    gave a few.
+    """Correct a metric of a run: join the judge's verdicts on all rows and the labels that people
+    gave a few of them into one estimate.
     """
     from ragassay.trust.label_reports import correction_report
     from ragassay.trust.measure import estimate as run_estimate
@@ -522,19 +519,18 @@ def estimate(
         store=store,
         tell=note,
     )
-    if json_:
-        print_value("estimate", result)
-        return
-    print_lines(*correction_report(result))
+    print_result("estimate", result, json_, correction_report)
 
 
 def _numbers(text: str | None) -> tuple[float, ...]:
+    """The values of a scale, which are separated by commas. Raises SetupError E0101."""
     if text is None:
         return ()
     try:
         numbers = tuple(float(piece) for piece in text.split(","))
     except ValueError:
         numbers = ()
+    # The comparison also refuses NaN, which `float` reads as a number.
     if len(set(numbers)) < 2 or not all(abs(number) < 1e12 for number in numbers):
         raise SetupError(
             "E0101",
