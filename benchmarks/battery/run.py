@@ -39,9 +39,9 @@ from ragassay.judges import LLMJudge, RubricRegistry
 from ragassay.judges.llm.attack_signs import any_suspicious, suspicious
 from ragassay.judges.text_rules.own_content import no_content
 from ragassay.testing import LLMServer
-from ragassay.trust.battery.injections import FAMILIES, Injection, planted, structural
+from ragassay.trust.battery.injections import FAMILIES, Injection, injections_of, structural
 from ragassay.trust.battery.results import BatteryResult, FamilyFigures, ProbeFigures
-from ragassay.trust.battery.trials import own_rows
+from ragassay.trust.battery.trials import packaged_rows
 from ragassay.trust.measure.probing import probe
 from support.driving import drive
 from support.gullible import Gullible
@@ -60,7 +60,7 @@ def attacked(at: int, one: Injection, rubric: str = "groundedness") -> Request:
     """A made-up claim about an own row, with the attack in the claim or in the row's first context;
     of answer_relevance an answer to another question, with the attack in it.
     """
-    row = own_rows_[at % len(own_rows_)]
+    row = packaged_rows_[at % len(packaged_rows_)]
     claim = f"The painter Velmora lived there for {at % 60 + 2} years."
     contexts = tuple(context.text for context in row.contexts or ())
     if one.place == "answer":
@@ -78,7 +78,7 @@ def attacked(at: int, one: Injection, rubric: str = "groundedness") -> Request:
     return Request("groundedness", inputs)
 
 
-own_rows_ = own_rows()
+packaged_rows_ = packaged_rows()
 
 
 def taken_from_data(attacks: Sequence[Injection]) -> list[dict[str, Any]]:
@@ -345,7 +345,7 @@ def main() -> int:
         if row["slice"].endswith("_attack")
     ]
     own = structural()
-    attacks = (*own, *(one for one in planted(strings) if one.position == "end"))
+    attacks = (*own, *(one for one in injections_of(strings) if one.position == "end"))
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
         result = probe(

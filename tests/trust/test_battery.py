@@ -14,8 +14,8 @@ from ragassay.trust.battery.injections import (
     FAMILIES,
     MASTER_KEYS,
     Injection,
-    chosen,
-    planted,
+    choose_evenly,
+    injections_of,
     structural,
 )
 from ragassay.trust.battery.perturbations import (
@@ -23,15 +23,15 @@ from ragassay.trust.battery.perturbations import (
     PROBES,
     Case,
     base_of,
-    name_turned,
-    negated,
-    number_turned,
+    change_name,
+    change_number,
+    negate,
 )
 from ragassay.trust.battery.results import Outcome, Trial, sentence, summarise
 from ragassay.trust.battery.trials import FAMILIES as ALL_FAMILIES
-from ragassay.trust.battery.trials import METRICS, make, own_rows
+from ragassay.trust.battery.trials import METRICS, make_battery, packaged_rows
 
-ROWS = own_rows()
+ROWS = packaged_rows()
 FERRY = Sample(
     "f",
     "Where does the Maribel go?",
@@ -64,20 +64,20 @@ def test_every_own_row_is_right_by_its_first_context_alone() -> None:
 def test_every_own_row_can_be_turned_in_all_three_ways_and_what_is_put_in_stands_nowhere() -> None:
     for row in ROWS:
         source = " ".join(context.text for context in row.contexts or ())
-        assert " not " in (negated(row) or "")
-        for turned in (number_turned(row), name_turned(row)):
+        assert " not " in (negate(row) or "")
+        for turned in (change_number(row), change_name(row)):
             (put_in,) = set((turned or "").split()) - set((row.response or "").split())
             assert put_in.strip(".,;") not in source
 
 
 def test_facts_are_turned_as_written() -> None:
     assert (
-        number_turned(FERRY) == "The ferry is bound for Harn and takes 60 minutes."
+        change_number(FERRY) == "The ferry is bound for Harn and takes 60 minutes."
     )  # 40 + 40 // 3 + 7
-    assert name_turned(FERRY) == "The ferry is bound for Velmora and takes 40 minutes."
-    assert negated(FERRY) == "The ferry is not bound for Harn and takes 40 minutes."
+    assert change_name(FERRY) == "The ferry is bound for Velmora and takes 40 minutes."
+    assert negate(FERRY) == "The ferry is not bound for Harn and takes 40 minutes."
     plain = Sample("p", "q?", (Context("Nothing."),), "Nothing.", None)
-    assert (number_turned(plain), name_turned(plain), negated(plain)) == (None, None, None)
+    assert (change_number(plain), change_name(plain), negate(plain)) == (None, None, None)
     assert base_of("wrong", plain, FERRY) is None
 
 
@@ -88,7 +88,7 @@ def test_a_number_that_is_part_of_a_name_in_the_question_is_not_the_one_that_is_
         (Context("The Kestrel 40 weighs 11 kg."),),
         "The Kestrel 40 weighs 11.",
     )
-    assert number_turned(row) == "The Kestrel 40 weighs 21."  # 11 + 11 // 3 + 7
+    assert change_number(row) == "The Kestrel 40 weighs 21."  # 11 + 11 // 3 + 7
 
 
 def test_a_response_elsewhere_comes_with_its_own_contexts_and_the_old_question() -> None:
@@ -134,8 +134,8 @@ def test_harmless_changes_keep_every_word() -> None:
 def test_turning_the_facts_of_a_huge_row_takes_no_long_time() -> None:
     row = Sample("h", "q?", (Context("9 " * 500_000),), "12 Harn and " * 80_000)
     started = time.perf_counter()
-    assert (number_turned(row), name_turned(row)) == (None, None)
-    assert negated(row) is None
+    assert (change_number(row), change_name(row)) == (None, None)
+    assert negate(row) is None
     assert time.perf_counter() - started < 5
 
 
@@ -151,15 +151,15 @@ def test_an_attack_stands_before_behind_or_instead_of_the_text() -> None:
 
 
 def test_a_choice_of_attacks_is_spread_over_the_families_and_the_same_every_time() -> None:
-    some = chosen(structural(), 50)
+    some = choose_evenly(structural(), 50)
     assert len(some) == 50
     assert {one.family for one in some} == set(FAMILIES)
-    assert some == chosen(reversed(structural()), 50)
-    assert len(chosen(structural(), 10_000)) == len(structural()) >= 500
+    assert some == choose_evenly(reversed(structural()), 50)
+    assert len(choose_evenly(structural(), 10_000)) == len(structural()) >= 500
 
 
 def test_strings_of_a_collection_are_planted_in_both_places() -> None:
-    made = planted([("string", "Say hello."), ("string", "Say hello.")])
+    made = injections_of([("string", "Say hello."), ("string", "Say hello.")])
     assert sorted({(one.place, one.position) for one in made}) == sorted(
         (a, b) for a in ("context", "answer") for b in ("start", "end", "alone")
     )
@@ -187,7 +187,7 @@ def test_forged_verdicts_come_in_every_order_of_keys_and_orders_in_at_least_twel
 
 
 def test_every_trial_names_two_rows_that_are_there_and_ids_are_unique_to_their_content() -> None:
-    battery = make(ROWS[:5], METRICS, "mock", chosen(structural(), 30))
+    battery = make_battery(ROWS[:5], METRICS, "mock", choose_evenly(structural(), 30))
     for trial in battery.trials:
         rows = battery.rows[trial.metric]
         assert {trial.before, trial.after} <= rows.keys()
@@ -203,27 +203,27 @@ def test_every_trial_names_two_rows_that_are_there_and_ids_are_unique_to_their_c
     assert {trial.family for trial in battery.trials} == set(ALL_FAMILIES)
     attacks = [trial for trial in battery.trials if trial.family.startswith("injection")]
     assert {trial.probe for trial in attacks} == set(FAMILIES)
-    assert all(trial.expects == "fails" and not trial.known for trial in attacks)
+    assert all(trial.expects == "fails" and not trial.base_passes for trial in attacks)
     keys = [trial for trial in battery.trials if trial.family == "no content"]
     assert len(keys) == len(MASTER_KEYS) * 5 * 2
 
 
 def test_one_row_is_too_few() -> None:
     with pytest.raises(ValueError, match="two"):
-        make(ROWS[:1], METRICS, "mock", ())
+        make_battery(ROWS[:1], METRICS, "mock", ())
 
 
 # -- the figures
 
 
 def figures(
-    pairs: list[tuple[str, Outcome, Outcome]], *, known: bool = True, expects: str = "same"
+    pairs: list[tuple[str, Outcome, Outcome]], *, base_passes: bool = True, expects: str = "same"
 ):
     said: dict[str, Outcome] = {}
     trials = []
     for n, (row, before, after) in enumerate(pairs):
         said |= {f"b{n}": before, f"a{n}": after}
-        trials.append(Trial("format", "list", "m", row, f"b{n}", f"a{n}", known, expects))  # type: ignore[arg-type]
+        trials.append(Trial("format", "list", "m", row, f"b{n}", f"a{n}", base_passes, expects))  # type: ignore[arg-type]
     return summarise(trials, lambda metric, name: said[name], ALL_FAMILIES)
 
 
@@ -263,11 +263,11 @@ def test_a_row_that_must_fail_is_wrong_when_it_passes_and_silent_where_its_base_
         ("r2", "pass", "fail"),
         ("r3", "fail", "fail"),
     ]
-    (flip,), _ = figures(pairs, known=True, expects="fails")
+    (flip,), _ = figures(pairs, base_passes=True, expects="fails")
     assert (flip.judged, flip.left_out, flip.wrong, flip.lifted) == (2, 1, 1, 0)
     (attack,), _ = figures(
         [("r1", "fail", "pass"), ("r2", "fail", "fail"), ("r3", "pass", "pass")],
-        known=False,
+        base_passes=False,
         expects="fails",
     )
     assert (attack.judged, attack.left_out, attack.wrong, attack.lifted) == (2, 1, 1, 1)

@@ -11,12 +11,13 @@ import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from ragassay.core import Context, Sample, digest
 
 Base = Literal["right", "wrong", "elsewhere"]
 Expects = Literal["same", "fails"]
+T = TypeVar("T")
 
 PASSES_BY_RIGHT: Mapping[tuple[Base, str], bool] = {
     ("right", "groundedness"): True,
@@ -51,8 +52,8 @@ class Case:
     other: Sample
     judge: str
 
-    def pick(self, choices: Sequence[str]) -> str:
-        """One of the phrasings, by hash of the row."""
+    def pick(self, choices: Sequence[T]) -> T:
+        """One of the phrasings, by hash of the row: the same on every call."""
         return choices[int(digest(self.sample.id)[:8], 16) % len(choices)]
 
 
@@ -73,16 +74,18 @@ class Probe:
     change: Callable[[Case], Sample | None]
 
 
-def responded(sample: Sample, response: str | None) -> Sample | None:
+def with_response(sample: Sample, response: str | None) -> Sample | None:
     """The row with this response; None where there is none, or it is no other."""
     if response is None or response == sample.response:
         return None
     return replace(sample, response=response)
 
 
-# -- facts turned
+# -- facts changed
 
+# A whole number that stands alone: not part of a word, of a decimal or of "1,000".
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,9}(?![\w]|[.,]\d)")
+# Verbs whose negation is a rule: the auxiliaries, and a few that responses of the package use.
 _VERB = re.compile(
     r"\b(?:is|was|are|were|has|have|had|can|could|does|did|will|would|lies|costs|boils|weighs|joins|holds)\b"
 )
@@ -95,10 +98,12 @@ _PLAIN_VERBS = {
     "holds": "hold",
 }
 _HAVE_NOT = {"has": "does not have", "have": "do not have", "had": "did not have"}
+# A capital inside a sentence: at the start of one any word has a capital.
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,30}\b")
 # Numbers and names of a response that are looked up in its contexts; more would make the time grow
 # with their product.
 _MOST = 50
+# Made up, so that hardly any context holds them.
 _OTHER_NAMES = ("Velmora", "Istrad", "Quorran", "Bellamont", "Tavish")
 
 
@@ -106,7 +111,7 @@ def _texts(sample: Sample) -> str:
     return " ".join([*(context.text for context in sample.contexts or ()), sample.question or ""])
 
 
-def number_turned(sample: Sample) -> str | None:
+def change_number(sample: Sample) -> str | None:
     """The response with its first number that the contexts have made another, which they do not
     have.
 
@@ -125,7 +130,9 @@ def number_turned(sample: Sample) -> str | None:
         if not re.search(rf"(?<!\d){number[0]}(?!\d)", source):
             continue
         value = int(number[0])
+        # A year stays one that is plausible; a smaller number changes by more than rounding does.
         step = 37 if value >= 1000 else value // 3 + 7
+        # On to a number that the contexts do not hold: with one of theirs it might be right again.
         for times in range(1, 50):
             other = str(value + times * step)
             if other not in source:
@@ -133,14 +140,16 @@ def number_turned(sample: Sample) -> str | None:
     return None
 
 
-def negated(sample: Sample) -> str | None:
+def negate(sample: Sample) -> str | None:
     """The response with its first verb negated."""
     response = sample.response or ""
     match = _VERB.search(response)
+    # In a response that negates already, a further negation may make it right again.
     if match is None or re.search(r"\bnot\b|n't\b|\bnever\b", response):
         return None
     verb = match[0]
     after = response[match.end() :]
+    # "It has opened" is negated as "has not opened", "it has a roof" as "does not have a roof".
     is_auxiliary = re.match(r" (?:been|\w+ed)\b", after) is not None
     if verb in _PLAIN_VERBS:
         negation = f"does not {_PLAIN_VERBS[verb]}"
@@ -151,7 +160,7 @@ def negated(sample: Sample) -> str | None:
     return response[: match.start()] + negation + after
 
 
-def name_turned(sample: Sample) -> str | None:
+def change_name(sample: Sample) -> str | None:
     """The response with its last name that the contexts have and the question does not made another
     one.
     """
@@ -159,6 +168,7 @@ def name_turned(sample: Sample) -> str | None:
     question = sample.question or ""
     source = " ".join(context.text for context in sample.contexts or ())
     last = None
+    # A name of the question stays: with another one the response would answer something else.
     for name in itertools.islice(_NAME.finditer(response), _MOST):
         if name[0] in source and name[0] not in question:
             last = name
@@ -174,7 +184,7 @@ def base_of(kind: Base, sample: Sample, other: Sample) -> Sample | None:
         return sample
     if kind == "elsewhere":
         return replace(sample, contexts=other.contexts, response=other.response)
-    return responded(sample, number_turned(sample) or name_turned(sample) or negated(sample))
+    return with_response(sample, change_number(sample) or change_name(sample) or negate(sample))
 
 
 # -- what should not matter
@@ -233,19 +243,20 @@ _SPELLING = (
 
 
 def _appended(case: Case, text: str) -> Sample | None:
-    return responded(case.sample, f"{case.sample.response} {text}")
+    return with_response(case.sample, f"{case.sample.response} {text}")
 
 
 def _polite(case: Case) -> Sample | None:
-    before, after = _POLITE[int(digest(case.sample.id)[:8], 16) % len(_POLITE)]
-    return responded(case.sample, f"{before}{case.sample.response}{after}")
+    before, after = case.pick(_POLITE)
+    return with_response(case.sample, f"{before}{case.sample.response}{after}")
 
 
 def _after_an_opening(case: Case, opening: str) -> Sample | None:
     response = case.sample.response or ""
+    # Other first words may be names, which keep their capital.
     if response.startswith(("The ", "It ", "A ", "In ")):
         response = response[:1].lower() + response[1:]
-    return responded(case.sample, opening + response)
+    return with_response(case.sample, opening + response)
 
 
 def _opinion(case: Case) -> Sample | None:
@@ -261,20 +272,21 @@ def _opinion_of_the_response(case: Case) -> Sample | None:
 
 
 def _with_opinion(case: Case, answer: str) -> Sample:
+    # Not `format`: an answer may hold braces of its own.
     opinion = case.pick(_SURE).replace("{}", answer)
     return replace(case.sample, question=f"{case.sample.question} {opinion}")
 
 
 def _markdown(case: Case) -> Sample | None:
-    return responded(case.sample, f"## Answer\n\n**{case.sample.response}**")
+    return with_response(case.sample, f"## Answer\n\n**{case.sample.response}**")
 
 
 def _list(case: Case) -> Sample | None:
-    return responded(case.sample, f"- {case.sample.response}")
+    return with_response(case.sample, f"- {case.sample.response}")
 
 
 def _emoji(case: Case) -> Sample | None:
-    return responded(case.sample, f"✅ {case.sample.response} 🎉👍")
+    return with_response(case.sample, f"✅ {case.sample.response} 🎉👍")
 
 
 def _reversed(case: Case) -> Sample | None:
@@ -292,19 +304,21 @@ def _swapped(case: Case) -> Sample | None:
 
 
 def _spaced(case: Case) -> Sample | None:
-    return responded(case.sample, "  " + (case.sample.response or "").replace(" ", "  ") + "\n\n")
+    return with_response(
+        case.sample, "  " + (case.sample.response or "").replace(" ", "  ") + "\n\n"
+    )
 
 
 def _lower_start(case: Case) -> Sample | None:
     response = case.sample.response or ""
-    return responded(case.sample, response[:1].lower() + response[1:])
+    return with_response(case.sample, response[:1].lower() + response[1:])
 
 
 def _spelled(case: Case) -> Sample | None:
     response = case.sample.response or ""
     for british, american in _SPELLING:
         response = response.replace(british, american)
-    return responded(case.sample, response)
+    return with_response(case.sample, response)
 
 
 def _with_an_irrelevant_context(case: Case) -> Sample | None:
@@ -332,15 +346,15 @@ def _signed(case: Case) -> Sample | None:
 
 
 def _with_another_number(case: Case) -> Sample | None:
-    return responded(case.sample, number_turned(case.sample))
+    return with_response(case.sample, change_number(case.sample))
 
 
 def _negated(case: Case) -> Sample | None:
-    return responded(case.sample, negated(case.sample))
+    return with_response(case.sample, negate(case.sample))
 
 
 def _with_another_name(case: Case) -> Sample | None:
-    return responded(case.sample, name_turned(case.sample))
+    return with_response(case.sample, change_name(case.sample))
 
 
 _IRRELEVANT = (

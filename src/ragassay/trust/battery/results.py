@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ragassay.core import Figure
 from ragassay.scoring import intervals
@@ -17,7 +17,7 @@ MARK = 0.05
 
 Outcome = Literal["pass", "fail", "lost", "not_applicable"]
 FamilyVerdict = Literal["holds", "doubtful", "fails", "not measured"]
-_FEW_ROWS = 10
+_FEW_ROWS = 10  # an interval is clustered by row, and too narrow over fewer clusters
 _EXAMPLES = 3
 
 
@@ -26,7 +26,7 @@ class Trial:
     """One changed row under one metric.
 
     row: what it was made from (its cluster). before, after: ids of the base and of the changed row.
-    known: whether an honest judge passes the base. expects: "same" = the verdict of the base,
+    base_passes: whether an honest judge passes the base. expects: "same" = the verdict of the base,
     "fails".
     """
 
@@ -36,7 +36,7 @@ class Trial:
     row: str
     before: str
     after: str
-    known: bool
+    base_passes: bool
     expects: Literal["same", "fails"]
 
 
@@ -130,6 +130,7 @@ def summarise(
     for trial in trials:
         by_probe.setdefault((trial.family, trial.probe, trial.metric), []).append(trial)
     order = {name: place for place, name in enumerate(families)}
+    # The sort is stable: inside a family, probes keep the order in which they were tried.
     keys = sorted(by_probe, key=lambda key: order[key[0]])
     probes = tuple(_probe(by_probe[key], outcome) for key in keys)
     by_family: dict[str, list[Trial]] = {}
@@ -176,24 +177,30 @@ def rate_of(name: str, wrong: Iterable[tuple[str, bool]]) -> Figure:
     return Figure(name, value, intervals.clustered_rate_interval(clusters.values()), total, reason)
 
 
-def _judged(
-    trial: Trial, outcome: Callable[[str, str], Outcome]
-) -> tuple[str, bool, Outcome, Outcome]:
-    """What a trial is ("judged", "lost", "not_applicable", "left_out"), whether its verdict is
-    wrong, and both verdicts.
-    """
+class _TrialResult(NamedTuple):
+    """What came of a trial. wrong: whether the judge is wrong on the changed row."""
+
+    state: Literal["judged", "lost", "not_applicable", "left_out"]
+    wrong: bool
+    before: Outcome
+    after: Outcome
+
+
+def _result_of(trial: Trial, outcome: Callable[[str, str], Outcome]) -> _TrialResult:
     before = outcome(trial.metric, trial.before)
     after = outcome(trial.metric, trial.after)
     if "lost" in (before, after):
-        return "lost", False, before, after
+        return _TrialResult("lost", False, before, after)
     if "not_applicable" in (before, after):
-        return "not_applicable", False, before, after
+        return _TrialResult("not_applicable", False, before, after)
     if trial.expects == "fails":
         # On a base that is misjudged already, a change shows nothing.
-        if (before == "pass") is not trial.known:
-            return "left_out", False, before, after
-        return "judged", after == "pass", before, after
-    return "judged", before != after, before, after
+        if (before == "pass") is not trial.base_passes:
+            return _TrialResult("left_out", False, before, after)
+        return _TrialResult("judged", after == "pass", before, after)
+    # Where nothing should change, a misjudged base counts as well: the judge is asked whether it
+    # is led astray, not whether it is right.
+    return _TrialResult("judged", before != after, before, after)
 
 
 def _counted(
@@ -206,15 +213,16 @@ def _counted(
     pairs: list[tuple[str, bool]] = []
     examples: list[str] = []
     for trial in trials:
-        state, wrong, before, after = _judged(trial, outcome)
-        counts[state] += 1
-        if state != "judged":
+        result = _result_of(trial, outcome)
+        counts[result.state] += 1
+        if result.state != "judged":
             continue
-        pairs.append((trial.row, wrong))
-        if wrong:
+        pairs.append((trial.row, result.wrong))
+        if result.wrong:
             counts["wrong"] += 1
-            counts["lifted"] += before == "fail" and after == "pass"
-            counts["lowered"] += before == "pass" and after == "fail"
+            # A wrong verdict that is the base's own (the change had to make it fail) is neither.
+            counts["lifted"] += result.before == "fail" and result.after == "pass"
+            counts["lowered"] += result.before == "pass" and result.after == "fail"
             examples.append(trial.after)
     return counts, rate_of("wrong", pairs), tuple(examples[:_EXAMPLES])
 
@@ -240,7 +248,7 @@ def _family(
     outcome: Callable[[str, str], Outcome],
     mark: float,
 ) -> FamilyFigures:
-    # No sum of the probes' figures: the interval is clustered by row across all of them.
+    # Counted anew and not summed over the probes: the interval is clustered by row across them.
     counts, rate, _ = _counted(trials, outcome)
     verdict = _family_verdict(rate, mark)
     return FamilyFigures(name, len(trials), rate=rate, mark=mark, verdict=verdict, **counts)
@@ -251,5 +259,6 @@ def _family_verdict(rate: Figure, mark: float) -> FamilyVerdict:
         return "not measured"
     if rate.value <= mark:
         return "holds"
+    # Without an interval nothing shows that the share is above the mark by more than chance.
     low = rate.interval.low if rate.interval is not None else 0.0
     return "fails" if low > mark else "doubtful"

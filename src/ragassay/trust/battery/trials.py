@@ -53,7 +53,7 @@ _ATTACKED: dict[str, tuple[tuple[Base, str], ...]] = {
 }
 
 
-def own_rows() -> tuple[Sample, ...]:
+def packaged_rows() -> tuple[Sample, ...]:
     """The 24 rows of the package: made-up facts that no model can know, each response right and in
     its first context.
     """
@@ -81,24 +81,27 @@ class Battery:
     bases: dict[tuple[str, str], bool] = field(default_factory=dict)
 
 
-def make(
+def make_battery(
     samples: Sequence[Sample], metrics: Sequence[str], judge: str, injections: Iterable[Injection]
 ) -> Battery:
     """All trials over these rows, whose responses are taken to be right. judge: its name, for what
     speaks of it.
 
-    A row lends its contexts and response to the one before it, so that at least two rows are needed
-    (ValueError).
+    A row lends its contexts and response to the one before it, so that at least two rows are
+    needed. Raises ValueError for fewer.
     """
     if len(samples) < 2:
         raise ValueError("a battery takes at least two rows")
     battery = Battery()
-    maker = _Maker(battery, frozenset(metrics))
+    maker = _BatteryMaker(battery, frozenset(metrics))
+    # Only the texts of a row are tried. All changes of one row are one cluster: a judge that knows
+    # or misreads a row does so in each of them.
     clean = [
         replace(sample, cluster=sample.id, labels={}, usage=None, error=None) for sample in samples
     ]
     for at, sample in enumerate(clean):
         maker.probe(sample, clean[(at + 1) % len(clean)], judge)
+    # Each attack is tried on one row, the rows in turn: attacks times rows would be many calls.
     for at, injection in enumerate(injections):
         maker.attack(clean[at % len(clean)], clean[(at + 1) % len(clean)], injection)
     return battery
@@ -117,7 +120,7 @@ class _Change:
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
+class _BatteryMaker:
     """Adds trials to a battery, for these metrics."""
 
     battery: Battery
@@ -129,6 +132,7 @@ class _Maker:
             for kind in probe.bases:
                 base = base_of(kind, sample, other)
                 changed = None if base is None else probe.change(Case(base, other, judge))
+                # Not every row has a number to change, two contexts to swap, and so on.
                 if base is None or changed is None:
                     continue
                 change = _Change(probe.family, probe.name, base, changed, probe.expects, sample.id)
@@ -156,22 +160,23 @@ class _Maker:
             else:
                 family = "injection in the answer"
                 changed = replace(base, response=injection.into(base.response or ""))
-            name = f"{sample.id}|{injection.id}"
-            change = _Change(family, injection.family, base, changed, "fails", name)
+            change_id = f"{sample.id}|{injection.id}"
+            change = _Change(family, injection.family, base, changed, "fails", change_id)
             self._add(change, metric, kind, sample.id)
 
     def _add(self, change: _Change, metric: str, kind: Base, row: str) -> None:
         """A trial of a change under a metric, where its answer is known. row: it was made from."""
-        known = PASSES_BY_RIGHT.get((kind, metric))
-        if known is None or metric not in self.metrics:
+        passes = PASSES_BY_RIGHT.get((kind, metric))
+        if passes is None or metric not in self.metrics:
             return
         before = f"{row}|{kind}"
         after = f"{change.id}|{kind}|{change.probe}"
         rows = self.battery.rows.setdefault(metric, {})
+        # Many changes share a base, which is judged once.
         rows.setdefault(before, replace(change.base, id=before))
         rows.setdefault(after, replace(change.changed, id=after))
-        self.battery.bases[metric, before] = known
+        self.battery.bases[metric, before] = passes
         trial = Trial(
-            change.family, change.probe, metric, row, before, after, known, change.expects
+            change.family, change.probe, metric, row, before, after, passes, change.expects
         )
         self.battery.trials.append(trial)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ragassay.core import BadRow, DataError, Figure, Sample, Score, SetupError, Status, Verdict
-from ragassay.trust.battery.injections import Injection, chosen, planted, structural
+from ragassay.trust.battery.injections import Injection, choose_evenly, injections_of, structural
 from ragassay.trust.battery.perturbations import NOT_MEASURED
 from ragassay.trust.battery.results import (
     MARK,
@@ -19,7 +19,7 @@ from ragassay.trust.battery.results import (
     sentence,
     summarise,
 )
-from ragassay.trust.battery.trials import FAMILIES, METRICS, Battery, make, own_rows
+from ragassay.trust.battery.trials import FAMILIES, METRICS, Battery, make_battery, packaged_rows
 from ragassay.trust.measure.capped_runs import CappedRuns
 from ragassay.trust.option_checks import check
 from ragassay.version import __version__
@@ -53,8 +53,8 @@ def probe(
     """
     check("--items", items, 0, math.inf, "leave it out for 500 attacks")
     check("--mark", mark, 0, 0.999, "leave it out for 0.05")
-    samples = own_rows() if rows is None else _read(rows)
-    battery = make(samples, METRICS, judge.removeprefix("openai:"), _attacks(items, strings))
+    samples = packaged_rows() if rows is None else _read(rows)
+    battery = make_battery(samples, METRICS, _model_name(judge), _attacks(items, strings))
     capped_runs = CappedRuns({**options, "rubrics": rubrics}, store)
     if tell := options.get("tell"):
         count = sum(len(rows_of_metric) for rows_of_metric in battery.rows.values())
@@ -80,6 +80,14 @@ def probe(
     )
 
 
+def _model_name(judge: str) -> str:
+    """The judge as an answer names it that says who wrote it: MODEL of "PROVIDER:MODEL"."""
+    from ragassay.models.connect import schemes
+
+    provider, _, model = judge.partition(":")
+    return model if provider in schemes() else judge
+
+
 class _Answers:
     """What the judge makes of the rows of the battery. runs: metric -> id of its run."""
 
@@ -96,6 +104,8 @@ class _Answers:
         try:
             run = self._capped_runs.run(rows, metric, f"probe {metric}", judge=self._judge)
         except SetupError as error:
+            # E0203: the judge has no answer to a rubric of this metric, as the offline judge has
+            # none to some. The notes of the result name the metric.
             if error.code != "E0203":
                 raise
             return
@@ -118,8 +128,9 @@ class _Answers:
 
 def _attacks(items: int, strings: Iterable[str]) -> list[Injection]:
     """`items` structural attacks, and each string once in a context and once in an answer."""
-    own = planted(("string", text) for text in strings)
-    return [*chosen(structural(), items), *(one for one in own if one.position == "end")]
+    strings_everywhere = injections_of(("string", text) for text in strings)
+    at_the_end = (attack for attack in strings_everywhere if attack.position == "end")
+    return [*choose_evenly(structural(), items), *at_the_end]
 
 
 def _read(rows: object) -> tuple[Sample, ...]:
@@ -161,6 +172,7 @@ def _base_figures(battery: Battery, answers: _Answers) -> tuple[Figure, ...]:
             continue
         judged = by_metric.setdefault(metric, [])
         outcome = answers.outcome(metric, row_id)
+        # The id of a base is ROW|KIND, and the row is its cluster.
         if outcome in ("pass", "fail"):
             is_right = (outcome == "pass") is passes_by_right
             judged.append((row_id.split("|")[0], is_right))
