@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ragassay.trust.label_table import LabelTable
 
 NOT_APPLICABLE = "not applicable"
+"""How a reason begins (`run_verdicts`) for which a row needs no verdict."""
 MOST_LOST = 0.05
 """Share of lost verdicts up to which a benchmark still makes a certificate."""
 
@@ -39,8 +40,9 @@ class BenchmarkResult:
     @property
     def uncertified(self) -> int:
         """How many judges were asked, gave verdicts, and have no certificate of this."""
-        asked = [judge for judge in self.benchmark.judges if judge.judge in self.profiles]
-        with_verdicts = sum(judge.n > 0 for judge in asked)
+        # Only judges that were asked have a profile; recorded ones never get a certificate.
+        asked_judges = [judge for judge in self.benchmark.judges if judge.judge in self.profiles]
+        with_verdicts = sum(judge.n > 0 for judge in asked_judges)
         return with_verdicts - len(self.certificates)
 
 
@@ -115,12 +117,12 @@ def _result(
 ) -> BenchmarkResult:
     result = BenchmarkResult(
         benchmark=_with_texts(context, figures),
-        rubrics={name: asked.rubrics for name, asked in context.asked.items()},
-        runs={name: asked.run for name, asked in context.asked.items()},
-        profiles={name: asked.profile for name, asked in context.asked.items()},
+        rubrics={name: judge_run.rubrics for name, judge_run in context.judge_runs.items()},
+        runs={name: judge_run.run for name, judge_run in context.judge_runs.items()},
+        profiles={name: judge_run.profile for name, judge_run in context.judge_runs.items()},
         kind=_kind(context.table),
     )
-    if certificate and context.asked:
+    if certificate and context.judge_runs:
         result = replace(result, certificates=_issue_certificates(context, result))
     return result
 
@@ -141,8 +143,8 @@ def _with_texts(context: MeasuringContext, figures: JudgeBenchmark) -> JudgeBenc
 
     ids: set[str] = set()
     for judge in figures.judges:
-        ids.update(one.id for one in judge.disagreements)
-    rationales = {one.judge: one.rationales for one in context.verdicts}
+        ids.update(disagreement.id for disagreement in judge.disagreements)
+    rationales = {verdicts.judge: verdicts.rationales for verdicts in context.verdicts}
     return with_texts(figures, context.source.records(ids), rationales)
 
 
@@ -159,15 +161,15 @@ def _issue_certificates(
 
     certificates = []
     for judge in result.benchmark.judges:
-        asked = context.asked.get(judge.judge)
-        if asked is None or not _is_measured_whole(judge):
+        judge_run = context.judge_runs.get(judge.judge)
+        if judge_run is None or not _is_measured_whole(judge):
             continue
         certificate = issue(
             result.benchmark,
             # The certificate is of the judge, which the command may have named by its run.
-            replace(judge, judge=asked.uri),
-            rubrics=asked.rubrics,
-            profile=asked.profile,
+            replace(judge, judge=judge_run.uri),
+            rubrics=judge_run.rubrics,
+            profile=judge_run.profile,
             kind=result.kind,
             version=__version__,
         )
@@ -180,6 +182,7 @@ def _issue_certificates(
 
 def _is_measured_whole(judge: JudgeFigures) -> bool:
     """Whether the judge has verdicts, and lost few of those that it should have given."""
+    # A row to which the metric does not apply has no verdict to lose.
     lost = 0
     for reason, rows in judge.missing.items():
         if not reason.startswith(NOT_APPLICABLE):

@@ -58,20 +58,20 @@ def calibrate(
     check("--folds", folds, 2, 1000, "5 is usual")
     _check_names(figure, kinds)
     context = measuring_context(labels, judge, **options)
-    one = context.only_judge()
+    aligned = context.only_judge()
     try:
-        calibrations = _calibrations(one, kinds, folds, draws, seed)
-        change = _cut_change(one, figure, costs, folds, draws, seed)
+        calibrations = _calibrations(aligned, kinds, folds, draws, seed)
+        change = _cut_change(aligned, figure, costs, folds, draws, seed)
     except ValueError as error:
         raise SetupError(
             "E0101",
             "That cannot be calibrated.",
-            where=one.verdicts.judge,
+            where=aligned.verdicts.judge,
             why=str(error),
             fix="see docs/trust.md",
         ) from None
-    missing = len(context.table) - len(one.ratings.score)
-    return CalibrationResult(one.verdicts.judge, missing, calibrations, change, _note(one))
+    missing = len(context.table) - len(aligned.ratings.score)
+    return CalibrationResult(aligned.verdicts.judge, missing, calibrations, change, _note(aligned))
 
 
 def present_cut(judge: Aligned) -> float:
@@ -84,6 +84,7 @@ def present_cut(judge: Aligned) -> float:
     # thing to one.
     score = _scores(judge)
     passing = score[judge.ratings.passes]
+    # Where nothing passes, the cut is just above the highest score.
     return float(passing.min()) if len(passing) else float(np.nextafter(score.max(), np.inf))
 
 
@@ -121,9 +122,10 @@ def _calibrations(
 
     calibrations = []
     for kind in kinds:
+        # Its features are log(score) and log(1 - score).
         if kind == "beta" and judge.ratings.unit is None:
             continue
-        one = calibration.calibrate(
+        measured = calibration.calibrate(
             _scores(judge),
             judge.ratings.truth,
             judge.ratings.cluster,
@@ -133,7 +135,7 @@ def _calibrations(
             draws=draws,
             seed=seed,
         )
-        calibrations.append(one)
+        calibrations.append(measured)
     return tuple(calibrations)
 
 

@@ -25,10 +25,10 @@ class CappedRuns:
 
     def __init__(self, options: Mapping[str, Any], store: str | os.PathLike[str] | None) -> None:
         # Who watches a run and who is told of it are no options of the judging.
-        for_judging = dict(options)
-        for_judging.pop("watch", None)
-        for_judging.pop("tell", None)
-        make_options(for_judging)
+        options_of_judging = dict(options)
+        options_of_judging.pop("watch", None)
+        options_of_judging.pop("tell", None)
+        make_options(options_of_judging)
         self._options = dict(options)
         self._store = store
         if tell := self._options.get("tell"):
@@ -51,6 +51,7 @@ class CappedRuns:
         )
         # Counted whatever the state is: a run that was stopped has spent as well.
         spent = run.ledger.confirmed
+        # Calls without a price have no cost to add, and the sum is then not what was spent.
         self.calls += spent.calls
         self.cost += spent.cost or 0.0
         if spent.calls and spent.cost is None:
@@ -58,6 +59,7 @@ class CappedRuns:
         state = run.state
         if state is RunState.FINISHED:
             return run
+        # Closed here, for nobody is given this run.
         with run:
             why = _why_stopped(run)
         if state is RunState.BUDGET:

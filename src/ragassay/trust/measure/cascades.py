@@ -68,19 +68,22 @@ def cascade(
             "E0205",
             "A cascade has one cheap judge, and one expensive one at most.",
             where="--judge",
-            why=", ".join(one.verdicts.judge for one in aligned),
+            why=", ".join(judge.verdicts.judge for judge in aligned),
             fix="name one judge for each",
         )
     first = aligned[0]
     sureness = _sureness(first)
     right = first.ratings.passes == first.ratings.truth
+    # alpha: the share of wrong verdicts to stay below; delta: how often the rule may be mistaken.
     guarantee = selective.certify(
         sureness, right, first.ratings.cluster, alpha=1 - agreement, delta=1 - confidence
     )
     taken = _taken(sureness, guarantee.threshold)
-    whole = _Whole()
+    whole = _CascadeAccuracy()
+    # Accuracies of the whole are shown beside the guarantee and are no part of it: it holds for the
+    # rows that the cheap judge answers alone.
     if expensive is not None:
-        whole = _whole(first, aligned[1], right, taken)
+        whole = _cascade_accuracy(first, aligned[1], right, taken)
     cheap_uri = context.uri(first.verdicts.judge)
     return CascadeResult(
         cheap=first.verdicts.judge,
@@ -106,7 +109,7 @@ def _taken(sureness: FloatArray, threshold: float | None) -> BoolArray:
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
+class _CascadeAccuracy:
     """Agreement with people on the rows that both judges judged; None where there is no such row.
 
     accuracy: of the whole cascade; expensive: of the expensive judge alone.
@@ -117,17 +120,19 @@ class _Whole:
     expensive: float | None = None
 
 
-def _whole(first: Aligned, last: Aligned, right: BoolArray, taken: BoolArray) -> _Whole:
+def _cascade_accuracy(
+    first: Aligned, last: Aligned, right: BoolArray, taken: BoolArray
+) -> _CascadeAccuracy:
     """right, taken: of the cheap judge, over its own rows."""
     import numpy as np
 
     _, ours, theirs = np.intersect1d(first.at, last.at, return_indices=True)
     # Means do not depend on the order of the rows: they count rights.
     if not len(ours):
-        return _Whole()
+        return _CascadeAccuracy()
     last_right = (last.ratings.passes == last.ratings.truth)[theirs]
     whole_right = np.where(taken[ours], right[ours], last_right)
-    return _Whole(len(ours), float(whole_right.mean()), float(last_right.mean()))
+    return _CascadeAccuracy(len(ours), float(whole_right.mean()), float(last_right.mean()))
 
 
 def _cascade_uri(context: MeasuringContext, aligned: list[Aligned], guarantee: Guarantee) -> str:
@@ -136,6 +141,7 @@ def _cascade_uri(context: MeasuringContext, aligned: list[Aligned], guarantee: G
     A recorded judge is as sure as its score is far from a cut, which is not what a cascade goes by:
     such a threshold would promise nothing there.
     """
+    # At a threshold of 0 the cheap judge answers every row: there is nothing to hand on.
     if len(aligned) < 2 or not guarantee.threshold:
         return ""
     first, last = aligned
@@ -143,6 +149,7 @@ def _cascade_uri(context: MeasuringContext, aligned: list[Aligned], guarantee: G
     expensive = context.uri(last.verdicts.judge)
     if first.verdicts.confidence is None or not expensive:
         return ""
+    # All digits: a rounded threshold would let in rows that nothing was certified for.
     return f"cascade:{cheap}>{expensive}@{guarantee.threshold!r}"
 
 

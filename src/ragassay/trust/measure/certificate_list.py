@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ragassay.core import Certificate, DataError, SetupError, shorten
 
-_SHORTEST_ID = 4
+_SHORTEST_ID = 4  # fewer digits often begin several ids
 
 
 def certificates(
@@ -36,9 +36,9 @@ def certificates(
                 opened.put_certificate(certificate)
         chosen = known_certificates(opened)
     names = _metrics_meant(metric, chosen)
-    chosen = tuple(one for one in chosen if one.metric in names)
+    chosen = tuple(certificate for certificate in chosen if certificate.metric in names)
     if judge is not None:
-        chosen = tuple(one for one in chosen if one.judge == judge)
+        chosen = tuple(certificate for certificate in chosen if certificate.judge == judge)
     if which is not None:
         chosen = (_with_id(which, chosen),)
     if output is not None:
@@ -46,9 +46,9 @@ def certificates(
     return chosen
 
 
-def _metrics_meant(metric: str | None, known: Sequence[Certificate]) -> set[str]:
+def _metrics_meant(metric: str | None, choices: Sequence[Certificate]) -> set[str]:
     """The printed names that are meant: this very one, else those with any parameters."""
-    names = {certificate.metric for certificate in known}
+    names = {certificate.metric for certificate in choices}
     if metric is None:
         return names
     if metric in names:
@@ -56,11 +56,11 @@ def _metrics_meant(metric: str | None, known: Sequence[Certificate]) -> set[str]
     return {name for name in names if name.partition("(")[0] == metric}
 
 
-def _with_id(which: str, known: Sequence[Certificate]) -> Certificate:
+def _with_id(which: str, choices: Sequence[Certificate]) -> Certificate:
     """The only certificate whose id begins so. Raises SetupError E0205 for none or several."""
     matches: list[Certificate] = []
     if len(which) >= _SHORTEST_ID:
-        matches = [one for one in known if one.id.startswith(which.lower())]
+        matches = [choice for choice in choices if choice.id.startswith(which.lower())]
     if len(matches) != 1:
         count = "More than one" if matches else "No"
         raise SetupError(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _RECORDED = "recorded:"
 _RUN = "run:"
 _EVERY_RECORDED = _RECORDED + "*"
+# Kinds of judges that are made of two, whose names a comma may separate.
 _OF_TWO = ("cascade:", "checked:")
 
 
@@ -52,21 +53,21 @@ class LabelSource:
         """The rows with these ids as they are written, by id."""
         from ragassay.datasets import open_records
 
-        wanted = set(ids)
+        row_ids = set(ids)
         records: dict[str, Mapping[str, object]] = {}
-        if not wanted:
+        if not row_ids:
             return records
         for _, row_id, row in open_records(self.rows, mapping=self.mapping, format=self.format):
-            if row_id in wanted:
+            if row_id in row_ids:
                 records[row_id] = row
                 # The source may go on for gigabytes.
-                if len(records) == len(wanted):
+                if len(records) == len(row_ids):
                     break
         return records
 
 
 @dataclass(frozen=True, slots=True)
-class AskedJudge:
+class JudgeRun:
     """A judge whose answers are a run in the store.
 
     uri: of the judge. rubrics: rubric id -> "id@version". profile: what the labelled rows are like.
@@ -82,15 +83,15 @@ class AskedJudge:
 class MeasuringContext:
     """Labels, and the verdicts of each judge on their rows.
 
-    metric: "" where all judges are recorded ones. asked: judge -> its run, for judges that were
-    asked. cut, judge_cut: as they were given, None for the usual ones.
+    metric: "" where all judges are recorded ones. judge_runs: judge -> its run, for judges that
+    were asked. cut, judge_cut: of the options, None for the usual ones.
     """
 
     source: LabelSource
     table: LabelTable
     verdicts: tuple[Verdicts, ...]
     metric: str
-    asked: Mapping[str, AskedJudge] = field(default_factory=dict)
+    judge_runs: Mapping[str, JudgeRun] = field(default_factory=dict)
     cut: float | None = None
     judge_cut: float | None = None
     store: str | os.PathLike[str] | None = None
@@ -104,8 +105,8 @@ class MeasuringContext:
 
     def uri(self, judge: str) -> str:
         """The URI behind a judge's name, "" for a recorded one."""
-        asked = self.asked.get(judge)
-        return "" if asked is None else asked.uri
+        judge_run = self.judge_runs.get(judge)
+        return "" if judge_run is None else judge_run.uri
 
     def aligned(self) -> list[Aligned]:
         """Each judge beside the labels, for measurements that take one verdict a row.
@@ -116,7 +117,9 @@ class MeasuringContext:
         from ragassay.trust.alignment import align
 
         label_cut = self.label_cut
-        aligned = [align(self.table, one, label_cut, self.judge_cut) for one in self.verdicts]
+        aligned = [
+            align(self.table, verdicts, label_cut, self.judge_cut) for verdicts in self.verdicts
+        ]
         for judge in aligned:
             name = judge.verdicts.judge
             if judge.position:
@@ -141,7 +144,7 @@ class MeasuringContext:
                 "E0205",
                 "One judge is needed here.",
                 where="--judge",
-                why=", ".join(one.verdicts.judge for one in aligned[:10]),
+                why=", ".join(judge.verdicts.judge for judge in aligned[:10]),
                 fix="name one of them",
             )
         return aligned[0]
@@ -189,18 +192,21 @@ def measuring_context(
         scale=scale,
     )
     capped_runs = CappedRuns(options, store)
+    # Nobody is asked for a metric by recorded judges: it may be left out, whatever the rows' task.
     if all(name.startswith(_RECORDED) for name in names):
-        chosen = metric or ""
+        metric_name = metric or ""
     else:
-        chosen = _chosen_metric(metric, table)
-    readers = _Judges(source, table, chosen, capped_runs, store)
+        metric_name = _metric_to_ask(metric, table)
+    reader = _VerdictReader(source, table, metric_name, capped_runs, store)
     for name in names:
-        readers.read(name)
-    verdicts = tuple(readers.verdicts.values())
-    return MeasuringContext(source, table, verdicts, chosen, readers.asked, cut, judge_cut, store)
+        reader.read(name)
+    verdicts = tuple(reader.verdicts.values())
+    return MeasuringContext(
+        source, table, verdicts, metric_name, reader.judge_runs, cut, judge_cut, store
+    )
 
 
-class _Judges:
+class _VerdictReader:
     """What the judges say, read one after the other; a judge named twice counts once."""
 
     def __init__(
@@ -217,7 +223,7 @@ class _Judges:
         self._capped_runs = capped_runs
         self._store = store
         self.verdicts: dict[str, Verdicts] = {}
-        self.asked: dict[str, AskedJudge] = {}
+        self.judge_runs: dict[str, JudgeRun] = {}
 
     def read(self, name: str) -> None:
         """Read or ask the judge of this name, or every recorded one."""
@@ -245,7 +251,7 @@ class _Judges:
             manifest = run.manifest
             self._add(verdicts_of_run(self._table, name, run, self._metric))
             profile = profile_of_run(self._table, run)
-            self.asked[name] = AskedJudge(
+            self.judge_runs[name] = JudgeRun(
                 run.id, manifest.judge.uri, manifest.judge.rubrics, profile
             )
 
@@ -285,6 +291,7 @@ def judges_of(judge: str | Sequence[str]) -> tuple[str, ...]:
     texts = [judge] if isinstance(judge, str) else judge
     names: list[str] = []
     for text in texts:
+        # Of one text only: a judge that is named by an option of its own stands for itself.
         is_recorded = False
         for part in text.split(","):
             name = part.strip()
@@ -331,16 +338,18 @@ def _is_file(name: str) -> bool:
     """Whether a recorded judge is a column of another file: recorded:FILE#COLUMN."""
     if not name.startswith(_RECORDED) or "#" not in name:
         return False
+    # A key of the rows' `judges` may hold a "#" as well: it is a file where there is one.
     path, _ = _file_and_column(name)
     return Path(path).is_file()
 
 
 def _file_and_column(name: str) -> tuple[str, str]:
+    # The last "#": paths hold one more often than the names of columns do.
     path, _, column = name.removeprefix(_RECORDED).rpartition("#")
     return path, column
 
 
-def _chosen_metric(metric: str | None, table: LabelTable) -> str:
+def _metric_to_ask(metric: str | None, table: LabelTable) -> str:
     """The printed name of the metric that judges are asked for, by default of the rows' task."""
     from ragassay.metrics import catalogue, parse
     from ragassay.trust.comparison import TASKS
@@ -349,13 +358,12 @@ def _chosen_metric(metric: str | None, table: LabelTable) -> str:
         # A name of the catalogue is written out in full; any other is a judge of the user's own.
         name = metric.partition("(")[0].partition("@")[0].strip()
         return str(parse(metric)) if name in catalogue() else metric
-    tasks = [task for task in table.tasks if task in TASKS]
-    if len(table.tasks) == 1 and tasks:
+    # Rows of several tasks need several metrics, and a benchmark has one.
+    tasks = list(table.tasks)
+    if len(tasks) == 1 and tasks[0] in TASKS:
         return TASKS[tasks[0]]
-    if table.tasks:
-        why = f"the rows' task is {', '.join(map(repr, list(table.tasks)[:5]))}"
-    else:
-        why = "no `task` field"
+    names = ", ".join(map(repr, tasks[:5]))
+    why = f"the rows' task is {names}" if tasks else "no `task` field"
     raise SetupError(
         "E0205",
         "It is not said which metric the judge is asked for.",

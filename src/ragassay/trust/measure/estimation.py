@@ -73,27 +73,28 @@ def estimate(
     from ragassay.trust.correction import corrected_metric
 
     check_cuts(cut, None)
-    check_draws(FEWEST_DRAWS, seed)
+    check_draws(FEWEST_DRAWS, seed)  # for the seed: the draws cannot be chosen here
     with open_run(run, store=store) as opened:
         name = labelled_metric(opened, metric)
         check_slice(opened, by)
         if labels is None:
-            given = _imported_labels(opened, name)
+            human_labels = _imported_labels(opened, name)
         else:
-            given = _labels_of_file(labels, name, label, scale, of)
+            human_labels = _labels_of_file(labels, name, label, scale, of)
         kind = of or _usual_kind(opened, name)
         where = "the labels in the store" if labels is None else str(labels)
-        points = scale_of_labels(given, scale, where, kind)
+        points = scale_of_labels(human_labels, scale, where, kind)
         rows = list(run_rows(opened, name, kind))
         calibration_rows: dict[str, RunRow] = {}
-        if labels is not None and not _any_of_run(given, rows):
+        # With one label of the run, the others are rows that are set aside and counted.
+        if labels is not None and not _any_of_run(human_labels, rows):
             judged = _judged_calibration_set(labels, opened, name, kind, store, tell)
-            calibration_rows = _with_label(judged, given)
+            calibration_rows = _with_label(judged, human_labels)
         if beside is not None:
             if calibration_rows:
                 raise _no_second_scores()
             rows = _with_second_scores(rows, beside, name, store)
-        unit_labels = as_unit_labels(given, kind, points, cut)
+        unit_labels = as_unit_labels(human_labels, kind, points, cut)
         return corrected_metric(
             rows,
             _row_labels(unit_labels, calibration_rows, len(rows)),
@@ -128,8 +129,8 @@ def _labels_of_file(
 
 def _usual_kind(run: Run, metric: str) -> Kind:
     """ "pass" where rows of the run passed or failed by the metric."""
-    for one in run.summary.metrics:
-        if one.metric == metric and one.passed + one.failed:
+    for summary in run.summary.metrics:
+        if summary.metric == metric and summary.passed + summary.failed:
             return "pass"
     return "mean"
 
@@ -183,6 +184,7 @@ def _judged_calibration_set(
             f"none of the labels is of run {run.id}: their rows are judged by"
             f" {run.manifest.judge.uri} first"
         )
+    # The very judge of the run: the correction is of its errors and of no other judge's.
     stored = run.manifest.options
     options: dict[str, Any] = {
         name: stored[name] for name in _JUDGING if stored.get(name) is not None
@@ -213,6 +215,7 @@ def _row_labels(
     from ragassay.trust.correction import RowLabel
     from ragassay.trust.sampling import combined
 
+    # Several people may label a row: it was drawn once, with one chance in one round.
     rounds: dict[str, tuple[int, float | None]] = {}
     for label in labels:
         rounds[label.row_id] = (max(1, label.round), label.inclusion_probability)
@@ -220,6 +223,7 @@ def _row_labels(
     for row_id, (round_, chance) in rounds.items():
         if chance is not None:
             drawn[row_id] = (round_, chance)
+    # More rows than the run has were drawn from another one: their chances mean nothing here.
     inclusion: dict[str, float] = {}
     if drawn and len(drawn) <= population:
         inclusion = dict(zip(drawn, combined(list(drawn.values()), population), strict=True))

@@ -17,10 +17,10 @@ from ragassay.core import HumanLabel, NothingToDo, RowResult, SetupError
 from ragassay.trust.measure.run_labels import (
     BINARY,
     check_slice,
-    keep_labels,
     labelled_metric,
     labels_of_run,
     scale_of_labels,
+    store_labels,
 )
 from ragassay.trust.option_checks import FEWEST_DRAWS, check_draws
 
@@ -70,7 +70,8 @@ def next_rows(
     """
     from ragassay.trust import sampling
 
-    check_draws(FEWEST_DRAWS, seed)
+    check_draws(FEWEST_DRAWS, seed)  # for the seed: nothing is resampled here
+    # Never overwritten: hours of somebody's work may be in it.
     _check_new(output)
     with open_run(run, store=store) as opened:
         name = labelled_metric(opened, metric)
@@ -122,7 +123,10 @@ def _taken(run: Run, metric: str, sheets: Sequence[Path]) -> tuple[set[str], int
 
 
 def _rows_of_sheet(path: Path) -> tuple[set[str], int]:
-    """The ids of a sheet, labelled or not, and its last round."""
+    """The ids of a sheet, labelled or not, and its last round.
+
+    Rows without a label count: somebody may be labelling them right now.
+    """
     from ragassay.datasets import open_records
 
     ids = set()
@@ -130,6 +134,7 @@ def _rows_of_sheet(path: Path) -> tuple[set[str], int]:
     for _, row_id, row in open_records(path):
         ids.add(row_id)
         cell = str(row.get("round") or "0")
+        # Anything else is no round of ours: the sheet may be a file of somebody else's.
         if cell.isascii() and cell.isdigit() and len(cell) < 6:
             last_round = max(last_round, int(cell))
     return ids, last_round
@@ -194,11 +199,12 @@ def import_labels(
                 why=f"{file.unlabelled} rows without a label",
                 fix=f"fill in the column {label!r}, or name another: --label",
             )
+        # Raises for a scale that nobody named: found now, not when an estimate is made of it.
         scale_of_labels(file.labels, scale, str(source))
         labels = _named(opened, file.labels, metric)
-        kept = keep_labels(opened, labels, replace_old=replace_old)
-        metrics = tuple(sorted({one.name for one in labels}))
-        return LabelImport(opened.id, file, kept, metrics)
+        changed = store_labels(opened, labels, replace_old=replace_old)
+        metrics = tuple(sorted({label.name for label in labels}))
+        return LabelImport(opened.id, file, changed, metrics)
 
 
 def _named(run: Run, labels: Sequence[HumanLabel], metric: str | None) -> list[HumanLabel]:
@@ -206,7 +212,7 @@ def _named(run: Run, labels: Sequence[HumanLabel], metric: str | None) -> list[H
 
     Where the file does not say what it labels, it is the run's one metric with a pass mark.
     """
-    if metric is None and all(one.name in run.manifest.metrics for one in labels):
+    if metric is None and all(label.name in run.manifest.metrics for label in labels):
         return list(labels)
     name = labelled_metric(run, metric)
-    return [replace(one, name=name) for one in labels]
+    return [replace(label, name=name) for label in labels]

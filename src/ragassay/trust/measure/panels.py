@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ragassay.api import Run
     from ragassay.scoring.panels import Panel, Repeatability
 
-MOST_SAMPLES = 100
+MOST_SAMPLES = 100  # each one buys every verdict again
 
 
 def panel(
@@ -48,12 +48,14 @@ def panel(
             fix="such as --judge recorded:a,b,c",
         )
     table = context.table
+    # One column a judge, one line a labelled row; NaN where the judge has no verdict.
     verdicts = np.full((len(table), len(aligned)), np.nan)
     scores = np.full((len(table), len(aligned)), np.nan)
     for column, judge in enumerate(aligned):
         verdicts[judge.at, column] = judge.ratings.passes
         if judge.ratings.unit is not None:
             scores[judge.at, column] = judge.ratings.unit
+    # The mean of scores is a rule only where every judge has scores on one scale, 0 to 1.
     all_have_scores = all(judge.ratings.unit is not None for judge in aligned)
     try:
         return panels.panel(
@@ -110,7 +112,7 @@ def repeat(
     check_draws(draws, seed)
     capped_runs = CappedRuns({**options, "temperature": temperature}, store)
     if isinstance(rows, Iterator):
-        rows = list(rows)  # read once a sample
+        rows = list(rows)  # every sample reads them again
     verdicts = _RepeatedVerdicts(samples)
     for sample in range(1, samples + 1):
         name = f"sample {sample} of {samples}"
@@ -148,6 +150,7 @@ class _RepeatedVerdicts:
             score = row.score(metric)
             if row.sample is None or score is None or score.verdict is None:
                 continue
+            # A row that one sample lost keeps its place among the others, as NaN.
             value = verdict_value(score)
             verdicts = self.by_row.setdefault(row.id, [float("nan")] * self._samples)
             verdicts[sample - 1] = float("nan") if value is None else value

@@ -70,6 +70,7 @@ def people_agreement(
             fix="name a run, or files of labels",
         )
     people = _read_sources(sources, metric, label, votes, scale)
+    # Labels of files alone have people and no judge.
     judge = _Judge(metric or "")
     if run is not None:
         with open_run(run, store=store) as opened:
@@ -132,7 +133,9 @@ def _person(source: object, place: int) -> str:
 
 
 def _read_run(run: Run, metric: str | None, people: _People) -> _Judge:
-    """The verdicts of a run; its clusters, and its labels where no file has any, go to `people`."""
+    """The verdicts of a run. Its clusters, and its labels where no file has any, are added to
+    `people`.
+    """
     name = labelled_metric(run, metric)
     if not people.labels:
         people.labels = list(labels_of_run(run, name))
@@ -154,7 +157,8 @@ def _votes(people: _People, metric: str) -> Votes:
     """All labels as votes on the metric. Raises SetupError E0206 for fewer than two people."""
     from ragassay.scoring import annotators
 
-    labels = [replace(one, name=metric) for one in people.labels]
+    # Files may call what they label by other names than the run's metric does.
+    labels = [replace(label, name=metric) for label in people.labels]
     votes = annotators.votes(labels, people.clusters)
     if len(votes.people) < 2:
         raise SetupError(
@@ -198,6 +202,7 @@ def _alt_test(
 
     if judge.passes:
         least = default_cut(scale) if cut is None else cut
+        # A comparison with NaN is false: a vote that is missing would become a fail.
         values = np.where(np.isnan(table.values), np.nan, table.values >= least)
     else:
         low, high = min(scale), max(scale)
@@ -219,6 +224,7 @@ def _alt_test(
 
 def _with_agreement_of_people(test: AltTest, people: PeopleAgreement) -> AltTest:
     """The test without its verdict where people are not shown to agree beyond chance."""
+    # An interval of alpha above 0 is what shows it; a figure without one shows nothing.
     for figure in people.figures:
         if figure.name == "alpha" and figure.value is not None and figure.interval is not None:
             if figure.interval.low > 0:

@@ -74,12 +74,14 @@ class _Reading:
 
     def add(self, line: int, row_id: str, row: Mapping[str, object]) -> None:
         self.rows += 1
+        # For the message that names the nearest column; one row may have any number of them.
         self.columns.update(dict.fromkeys(list(row)[:1000]))
         place = self._places.get(row_id)
         if place is None:
             self._others += 1
             return
         value = self._value(row)
+        # The same verdict twice is no contradiction: files repeat rows.
         if self.in_file[place] and value is not None and self.score[place] != value:
             raise DataError(
                 "E0306",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ragassay.trust.correction import RunRow
 
 BINARY = (0.0, 1.0)
+# In the order in which they are tried: labels of 0 and 1 alone fit both.
 _USUAL_SCALES = ((0.0, 0.5, 1.0), (0.0, 1.0, 2.0, 3.0))
 
 
@@ -30,7 +31,7 @@ def labels_of_run(run: Run, metric: str) -> tuple[HumanLabel, ...]:
     return run.store.labels(run.id, metric)
 
 
-def keep_labels(run: Run, labels: Sequence[HumanLabel], *, replace_old: bool) -> int:
+def store_labels(run: Run, labels: Sequence[HumanLabel], *, replace_old: bool) -> int:
     """Put labels into the store beside a run; how many of them are new or changed."""
     return run.store.put_labels(run.id, labels, replace=replace_old)
 
@@ -43,10 +44,11 @@ def labelled_metric(run: Run, metric: str | None) -> str:
     """
     names = run.manifest.metrics
     if metric is None:
-        marked = [m.metric for m in run.summary.metrics if m.pass_mark is not None and m.asked]
-        if len(marked) == 1:
-            return marked[0]
-        choices = marked or names
+        # People say pass or fail of these; any other metric has to be named.
+        with_mark = [m.metric for m in run.summary.metrics if m.pass_mark is not None and m.asked]
+        if len(with_mark) == 1:
+            return with_mark[0]
+        choices = with_mark or names
         raise SetupError(
             "E0206",
             "It is not said which metric people label.",
@@ -56,6 +58,7 @@ def labelled_metric(run: Run, metric: str | None) -> str:
         )
     if metric in names:
         return metric
+    # "ndcg_at_k" may stand for "ndcg_at_k(k=5)" where the run has no other one of it.
     with_parameters = [name for name in names if name.partition("(")[0] == metric]
     if len(with_parameters) == 1:
         return with_parameters[0]
@@ -76,6 +79,7 @@ def check_slice(run: Run, field: str | None) -> None:
     for row in run:
         if row.sample is None:
             continue
+        # Most often the first row has it: the whole run is read for the message only.
         if field in row.sample.slices:
             return
         fields.update(dict.fromkeys(row.sample.slices))
@@ -110,6 +114,7 @@ def scale_of_labels(
     values = sorted({label.value for label in labels})
     if kind == "mean" and all(0 <= value <= 1 for value in values):
         return BINARY
+    # Labels of 0, 1 and 3 are on the scale 0 to 3, of which nobody gave the 2.
     for usual in _USUAL_SCALES:
         if set(values) <= set(usual):
             return usual
@@ -150,6 +155,8 @@ def run_rows(run: Run, metric: str, kind: str) -> Iterator[RunRow]:
 
     for row in run:
         score = row.score(metric)
+        # A row whose verdict was lost is still one of the population; one that the metric does not
+        # apply to is not.
         if row.sample is None or score is None or score.status is Status.NOT_APPLICABLE:
             continue
         yield RunRow(

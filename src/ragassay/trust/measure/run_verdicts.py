@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ragassay.trust.label_table import FloatArray, LabelTable
 
 _REASON_LENGTH = 90
-_MOST_REASONS = 20
+_MOST_REASONS = 20  # servers may answer each row with an error of its own
 
 
 def verdicts_of_run(table: LabelTable, judge: str, run: Run, metric: str) -> Verdicts:
@@ -65,6 +65,7 @@ def verdicts_of_run(table: LabelTable, judge: str, run: Run, metric: str) -> Ver
     return Verdicts(
         judge=judge,
         score=reading.score,
+        # A metric without a pass mark gives scores alone: a cut has to say which ones pass.
         passes=reading.passes if reading.every_score_has_a_verdict else None,
         ratings=reading.ratings_of_all(),
         missing=reading.missing(),
@@ -108,6 +109,7 @@ class _Reading:
             return
         self.in_run[place] = True
         score = row.score(self._metric)
+        # An undecided row has a value, of which too little was judged to call it a verdict.
         if score is None or score.value is None or score.verdict is Verdict.UNDECIDED:
             self._reasons[_reason(score, row.bad)] += 1
             return
@@ -121,6 +123,7 @@ class _Reading:
 
     def ratings_of_all(self) -> FloatArray | None:
         """The ratings on the rubric's scale, where each score has one."""
+        # Ratings of some rows and scores of others would not be on one scale.
         judged = np.isfinite(self.score)
         if judged.any() and np.isfinite(self.ratings[judged]).all():
             return self.ratings
@@ -163,6 +166,7 @@ def _rating(score: Score) -> float:
 
 def _request_keys(score: Score) -> tuple[str, ...]:
     """The keys of what the judge was asked for this score."""
+    # A part that a rule settled has no key: nobody was asked.
     applicable = [part for part in score.parts if part.status is not Status.NOT_APPLICABLE]
     return tuple(part.key for part in applicable if part.key)
 
@@ -213,6 +217,7 @@ def _confidence_by_key(run: Run, keys: Iterable[str]) -> dict[str, float] | None
         registry = rubric_registry(restore(run.manifest, {}).rubrics)
     except SetupError:
         return None
+    # A key without a judgment is one whose verdict was lost.
     confidence_of_key = dict.fromkeys(keys, 0.0)
     for key, judgment in run.judgments(keys).items():
         scale = registry.get(judgment.rubric.partition("@")[0]).scale
