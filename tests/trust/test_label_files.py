@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ragassay.core import Context, DataError, HumanLabel, Sample, SetupError
 from ragassay.trust.consensus import consensus, ties
-from ragassay.trust.label_files import of_samples, read_sheet, read_votes
+from ragassay.trust.label_files import read_sheet, read_votes
 from ragassay.trust.label_sheets import write_sheet
 from ragassay.trust.sampling import ChosenRow
 
@@ -291,17 +291,18 @@ def test_votes_of_several_people_in_one_cell_are_labels_of_each(tmp_path: Path) 
 
 
 def test_rows_that_carry_labels_themselves_are_read_too() -> None:
-    samples = [
-        Sample("a", labels={"label": "yes"}, cluster="d"),
-        Sample("b", labels={"other": 1.0}),
-        Sample("c", labels={"label": 0.0}),
+    rows = [
+        {"id": "a", "labels": {"label": "yes"}, "cluster": "d"},
+        {"id": "b", "labels": {"other": 1.0}},
+        {"id": "c", "labels": {"label": 0.0}},
     ]
-    found = of_samples(samples)
+    found = read_sheet(rows, label="labels/label")
     assert [(label.row_id, label.value) for label in found.labels] == [("a", 1.0), ("c", 0.0)]
     assert found.unlabelled == 1
     assert found.clusters == {"a": "d"}
+    unlabelled = [{"id": f"r{line}", "labels": {}} for line in range(1, 7)]
     with pytest.raises(DataError, match="row 7"):
-        of_samples([Sample("a", labels={"label": 3.0}, line=7)])
+        read_sheet([*unlabelled, {"id": "a", "labels": {"label": 3.0}}], label="labels/label")
 
 
 def test_a_tie_is_left_open_and_listed() -> None:

@@ -107,11 +107,13 @@ def label_cut(table: LabelTable) -> float:
     try:
         return default_cut(table.scale)
     except SetupError:
+        # A single "11" among labels of 0 and 1 is more likely a slip than a scale.
         values, counts = np.unique(table.label, return_counts=True)
         rare = values[counts <= max(1.0, _SLIPS * len(table))]
         others = sorted(set(values.tolist()) - set(rare.tolist()))
         if not len(rare) or len(others) < 2:
             raise
+        # Raises once more where the other labels are on no usual scale either.
         default_cut(others)
     lines = table.lines[np.isin(table.label, rare)].tolist()
     where = "line " + ", ".join(map(str, lines[:5]))
@@ -135,14 +137,17 @@ def align(table: LabelTable, judge: Verdicts, cut: float, judge_cut: float | Non
     scores pass.
     """
     is_pair = judge.score.ndim == 2
+    # Labels of 1 and 2 name the better response of a pair; signed labels say by how much.
     if is_pair and set(table.scale) <= {1.0, 2.0}:
         return _align_both_orders(table, judge, cut)
     own_cut = judge_cut if judge_cut is not None else judge.cut
     passes = judge.passes
     if is_pair:
         score = _advantage_of_the_second(table, judge)
+        # The second response is better: what a positive label says as well.
         if own_cut is None:
             passes = score > 0
+    # Grades are compared where judge and people use one scale, which scores from 0 to 1 are not.
     elif judge.ratings is not None and _is_one_scale(table.label, judge.ratings):
         score = judge.ratings
     else:
@@ -154,10 +159,10 @@ def align(table: LabelTable, judge: Verdicts, cut: float, judge_cut: float | Non
     label = table.label[at]
     graded = _is_graded(label, judged)
     warnings = list(judge.warnings)
-    if passes is None and own_cut is None:
-        own_cut = _usual_judge_cut(judge.judge, judged, cut, graded, warnings)
     if passes is None:
-        passed = judged >= (own_cut or 0.0)
+        if own_cut is None:
+            own_cut = _usual_judge_cut(judge.judge, judged, cut, graded, warnings)
+        passed = judged >= own_cut
     else:
         passed = passes[at]
         own_cut = None
@@ -214,6 +219,7 @@ def _is_one_scale(label: FloatArray, score: FloatArray) -> bool:
         return False
     if set(scores) <= {0.0, 1.0} < set(points.tolist()) | {0.0, 1.0}:
         return False  # pass or fail beside grades
+    # Counted in steps, all of them lie on whole numbers.
     step = float(np.diff(points).min())
     places = (np.concatenate([scores, points]) - points[0]) / step
     span = points[-1] - points[0]
@@ -229,6 +235,7 @@ def _usual_judge_cut(
 ) -> float:
     """From which score on a judge passes, where it does not say so itself."""
     values = np.unique(score)
+    # On one scale, a grade means the same of judge and people.
     if graded or not len(values):
         return cut
     if set(values) <= {0.0, 1.0}:
@@ -311,8 +318,9 @@ def _grades(label: FloatArray, score: FloatArray) -> tuple[float, ...]:
 
 def _align_both_orders(table: LabelTable, judge: Verdicts, cut: float) -> Aligned:
     """Pairs judged in both orders: each order is a rating of its own, in the row's cluster."""
-    seen = np.flatnonzero(~np.isnan(judge.score).any(1))
-    winner = judge.score[seen]
+    # Both orders, or neither: with one alone, position could not be told from preference.
+    judged = np.flatnonzero(~np.isnan(judge.score).any(1))
+    winner = judge.score[judged]
     warnings = list(judge.warnings)
     if without_winner := int(np.isinf(winner).sum()):
         warnings.append(
@@ -321,7 +329,7 @@ def _align_both_orders(table: LabelTable, judge: Verdicts, cut: float) -> Aligne
         )
     first = np.isfinite(winner[:, 0])
     second = np.isfinite(winner[:, 1])
-    at = np.concatenate([seen[first], seen[second]])
+    at = np.concatenate([judged[first], judged[second]])
     score = np.concatenate([winner[first, 0], winner[second, 1]])
     ratings = _ratings(table, at, score, score >= cut, cut, graded=False)
     return Aligned(
@@ -329,8 +337,8 @@ def _align_both_orders(table: LabelTable, judge: Verdicts, cut: float) -> Aligne
         ratings,
         at,
         cut,
-        _with_unexplained(judge.missing, len(table) - len(seen)),
-        _position_figures(winner, table.label[seen], table.cluster[seen]),
+        _with_unexplained(judge.missing, len(table) - len(judged)),
+        _position_figures(winner, table.label[judged], table.cluster[judged]),
         tuple(warnings),
     )
 
@@ -340,6 +348,7 @@ def _position_figures(
 ) -> tuple[Figure, ...]:
     """Accuracy by order, and how often both orders have the same winner."""
     right = winner == label[:, None]
+    # Two orders without a winner are both infinite, which is no agreement.
     same = (winner[:, 0] == winner[:, 1]) & np.isfinite(winner[:, 0])
     return (
         _share("accuracy", right.mean(1), cluster),

@@ -47,6 +47,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 
 _NAMES = ("name", "judge", "model", "system", "method", "row", "dataset")
 _EMPTY_CELLS = ("", "-", "n/a", "–", "—")
+# The figures whose implied values are worth a line.
 _IMPLIED = (
     "precision",
     "recall",
@@ -103,6 +104,7 @@ def audit_table(source: object, *, balanced: bool = False, format: str | None = 
         try:
             rows.append(audit_row(_row_name(row) or row_id, row, balanced=balanced))
         except DataError as error:
+            # The audit of one row does not know which line of which file it is.
             error.where = error.where or records.where(line)
             raise
     if not any(row.printed for row in rows):
@@ -144,6 +146,7 @@ def audit_row(name: str, row: Mapping[str, object], *, balanced: bool = False) -
         return _undetermined(name, claim, "too few figures to check")
     # An F1 apart from the harmonic mean needs no search: no matrix has these figures.
     boxes = None if claim.f1_side else region(claim.fixed)
+    # Shares may fit where no whole counts of so few rows do.
     if boxes is not None and claim.fits_whole_counts():
         return _possible(name, claim, boxes)
     return _impossible(name, claim, any_matrix=boxes is not None)
@@ -196,12 +199,14 @@ def _claim(row: Mapping[str, object], balanced: bool) -> _Claim:
     cells = {_column(key): value for key, value in row.items()}
     printed = {}
     for figure in ALIASES:
-        one = _printed(figure, cells)
-        if one is not None:
-            printed[figure] = one
+        printed_figure = _printed(figure, cells)
+        if printed_figure is not None:
+            printed[figure] = printed_figure
     n = _count("n", cells)
     positives = _count("positives", cells)
     fixed = dict(printed)
+    # Counts are exact and outrank a printed prevalence; "balanced" speaks only where none is
+    # printed.
     if positives is not None and n:
         share = positives / n
         fixed["prevalence"] = PrintedFigure("prevalence", f"{positives}/{n}", share, share, share)
@@ -263,8 +268,9 @@ def _implied_by_the_rest(claim: _Claim) -> dict[str, Span]:
     """Figure -> what the others leave to it, for figures without which the rest is possible."""
     implied: dict[str, Span] = {}
     for figure in ["f1"] if claim.f1_side else claim.free:
-        rest = {other: one for other, one in claim.fixed.items() if other != figure}
+        rest = {other: printed for other, printed in claim.fixed.items() if other != figure}
         boxes = region(rest)
+        # One figure alone is always possible, and says nothing of the one that was left out.
         if boxes is None or len(rest) < 2:
             continue
         if claim.f1_side and claim.harmonic is not None:
@@ -298,6 +304,7 @@ def describe(audit: TableAudit) -> list[str]:
 
 def _column(name: str) -> str:
     """The figure that a column is called after, else its name in plain characters."""
+    # "Cohen's kappa" is "cohens kappa", and any other sign stands between words.
     letters = "".join(c if c.isalnum() else " " for c in name.lower().replace("'", ""))
     plain = "_".join(letters.split())
     for figure, others in ALIASES.items():
@@ -343,6 +350,7 @@ def _printed(figure: str, cells: Mapping[str, object]) -> PrintedFigure | None:
             f"{figure} is printed as {shorten(text, 30)!r}, which is out of its range.",
             fix="write a share (0 to 1) or per cent (0 to 100)",
         )
+    # Half a step of the last printed place: what the printed number may have been rounded from.
     return PrintedFigure(
         figure, text, share, max(least, share - half_step), min(1.0, share + half_step)
     )
@@ -366,18 +374,20 @@ def _harmonic(printed: Mapping[str, PrintedFigure]) -> Span | None:
     r = printed.get("recall")
     if p is None or r is None or p.low + r.low <= 0:
         return None
+    # The harmonic mean rises with both, so that its ends are at theirs.
     return 2 * p.low * r.low / (p.low + r.low), 2 * p.high * r.high / (p.high + r.high)
 
 
 def _figures_in_words(claim: _Claim) -> str:
     words = []
-    for one in claim.fixed.values():
-        is_balanced = one.text == "balanced"
-        words.append("balanced classes" if is_balanced else f"{one.name} {one.text}")
+    for figure in claim.fixed.values():
+        is_balanced = figure.text == "balanced"
+        words.append("balanced classes" if is_balanced else f"{figure.name} {figure.text}")
     return ", ".join(words)
 
 
 def _span(span: Sequence[float]) -> str:
+    """One number where both ends round to it, else both ends."""
     low, high = span
     for decimals in (3, 4):
         if round(low, decimals) == round(high, decimals):

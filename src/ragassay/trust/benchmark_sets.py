@@ -71,7 +71,7 @@ _SETS = (
     ),
 )
 
-BENCHMARK_SETS: Mapping[str, BenchmarkSet] = {one.name: one for one in _SETS}
+BENCHMARK_SETS: Mapping[str, BenchmarkSet] = {standard.name: standard for standard in _SETS}
 """Name -> the set."""
 
 NEGATIVES = ("shuffled", "same_type", "evasive", "refusal")
@@ -138,29 +138,30 @@ def make_answer_negatives(
     [('a/gold', 'Jane Austen', 1), ('a/shuffled', '1813', 0)]
     """
     _check_kinds(kinds)
-    asked = _questions(rows, question, reference)
-    if len(asked) < 2 or not kinds:
+    questions = _questions(rows, question, reference)
+    if len(questions) < 2 or not kinds:
         raise SetupError(
             "E0205",
             "There are too few questions with gold answers to make wrong ones from.",
             where="rows",
-            why=f"{len(asked)} usable",
+            why=f"{len(questions)} usable",
             fix=f"give rows with {question} and {reference}",
         )
     rng = random.Random(seed)
-    order = list(range(len(asked)))
+    order = list(range(len(questions)))
     rng.shuffle(order)
+    # In turn over shuffled questions: every kind as often, and none tied to a part of the file.
     kind_of = {at: kinds[turn % len(kinds)] for turn, at in enumerate(order)}
-    other_answers = _OtherAnswers(asked, rng)
-    for at, one in enumerate(asked):
-        yield _row(one, one.answers[0], 1, "gold")
+    other_answers = _OtherAnswers(questions, rng)
+    for at, item in enumerate(questions):
+        yield _row(item, item.answers[0], 1, "gold")
         kind = kind_of[at]
         if kind == "evasive":
-            yield _row(one, rng.choice(_EVASIVE), 0, kind)
+            yield _row(item, rng.choice(_EVASIVE), 0, kind)
         elif kind == "refusal":
-            yield _row(one, rng.choice(_REFUSALS), 0, kind)
+            yield _row(item, rng.choice(_REFUSALS), 0, kind)
         else:
-            yield from other_answers.row(one, kind)
+            yield from other_answers.row(item, kind)
 
 
 def _check_kinds(kinds: Sequence[str]) -> None:
@@ -180,6 +181,7 @@ def answer_type(question: str, answer: str) -> str:
     "person", "name" or "text". The question decides between places and people; a name that neither
     is asked for is a "name".
     """
+    # The order of the tests decides: a year is a number as well.
     bare = answer.strip().rstrip(".").strip()
     if bare.lower() in ("yes", "no"):
         return "yes_no"
@@ -235,6 +237,7 @@ def _questions(
     for place, row in enumerate(rows, 1):
         text = row.get(question)
         answers = _gold_answers(row.get(reference))
+        # A question that stands twice would be two rows of one text in two clusters.
         if not isinstance(text, str) or not text.strip() or not answers or text in questions:
             continue
         row_id = str(row.get("id") or f"row-{place}")
@@ -245,62 +248,64 @@ def _questions(
 def _gold_answers(cell: object) -> tuple[str, ...]:
     """The gold answers of a cell: one text, or a list of equally good ones."""
     cells = cell if isinstance(cell, list | tuple) else [cell]
-    texts = [one.strip() for one in cells if isinstance(one, str)]
+    texts = [text.strip() for text in cells if isinstance(text, str)]
     return tuple(text for text in texts if text)
 
 
 class _OtherAnswers:
-    """Answers of other questions as wrong answers of one."""
+    """Answers of other questions as wrong answers of a question."""
 
     def __init__(self, questions: Sequence[_Question], rng: random.Random) -> None:
         self._questions = questions
         self._rng = rng
         self._by_type: dict[str, list[int]] = {}
-        for at, one in enumerate(questions):
-            self._by_type.setdefault(one.type, []).append(at)
+        for at, question in enumerate(questions):
+            self._by_type.setdefault(question.type, []).append(at)
 
-    def row(self, one: _Question, kind: str) -> Iterator[dict[str, object]]:
+    def row(self, question: _Question, kind: str) -> Iterator[dict[str, object]]:
         """The row of a question with the answer of another; none where every answer fits.
 
         Where no other answer is of its type (same_type), the row is a shuffled one and says so.
         """
         other = None
         if kind == "same_type":
-            other = self._foreign(self._by_type[one.type], one)
+            other = self._foreign(self._by_type[question.type], question)
         if other is None:
             kind = "shuffled"
-            other = self._foreign(range(len(self._questions)), one)
+            other = self._foreign(range(len(self._questions)), question)
         if other is not None:
-            yield _row(one, other.answers[0], 0, kind)
+            yield _row(question, other.answers[0], 0, kind)
 
-    def _foreign(self, among: Sequence[int], one: _Question) -> _Question | None:
+    def _foreign(self, among: Sequence[int], question: _Question) -> _Question | None:
         """A question whose answer is not an answer of this one; None where there is none."""
+        # Nearly always the first draw is foreign; looking through all of them for each question
+        # would take the square of their number.
         for _ in range(_TRIES):
             other = self._questions[among[self._rng.randrange(len(among))]]
-            if _is_foreign(other, one):
+            if _is_foreign(other, question):
                 return other
         candidates = [self._questions[at] for at in among]
-        foreign = [other for other in candidates if _is_foreign(other, one)]
+        foreign = [other for other in candidates if _is_foreign(other, question)]
         return self._rng.choice(foreign) if foreign else None
 
 
-def _is_foreign(other: _Question, one: _Question) -> bool:
+def _is_foreign(other: _Question, question: _Question) -> bool:
     """Whether no answer of the other question answers this one; a yes or no might."""
-    if one.type == other.type == "yes_no":
+    if question.type == other.type == "yes_no":
         return False
-    own = {answer.casefold() for answer in one.answers}
+    own = {answer.casefold() for answer in question.answers}
     return own.isdisjoint(answer.casefold() for answer in other.answers)
 
 
-def _row(one: _Question, response: str, label: int, kind: str) -> dict[str, object]:
+def _row(question: _Question, response: str, label: int, kind: str) -> dict[str, object]:
     return {
-        "id": f"{one.id}/{kind}",
-        "question": one.text,
+        "id": f"{question.id}/{kind}",
+        "question": question.text,
         "response": response,
         "label": label,
         "task": "answer_relevance",
         "slice": kind,
-        "cluster": one.id,
-        "reference": list(one.answers),
+        "cluster": question.id,
+        "reference": list(question.answers),
         "label_kind": "constructed",
     }

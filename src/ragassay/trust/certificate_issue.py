@@ -55,8 +55,10 @@ def issue(
             ),
             fix="benchmark the judge itself, such as --judge openai:MODEL",
         )
+    # By its file's name: the folder says something of the machine, and the hash says which file.
     name = benchmark.source.replace("\\", "/").rsplit("/", 1)[-1]
     set_up = replace(benchmark.set_up, judge_cut=judge.judge_cut)
+    # The id is a digest of the rest.
     unsealed = Certificate(
         id="",
         created=benchmark.created,
@@ -99,6 +101,7 @@ def _fields_read(metric: str) -> set[str]:
         needs: tuple[str, ...] = parse(metric).needs  # type: ignore[attr-defined]
     except (RagAssayError, AttributeError):
         return {"question", "response", "contexts", "reference"}
+    # "reference|expected_facts": either of them is enough, and either may be what is read.
     fields_read: set[str] = set()
     for need in needs:
         fields_read.update(need.split("|"))

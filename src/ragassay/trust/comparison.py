@@ -38,7 +38,7 @@ square.
 """
 
 MANY_JUDGES = 6
-_TEXT_LENGTH = 600
+_TEXT_LENGTH = 600  # a report shows a screen of disagreements, not documents
 _MANY_MISSING = 0.1
 
 
@@ -69,8 +69,8 @@ def compare(
     is for a few labels that lie off the scale of all others (lines named).
     """
     cut = label_cut(table) if cut is None else cut
-    aligned = [align(table, judge, cut, judge_cut) for judge in judges]
-    judge_cuts = {one.cut for one in aligned}
+    aligned = [align(table, verdicts, cut, judge_cut) for verdicts in judges]
+    judge_cuts = {judge.cut for judge in aligned}
     # The set-up has room for one: where judges differ, only a cut given for all can stand there.
     common_cut = judge_cuts.pop() if len(judge_cuts) == 1 else judge_cut
     set_up = SetUp(
@@ -79,7 +79,7 @@ def compare(
         cut=cut,
         metric=metric,
         judge_cut=common_cut,
-        graded=any(one.ratings.grades is not None for one in aligned),
+        graded=any(judge.ratings.grades is not None for judge in aligned),
         cluster=table.cluster_field,
         slice=table.slice_field,
         where=table.where,
@@ -87,9 +87,9 @@ def compare(
         seed=seed,
     )
     figures = []
-    for one in aligned:
-        disagreements = _disagreements(table, one, (fp_cost, fn_cost), worst)
-        figures.append(_figures(table, one, disagreements, draws, seed))
+    for judge in aligned:
+        disagreements = _disagreements(table, judge, (fp_cost, fn_cost), worst)
+        figures.append(_figures(table, judge, disagreements, draws, seed))
     differences, notes = _differences(aligned, draws, seed)
     return JudgeBenchmark(
         source=table.source,
@@ -116,15 +116,16 @@ def with_texts(
     """
     judges = []
     for judge in benchmark.judges:
-        own = (rationales or {}).get(judge.judge, {})
+        rationale_of_row = (rationales or {}).get(judge.judge, {})
         recorded_name = judge.judge.removeprefix("recorded:")
         disagreements = []
-        for one in judge.disagreements:
-            row = rows.get(one.id)
+        for disagreement in judge.disagreements:
+            row = rows.get(disagreement.id)
             if row is not None:
-                rationale = _text(own.get(one.id)) or _recorded_rationale(row, recorded_name)
-                one = _with_texts_of(one, row, rationale)
-            disagreements.append(one)
+                rationale = _text(rationale_of_row.get(disagreement.id))
+                rationale = rationale or _recorded_rationale(row, recorded_name)
+                disagreement = _with_texts_of(disagreement, row, rationale)
+            disagreements.append(disagreement)
         judges.append(replace(judge, disagreements=tuple(disagreements)))
     return replace(benchmark, judges=tuple(judges))
 
@@ -150,6 +151,7 @@ def _figures(
 ) -> JudgeFigures:
     """Every figure of one judge, over the rows that it judged."""
     ratings = judge.ratings
+    # A pair that was judged in both orders is two ratings of one row.
     rows = len(np.unique(judge.at))
     clusters = len(np.unique(table.cluster[judge.at]))
     warnings = (*judge.warnings, *_judge_warnings(table, judge, rows, clusters))
@@ -267,6 +269,7 @@ def _judge_in_unit(table: LabelTable, ratings: agreement.Ratings) -> FloatArray:
         low, high = min(table.scale), max(table.scale)
         unit = np.clip((ratings.score - low) / (high - low or 1.0), 0, 1)
         return unit
+    # A judge's own scale is not known beyond the scores that it gave: at least it is 0 to 1.
     bottom = float(min(ratings.score.min(), 0.0))
     top = float(max(ratings.score.max(), 1.0))
     unit = (ratings.score - bottom) / (top - bottom)
@@ -279,24 +282,27 @@ def _differences(
     """Paired differences over the rows that all judges judged, and notes on them."""
     if len(aligned) < 2:
         return (), []
-    if any(one.position for one in aligned):
+    if any(judge.position for judge in aligned):
         return (), [
             "judges of pairs are not compared with each other: their figures stand side by side"
         ]
     # A paired difference needs every judge on a row: fewer rows than the figures are over.
     common = aligned[0].at
-    for one in aligned[1:]:
-        common = np.intersect1d(common, one.at)
+    for judge in aligned[1:]:
+        common = np.intersect1d(common, judge.at)
     if not len(common):
         return (), ["no row was judged by all judges, so there are no differences to show"]
     notes = []
-    if any(len(one.at) > len(common) for one in aligned):
+    if any(len(judge.at) > len(common) for judge in aligned):
         notes.append(
             f"differences are over the {len(common)} rows that all {len(aligned)} judges judged; "
             "each judge's own figures are over all of its rows"
         )
-    shared = {one.verdicts.judge: one.ratings.rows(np.isin(one.at, common)) for one in aligned}
+    shared = {
+        judge.verdicts.judge: judge.ratings.rows(np.isin(judge.at, common)) for judge in aligned
+    }
     graded = all(ratings.grades is not None for ratings in shared.values())
+    # Each judge's grades are places on its own list of grades, and lists may differ.
     if graded:
         shared = _on_one_scale(shared)
     figures = COMPARED + (COMPARED_GRADED if graded else ())
@@ -381,6 +387,7 @@ def _human_rationale(row: Mapping[str, object]) -> str:
 
 def _recorded_rationale(row: Mapping[str, object], name: str) -> str:
     """Why a recorded judge judged the row so."""
+    # Files of others have names of their own for it.
     for field_name in ("judge_text", "judge_rationales", "judge_rationale"):
         by_judge = row.get(field_name)
         text = _text(by_judge.get(name)) if isinstance(by_judge, dict) else ""

@@ -39,6 +39,7 @@ _CORNERS = tuple(product((0, 1), repeat=3))
 _OPPOSITE_CORNERS = ((0, 0, 0), (1, 1, 1))
 _EDGE = 1e-9  # at 0 and 1 themselves some figures are 0 / 0
 _RARE = 5e-4  # an unknown prevalence is taken to lie between this and 1 - this
+# Bounds of the work on one row of a table.
 _BOXES = 6000
 _ROUNDS = 90
 _MOST_MATRICES = 4_000_000
@@ -86,6 +87,7 @@ def region(fixed: Mapping[str, PrintedFigure]) -> FloatArray | None:
             return boxes
         if 2 * len(boxes) > 40 * _BOXES:
             return boxes  # undecided after so much work: possible, as nothing speaks against it
+        # The longest side: boxes stay nearly cubes, and bounds over them narrow fastest.
         boxes = _halved(boxes, width.argmax(1))
     return boxes
 
@@ -99,6 +101,7 @@ def hull(figure: str, boxes: FloatArray) -> Span:
 def whole_counts(n: int, positives: int, fixed: Mapping[str, PrintedFigure]) -> bool:
     """Whether whole counts of n rows can give the figures; True where there are too many to try."""
     negatives = n - positives
+    # Of one class only, recall or the false positive rate has nothing to be a share of.
     if positives < 1 or negatives < 1:
         return True
     tp_low, tp_high = _counts(_first_span("recall", fixed), positives)
@@ -112,6 +115,7 @@ def whole_counts(n: int, positives: int, fixed: Mapping[str, PrintedFigure]) -> 
     f = fp.ravel() / negatives
     v = np.full(len(r), positives / n)
     possible = np.ones(len(r), bool)
+    # A figure that is 0 / 0 is NaN, which compares as outside every interval: not possible.
     with np.errstate(divide="ignore", invalid="ignore"):
         for figure, printed in fixed.items():
             value = _figure(figure, v, r, f)
@@ -168,6 +172,7 @@ def _surely_holds(fixed: Mapping[str, PrintedFigure], boxes: FloatArray) -> bool
 
 def _bounds(figure: str, boxes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The exact lowest and highest value of a figure over each box."""
+    # v: prevalence, r: recall, f: false positive rate, each (k, 2): the ends of k boxes.
     v, r, f = boxes[:, 0], boxes[:, 1], boxes[:, 2]
     # Each is monotone in all three numbers, so that its extremes lie in corners of the box.
     corners = _OPPOSITE_CORNERS if figure in _OF_ONE_NUMBER else _CORNERS
@@ -206,6 +211,7 @@ def _figure(figure: str, v: FloatArray, r: FloatArray, f: FloatArray) -> FloatAr
         return f
     if figure == "specificity":
         return 1 - f
+    # True and false positives, false and true negatives, as shares of all rows.
     return coefficients.BINARY[figure](v * r, (1 - v) * f, v * (1 - r), (1 - v) * (1 - f))
 
 

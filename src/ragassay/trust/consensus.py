@@ -51,7 +51,7 @@ def consensus(labels: Iterable[HumanLabel], how: str = "majority") -> tuple[Cons
 
 def ties(consensuses: Iterable[Consensus]) -> tuple[str, ...]:
     """Ids of the rows on which people are tied: a further person should decide."""
-    return tuple(one.row_id for one in consensuses if one.value is None)
+    return tuple(consensus.row_id for consensus in consensuses if consensus.value is None)
 
 
 def _of_row(labels: Sequence[HumanLabel], how: str) -> Consensus:
@@ -74,6 +74,7 @@ def _joined(values: Sequence[float], how: str) -> float | None:
         return math.fsum(values) / len(values)
     if how == "median":
         ranked = sorted(values)
+        # Of an odd number both places are the middle one.
         return (ranked[(len(ranked) - 1) // 2] + ranked[len(ranked) // 2]) / 2
     first, *others = Counter(values).most_common(2)
     is_tied = bool(others) and others[0][1] == first[1]

@@ -26,6 +26,8 @@ from ragassay.scoring import ppi, shift
 FloatArray = NDArray[np.float64]
 
 FEW_FOR_TEST = 20
+"""Labels below which a test that finds no difference is no sign that there is none."""
+
 LEAST_CLUSTERS = 10
 """A calibration set, or a run, of fewer clusters cannot be shown to be like the other: refused as
 unproven.
@@ -124,8 +126,8 @@ def corrected_metric(
     place = {row.id: i for i, row in enumerate(run)}
     if len(place) != len(run):
         raise ValueError("two rows of the run have one id")
-    given = list(labels)
-    choice = _LabelChoice(given, place.keys(), scale)
+    all_labels = list(labels)
+    choice = _LabelChoice(all_labels, place.keys(), scale)
     used = choice.used
     if choice.foreign:
         sample = [label.row for label in used if label.row is not None]
@@ -145,7 +147,7 @@ def corrected_metric(
         metric=metric,
         rows=len(run),
         lost=lost,
-        labels=len(given),
+        labels=len(all_labels),
         used=len(used),
         unused=choice.unused,
         estimate=estimate,
@@ -182,6 +184,7 @@ class _LabelChoice:
         merged = self._by_row(labels, scale)
         inside = [label for label in merged if label.id in run_ids]
         outside = [label for label in merged if label.id not in run_ids]
+        # Labels of both kinds together would be of two populations.
         self.foreign = not inside
         self.weighted = any(label.inclusion is not None for label in inside)
         if inside:
@@ -199,12 +202,12 @@ class _LabelChoice:
             raise self._no_label()
         if self.weighted:
             # A weighted mean has no weight for a row whose chance is not known.
-            known = [label for label in inside if label.inclusion is not None]
+            with_chance = [label for label in inside if label.inclusion is not None]
             self._set_aside(
                 "chosen in a way that is not known, beside labels with known probabilities",
-                len(inside) - len(known),
+                len(inside) - len(with_chance),
             )
-            self.used = known
+            self.used = with_chance
 
     def _by_row(self, labels: Sequence[RowLabel], scale: tuple[float, float]) -> list[RowLabel]:
         """One label a row, the mean of several; those off the scale are set aside."""
@@ -269,6 +272,7 @@ def _tested(
         labelled = {label.id for label in choice.used}
         others = [row for row in run if row.id not in labelled]
     test = _compare(sample, others, choice.foreign, seed)
+    # Before the warning about few labels: a difference that few labels show is one.
     if not test.alike:
         raise _unlike(test, choice.foreign)
     if len(choice.used) < FEW_FOR_TEST:
@@ -308,6 +312,7 @@ def _features(row: RunRow) -> dict[str, float]:
 
 def _require_clusters(rows: Sequence[RunRow], name: str) -> None:
     """Raise DataError E0605 for rows of too few clusters to be compared with others."""
+    # A row without a cluster is one of its own, also where its id is the name of a cluster.
     clusters = set()
     for row in rows:
         clusters.add((row.cluster is None, row.id if row.cluster is None else row.cluster))
@@ -354,11 +359,11 @@ class _Estimator:
         self, run: Sequence[RunRow], sample: Sequence[RunRow], labels: Sequence[RowLabel]
     ) -> ppi.Estimate:
         """sample: the labelled rows, in the order of the labels."""
-        known = [row.value for row in run if row.value is not None]
-        stand_in = sum(known) / len(known) if known else 0.0
-        population = run if known else []  # a judge that lost every row says nothing of them
+        scores = [row.value for row in run if row.value is not None]
+        stand_in = sum(scores) / len(scores) if scores else 0.0
+        population = run if scores else []  # a judge that lost every row says nothing of them
         units = _Units()
-        # Units are numbered as they come: the run's rows first.
+        # The run's rows first: in whatever order the labels come, a unit keeps its number.
         run_units = [units.code(row, "") for row in population]
         sample_units = [units.code(row, "labels/" if self.foreign else "") for row in sample]
         return ppi.estimate(
@@ -371,7 +376,7 @@ class _Estimator:
             high=self.scale[1],
             level=self.level,
             seed=self.seed,
-            second=_second_scores(sample, run) if known else None,
+            second=_second_scores(sample, run) if scores else None,
         )
 
     def by_slice(
@@ -395,8 +400,8 @@ class _Estimator:
         """The inclusion probabilities, where all are known and the rows are of the run."""
         if self.foreign:
             return None
-        known = [label.inclusion for label in labels if label.inclusion is not None]
-        return np.array(known, dtype=float) if len(known) == len(labels) else None
+        chances = [label.inclusion for label in labels if label.inclusion is not None]
+        return np.array(chances, dtype=float) if len(chances) == len(labels) else None
 
 
 class _Units:
@@ -422,10 +427,10 @@ def _second_scores(
     sample: Sequence[RunRow], run: Sequence[RunRow]
 ) -> tuple[list[float], list[float]] | None:
     """The scores of the second judge, its mean for rows without; None where there is none."""
-    known = [row.second for row in run if row.second is not None]
-    if not known:
+    scores = [row.second for row in run if row.second is not None]
+    if not scores:
         return None
-    mean = sum(known) / len(known)
+    mean = sum(scores) / len(scores)
     return (
         _filled([row.second for row in sample], mean),
         _filled([row.second for row in run], mean),

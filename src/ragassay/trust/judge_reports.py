@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from ragassay.trust.measure.calibration import CalibrationResult
     from ragassay.trust.measure.cascades import CascadeResult
 
-_SIGNIFICANT = 0.05
+_SIGNIFICANT = 0.05  # as everywhere in reports
 
 
 def probe_report(result: BatteryResult, *, details: bool = False) -> list[Block]:
     """Attack families with their verdicts. details: also one row a probe and metric."""
     head = ("judged", "lost", "skipped", "wrong", "wrong, % [95 %]")
-    families = [(each.family, *_counts(each), each.verdict) for each in result.families]
+    families = [(family.family, *_counts(family), family.verdict) for family in result.families]
     blocks: list[Block] = [result.sentence, ""]
     blocks += [Table(("family", *head, "verdict"), tuple(families)), ""]
     if details:
         probes = [
-            (f"{each.family}: {each.probe} ({each.metric})", *_counts(each))
-            for each in result.probes
+            (f"{probe.family}: {probe.probe} ({probe.metric})", *_counts(probe))
+            for probe in result.probes
         ]
         blocks += [Table(("probe", *head), tuple(probes)), ""]
     for figure in result.base:
@@ -66,11 +66,13 @@ def calibration_report(result: CalibrationResult) -> list[Block]:
     if first is not None and first.before is not None:
         cells.append(("as it is", *_reliability(first.before), "-"))
         reasons.append(first.reason)
-    for each in result.calibrations:
-        cells.append((each.kind, *_reliability(each.after), _change(each.gain)))
-        reasons.append(each.reason)
+    for calibration in result.calibrations:
+        after = _reliability(calibration.after)
+        cells.append((calibration.kind, *after, _change(calibration.gain)))
+        reasons.append(calibration.reason)
     head = ("scores", "ECE [95 %]", "Brier [95 %]", "squared error, change [95 %]")
     blocks.append(Table(head, tuple(cells)))
+    # Few labels are the same reason for every map: it is given once.
     blocks += [f"beware: {reason}" for reason in dict.fromkeys(reasons) if reason]
     if result.note:
         blocks.append(f"note: {result.note}")
@@ -79,16 +81,18 @@ def calibration_report(result: CalibrationResult) -> list[Block]:
 
 def _best_map(calibrations: Iterable[Calibration]) -> list[str]:
     """Which map is the best, where any could be fitted."""
-    scores = [
-        (each.after.brier.value, each)
-        for each in calibrations
-        if each.after is not None and each.after.brier.value is not None
+    briers = [
+        (calibration.after.brier.value, calibration)
+        for calibration in calibrations
+        if calibration.after is not None and calibration.after.brier.value is not None
     ]
-    if not scores:
+    if not briers:
         return []
-    _, best = min(scores, key=lambda score: score[0])
+    # By the score alone: calibrations themselves have no order.
+    _, best = min(briers, key=lambda brier: brier[0])
     line = f"the best map is {best.kind}, by its Brier score"
     interval = None if best.gain is None else best.gain.interval
+    # The gain is a change of squared error: below 0 is better.
     if interval is None or interval.high >= 0:
         line += "; no map is shown to be better than the scores as they are"
     return [line]
@@ -137,6 +141,7 @@ def panel_report(result: Panel) -> list[Block]:
         )
         for rule in result.rules
     ]
+    # The first rule is the majority, which is what a panel as a judge gives.
     gain = result.rules[0].gain
     return [
         f"The majority {_comparison(gain)} {result.best} alone: {_change(gain)} of accuracy",
@@ -192,10 +197,10 @@ def cascade_report(
 
 def _guarantee(result: CascadeResult, agreement: float, confidence: float) -> list[str]:
     guarantee = result.guarantee
-    wanted = f"agreement of {agreement * 100:.4g}% with people"
+    target = f"agreement of {agreement * 100:.4g}% with people"
     if guarantee.threshold is None:
         return [
-            f"{result.cheap}: nothing can be certified for {wanted}: {guarantee.reason}",
+            f"{result.cheap}: nothing can be certified for {target}: {guarantee.reason}",
             f"on all {guarantee.n} rows it agrees with people on {result.overall:.1%}; what helps"
             " is more labels, or to ask for less agreement",
         ]
@@ -206,7 +211,7 @@ def _guarantee(result: CascadeResult, agreement: float, confidence: float) -> li
     if interval is not None:
         answered += f" [{interval.low:.1%}, {interval.high:.1%}]"
     lines = [
-        f"{result.cheap}: {wanted} is certified from the judge's confidence"
+        f"{result.cheap}: {target} is certified from the judge's confidence"
         f" {guarantee.threshold:.4g} on (by a rule that certifies wrongly at most"
         f" {(1 - confidence) * 100:.3g}% of the time)",
         f"{answered}; on these labels, by which the threshold was chosen",
@@ -217,6 +222,7 @@ def _guarantee(result: CascadeResult, agreement: float, confidence: float) -> li
 
 
 def _how_to_run(result: CascadeResult, expensive: str | None) -> list[str]:
+    """The command's option, or why there is none; nothing where nothing was asked for to run."""
     threshold = result.guarantee.threshold
     recorded = result.cheap.startswith("recorded:")
     if result.uri:

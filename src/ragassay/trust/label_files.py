@@ -13,16 +13,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragassay.core import DataError, HumanLabel, Sample, nearest, shorten
+from ragassay.core import DataError, HumanLabel, nearest, shorten
 from ragassay.datasets import Records, open_records, walk_path
 from ragassay.trust.label_sheets import BINARY, rows_in_words, without_guard
 from ragassay.trust.label_table import absent, number_of
 
+# A number as people write it, a comma for the point included; and no "nan", "inf" or "1_000".
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_LONGEST_NUMBER = 400
+_LONGEST_NUMBER = 400  # longer texts of digits are no labels
 _CLUSTERS = ("cluster", "group")
-_NAMED = 5
-_HINTED = 20_000  # ids that are looked through for the nearest one
+_MISTAKES_SHOWN = 5
+_IDS_LOOKED_THROUGH = 20_000  # for the nearest one, which takes time for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ def read_sheet(
     reading = _Reading(records, _Scale(scale, between), known, _is_text_table(source, format))
     columns: dict[str, None] = {}
     for line, row_id, raw in reading.rows():
+        # People retype headings: "Label " is the column label.
         row = reading.clean({str(key).strip().lower(): value for key, value in raw.items()})
         columns.update(dict.fromkeys(row))
         cell = walk_path(row, label.lower())
@@ -88,6 +90,7 @@ def read_sheet(
             continue
         person = _text(row.get("annotator")) or annotator
         reading.add(line, row_id, name or _metric_of(row) or label, person, cell, row)
+    # A path is no column, and a column with empty cells is a sheet that is not filled in yet.
     is_plain_name = "/" not in label and "." not in label
     if not reading.seen and columns and label.lower() not in columns and is_plain_name:
         raise DataError(
@@ -158,28 +161,6 @@ def _votes(cell: object) -> list[tuple[str, object]]:
     return [(person, vote) for person, vote in votes if not absent(vote)]
 
 
-def of_samples(
-    samples: Iterable[Sample],
-    name: str = "label",
-    *,
-    scale: Sequence[float] = BINARY,
-    between: bool = False,
-) -> LabelFile:
-    """The labels that rows carry themselves (`labels` of a Sample), of nobody in particular. Raises
-    as `read_sheet`.
-    """
-    reading = _Reading(None, _Scale(scale, between), None, False)
-    for place, sample in enumerate(samples, 1):
-        cell = sample.labels.get(name)
-        if absent(cell):
-            reading.unlabelled += 1
-            continue
-        reading.add(sample.line or place, sample.id, name, "", cell, {})
-        if sample.cluster is not None:
-            reading.clusters[sample.id] = sample.cluster
-    return reading.file()
-
-
 class _WrongCell(ValueError):
     """A cell that cannot be read; its message says why."""
 
@@ -211,6 +192,7 @@ class _Scale:
             )
         if not points or (self._between and points[0] <= value <= points[-1]):
             return value
+        # 0.1 + 0.2 is on a scale that holds 0.3, and is read as 0.3.
         near = [point for point in points if abs(point - value) < 1e-9]
         if near:
             return near[0]
@@ -226,7 +208,7 @@ class _Reading:
 
     def __init__(
         self,
-        records: Records | None,
+        records: Records,
         scale: _Scale,
         known: Collection[str] | None,
         is_text_table: bool,
@@ -238,43 +220,45 @@ class _Reading:
         self._labels: dict[tuple[str, str, str], tuple[int, HumanLabel]] = {}
         self._lines: dict[str, int] = {}
         self._words: Counter[str] = Counter()
-        self._wrong: list[str] = []
+        self._mistakes: list[str] = []
         self._repeated = 0
         self.clusters: dict[str, str] = {}
         self.unlabelled = 0
         self.seen = 0
 
     def _where(self, line: int) -> str:
-        return f"row {line}" if self._records is None else self._records.where(line)
+        return self._records.where(line)
 
     def rows(self) -> Iterator[tuple[int, str, Mapping[str, object]]]:
         """The rows of the source.
 
         One that cannot be read may hold a label, so it is an error, with its place.
         """
-        if self._records is None:
-            return
         bad = 0
         before = 0
         for line, row_id, row in self._records:
-            bad = self._note_unreadable(self._records, bad, before, line)
+            bad = self._note_unreadable(bad, before, line)
             before = line
+            # A reader of rows numbers those without an id; here that hides which row was labelled.
             if row_id == f"row-{line}" and row_id not in map(str, row.values()):
                 if not all(absent(value) for value in row.values()):
-                    self._wrong.append(f"{self._where(line)}: the row has no id")
+                    self._mistakes.append(f"{self._where(line)}: the row has no id")
                 # Else it is an empty line that a spreadsheet left.
                 continue
             yield line, str(without_guard(row_id)) if self._is_text_table else row_id, row
-        self._note_unreadable(self._records, bad, before, None)
+        self._note_unreadable(bad, before, None)
 
-    def _note_unreadable(self, records: Records, bad: int, before: int, line: int | None) -> int:
+    def _note_unreadable(self, bad: int, before: int, line: int | None) -> int:
         """Note the rows that were passed over since line `before`; how many there are by now."""
-        now = sum(records.bad.values())
+        # The reader counts rows that it cannot read, and does not say where they stand.
+        now = sum(self._records.bad.values())
         if now > bad:
             first = self._where(before) if before else "the beginning"
             between = f"after {first}" if line is None else f"between {first} and line {line}"
-            reason = shorten(list(records.bad)[-1], 80)
-            self._wrong.append(f"{between}: {rows_in_words(now - bad)} cannot be read ({reason})")
+            reason = shorten(list(self._records.bad)[-1], 80)
+            self._mistakes.append(
+                f"{between}: {rows_in_words(now - bad)} cannot be read ({reason})"
+            )
         return now
 
     def clean(self, row: Mapping[str, object]) -> Mapping[str, object]:
@@ -300,7 +284,8 @@ class _Reading:
             chance = _inclusion_probability(row)
             round_ = _round(row)
         except _WrongCell as error:
-            self._wrong.append(f"{self._where(line)}: {error}")
+            # At the end of the file all mistakes are reported at once.
+            self._mistakes.append(f"{self._where(line)}: {error}")
             return
         rationale = _text(row.get("rationale"))
         stream = _text(row.get("stream"))
@@ -312,6 +297,7 @@ class _Reading:
         """What a word or a truth value is read as, from 0 to 1; None for a cell with a number."""
         if not isinstance(cell, str):
             return float(cell) if isinstance(cell, bool) else None
+        # Before the words: what looks like a number is read on the scale as it stands.
         if _NUMBER.fullmatch(cell.strip()) or _is_numeric(cell):
             return None
         word = number_of(cell)
@@ -341,14 +327,14 @@ class _Reading:
 
     def file(self) -> LabelFile:
         """All that was read. Raises DataError E0313 for mistakes, E0315 where no id is known."""
-        source = "memory" if self._records is None else self._records.source
-        if self._wrong:
-            more = "; ..." if len(self._wrong) > _NAMED else ""
+        source = self._records.source
+        if self._mistakes:
+            more = "; ..." if len(self._mistakes) > _MISTAKES_SHOWN else ""
             raise DataError(
                 "E0313",
-                f"{rows_in_words(len(self._wrong))} cannot be read as labels.",
+                f"{rows_in_words(len(self._mistakes))} cannot be read as labels.",
                 where=source,
-                why="; ".join(self._wrong[:_NAMED]) + more,
+                why="; ".join(self._mistakes[:_MISTAKES_SHOWN]) + more,
                 fix="correct these cells; leave a label empty where there is none yet",
             )
         labels = []
@@ -364,7 +350,7 @@ class _Reading:
                 "E0315",
                 "No labelled row is one of the known rows.",
                 where=source,
-                why="; ".join(unknown[:_NAMED]),
+                why="; ".join(unknown[:_MISTAKES_SHOWN]),
                 fix=(
                     "import the sheet into the run that it was written from; ids must stay as"
                     " they are"
@@ -386,7 +372,8 @@ class _Reading:
         messages: list[str] = []
         for row_id in ids:
             hint = ""
-            if len(messages) < _NAMED and self._known is not None and len(self._known) <= _HINTED:
+            is_shown = len(messages) < _MISTAKES_SHOWN
+            if is_shown and self._known is not None and len(self._known) <= _IDS_LOOKED_THROUGH:
                 hint = nearest(row_id, sorted(self._known))
             where = self._where(self._lines[row_id])
             messages.append(f"{where}: {shorten(row_id, 60)!r} is not a known row.{hint}")
@@ -405,6 +392,7 @@ class _Reading:
         if self._words:
             words = [shorten(word, 20) for word, _ in self._words.most_common(8)]
             yield f"read the words {', '.join(words)}"
+        # Both True and False: labels of two kinds.
         has_chance = {label.inclusion_probability is not None for _, label in self._labels.values()}
         if len(has_chance) == 2:
             yield "some labels say how their row was chosen and some do not"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragassay.trust.measure.people import PeopleResult
     from ragassay.trust.sampling import Choice
 
-_MOST_TIES = 20
+_MOST_TIES = 20  # their ids stand on one line
 
 
 def benchmark_notes(result: BenchmarkResult) -> list[str]:
@@ -39,15 +39,15 @@ def benchmark_notes(result: BenchmarkResult) -> list[str]:
 
 def check_verdicts(result: BenchmarkResult, labels: str) -> None:
     """Raise Incomplete E0603 where a judge gave no verdict. labels: the file, for the message."""
-    silent = [each for each in result.benchmark.judges if not each.n]
+    silent = [judge for judge in result.benchmark.judges if not judge.n]
     if not silent:
         return
     lost: dict[str, int] = {}
-    for each in silent:
-        lost |= each.missing
+    for judge in silent:
+        lost |= judge.missing
     raise Incomplete(
         "E0603",
-        f"{', '.join(each.judge for each in silent)} gave no verdict.",
+        f"{', '.join(judge.judge for judge in silent)} gave no verdict.",
         where=labels,
         why=_main_reason(lost),
         fix="see what is missing above; the same command asks again",
@@ -115,8 +115,9 @@ def import_warnings(result: LabelImport) -> list[str]:
     """What to beware of labels that were taken in."""
     file = result.file
     warnings = [*file.unknown, *file.notes]
-    drawn = any(label.inclusion_probability is not None for label in file.labels)
-    if file.unlabelled and drawn:
+    # A file that nobody drew rows for may well hold rows without a label.
+    has_drawn_rows = any(label.inclusion_probability is not None for label in file.labels)
+    if file.unlabelled and has_drawn_rows:
         warnings.append(
             f"{file.unlabelled} rows of the sheet were drawn and have no label: where people left"
             " out the hard ones, every estimate is off; label them before you estimate"
@@ -209,6 +210,7 @@ def _off(result: Correction) -> str:
     interval, judge = result.estimate.interval, result.estimate.judge
     if judge is None or interval is None or result.bias is None:
         return ""
+    # The judge's own figure inside the interval of the corrected one: it may be right.
     if interval.low <= judge <= interval.high:
         return ", not shown to be off"
     return f", which is {abs(result.bias):.3f} too {'high' if result.bias > 0 else 'low'}"

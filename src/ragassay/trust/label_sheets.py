@@ -23,6 +23,8 @@ from ragassay.trust.sampling import ChosenRow
 
 BINARY = (0.0, 1.0)
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+# How a text begins that a spreadsheet takes for a formula; behind apostrophes, since one is added
+# to these too.
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 
 
@@ -55,14 +57,15 @@ def write_sheet(
             where=shorten(str(target)),
             fix="name a .csv or .jsonl file",
         )
+    # The run may have a million rows, of which these few are held.
     ids = {row.id for row in chosen}
     sample_of = {sample.id: sample for sample in samples if sample.id in ids}
-    lost = [row.id for row in chosen if row.id not in sample_of]
-    if lost:
+    missing = [row.id for row in chosen if row.id not in sample_of]
+    if missing:
         raise SetupError(
             "E0108",
-            f"The run does not hold {rows_in_words(len(lost))} of those to label.",
-            why=shorten(lost[0], 60),
+            f"The run does not hold {rows_in_words(len(missing))} of those to label.",
+            why=shorten(missing[0], 60),
             fix="choose rows of this run",
         )
     lines = [_line(row, sample_of[row.id], name, scale, judge) for row in chosen]
@@ -124,6 +127,7 @@ def _line(
 
 def _csv(lines: Sequence[Mapping[str, object]]) -> bytes:
     out = io.StringIO()
+    # Quoted throughout: spreadsheets guess less, and line breaks of texts are kept.
     table = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     table.writerow(lines[0] if lines else ["id", "label", "annotator", "rationale"])
     for line in lines:
@@ -151,6 +155,7 @@ def _csv_cell(value: object) -> str:
         value = "\n\n".join(f"[{place}] {text}" for place, text in enumerate(value, 1))
     if isinstance(value, str):
         return "'" + value if _FORMULA.match(value) else value
+    # All digits of a probability: weights are made of it.
     return repr(value)
 
 

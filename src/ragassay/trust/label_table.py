@@ -94,16 +94,18 @@ WORDS: Mapping[str, float] = (
 """A word for a label -> the number it is read as; upper case, "_" and "-" do not matter."""
 
 LARGEST = 1e12
+"""The largest label or verdict, either way: a larger number is an id or a mistake."""
 NO_WINNER = float("inf")
 """In a pair of values: this judge was asked and named none. (NaN: there is no pair at all.)"""
 EVERY = "*"
 """As the name of a recorded judge: all that the rows' `judges` hold."""
 
 _CLUSTERS = ("cluster", "cluster_id", "group", "group_id", "conversation_id")
-_MOST_SLICES = 50
-_NAMED = 3
-_PEEKED = 500
-_LONGEST_NUMBER = 40
+_MOST_SLICES = 50  # a field of more values is no slice, but an id or a text
+_MISTAKES_SHOWN = 3
+_ROWS_LOOKED_AT = 500  # for the names of fields in messages
+_LONGEST_NUMBER = 40  # no label has more digits, and texts may have millions
+# Files of others may have any number of fields; names beyond these are not worth the memory.
 _MOST_FIELDS = 1000
 _MOST_INNER_FIELDS = 100
 _MOST_FIELDS_IN_ALL = 5000
@@ -216,6 +218,7 @@ def read_labels(
         if filters.pass_row(row):
             reading.add(line, row_id, row)
         else:
+            # A field that only rows outside the filters have is no mistake.
             reading.fields.look(row)
     return reading.table(filters)
 
@@ -248,17 +251,18 @@ class _Fields:
     """The fields of the first rows, for messages that name the nearest one."""
 
     def __init__(self) -> None:
-        self._looked = 0
+        self._rows = 0
         self.names: dict[str, None] = {}
         self.judges: dict[str, None] = {}
 
     def look(self, row: Mapping[str, object]) -> None:
         """Remember the fields of a row; after the first rows it does nothing."""
-        if self._looked >= _PEEKED:
+        if self._rows >= _ROWS_LOOKED_AT:
             return
-        self._looked += 1
+        self._rows += 1
         self.names.update(dict.fromkeys(list(row)[:_MOST_FIELDS]))
         judges = row.get("judges")
+        # Apart from the other fields, for a message about --judge names these first.
         if isinstance(judges, dict):
             for name, value in list(judges.items())[:_MOST_FIELDS]:
                 self.judges[name] = None
@@ -269,6 +273,8 @@ class _Fields:
 
     def need(self, name: str, option: str) -> None:
         """Raise SetupError E0205 for a field that no row has."""
+        # Objects were looked into one level deep: a path that a field may lead to is not called
+        # missing.
         choices = list(self.names)
         if name in choices or any(_may_hold(choice, name) for choice in choices):
             return
@@ -301,6 +307,7 @@ class _Column:
     """The growing values of one recorded judge; `second` once a value was a pair."""
 
     def __init__(self, rows: int) -> None:
+        # Eight bytes a value; rows before the first one of this judge have none.
         self.first = array("d", [np.nan]) * rows
         self.second = array("d")
         self.pairs = 0
@@ -385,8 +392,8 @@ class _Reading:
         self._repeated = 0
         self._unclustered = 0
         self._constructed = 0
-        self._wrong_count = 0
-        self._wrong: list[str] = []
+        self._mistake_count = 0
+        self._mistakes: list[str] = []
         self.fields = _Fields()
 
     def add(self, line: int, row_id: str, row: Mapping[str, object]) -> None:
@@ -399,13 +406,14 @@ class _Reading:
             return
         value = number_of(cell)
         if value is None or (self._scale and value not in self._scale):
-            self._wrong_count += 1
-            if len(self._wrong) < _NAMED:
-                self._wrong.append(f"{self._records.where(line)} has {shorten(cell, 40)}")
+            self._mistake_count += 1
+            if len(self._mistakes) < _MISTAKES_SHOWN:
+                self._mistakes.append(f"{self._records.where(line)} has {shorten(cell, 40)}")
             return
         if isinstance(cell, str) and not _is_numeric(cell):
             self._words[f"{shorten(cell.strip().lower(), 40)} as {value:g}"] += 1
         # Who repeats a row repeats all of it; anything else is another row under its name.
+        # Its hash and not the row: texts are not kept.
         content = hash(str(row))
         first = self._ids.setdefault(row_id, len(self._labels))
         if first < len(self._labels):
@@ -451,6 +459,7 @@ class _Reading:
         self._repeated += 1
 
     def _add_cluster(self, row_id: str, row: Mapping[str, object]) -> None:
+        # The first row that has such a field decides for all rows.
         if self._cluster_field is None:
             names = [name for name in _CLUSTERS if not absent(row.get(name))]
             self._cluster_field = names[0] if names else None
@@ -472,6 +481,8 @@ class _Reading:
         judges: Mapping[str, object] = cell if isinstance(cell, dict) else {}
         if self._every_judge:
             for name, value in judges.items():
+                # An object holds several verdicts, of which one has to be named by its path. The
+                # label of this row is counted already, its verdict is not.
                 if name not in self._columns and not isinstance(value, dict):
                     self._columns[name] = _Column(len(self._labels) - 1)
         for name, column in self._columns.items():
@@ -480,6 +491,7 @@ class _Reading:
 
     def table(self, filters: _Filters) -> LabelTable:
         """All that was read. Raises as `read_labels`."""
+        # From what explains most: a mistyped filter leaves no rows, and no rows have no labels.
         self._check_rows(filters)
         self._check_labels()
         self._check_judges()
@@ -523,15 +535,15 @@ class _Reading:
             )
 
     def _check_labels(self) -> None:
-        if self._wrong_count:
+        if self._mistake_count:
             points = ", ".join(f"{point:g}" for point in sorted(self._scale))
             what = f"are not on the scale {points}." if points else "are no numbers."
-            where = "; ".join(self._wrong)
-            if self._wrong_count > len(self._wrong):
+            where = "; ".join(self._mistakes)
+            if self._mistake_count > len(self._mistakes):
                 where += "; ..."
             raise DataError(
                 "E0313",
-                f"{self._wrong_count} of {self._rows} labels {what}",
+                f"{self._mistake_count} of {self._rows} labels {what}",
                 where=where,
                 why=f"labels are numbers, or words such as {', '.join(list(WORDS)[:4])}",
                 fix="write numbers into the label column, or name another: --label FIELD",
@@ -579,6 +591,7 @@ class _Reading:
                 fix="name one of " + ", ".join(inner[:8]) if inner else "name another column",
             )
         choices = [*self.fields.judges, *self.fields.names]
+        # The field is there: to call its name wrong would lead astray.
         if name in choices:
             return SetupError(
                 "E0205",
@@ -601,11 +614,13 @@ class _Reading:
         if self._slice_field == "":
             return None, ()
         code_of_name = {str(name): code for name, code in self._slices.by_value.items()}
+        # Taken without being asked for, a field of one value or of very many says nothing.
         if self._slice_field is None and not 2 <= len(code_of_name) <= _MOST_SLICES:
             return None, ()
         # By name, so that tables do not depend on the order of the rows.
         names = sorted(code_of_name)
         place = np.empty(len(names), np.int64)
+        # place[old code] = new code
         place[[code_of_name[name] for name in names]] = np.arange(len(names))
         codes: IntArray = place[np.frombuffer(self._slices.codes, dtype=np.int64)]
         return codes, tuple(names)
@@ -659,6 +674,7 @@ def _cell_text(value: object) -> str:
         return value
     if isinstance(value, bool):
         return str(value).lower()
+    # Beyond 2**53 not every whole number is a float, and the digits would be made up.
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return shorten(value, 200)

@@ -38,6 +38,7 @@ AUDIT = 0.2
 SUREST = 0.01
 """Nearest to 0 and 1 that a judge's probability is believed."""
 BINS = 5
+"""Fifths of the judge's probability, by which strata are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def candidates(
     The score in [0, 1] is read with the pass mark as the point of most doubt: mark m goes to 0.5,
     in straight lines to 0 and 1. slice: name of a slice field.
     """
-    candidates = []
+    rows_to_label = []
     for row in rows:
         score = row.score(metric)
         if row.sample is None or score is None or score.status is Status.NOT_APPLICABLE:
@@ -99,23 +100,25 @@ def candidates(
         if score.value is not None and 0 <= score.value <= 1:
             probability = _probability(score.value, score.pass_mark)
         slice_value = row.sample.slices.get(slice, "") if slice else ""
-        candidates.append(Candidate(row.id, probability, row.sample.cluster, slice_value))
-    return tuple(candidates)
+        rows_to_label.append(Candidate(row.id, probability, row.sample.cluster, slice_value))
+    return tuple(rows_to_label)
 
 
 def _probability(value: float, mark: float | None) -> float:
     """A score in [0, 1] as a probability: 0.5 at the pass mark, straight lines to 0 and 1."""
+    # Without a mark, or with one that every score reaches, there is no point of doubt to move.
     if mark is None or not 0 < mark <= 1:
         return value
     if value < mark:
         return value / mark / 2
+    # The upper line has no length: only a full score passes.
     if mark == 1:
         return 1.0
     return 0.5 + (value - mark) / (1 - mark) / 2
 
 
 def choose(
-    given: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     n: int,
     *,
     method: str = "active",
@@ -140,9 +143,9 @@ def choose(
     an id that comes twice.
     """
     _check_options(n, method, audit, round, per_cluster)
-    _check_candidates(given)
+    _check_candidates(candidates)
     excluded = set(taken)
-    pool = [row for row in given if row.id not in excluded]
+    pool = [row for row in candidates if row.id not in excluded]
     if not pool:
         return Choice((), 0, n, 0.0, ("no row is left to label",))
     # One seed for all rounds must not tie them together. The order of the draws is part of the
@@ -152,20 +155,23 @@ def choose(
     stratum, names = _strata(pool, rng)
     if method == "uniform":
         audit = 1.0
+    # Size is what a chance is in proportion to, before any chance is cut off at 1.
     size = _sizes(pool, method, audit, stratum)
     count, chance = _chances(size, n, cluster, per_cluster)
     order = _order(rng, method, stratum, cluster if per_cluster is not None else None)
     chosen = order[_comb(chance[order], float(rng.random()))]
     # Of what was chosen, a row is in the audit with the chance that makes it alike for all rows.
+    # It cannot exceed a row's own chance, which a limit on clusters may have made small.
     asked_audit = audit * count / len(pool)
     audit_chance = min(asked_audit, float(chance.min()))
     audited = _audited(rng, chosen, chance, audit_chance)
     # In random order, for the order of the draw would tell the strata, and so the judge's mind.
     rows = []
     for at in rng.permutation(chosen).tolist():
-        inclusion = min(1.0, float(chance[at]))
+        inclusion = min(1.0, float(chance[at]))  # rounding may have made it 1.0000000000000002
         stream = "audit" if at in audited else method
         rows.append(ChosenRow(pool[at].id, inclusion, stream, names[stratum[at]], round))
+    # The margin is for rounding: an audit as large as asked is no matter for a note.
     limit = per_cluster if audit_chance < asked_audit * (1 - 1e-9) else None
     notes = _notes(pool, method, len(rows), n, limit)
     return Choice(tuple(rows), len(pool), n, audit_chance, notes)
@@ -195,10 +201,10 @@ def _check_options(n: int, method: str, audit: float, round: int, per_cluster: i
         )
 
 
-def _check_candidates(given: Sequence[Candidate]) -> None:
-    if len({row.id for row in given}) != len(given):
+def _check_candidates(candidates: Sequence[Candidate]) -> None:
+    if len({row.id for row in candidates}) != len(candidates):
         raise ValueError("two candidates have one id")
-    if any(row.probability is not None and not 0 <= row.probability <= 1 for row in given):
+    if any(row.probability is not None and not 0 <= row.probability <= 1 for row in candidates):
         raise ValueError("a probability lies in [0, 1]")
 
 
@@ -207,6 +213,7 @@ def _sizes(pool: Sequence[Candidate], method: str, audit: float, stratum: IntArr
     if method == "uniform":
         size = np.ones(len(pool))
     elif method == "stratified":
+        # Neyman: a stratum's share is its rows times the standard deviation inside it.
         mean_square = np.bincount(stratum, _unsure(pool) ** 2) / np.bincount(stratum)
         size = np.sqrt(mean_square)[stratum]
     else:
@@ -222,6 +229,7 @@ def _chances(
     if per_cluster is None:
         count = min(n, len(size))
         return count, _inclusion(size, count, None, 0)
+    # Of each cluster its rows, up to the limit.
     most = int(np.minimum(np.bincount(cluster), per_cluster).sum())
     count = min(n, most)
     return count, _inclusion(size, count, cluster, per_cluster)
@@ -295,6 +303,7 @@ def combined(labelled: Sequence[tuple[int, float]], population: int) -> tuple[fl
     rows_of_round = Counter(round for round, _ in labelled)
     if len(rows_of_round) < 2:
         return tuple(q for _, q in labelled)
+    # From the last round back, since a row's weight needs those of the rounds after it.
     weight: dict[int, float] = {}
     later: dict[int, float] = {}
     weights_so_far = 0.0
@@ -327,10 +336,12 @@ def _strata(pool: Sequence[Candidate], rng: np.random.Generator) -> tuple[IntArr
     that a sheet does not say what the judge said.
     """
     p = np.array([np.nan if row.probability is None else row.probability for row in pool])
-    known = p[~np.isnan(p)]
+    probabilities = p[~np.isnan(p)]
+    # Rows that the judge lost are a bin of their own, the last.
     bins = np.full(len(pool), BINS)
-    if len(known):
-        edges = np.unique(np.quantile(known, np.arange(1, BINS) / BINS))
+    if len(probabilities):
+        # Quantiles that coincide make fewer bins: many rows may have one probability.
+        edges = np.unique(np.quantile(probabilities, np.arange(1, BINS) / BINS))
         bins = np.where(np.isnan(p), BINS, np.searchsorted(edges, p, side="right"))
     code = codes((row.slice, int(bin)) for row, bin in zip(pool, bins, strict=True))
     count = int(code.max()) + 1
@@ -352,6 +363,7 @@ def _inclusion(size: FloatArray, count: int, cluster: IntArray | None, most: int
     fixed = np.zeros(len(size), dtype=bool)
     while not fixed.all():
         free = ~fixed
+        # Never below 0, where rounding let the fixed rows sum to more than `count`.
         chance[free] = size[free] * max(0.0, count - chance[fixed].sum()) / size[free].sum()
         certain = free & (chance >= 1)
         chance[certain] = 1.0
@@ -359,6 +371,7 @@ def _inclusion(size: FloatArray, count: int, cluster: IntArray | None, most: int
         changed = bool(certain.any())
         if cluster is not None:
             full = _rows_of_full_clusters(chance, cluster, most)
+            # A cluster that was filled in an earlier round is full for good.
             if not fixed[full].all():
                 for rows in _by_cluster(full, cluster):
                     chance[rows] = _inclusion(size[rows], most, None, 0)
@@ -366,6 +379,7 @@ def _inclusion(size: FloatArray, count: int, cluster: IntArray | None, most: int
                 changed = True
         if not changed:
             break
+    # Rounding again.
     return np.minimum(chance, 1.0)
 
 
@@ -387,9 +401,11 @@ def _comb(chance: FloatArray, start: float) -> IntArray:
     if not len(chance):
         return np.zeros(0, dtype=np.int64)
     ends = np.cumsum(chance)
+    # A sum that should be a whole number, but for rounding, must not gain or lose a tooth by it.
     whole = float(np.rint(ends[-1]))
     if whole and abs(ends[-1] - whole) < 1e-6 * max(1.0, whole):
-        ends = ends * (whole / ends[-1])  # sums that should be whole numbers, but for rounding
+        ends = ends * (whole / ends[-1])
     teeth = np.arange(start, float(ends[-1]))
+    # A tooth at the very end would lie behind the last place.
     places: IntArray = np.minimum(np.searchsorted(ends, teeth, side="right"), len(ends) - 1)
     return places

@@ -353,6 +353,6 @@ MASTER_KEYS: tuple[str, ...] = (
     "Reasoning:",
     "…",
 )
-"""Answers that answer nothing; an honest judge fails each of them, and `judges.known_answers` does
-so without a call.
+"""Answers that answer nothing; an honest judge fails each of them, and `judges.input_rules` does so
+without a call.
 """

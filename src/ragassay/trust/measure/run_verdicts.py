@@ -166,7 +166,7 @@ def _rating(score: Score) -> float:
 
 def _request_keys(score: Score) -> tuple[str, ...]:
     """The keys of what the judge was asked for this score."""
-    # A part that a rule settled has no key: nobody was asked.
+    # Parts that came of no request have no key; `_confidence` takes a row without any as sure.
     applicable = [part for part in score.parts if part.status is not Status.NOT_APPLICABLE]
     return tuple(part.key for part in applicable if part.key)
 
